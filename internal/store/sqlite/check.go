@@ -50,8 +50,8 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	var last row
 	check(queries.Revisions+` ORDER BY h.list, h.revision`, func(rows tables.Rows) error {
 		revisions++
-		last = last.checkNext(rows, found)
-		return nil
+		last, err = last.checkNext(rows, found)
+		return err
 	})
 	check(queries.AllCursors, func(rows tables.Rows) error {
 		if _, err := scanCursor(rows); err != nil {
@@ -64,23 +64,22 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 
 // checkNext reads the revision after a row, and checks that none is missing in between
 // and that it is what its number says. It returns the row that was read.
-func (r *row) checkNext(rows tables.Rows, found func(problem string)) (next row) {
+func (r *row) checkNext(rows tables.Rows, found func(problem string)) (next row, err error) {
 	if err := next.scan(rows); err != nil {
-		found(fmt.Sprintf("list %s, after revision %d: %v", r.list.String, r.revision.Int64, err))
-		return row{}
+		return next, err
 	}
-	list, revision := next.list.String, next.revision.Int64
 	s, err := next.snapshot()
 	switch {
 	case err != nil:
 		found(err.Error())
-	case s.Revision != revision || s.List.ID != list:
-		found(fmt.Sprintf("list %s, revision %d: it has the content of list %s, revision %d", list, revision, s.List.ID, s.Revision))
+	case s.Revision != next[rowRevision] || s.List.ID != next[rowList]:
+		found(fmt.Sprintf("list %v, revision %v: it has the content of list %s, revision %d", next[rowList], next[rowRevision], s.List.ID, s.Revision))
 	}
-	if r.list == next.list && revision != r.revision.Int64+1 {
-		found(fmt.Sprintf("list %s: revision %d follows revision %d", list, revision, r.revision.Int64))
+	before, _ := r[rowRevision].(int64)
+	if r[rowList] == next[rowList] && next[rowRevision] != before+1 {
+		found(fmt.Sprintf("list %v: revision %v follows revision %d", next[rowList], next[rowRevision], before))
 	}
-	return next
+	return next, nil
 }
 
 // Compact gives the space that removed lists took back to the file system.

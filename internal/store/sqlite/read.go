@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -22,46 +21,43 @@ var queries = tables.Dialect{
 	True:          `1`,
 }.Queries()
 
-// row is a row of a query for snapshots.
-type row struct {
-	// Of history; null for a list without its newest revision.
-	seq, revision, person, updated, sum sql.NullInt64
-	list, operation                     sql.NullString
-	body                                sql.RawBytes
-	// Of lists.
-	id, principal, client, workspace, parent, parentConversation, conversation string
-	begun, listSum, newestSeq, newest                                          int64
-	meta                                                                       sql.RawBytes
-	current                                                                    string // the list of the parent's conversation
-}
+// row is a row of a query for snapshots: its columns as they are stored, blobs as text,
+// and nil for those of history where a list is without its newest revision.
+type row [21]any
 
-// scan reads one row, whose body is good until the next one is read.
+// Columns of a row, in their order. Both tables have their checksum behind what it is of,
+// the last one is the current list of the parent's conversation.
+const (
+	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 6, 7
+	rowID, rowMeta, rowListSum                    = 8, 16, 17
+	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
+)
+
+// scan reads one row.
 func (r *row) scan(rows tables.Rows) error {
-	return damagedType(rows.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.updated, &r.body, &r.sum,
-		&r.id, &r.principal, &r.client, &r.workspace, &r.parent, &r.parentConversation, &r.conversation, &r.begun, &r.meta, &r.listSum,
-		&r.newestSeq, &r.newest, &r.current))
-}
-
-// damagedType returns the error of a row's Scan. Where a column has a value of another
-// type than was written, the row is damaged.
-func damagedType(err error) error {
-	if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") { // it has no type
-		return fmt.Errorf("%w: %w; `todo-mcp check` looks for more", errRecord, err)
+	into := make([]any, len(r))
+	for i := range r {
+		into[i] = &r[i]
+	}
+	err := rows.Scan(into...)
+	for i := range r {
+		if blob, ok := r[i].([]byte); ok {
+			r[i] = string(blob)
+		}
 	}
 	return err
 }
 
 // check returns an error unless the row is as it was written.
 func (r *row) check() error {
-	if sumOf(r.id, r.principal, r.client, r.workspace, r.parent, r.parentConversation, r.conversation, r.begun, r.meta) != r.listSum {
-		return damaged("lists", r.id)
-	}
-	isNewest := r.seq.Int64 == r.newestSeq
-	if !r.seq.Valid || r.list.String != r.id || isNewest != (r.revision.Int64 == r.newest) {
-		return damaged("lists", r.id, "newest revision", r.newest)
-	}
-	if sumOf(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.updated.Int64, r.body) != r.sum.Int64 {
-		return damaged("history", r.list.String, r.revision.Int64)
+	isNewest := r[rowSeq] == r[rowNewestSeq]
+	switch {
+	case sumOf(r[rowID:rowListSum]...) != r[rowListSum]:
+		return damaged("lists", r[rowID])
+	case r[rowSeq] == nil || r[rowList] != r[rowID] || isNewest != (r[rowRevision] == r[rowNewest]):
+		return damaged("lists", r[rowID], "newest revision", r[rowNewest])
+	case sumOf(r[rowList:rowSum]...) != r[rowSum]:
+		return damaged("history", r[rowList], r[rowRevision])
 	}
 	return nil
 }
@@ -71,12 +67,15 @@ func (r *row) snapshot() (todo.Snapshot, error) {
 	if err := r.check(); err != nil {
 		return todo.Snapshot{}, err
 	}
-	s, err := record.Snapshot(r.body, r.meta, r.seq.Int64)
+	seq, _ := r[rowSeq].(int64)
+	body, _ := r[rowBody].(string)
+	meta, _ := r[rowMeta].(string)
+	s, err := record.Snapshot([]byte(body), []byte(meta), seq)
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	if s.List.ParentConversation != "" {
-		s.List.Parent = r.current
+		s.List.Parent, _ = r[rowCurrent].(string)
 	}
 	return s, nil
 }
@@ -94,7 +93,10 @@ func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 func scanCursor(rows tables.Rows) (c todo.Cursor, err error) {
 	var sum int64
 	if c, err = tables.ScanCursor(rows, &sum); err != nil {
-		return c, damagedType(err)
+		if strings.HasPrefix(err.Error(), "sql: Scan error on column") { // a value of another type than was written
+			err = fmt.Errorf("%w: %w; `todo-mcp check` looks for more", errRecord, err)
+		}
+		return c, err
 	}
 	if sumOf(tables.CursorValues(c)...) != sum {
 		return c, damaged("cursors", c.Conversation, c.List)

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -12,7 +11,7 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumOf returns the checksum (CRC-32C) of texts, bytes, numbers and truths. It is never
+// sumOf returns the checksum (CRC-32C) of texts, numbers and truths. It is never
 // 0, which a row without one has.
 //
 // Each row has a checksum of the columns before it, which is verified when the row is
@@ -34,8 +33,6 @@ func sumOf(columns ...any) int64 {
 		switch v := column.(type) {
 		case string:
 			text([]byte(v))
-		case sql.RawBytes:
-			text(v)
 		case int64:
 			number(v)
 		case bool:

@@ -155,7 +155,7 @@ func (w *writer) appendHistory(next *todo.Snapshot) error {
 		return fmt.Errorf("%w: %w", errEncode, err)
 	}
 	values := []any{next.List.ID, next.Revision, next.Operation.ID, next.Writer.Person, record.UnixNano(next.Updated)}
-	sum := sumOf(append(values, sql.RawBytes(body))...)
+	sum := sumOf(append(values, string(body))...)
 	done, err := w.exec(`INSERT INTO history (list, revision, operation, person, updated, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		append(values, string(body), sum)...)
 	if err != nil {
