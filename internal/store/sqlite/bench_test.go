@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -89,47 +88,5 @@ func BenchmarkSave(b *testing.B) {
 		})
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "saves/s")
 		b.ReportMetric(float64(b.N)/float64(s.batches.Load()), "saves/batch")
-	})
-}
-
-// BenchmarkRead measures what every call reads of its list, beside the same rows by
-// the driver without anything prepared.
-func BenchmarkRead(b *testing.B) {
-	s := open(b, filepath.Join(b.TempDir(), "todo.db"))
-	defer s.Close()
-	next := snapshot("a", 1)
-	next.Items, next.LastID = storetest.Plan(10), 10
-	if _, err := storetest.Save(b.Context(), s, next, todo.Cursor{Key: todo.Key{Conversation: "c"}, List: "a", Current: true}); err != nil {
-		b.Fatal(err)
-	}
-	b.Run("floor", func(b *testing.B) {
-		f, err := s.use(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer f.release()
-		for b.Loop() {
-			rows, err := f.db.QueryContext(b.Context(), queries.Load, "a")
-			if err != nil || !rows.Next() {
-				b.Fatal(err)
-			}
-			if err := errors.Join(new(row).scan(rows), rows.Close()); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("load", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := s.Load(b.Context(), "a", 0); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("cursors", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := s.Cursors(b.Context(), todo.Key{Conversation: "c"}); err != nil {
-				b.Fatal(err)
-			}
-		}
 	})
 }

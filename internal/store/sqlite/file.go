@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"modernc.org/sqlite" // the driver and its error type
@@ -128,22 +129,19 @@ func look(path string) (fs.FileInfo, error) {
 // can use. It does not change a byte of it. Without a log probe reads it without
 // locks.
 func probe(path string) error {
-	if info, err := stat(path); info == nil || err != nil {
+	info, err := stat(path)
+	if info == nil || err != nil {
 		return err
 	}
 	mode := "mode=ro"
 	if !hasLog(path) {
 		mode = "immutable=1"
 	}
-	db, err := openDatabase(path, 1, mode, "busy_timeout(1000)")
-	if err != nil {
-		return err
-	}
-	_, err = hasSchema(context.Background(), db)
+	f, err := openReaderAs(context.Background(), mode, path, info, 1)
 	if failedWith(err, codeBusy, codeReadOnly) {
 		err = nil // locked, or not readable without writing: the version cannot be read now
 	}
-	return errors.Join(describe(path, err), db.Close())
+	return errors.Join(err, f.release())
 }
 
 // openReader opens the database at path, described by info, for reading. It returns
@@ -331,15 +329,7 @@ const (
 // result codes.
 func failedWith(err error, codes ...int) bool {
 	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, code := range codes {
-		if e.Code()&0xff == code {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &e) && slices.Contains(codes, e.Code()&0xff)
 }
 
 // busy reports whether err comes from another connection or process that has
