@@ -26,8 +26,7 @@ type tx struct {
 	pending *pgx.Batch
 	failed  error                    // the first error that nothing comes after
 	seq     int64                    // of the first that it saves
-	lists   map[string]todo.Snapshot // the newest revisions of those whose rows are locked
-	found   map[string]int64         // revisions of lists that were read without a lock
+	lists   map[string]todo.Snapshot // the newest revisions of those whose rows are locked; zero for none
 	cursors map[todo.Key][]todo.Cursor
 	writes  bool
 	saves   int64
@@ -46,7 +45,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		<-s.room
 		return nil, err
 	}
-	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), found: make(map[string]int64), cursors: make(map[todo.Key][]todo.Cursor)}
+	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
 	t.Reader = newReader(t, t.do)
 	return t, nil
 }
@@ -106,8 +105,9 @@ func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 			return todo.Snapshot{}, err
 		}
 	}
-	at, exists := t.lists[list]
-	if !exists {
+	at := t.lists[list]
+	if at.Revision == 0 {
+		t.lists[list] = at // the transaction has read that there is none
 		return at, todo.ErrNotFound
 	}
 	return at, nil
@@ -133,18 +133,6 @@ func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
 		s.List.Parent = todo.Current(all)
 	}
 	return s
-}
-
-// Find implements todo.Tx. It locks nothing: Save finds out whether a list has changed
-// since.
-func (t *tx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	found, err := t.Reader.Find(ctx, q)
-	if q.Operation == "" {
-		for _, s := range found {
-			t.found[s.List.ID] = s.Revision
-		}
-	}
-	return found, err
 }
 
 // Cursors implements todo.Tx.
@@ -199,17 +187,18 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	next = next.Clone()
 	err := t.do(ctx, "save snapshot", func() error {
 		id := next.List.ID
-		if _, isLocked := t.lists[id]; next.Revision > 1 && !isLocked {
+		before, isLocked := t.lists[id]
+		if !isLocked && next.Revision > 1 {
+			// It was only found, so that another server may have changed it since.
 			if err := t.lock(ctx, `$1`, id); err != nil {
 				return err
 			}
+			if before = t.lists[id]; before.Revision != next.Revision-1 {
+				return errRaced
+			}
 		}
-		before, exists := t.lists[id]
-		switch {
-		case exists:
+		if before.Revision > 0 {
 			return t.saveNext(ctx, before, &next)
-		case t.found[id] > 0:
-			return errRaced // it was removed since
 		}
 		return t.saveFirst(ctx, &next)
 	})
@@ -250,11 +239,7 @@ func (t *tx) saveFirst(ctx context.Context, next *todo.Snapshot) error {
 // saveNext saves the next revision of a list.
 func (t *tx) saveNext(ctx context.Context, before todo.Snapshot, next *todo.Snapshot) error {
 	id := next.List.ID
-	switch {
-	case before.Revision == next.Revision-1:
-	case t.found[id] == next.Revision-1 && t.found[id] > 0:
-		return errRaced
-	default:
+	if before.Revision != next.Revision-1 {
 		return fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, id, before.Revision, todo.ErrNotFound)
 	}
 	if !next.Deleted {

@@ -239,6 +239,9 @@ func dense(t *testing.T, s todo.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	mustSave(t, s, list("a", "x", 2))
 	mustUpdate(t, s, todo.Key{Conversation: "c"}, func(tx todo.Tx) error { // as an import
+		if _, err := tx.Load(t.Context(), "b", 0); !errors.Is(err, todo.ErrNotFound) {
+			t.Error(err)
+		}
 		for n := int64(7); n <= 8; n++ {
 			if _, err := tx.Save(t.Context(), list("b", "x", n)); err != nil {
 				return err
