@@ -16,17 +16,29 @@ const (
 	aliveAge = time.Second
 )
 
-// processes says which processes are of this store, and what was read about others.
+// processes is what is known about processes.
 type processes struct {
 	mu    sync.Mutex
-	own   map[string]bool
 	known map[string]seen
 }
 
-// seen is what was read about a process.
+// seen is what was read about a process. That one attends on this store is known until
+// it leaves.
 type seen struct {
 	alive bool
 	at    time.Time
+}
+
+// maxKnown is how many processes are remembered.
+const maxKnown = 10_000
+
+func (p *processes) note(process string, s seen) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil || len(p.known) > maxKnown {
+		p.known = make(map[string]seen)
+	}
+	p.known[process] = s
 }
 
 // Attend implements todo.Store. The process has a row that expires, and says again and
@@ -35,7 +47,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
-	s.alive.setOwn(process, true)
+	s.alive.note(process, seen{true, time.Now().AddDate(100, 0, 0)})
 	ctx, stop := context.WithCancel(s.ctx)
 	s.sayAlive(ctx, process)
 	done := make(chan struct{})
@@ -55,17 +67,11 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	return func() {
 		stop()
 		<-done
-		s.alive.setOwn(process, false)
+		s.alive.note(process, seen{})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = s.exec(ctx, "leave", `DELETE FROM todo_mcp.processes WHERE id = $1`, process)
 	}, nil
-}
-
-func (p *processes) setOwn(process string, own bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.own[process] = own
 }
 
 // sayAlive says that a process of this store is alive, and forgets those that ended long
@@ -81,13 +87,11 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 // Alive implements todo.Store. When the database cannot be asked, a process counts as
 // what it was, and an unknown one as alive.
 func (s *Store) Alive(process string) bool {
-	p := &s.alive
-	p.mu.Lock()
-	was, known := p.known[process]
-	own := p.own[process]
-	p.mu.Unlock()
-	if own || known && time.Since(was.at) < aliveAge {
-		return own || was.alive
+	s.alive.mu.Lock()
+	was, known := s.alive.known[process]
+	s.alive.mu.Unlock()
+	if known && time.Since(was.at) < aliveAge {
+		return was.alive
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -98,14 +102,6 @@ func (s *Store) Alive(process string) bool {
 	if err != nil {
 		return was.alive || !known
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.known) > maxKnown {
-		clear(p.known)
-	}
-	p.known[process] = now
+	s.alive.note(process, now)
 	return now.alive
 }
-
-// maxKnown is how many processes are remembered.
-const maxKnown = 10_000

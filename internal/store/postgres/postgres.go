@@ -106,7 +106,6 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	}
 	s.Reader = newReader(s.pool, s.call)
 	s.notices.start(notice)
-	s.alive.own, s.alive.known = make(map[string]bool), make(map[string]seen)
 	return s, nil
 }
 
