@@ -32,16 +32,12 @@ func (w *writer) makeRoom(l todo.List, now time.Time) error {
 
 // storeSize returns the size of the file in the open transaction, in bytes; 0 where it
 // is not limited.
-func (w *writer) storeSize() (int64, error) {
-	if w.size == 0 && w.store.keep.Bytes > 0 {
-		var pages, size int64
-		if err := w.scan(`SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
-			(SELECT page_size FROM pragma_page_size)`, nil, &pages, &size); err != nil {
-			return 0, err
-		}
-		w.size = pages * size
+func (w *writer) storeSize() (bytes int64, err error) {
+	if w.store.keep.Bytes > 0 {
+		err = w.scan(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) *
+			(SELECT page_size FROM pragma_page_size)`, nil, &bytes)
 	}
-	return w.size, nil
+	return bytes, err
 }
 
 // maxTrash is how many lists, deleted long ago, one save removes.

@@ -156,7 +156,7 @@ func (s *Store) tryWithFile(ctx context.Context, read func(*file) error) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumOf returns the checksum (CRC-32C) of texts, numbers and truths. It is never
+// sumOf returns the checksum (CRC-32C) of texts, bytes, numbers and truths. It is never
 // 0, which a row without one has.
 //
 // Each row has a checksum of the columns before it, which is verified when the row is
@@ -178,6 +178,8 @@ func sumOf(columns ...any) int64 {
 		switch v := column.(type) {
 		case string:
 			text([]byte(v))
+		case []byte:
+			text(v)
 		case int64:
 			number(v)
 		case bool:

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,21 +58,6 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 		return found, w.note(err)
 	}
 	return found, nil
-}
-
-// Find implements todo.Tx.
-func (w *writer) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	if q.Operation != "" { // mostly there is none, which costs less to find out
-		var seq int64
-		err := w.scan(`SELECT seq FROM history WHERE operation = ? AND operation <> ''`, []any{q.Operation}, &seq)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, w.note(err)
-		}
-	}
-	return w.Reader.Find(ctx, q)
 }
 
 // Save implements todo.Tx. It deletes the revisions that are not kept any more.
@@ -155,14 +139,11 @@ func (w *writer) appendHistory(next *todo.Snapshot) error {
 		return fmt.Errorf("%w: %w", errEncode, err)
 	}
 	values := []any{next.List.ID, next.Revision, next.Operation.ID, next.Writer.Person, record.UnixNano(next.Updated)}
-	sum := sumOf(append(values, string(body))...)
+	sum := sumOf(append(values, body)...)
 	done, err := w.exec(`INSERT INTO history (list, revision, operation, person, updated, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		append(values, string(body), sum)...)
 	if err != nil {
 		return err
-	}
-	if w.size > 0 {
-		w.size += int64(len(body))
 	}
 	if next.Seq, err = done.LastInsertId(); err == nil {
 		w.grow(record.Footprint(*next))

@@ -23,7 +23,6 @@ type writer struct {
 	file   *file
 	conn   *sql.Conn
 	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
-	size   int64   // of the file in the open transaction, in bytes; 0 when not known
 	failed error   // the first failure of the store in the request that runs
 	memory *memory // what it stored or read last
 }
@@ -48,9 +47,9 @@ type memory struct {
 // soon there again.
 const maxPut = 8 << 20
 
-// forget begins another memory, of a file whose size is not known.
+// forget begins another memory.
 func (w *writer) forget() {
-	w.size, w.memory = 0, &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
+	w.memory = &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
 }
 
 // grow is called before something is put into the memory.
@@ -168,7 +167,6 @@ func (w *writer) beginTx() error {
 			return err
 		}
 	}
-	w.size = 0
 	var now int64
 	_, err := w.exec(`BEGIN IMMEDIATE`)
 	if err == nil {
