@@ -37,8 +37,7 @@ func (s *Store) Update(ctx context.Context, key todo.Key, change func(todo.Tx) e
 }
 
 // maxTries is how often a change is run that lost a race, or its connection; after
-// triesBesideOthers it runs alone, since the others of which one wins each time may be
-// many.
+// triesBesideOthers it runs alone, since another one may win each time where many write.
 const maxTries, triesBesideOthers = 10, 3
 
 // errRaced means that a list is no longer as the transaction read it.

@@ -24,7 +24,7 @@ var queries = tables.Dialect{
 }.Queries()
 
 // row is a row of a query for snapshots: its columns as they are stored, blobs as text,
-// and nil for those of history where a list is without its newest revision.
+// and nil for all of history where a list is without its newest revision.
 type row [21]any
 
 // Columns of a row, in their order. Both tables have their checksum behind what it is of,

@@ -15,7 +15,7 @@ type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	}
-	of  sync.Map // *sql.Stmt by SQL text: those of every call, and the forms of a search
+	of  sync.Map // *sql.Stmt by SQL text; a search has some dozen forms
 	ran int      // how many that change something exec has run
 }
 
