@@ -137,21 +137,28 @@ func TestSeveralLists(t *testing.T) {
 	check(t, out, "outcome list revision changes", `applied `+ids[0]+` 1 {"added":1}`, `applied `+ids[0]+` 2 {"archived":true}`, `applied `+ids[1]+` 1 {"added":1}`)
 }
 
-// unknown is a store whose updates may have happened.
-type unknown struct{ todo.Store }
+// updating is a store whose updates end in another way.
+type updating struct {
+	todo.Store
+	end func(update func(change func(todo.Tx) error) error, change func(todo.Tx) error) error
+}
 
-func (u unknown) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	if err := u.Store.Update(ctx, key, change); err != nil {
-		return err
-	}
-	return fmt.Errorf("update: %w", todo.ErrUnknownOutcome)
+func (u updating) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	return u.end(func(change func(todo.Tx) error) error { return u.Store.Update(ctx, key, change) }, change)
+}
+
+// failing returns a store that fails after an update.
+func failing(st todo.Store, failure error) todo.Store {
+	return updating{st, func(update func(func(todo.Tx) error) error, change func(todo.Tx) error) error {
+		return errors.Join(update(change), failure)
+	}}
 }
 
 // A save that may have happened has a line that says so; one that did not has none.
 func TestUnknownAndRefused(t *testing.T) {
 	out, log := logged()
 	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-	_, _ = storetest.Save(t.Context(), audit.Store(unknown{memory.New()}, log), next)
+	_, _ = storetest.Save(t.Context(), audit.Store(failing(memory.New(), todo.ErrUnknownOutcome), log), next)
 	full := audit.Store(memory.NewKeeping(todo.Keep{Lists: 1}), log)
 	for _, id := range []string{"b", "b", "c"} { // saved, not the next revision, no room
 		next.List.ID = id
@@ -172,43 +179,20 @@ func TestUnknownAndRefused(t *testing.T) {
 	check(t, out, "outcome list", "unknown a", "applied b")
 }
 
-// again is a store that runs the function of an update twice: what the first run saved
-// is not stored.
-type again struct{ todo.Store }
-
-var errAgain = errors.New("run again")
-
-func (a again) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	err := a.Store.Update(ctx, key, func(tx todo.Tx) error {
-		if err := change(tx); err != nil {
-			return err
-		}
-		return errAgain
-	})
-	if !errors.Is(err, errAgain) {
-		return err
-	}
-	return a.Store.Update(ctx, key, change)
-}
-
 // An update that runs more than once has the lines of the run that was stored.
 func TestRunAgain(t *testing.T) {
 	out, log := logged()
-	st := audit.Store(again{memory.New()}, log)
+	errAgain := errors.New("run again")
+	st := audit.Store(updating{memory.New(), func(update func(func(todo.Tx) error) error, change func(todo.Tx) error) error {
+		err := update(func(tx todo.Tx) error { return errors.Join(change(tx), errAgain) })
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		return update(change)
+	}}, log)
 	save(t, st, "a", 1)
 	save(t, st, "a", 2)
 	check(t, out, "list revision changes", "a 1 {}", "a 2 {}")
-}
-
-// failing is a store that fails after an update.
-type failing struct {
-	todo.Store
-	err error
-}
-
-func (f failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	_ = f.Store.Update(ctx, key, change)
-	return f.err
 }
 
 // A purge that fails has no line, or one for each list that may be gone.
@@ -221,7 +205,7 @@ func TestPurgeThatFails(t *testing.T) {
 		st := memory.New()
 		save(t, st, "a", 1)
 		save(t, st, "b", 1)
-		board := todo.NewBoard(audit.Store(failing{st, err}, log))
+		board := todo.NewBoard(audit.Store(failing(st, err), log))
 		if _, got := board.Everyone().Purge(t.Context(), todo.Writer{Variant: "prune", Person: true}, "a", "b"); !errors.Is(got, err) {
 			t.Error(got)
 		}
