@@ -33,7 +33,7 @@ const (
 // agent's process ended, or its time is over. What all open pages are sent alike is
 // read and drawn once.
 type openPage struct {
-	panel *Panel
+	panel    *Panel
 	request  *edge.Request
 	stream   *sse.Stream
 	list     string    // the one whose page it is; empty for a board
@@ -260,7 +260,7 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 }
 
 // standing reads how all lists stand.
-func (p *Panel) standing(ctx context.Context, lists todo.request.Lists, k standingKey) (*standing, error) {
+func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (*standing, error) {
 	return p.standings.Get(ctx, k, func() (standing, error) {
 		began := time.Now()
 		s, err := p.readBoard(ctx, lists)
@@ -269,7 +269,7 @@ func (p *Panel) standing(ctx context.Context, lists todo.request.Lists, k standi
 }
 
 // update reads and draws a change of a list.
-func (p *Panel) update(ctx context.Context, lists todo.request.Lists, k updateKey, person bool) (u update, err error) {
+func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, person bool) (u update, err error) {
 	c, name := change{ID: k.list, Person: person}, "list"
 	f, err := readFamily(ctx, lists, k.list)
 	switch {
