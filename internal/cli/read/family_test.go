@@ -44,7 +44,7 @@ func TestFamily(t *testing.T) {
 	write("main", "", todo.InProgress)
 	write("main/agent:helper", "helper", todo.Blocked)
 	for args, want := range map[string]string{
-		"lists":                         `(?m)^Part of main +0/1 +waiting `,
+		"lists":                         `(?m)^Part of main +0/1 +waiting .*\nhelper: Part of main`,
 		"lists --state waiting":         `(?m)^Part of main +0/1 +waiting `,
 		"show Part of main":             `(?s)^Part of main.*\nwaiting · .*sub-agents 0 of 1`,
 		"history Part of main":          `(?m)^waiting · `,

@@ -81,14 +81,14 @@ func Lists(fs *flag.FlagSet) app.Run {
 func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State) (found []todo.Snapshot) {
 	board := account.Sort(account.Families(every, maps.Clone(states)), time.Now())
 	for _, f := range slices.Concat(board.Active, board.Past, board.Archived) {
-		state := f.State()
-		if f.Bare() && !o.all && !o.archived || !hasState(state, *o.state) {
+		if f.Bare() && !o.all && !o.archived {
 			continue
 		}
-		states[f.Main.List.ID] = state
+		states[f.Main.List.ID] = f.State()
 		for _, l := range append(f.Lists(), f.Away...) {
-			cleared := l.List.Agent != "" && len(l.Items) == 0 && states[l.List.ID].Rests()
-			if (o.all || l.Archived == o.archived && !cleared) && inProject(l.List, *o.project) {
+			state := states[l.List.ID]
+			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
+			if (o.all || l.Archived == o.archived && !cleared) && inProject(l.List, *o.project) && hasState(state, *o.state) {
 				found = append(found, l)
 			}
 		}
