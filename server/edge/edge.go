@@ -48,10 +48,6 @@ type Config struct {
 	// Key returns the secret that signs cookies, which are only there with sign-in; see
 	// [signed.NewKey].
 	Key func() []byte
-	// Direct makes the page sign in by itself with the token in its address, which
-	// is behind "#". Anybody could lead a person there with a token of their own, so
-	// that it is only for a server whose users are one.
-	Direct bool
 	// MaxRate is how many requests a second one identity may send, and twice as
 	// many at once; 0 is any number.
 	MaxRate int

@@ -130,7 +130,7 @@ func (e *Edge) signInDocument(to, problem string) g.Node {
 			h.H1(g.Text("todo-mcp")),
 			g.If(problem != "", h.P(h.Class("problem"), h.Role("alert"), g.Textf("Not signed in: %s.", problem))),
 			issuer,
-			h.Form(h.ID("form"), h.Method("post"), h.Action(signInPath), g.If(e.config.Direct, g.Attr("data-direct")),
+			h.Form(h.ID("form"), h.Method("post"), h.Action(signInPath),
 				h.Input(h.Type("hidden"), h.Name("to"), h.Value(to)),
 				h.Label(h.For("token"), g.Text("Token")),
 				h.Input(h.ID("token"), h.Name("token"), h.Type("password"), h.AutoComplete("current-password"), h.Required()),

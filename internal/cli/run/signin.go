@@ -60,7 +60,7 @@ func (a *service) secure(c *edge.Config) (err error) {
 	}
 	c.PublicURL, c.MaxRate, c.TrustedProxies = a.PublicURL, a.MaxRate, a.Proxies
 	in := a.SignIn
-	if c.Tokens, c.Direct = a.lan, a.lan != nil; in.Tokens != "" {
+	if c.Tokens = a.lan; in.Tokens != "" {
 		c.Tokens = auth.NewTokens(in.Tokens)
 	}
 	if in.Issuer != "" {
@@ -93,7 +93,7 @@ func (a *service) joinNetwork(ip netip.Addr) {
 	a.lan, a.phone = auth.OneToken(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 }
 
-// greetPhone prints the address that signs in, also as a QR code.
+// greetPhone prints the address that has the token, also as a QR code.
 func (a *service) greetPhone(addr net.Addr) {
 	url := Scheme(a.App) + "://" + addr.String() + "/signin#" + a.phone
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
