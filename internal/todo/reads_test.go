@@ -30,11 +30,7 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 			first := apply(t, b, todo.Write{Target: target("a"), Change: add("A")})
 			list := first.After.List.ID
 			for n := range 298 {
-				w := todo.Write{Target: todo.Target{List: list}, Writer: todo.Writer{Person: true}, Change: func(d *todo.Draft) error {
-					d.SetText("1", fmt.Sprint("A", n))
-					return nil
-				}}
-				apply(t, b, w)
+				apply(t, b, todo.Write{Target: todo.Target{List: list}, Writer: person(), Change: reword("1", fmt.Sprint("A", n))})
 			}
 			next.List = list
 			store.reads = 0
@@ -56,10 +52,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	store := &counter{Store: memory.New()}
 	one, other := newBoard(t, store), newBoard(t, store)
 	first := apply(t, one, todo.Write{Target: target("a"), Change: add("A")})
-	person := todo.Write{Target: todo.Target{List: first.After.List.ID}, Writer: todo.Writer{Person: true}, Change: add("by a person")}
-	if _, err := one.As("").Apply(t.Context(), person); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, one, todo.Write{Target: todo.Target{List: first.After.List.ID}, Writer: person(), Change: add("by a person")})
 	store.updates = 0
 	for range 3 {
 		if shown, err := one.As("").Show(t.Context(), target("a")); err != nil || len(shown.Items) != 2 {
