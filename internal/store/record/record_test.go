@@ -27,6 +27,7 @@ func fullSnapshot() todo.Snapshot {
 		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it", First: "Write 発布", FirstID: "3",
 		Order: todo.Order{Was: "3,1", Person: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", User: "ann", Person: true, Process: "p1"},
+		Other:     6,
 		Operation: todo.Operation{ID: "op", Digest: "d"},
 		Report: todo.Report{Dropped: []todo.Item{item}, Notes: []string{"a note"},
 			By: todo.People, Unseen: []todo.Difference{{Kind: todo.Changed, Before: item, After: item}}, Titled: "Ship it", Ordered: []string{"a"},
