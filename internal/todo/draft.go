@@ -39,6 +39,7 @@ func (d *Draft) rebase(newest Snapshot) {
 	d.before, d.next = newest, newest
 	take(&d.next.GivenTitle, base.GivenTitle, mine.GivenTitle)
 	take(&d.next.Archived, base.Archived, mine.Archived)
+	take(&d.next.ReplacedBy, base.ReplacedBy, mine.ReplacedBy)
 	take(&d.next.Deleted, base.Deleted, mine.Deleted)
 	d.next.Items = merge3(base.Items, newest.Items, mine.Items, d.nextID)
 }
