@@ -195,9 +195,8 @@ const errNotEdited = contentError(": this is written in a way that cannot be edi
 	"change it by hand; --print shows what install writes")
 
 // set gives the value at a path another one, nil for none, of which people are shown as much
-// as shown says. What comes of that is read again, and refused if it does not say so, unless
-// the path has a position, or says anything else than before of what is not below the first
-// two steps of the path.
+// as shown says. What comes of that is read again, and refused if it does not say so, or says
+// anything else than before of what is not below the first two steps of the path.
 func (e *edit) set(value, shown any, path ...any) error {
 	mark, was := cutMark(e.after)
 	text, err := e.write(was, value, path...)
@@ -205,8 +204,12 @@ func (e *edit) set(value, shown any, path ...any) error {
 		return e.before.wrong(err)
 	}
 	then, err := newEdit(file{path: e.before.path, data: slices.Concat(mark, text)})
-	hasItem := slices.ContainsFunc(path, func(step any) bool { _, isItem := step.(int); return isItem })
-	if err != nil || !isSameRest(without(then.root, path), without(e.root, path)) || !hasItem && !isSame(find(then.root, path), value) {
+	place, wanted := e.wanted(value, path)
+	is := find(then.root, place)
+	if items, isArray := is.([]any); isArray && len(items) == 0 && wanted == nil {
+		is = nil // it stays where it has comments
+	}
+	if err != nil || !isSameRest(without(then.root, path), without(e.root, path)) || !isSame(is, wanted) {
 		return e.before.wrong(errNotEdited)
 	}
 	if bytes.Equal(text, was) {
@@ -220,6 +223,23 @@ func (e *edit) set(value, shown any, path ...any) error {
 	}
 	e.shown = append(e.shown, line)
 	return nil
+}
+
+// wanted returns which value is where when a path has a value: of an item of an array, which
+// is the last step of its path, the whole array.
+func (e *edit) wanted(value any, path []any) (place []any, at any) {
+	place = path[:len(path)-1]
+	n, isItem := path[len(place)].(int)
+	items, _ := find(e.root, place).([]any)
+	switch items = slices.Clone(items); {
+	case !isItem:
+		return path, value
+	case n == newItem:
+		return place, append(items, value)
+	case len(items) == 1: // the array goes, too
+		return place, nil
+	}
+	return place, slices.Delete(items, n, n+1)
 }
 
 // isSameRest reports whether a file says the same as another one. Values that are no numbers

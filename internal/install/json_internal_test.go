@@ -2,6 +2,7 @@ package install
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,7 +116,7 @@ func FuzzDocuments(f *testing.F) {
 	for _, text := range []string{
 		"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e", "{\"a\":1//c\n}", "{\"servers\":{\"a\":1,//c\n\"todo\":1}}",
 		"a = [\n[\"x\"],\n]\n[servers.todo]\n\"command\" = 'x' # c\n[[servers.todo.env]]\n", "[servers]\ntodo = {command = 1}", "[ servers . 'todo' ] # c\r\nargs = '''\n#'''",
-		"\ufeff", "[servers.todo.env]\nA = nan\n[servers.todo]\nurl = \"x\"\nargs.a = 1\n# c\n\n[servers.a]\n", "\ufeff[servers]\n[servers.todo]",
+		"\ufeff", `{"servers":{"items":[1,//c\n[2],],}}`, `{"servers":{"items":[/*c*/]}}`, "[servers.todo.env]\nA = nan\n[servers.todo]\nurl = \"x\"\nargs.a = 1\n# c\n\n[servers.a]\n", "\ufeff[servers]\n[servers.todo]",
 	} {
 		f.Add(text, false)
 		f.Add(text, true)
@@ -147,6 +148,18 @@ func FuzzDocuments(f *testing.F) {
 		err = e.set(nil, nil, entryPath...)
 		if e = read(e.after); e == nil || err != nil || find(e.root, entryPath) != nil || !isSameRest(without(e.root, entryPath), before) {
 			t.Errorf("%q: %v", text, err)
+		}
+		if e == nil || isTOML {
+			return
+		}
+		items := func() []any { all, _ := find(e.root, []any{"servers", "items"}).([]any); return all }
+		was := items()
+		if e.set("x", nil, "servers", "items", newItem) != nil {
+			return
+		}
+		added := isSame(items(), append(slices.Clone(was), "x"))
+		if err := e.set(nil, nil, "servers", "items", len(was)); err != nil || !added || len(was) > 0 && !isSame(items(), was) {
+			t.Errorf("%q: %v of %v (%v)", text, items(), was, err)
 		}
 	})
 }
