@@ -56,6 +56,7 @@ type session struct {
 	readOnly   bool   // it would have changed a list that its sender may only read
 	failed     error  // why it is refused, although mcp-go does not refuse it
 
+	client *subscriptions.Client // nil until the message subscribes
 	// Of subscriptions/listen alone:
 	stream          string                       // what it is known by to the subscriptions
 	acknowledgement chan mcp.JSONRPCNotification // has one when mcp-go has acknowledged it
@@ -135,7 +136,9 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	end()
 	close(session.acknowledgement)
 	sending.Wait()
-	_ = send(answer)
+	if answer != nil {
+		_ = send(answer)
+	}
 }
 
 // Notifications opens the stream of what changes of what a peer's session subscribed to,
@@ -194,8 +197,11 @@ func (s *Server) EndSession(ctx context.Context, p Peer) {
 // id, with which nobody can call.
 func sessionKey(p Peer) string { return digest(p.Session) }
 
-// subscriber returns who subscribes with the message.
+// subscriber returns who subscribes with the message, perhaps to thousands of resources.
 func (s *session) subscriber() subscriptions.Client {
+	if s.client != nil {
+		return *s.client
+	}
 	var m struct {
 		Params struct {
 			Meta *mcp.Meta `json:"_meta"` // which mcp-go drops in a subscribe request
@@ -207,6 +213,7 @@ func (s *session) subscriber() subscriptions.Client {
 	if s.stream != "" {
 		c.Session, c.Listen = s.stream, s.message.ID
 	}
+	s.client = &c
 	return c
 }
 

@@ -241,6 +241,7 @@ func (t *transport) listen(m jsonrpc.Message) {
 	begun, begin := context.WithCancel(context.Background())
 	peer := t.peer
 	t.open.Go(func() {
+		defer begin() // also if nothing is sent
 		t.server.Listen(t.streams, peer, m, func(m mcp.JSONRPCMessage) error {
 			defer begin()
 			return t.send(m)

@@ -29,7 +29,6 @@ func (r *Room) Open(c Client) *Stream {
 	s := &Stream{room: r}
 	s.ctx, s.end = context.WithCancel(r.ctx)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	s.sub = r.subscriber(c)
 	if s.sub.stream != nil {
 		s.sub.stream.end()
@@ -38,6 +37,10 @@ func (r *Room) Open(c Client) *Stream {
 	for w, c := range s.sub.wants {
 		s.sub.pending[w.uri], c.stale = true, true
 		s.sub.signal()
+	}
+	r.mu.Unlock()
+	if r.Store != nil && c.Listen == nil {
+		r.read(c.Session)
 	}
 	return s
 }
@@ -59,9 +62,6 @@ func (s *Stream) Close() {
 // Serve sends notifications of changes until ctx or the stream ends, or sending fails.
 func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) error) error {
 	defer context.AfterFunc(ctx, s.end)()
-	if s.room.Store != nil && s.sub.Listen == nil {
-		s.room.read(s.sub.Session)
-	}
 	for {
 		select {
 		case <-s.sub.wake:
@@ -127,7 +127,7 @@ func (s *Stream) due() []string {
 	if s.ctx.Err() != nil {
 		return nil // they are for the next stream
 	}
-	uris := slices.Collect(maps.Keys(s.sub.pending))
+	uris := slices.Sorted(maps.Keys(s.sub.pending))
 	clear(s.sub.pending)
 	return uris
 }

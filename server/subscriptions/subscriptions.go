@@ -123,8 +123,10 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	}
 	w, now := want{uri: uri}, &current{}
 	if uri == Current {
-		list, _ := r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
-		w.conversation, now = c.Conversation.Key, &current{who: c.Conversation, list: list, stale: true}
+		w.conversation, now = c.Conversation.Key, &current{who: c.Conversation, stale: true}
+		if !r.wants(c.Session, w) { // else one message could make it be read a thousand times
+			now.list, _ = r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
+		}
 	}
 	r.mu.Lock()
 	sub, isNew, err := r.add(c, w, now)
@@ -148,6 +150,14 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 		r.remove(c.Session, func(have want) bool { return have == w })
 	}
 	return err
+}
+
+// wants reports whether a client wants a resource already.
+func (r *Room) wants(session string, w want) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sub := r.clients[session]
+	return sub != nil && sub.wants[w] != nil
 }
 
 // Unsubscribe removes a resource of a client, also at other servers, or all with the
