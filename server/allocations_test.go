@@ -96,7 +96,7 @@ func TestAllocations(t *testing.T) {
 
 // compareCost fails if a call costs more than it did, and says so if it costs much less.
 func compareCost(t *testing.T, call string, is, was cost) {
-	const repeat = "`go test -run TestAllocations -update ./server`"
+	const repeat = "`go test ./server -run TestAllocations -update`"
 	for kind, of := range map[string]struct{ is, was, tolerated float64 }{
 		"allocations": {is.Allocations, was.Allocations, tolerated().Allocations},
 		"bytes":       {is.Bytes, was.Bytes, tolerated().Bytes},
