@@ -201,36 +201,37 @@ func (w *writer) notice(now int64) error {
 // each has a savepoint unless it is alone. An error that write returns is for the whole
 // batch; nothing of it was applied, unless the error wraps todo.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
+	alone := len(batch) == 1
+	unlessAlone := func(statement string) {
+		if !alone && err == nil {
+			_, err = w.exec(statement)
+		}
+	}
 	for _, req := range batch {
-		if len(batch) > 1 {
-			if _, err := w.exec(`SAVEPOINT request`); err != nil {
-				return false, err
-			}
+		unlessAlone(`SAVEPOINT request`)
+		if err != nil {
+			return false, err
 		}
 		before := w.ran
 		w.failed = nil
 		req.call(w)
 		wrote := w.ran > before
-		switch {
-		case w.failed != nil && !isAboutOne(w.failed):
+		if w.failed != nil && !isAboutOne(w.failed) {
 			return false, w.failed
-		case req.err == nil:
-			stored = stored || wrote
-		case wrote:
+		}
+		if req.err != nil && wrote {
 			w.forget() // it may have what is taken back
-			if len(batch) == 1 {
-				_, err := w.exec(`ROLLBACK`)
+			if alone {
+				_, err = w.exec(`ROLLBACK`)
 				return false, err
 			}
-			if _, err := w.exec(`ROLLBACK TO request`); err != nil {
-				return false, err
-			}
+			unlessAlone(`ROLLBACK TO request`)
 		}
-		if len(batch) > 1 {
-			if _, err := w.exec(`RELEASE request`); err != nil {
-				return false, err
-			}
-		}
+		unlessAlone(`RELEASE request`)
+		stored = stored || wrote && req.err == nil
+	}
+	if err != nil {
+		return false, err
 	}
 	if _, err := w.exec(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
