@@ -21,7 +21,7 @@ import (
 // readers is the number of connections that all reads of a store share.
 const readers = 4
 
-// errBeingCreated means that another process is creating the file; try again.
+// errBeingCreated means that another process is creating or changing the file; try again.
 var errBeingCreated = errors.New("store file is being made")
 
 // errLogInUse means that the deleted log cannot be merged while others read; try
@@ -70,10 +70,10 @@ func (f *file) hasNextLog(path string) bool {
 	return err == nil && info.Size() > 0 && f.log != nil && !os.SameFile(f.log, info)
 }
 
-// isOutdated reports whether a file that is read as one that nobody changes was
-// changed, or is about to be. info describes it now.
-func (f *file) isOutdated(path string, info fs.FileInfo) bool {
-	return f.fixed && (hasLog(path) || info.Size() != f.info.Size() || !info.ModTime().Equal(f.info.ModTime()))
+// isChanged reports whether a file that is read as one that nobody changes was changed
+// since before, or is about to be. now describes it; nil for none.
+func isChanged(path string, before, now fs.FileInfo) bool {
+	return hasLog(path) || now == nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
 
 // hasLog reports whether there is a -wal file, without which no process is using
@@ -133,13 +133,14 @@ func probe(path string) error {
 	if info == nil || err != nil {
 		return err
 	}
-	mode := "mode=ro"
-	if !hasLog(path) {
+	mode, fixed := "mode=ro", !hasLog(path)
+	if fixed {
 		mode = "immutable=1"
 	}
 	f, err := openReaderAs(context.Background(), mode, path, info, 1)
-	if failedWith(err, codeBusy, codeReadOnly) {
-		err = nil // locked, or not readable without writing: the version cannot be read now
+	now, _ := os.Stat(path)
+	if failedWith(err, codeBusy, codeReadOnly) || err != nil && fixed && isChanged(path, info, now) {
+		err = nil // locked, not readable without writing, or changed meanwhile: the version cannot be read now
 	}
 	return errors.Join(err, f.release())
 }
@@ -154,8 +155,12 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 	f, err := openReaderAs(ctx, "mode=rw", path, info, connections)
 	if failedWith(err, codeReadOnly, codeCantOpen) && !hasLog(path) {
 		f, err = openReaderAs(ctx, "immutable=1", path, info, connections)
-		if f != nil {
+		now, _ := os.Stat(path)
+		switch {
+		case f != nil:
 			f.fixed = true
+		case err != nil && isChanged(path, info, now):
+			err = fmt.Errorf("%w (%w)", errBeingCreated, err)
 		}
 	}
 	return f, err

@@ -135,7 +135,7 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 // when there is none. f may be nil.
 func (f *file) renew(ctx context.Context, path string, connections int) (*file, error) {
 	info, err := stat(path)
-	if err == nil && f.sameFile(info) && !f.hasNextLog(path) && !f.isOutdated(path, info) {
+	if err == nil && f.sameFile(info) && !f.hasNextLog(path) && !(f.fixed && isChanged(path, f.info, info)) {
 		return f, nil
 	}
 	err = errors.Join(err, f.release())
