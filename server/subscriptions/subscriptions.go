@@ -21,7 +21,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The URIs of the resources. That of one list is One with the list's id behind it.
+// The URIs of the resources; One is followed by the id of a list.
 const (
 	Current = "todo://list"
 	All     = "todo://lists"
