@@ -150,7 +150,8 @@ func (e *Edge) withIssuer() string {
 // localPath returns a path of this server to go to, "/" instead of anything else:
 // nobody may be led elsewhere by a link to this page.
 func localPath(to string) string {
-	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
+	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, odd) {
 		return "/"
 	}
 	return to
@@ -257,7 +258,8 @@ func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
 
 // start leads to the issuer's page for signing in.
 func (e *Edge) start(w http.ResponseWriter, r *Request) error {
-	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(), To: localPath(r.URL.Query().Get("to")), Expires: e.config.Now().Add(signInLasts)}
+	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(),
+		To: localPath(r.URL.Query().Get("to")), Expires: e.config.Now().Add(signInLasts)}
 	address, err := e.config.Issuer.SignIn(r.Context(), r.Origin()+callbackPath, a.State, a.Verifier)
 	if err != nil {
 		return outage(err)

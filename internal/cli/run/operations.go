@@ -23,7 +23,8 @@ func (a *service) ready() error {
 
 // measure adds what a board and its edge say of themselves to the metrics.
 func (a *service) measure(board *todo.Board, e *edge.Edge) {
-	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.", func() float64 { return float64(e.OpenStreams()) })
+	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.",
+		func() float64 { return float64(e.OpenStreams()) })
 	if a.Audit != nil {
 		a.Metrics.Gauge("todo_audit_waiting_bytes", "Lines of the audit log that could not be written yet.", func() float64 { return float64(a.Audit.Waiting()) })
 	}

@@ -141,7 +141,7 @@ func (r release) testNpx(t *testing.T) {
 // The packed packages can be installed without a network. Without its platform's package
 // the program is missed with a cure, and nothing on standard output (BAD-INPUT 100).
 //
-// BAD-INPUT 100: The npm package without that of its platform, as `--omit=optional`
+// BAD-INPUT 100: The npm package without its platform's own, as `--omit=optional`
 // leaves it out, or on a platform that has none → Exit status 1 and the cure on
 // standard error; nothing on standard output, where a client reads messages
 func (r release) testOffline(t *testing.T) {
@@ -172,7 +172,7 @@ func (r release) testOffline(t *testing.T) {
 // its exit code, its signals and its terminal are the program's own (BAD-INPUT 101).
 //
 // BAD-INPUT 101: SIGTERM, SIGINT, a closed input or a bad command line for the program
-// that npm's launcher started → Its exit status is that of the program, no process
+// that npm's launcher started → Its exit status is the program's, no process
 // stays behind, and each signal reaches the program once
 func (r release) testLauncher(t *testing.T) {
 	c := newComputer(t, newRegistry(t, r).url)
