@@ -2,10 +2,8 @@ package install_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -111,44 +109,4 @@ func (r *rig) expectPlugin(settings string) {
 	if diff := cmp.Diff(hooks(settings), hooks(plugin)); diff != "" {
 		r.Errorf("the plugin's hooks (-want +got)\n%s", diff)
 	}
-}
-
-// entry returns what `npx -y todo-mcp install` writes for a client.
-func entry(t *testing.T, client string) (e map[string]any) {
-	t.Helper()
-	r := newRig(t, client)
-	r.m.Executable = filepath.Join(r.m.Home, "_npx", "todo-mcp")
-	var file map[string]map[string]map[string]any
-	_, texts := r.byHand(install.Options{})
-	if err := json.Unmarshal([]byte(texts[0]), &file); err != nil {
-		t.Fatal(err)
-	}
-	for _, servers := range file {
-		e = servers["todo"]
-	}
-	return e
-}
-
-// docs/clients.md has links that add this server to a client by one click: pages of the
-// clients' makers, since many sites show no links but those to pages, and what they lead to,
-// which opens the program itself.
-func TestLinksAreDocumented(t *testing.T) {
-	config := func(e map[string]any) string {
-		text, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	e := entry(t, "vscode")
-	cursor := url.Values{"name": {"todo"}, "config": {base64.StdEncoding.EncodeToString([]byte(config(entry(t, "cursor"))))}}.Encode()
-	vscode := "vscode.dev/redirect/mcp/install?" + url.Values{"name": {"todo"}, "config": {config(e)}}.Encode()
-	e["name"] = "todo"
-	own := ":mcp/install?" + url.PathEscape(config(e))
-	newRig(t, "vscode").documented("clients.md", regexp.MustCompile("(?s)<!-- links -->\n.*?<!-- links -->"), "<!-- links -->\n\n"+
-		"- [Add to Cursor](https://cursor.com/en/install-mcp?"+cursor+")\n"+
-		"- [Add to VS Code](https://"+vscode+")\n"+
-		"- [Add to VS Code Insiders](https://insiders."+vscode+"&quality=insiders)\n"+
-		"\nThe same for what opens the programs themselves:\n\n```text\n"+
-		"cursor://anysphere.cursor-deeplink/mcp/install?"+cursor+"\nvscode"+own+"\nvscode-insiders"+own+"\n```\n\n<!-- links -->")
 }
