@@ -132,6 +132,7 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 	_ = json.Unmarshal(m.Params, &params)
 	code, err := mcp.HEADER_MISMATCH, error(nil)
 	switch version := params.Meta.ProtocolVersion(); {
+	case version == "" && x.message.ID == nil: // notifications of the official SDK for Go
 	case version == "":
 		code, err = mcp.INVALID_PARAMS, errors.New("missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
 	case version != x.peer.Protocol:
@@ -217,7 +218,13 @@ func (h *Handler) listen(w http.ResponseWriter, x *exchange) error {
 				return edge.WriteJSON(stream, status, m)
 			}
 			begin()
-			return stream.Send(sse.Event{Name: "message", Data: m})
+			data, err := sse.Encode(sse.Event{Name: "message", Data: m})
+			if err != nil {
+				return err
+			}
+			_, err = stream.Write(data) // not Send: the answer comes as the stream has ended
+			stream.Flush()
+			return err
 		})
 		return nil
 	})

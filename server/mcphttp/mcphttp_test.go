@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -172,13 +173,12 @@ func TestHTTPSameRequestID(t *testing.T) {
 		url := web.URL + "/mcp"
 		headers := func(string) []string { return servertest.ModernHeaders("tools/call", "create_todos") }
 		call, cancelHeaders := servertest.ModernCall, servertest.ModernHeaders("notifications/cancelled", "")
-		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,` + servertest.Meta + `}}`
+		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}` // as the official SDK for Go
 		if era == servertest.Legacy {
 			call = servertest.Call
 			ids := map[string]string{"A": servertest.Session(t, url, "one"), "B": servertest.Session(t, url, "two")}
 			headers = func(who string) []string { return []string{"Mcp-Session-Id", ids[who]} }
 			cancelHeaders = []string{"Mcp-Session-Id", servertest.Session(t, url, "three")}
-			cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
 		}
 		var both sync.WaitGroup
 		for _, who := range []string{"A", "B"} {
@@ -200,6 +200,23 @@ func TestHTTPSameRequestID(t *testing.T) {
 		}()
 		both.Wait()
 	}
+}
+
+// A stream of subscriptions/listen ends with its answer also as the server stops: the
+// client knows then that nothing more comes.
+func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
+	h := servertest.Handler(t, servertest.New(t, nil, nil), nil)
+	web := httptest.NewServer(h)
+	t.Cleanup(web.Close)
+	stream := servertest.OpenStream(t, "POST", web.URL+"/mcp", `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://lists"]},`+servertest.Meta+`}}`,
+		servertest.ModernHeaders("subscriptions/listen", "")...)
+	stream.Expect("acknowledged")
+	h.Close()
+	if answer := stream.Data(); !strings.Contains(answer, `"id":"L","result"`) {
+		t.Errorf("the stream ends with %s", answer)
+	}
+	stream.Expect(": the server stops")
+	stream.End()
 }
 
 // A session's next GET stream replaces the one before. What it is notified of goes there
