@@ -34,7 +34,7 @@ type hookFile struct {
 	*hookSetup
 	machine Machine
 	shell   Shell
-	program string // the path or the name that hooks call
+	program string // the path or the name that hooks call; empty with an error
 	store   []string
 	err     error // why it is not known what hooks call
 }
@@ -46,13 +46,15 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 // hookFile returns a client's file of hooks, which a change may have already. The hooks write
 // into the same store as the server that the client reaches.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
-	p, unknown := m.program()
-	h = hookFile{hookSetup: c.hooks, machine: m, shell: POSIX, program: c.pathOf(p), store: storeOf(server.Args), err: unknown}
-	if h.err == nil && len(p.args) > 0 {
+	command, unknown := m.Command(c.desktop)
+	h = hookFile{hookSetup: c.hooks, machine: m, shell: POSIX, store: storeOf(server.Args), err: unknown}
+	switch {
+	case len(command) > 1:
 		h.err = errSlowHooks
-	}
-	if m.isThis(server.Command) {
+	case m.isThis(server.Command):
 		h.program = server.Command
+	case unknown == nil:
+		h.program = command[0]
 	}
 	if m.System == "windows" { // where all shells take slashes, and some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")

@@ -319,13 +319,16 @@ func (c Client) wanted(m Machine, o Options, old Server) (s, shown Server, err e
 		s.URL = o.URL
 		return s, s, nil
 	}
-	p, err := m.program()
-	s.Command = c.pathOf(p)
-	before, own := p.args, old.own(m)
+	command, err := m.Command(c.desktop)
+	if err != nil {
+		return s, s, err
+	}
+	s.Command = command[0]
+	before, own := command[1:], old.own(m)
 	switch n := old.fromPackage(); {
-	case len(p.args) > 0 && n > 0:
+	case len(before) > 0 && n > 0:
 		s.Command, before = old.Command, old.Args[:n]
-	case len(p.args) == 0 && m.isThis(old.Command):
+	case len(before) == 0 && m.isThis(old.Command):
 		s.Command = old.Command
 	}
 	hidden := masked(own)
@@ -333,15 +336,7 @@ func (c Client) wanted(m Machine, o Options, old Server) (s, shown Server, err e
 		own, hidden = o.Args, o.Args
 	}
 	s.Args = slices.Concat(before, own)
-	return s, Server{Command: s.Command, Args: slices.Concat(before, hidden)}, err
-}
-
-// pathOf returns how the client calls this program.
-func (c Client) pathOf(p program) string {
-	if c.desktop {
-		return p.elsewhere
-	}
-	return p.inTerminal
+	return s, Server{Command: s.Command, Args: slices.Concat(before, hidden)}, nil
 }
 
 // own returns the arguments of this program in a command that runs it, also by npx.

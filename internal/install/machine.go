@@ -82,17 +82,15 @@ func (m Machine) places(texts []string) (paths []string) {
 // the folder of programs that keep them as on Linux everywhere (xdg), the folder of Windows
 // for data of this machine alone (local), or what an environment variable names.
 func (m Machine) folder(name string) string {
-	switch {
-	case name == "home":
+	switch name {
+	case "home":
 		return m.Home
-	case name == "xdg" || name == "config" && m.System != "windows" && m.System != "darwin":
+	case "xdg":
 		return m.place("$XDG_CONFIG_HOME/|~/.config")
-	case name == "config" && m.System == "darwin":
-		return m.place("~/Library/Application Support")
-	case name == "local":
+	case "local":
 		return m.place("$LOCALAPPDATA/|~/AppData/Local")
-	case name == "config":
-		return m.place("$APPDATA/|~/AppData/Roaming")
+	case "config":
+		return m.place("windows:$APPDATA/|windows:~/AppData/Roaming|darwin:~/Library/Application Support|$xdg/")
 	}
 	return m.Getenv(name)
 }
@@ -105,56 +103,35 @@ func (m Machine) Short(path string) string {
 	return path
 }
 
-// program is how this program is called. A client that is started from the desktop
-// may not see the PATH of a terminal.
-type program struct {
-	inTerminal string   // todo-mcp, where PATH finds this program by that name
-	elsewhere  string   // its whole path
-	args       []string // those that stand before its own, where another program runs it
-}
-
-// program returns how this program is called. It prefers the name by which PATH finds
-// it to the file that the name leads to, which an upgrade may replace by another. A
-// program that npx runs is called by npx, which may remove the file at any time.
-func (m Machine) program() (program, error) {
+// Command returns the words by which this program is started for longer than now. In a
+// terminal it is the name by which PATH finds it; a client that is started from the desktop
+// may not see that PATH, and needs the whole path. Where PATH finds the program, the path is
+// not the one of the file that this leads to, which an upgrade may replace by another. A
+// program that npx runs is called by npx, which may remove the file at any time; on Windows
+// npx is a script, which many clients can start by the shell alone. A program that `go run`
+// built has no words: an error says what to do.
+func (m Machine) Command(fromDesktop bool) ([]string, error) {
 	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
 		switch {
 		case strings.HasPrefix(part, "go-build"):
-			return program{}, errors.New("`go run` builds this program for one run alone: " +
+			return nil, errors.New("`go run` builds this program for one run alone: " +
 				"build it with `make build` and put bin/todo-mcp on your PATH")
+		case part == "_npx" && m.System == "windows":
+			return []string{"cmd", "/c", "npx", "-y", programName}, nil
 		case part == "_npx":
-			return m.npx(), nil
+			return []string{"npx", "-y", programName}, nil
 		}
 	}
-	p := program{inTerminal: m.Executable, elsewhere: m.Executable}
 	found, err := m.LookPath(programName)
-	if err != nil || !IsSameFile(found, m.Executable) {
-		return p, nil
+	if err == nil && IsSameFile(found, m.Executable) {
+		if !fromDesktop {
+			return []string{programName}, nil
+		}
+		if found, err = filepath.Abs(found); err == nil {
+			return []string{found}, nil
+		}
 	}
-	if found, err = filepath.Abs(found); err == nil {
-		p = program{inTerminal: programName, elsewhere: found}
-	}
-	return p, nil
-}
-
-// Command returns the words by which a terminal starts this program for longer than
-// now. A program that `go run` built has none: an error says what to do.
-func (m Machine) Command() ([]string, error) {
-	p, err := m.program()
-	if err != nil {
-		return nil, err
-	}
-	return append([]string{p.inTerminal}, p.args...), nil
-}
-
-// npx returns how this program is called by npx. On Windows npx is no program but a
-// script, which many clients can start by the shell alone.
-func (m Machine) npx() program {
-	command := []string{"npx", "-y", programName}
-	if m.System == "windows" {
-		command = append([]string{"cmd", "/c"}, command...)
-	}
-	return program{inTerminal: command[0], elsewhere: command[0], args: command[1:]}
+	return []string{m.Executable}, nil
 }
 
 // programName is what the command and the package on npm are called.

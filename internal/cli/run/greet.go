@@ -63,7 +63,7 @@ func calledBy(a *app.App, shell install.Shell) (typed, program string) {
 	if err != nil {
 		return "todo-mcp", "todo-mcp"
 	}
-	words, err := m.Command()
+	words, err := m.Command(false)
 	if err != nil {
 		return "go run .", "todo-mcp"
 	}

@@ -150,7 +150,7 @@ func lookAtProgram(_ context.Context, a *app.App, r *report) {
 	if err != nil {
 		return // which lookAtClients says
 	}
-	_, err = m.Command()
+	_, err = m.Command(false)
 	found, missing := m.LookPath("todo-mcp")
 	switch {
 	case err != nil:
