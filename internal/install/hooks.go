@@ -77,7 +77,7 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 	case errors.Is(err, errSlowHooks):
 		change.note("%v", err)
 		return nil
-	case h.statusLine != "" && !h.isOurs(line["command"], "show"):
+	case h.statusLine != "" && !h.machine.runs(line["command"], "show"):
 		change.note("its status line is another one, which stays; docs/hooks.md says how to show the list in it")
 	case c.hooks.after != "" && !h.isNone():
 		change.note("%s", c.hooks.after)
@@ -138,7 +138,7 @@ func (h hookFile) places() (all []place, err error) {
 		return []place{{path: []any{pluginPath}, command: command}}, nil
 	}
 	line, lineErr := h.object(statusLineKey)
-	if h.isOurs(line["command"], "show") {
+	if h.machine.runs(line["command"], "show") {
 		all = append(all, place{hookEntry: hookEntry{event: statusLineKey}, path: []any{statusLineKey}})
 	}
 	events, err := h.object(hooksKey)
@@ -153,18 +153,12 @@ func (h hookFile) places() (all []place, err error) {
 			if hooks, _ := group[hooksKey].([]any); !h.flat && len(hooks) == 1 {
 				group, _ = hooks[0].(map[string]any)
 			}
-			if command, _ := group["command"].(string); h.isOurs(command, hookName) {
+			if command, _ := group["command"].(string); h.machine.runs(command, hookName) {
 				all = append(all, place{hookEntry{event, matcher}, []any{hooksKey, event, n}, command})
 			}
 		}
 	}
 	return all, cmp.Or(err, lineErr)
-}
-
-// isOurs reports whether a command is one of this program by a name.
-func (h hookFile) isOurs(command any, name string) bool {
-	text, _ := command.(string)
-	return h.machine.runs(text, name)
 }
 
 // removePlaces removes what stands at places, the last one first: the others stay where
@@ -222,7 +216,7 @@ func (h hookFile) setStatusLine() error {
 	case line == nil:
 		entry := func(command string) object { return object{{"type", "command"}, {"command", command}} }
 		return h.set(entry(command), entry(shown), statusLineKey)
-	case h.isOurs(old, "show"):
+	case h.machine.runs(old, "show"):
 		return h.set(command, shown, statusLineKey, "command")
 	}
 	return nil

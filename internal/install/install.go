@@ -199,7 +199,8 @@ func isOurs(m Machine, o Options, entry map[string]any) bool {
 		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool { return entry[key] != nil })
 		return s.URL == o.URL || isServed(s.URL, hasOwn)
 	}
-	return programForm.MatchString(s.program()) || m.isProgram(s.Command)
+	n := s.fromPackage()
+	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
 }
 
 // isServed reports whether an address is one that this program serves on this machine:
@@ -214,14 +215,6 @@ func isServed(address string, hasOwn bool) bool {
 	query.Del("list")
 	isLocal := slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname())
 	return isLocal && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
-}
-
-// program returns the name of the program that a command runs, also by npx.
-func (s Server) program() string {
-	if i := s.fromPackage(); i > 0 {
-		return s.Args[i-1]
-	}
-	return lastPart(s.Command)
 }
 
 // fromPackage returns where the arguments begin of the program that npx or one like it

@@ -54,19 +54,16 @@ const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
 var shellForm = regexp.MustCompile(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
 	oneWord + `)\s+([a-z]+)(?:\s(?:[^;|&<>` + "`" + `\n$]|\$[^(])*)?$`)
 
-// runs reports whether a command runs nothing but a command of this program by a name.
-func (m Machine) runs(text, name string) bool {
+// runs reports whether a command, which is a text, runs nothing but a command of this
+// program by a name.
+func (m Machine) runs(command any, name string) bool {
+	text, _ := command.(string)
 	at := shellForm.FindStringSubmatch(text)
 	if at == nil || at[3] != name {
 		return false
 	}
-	word := unquote(at[2])
+	word := strings.NewReplacer(`'\''`, "'", `"`, "", "'", "").Replace(at[2]) // as the shell reads it
 	return programForm.MatchString(word) || at[1] == "" && m.isProgram(word)
-}
-
-// unquote returns a word as the shell reads it.
-func unquote(word string) string {
-	return strings.NewReplacer(`'\''`, "'", `"`, "", "'", "").Replace(word)
 }
 
 // isProgram reports whether a path or name leads to this program.

@@ -42,11 +42,6 @@ const (
 	problem verdict = "problem" // it does not work
 )
 
-// mark returns the sign by which people see a verdict.
-func (v verdict) mark() string {
-	return map[verdict]string{fine: "✓", remark: "·", warning: "!", problem: "✗"}[v]
-}
-
 // finding is one thing that was looked at.
 type finding struct {
 	Topic   string  `json:"topic"`
@@ -80,16 +75,6 @@ func (r *report) must(err error, cure, what string) bool {
 	return err == nil
 }
 
-// count returns how many findings have a verdict.
-func (r *report) count(v verdict) (n int) {
-	for _, f := range r.Findings {
-		if f.Verdict == v {
-			n++
-		}
-	}
-	return n
-}
-
 // doctorTimeout is how long each thing may take that `doctor` looks at.
 const doctorTimeout = 10 * time.Second
 
@@ -109,7 +94,14 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 		of.look(ctx, a, r)
 		cancel()
 	}
-	r.Problems, r.Warnings = r.count(problem), r.count(warning)
+	for _, f := range r.Findings {
+		switch f.Verdict {
+		case problem:
+			r.Problems++
+		case warning:
+			r.Warnings++
+		}
+	}
 	err := ctx.Err()
 	switch {
 	case err != nil:
@@ -128,14 +120,14 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 func (r *report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "todo-mcp %s (%s, %s)\n\n", r.Version, r.Go, r.Platform)
-	before := ""
+	before, marks := "", map[verdict]string{fine: "✓", remark: "·", warning: "!", problem: "✗"}
 	for _, f := range r.Findings {
 		topic := f.Topic
 		if topic == before {
 			topic = ""
 		}
 		before = f.Topic
-		fmt.Fprintf(&b, "%s %-9s %s\n", f.Verdict.mark(), topic, render.Safe(f.Text))
+		fmt.Fprintf(&b, "%s %-9s %s\n", marks[f.Verdict], topic, render.Safe(f.Text))
 		if f.Cure != "" {
 			fmt.Fprintf(&b, "  %-9s → %s\n", "", render.Safe(f.Cure))
 		}
