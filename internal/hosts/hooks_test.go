@@ -5,7 +5,6 @@ package hosts
 import (
 	"context"
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -80,23 +79,9 @@ func (r *rig) statesNow() (states map[string]todo.State) {
 	return states
 }
 
-// transcript logs a list with its history.
-func (r *rig) transcript(l todo.Snapshot) {
-	r.t.Helper()
-	for _, args := range [][]string{{"show", l.List.ID}, {"history", l.List.ID}} {
-		cmd := exec.CommandContext(r.t.Context(), serverFile, append(args, "--store", "sqlite:"+r.store)...)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			r.t.Error(err)
-		}
-		r.t.Logf("$ todo-mcp %s\n%s", args[0], out)
-	}
-}
-
 // checkMirrored checks a list that mirrors a client's own.
 func (r *rig) checkMirrored(l todo.Snapshot, stands todo.State, client, items string) {
 	r.t.Helper()
-	r.transcript(l)
 	var got []string
 	for _, i := range l.Items {
 		got = append(got, i.ID+" "+string(i.Status)+" "+i.Text)

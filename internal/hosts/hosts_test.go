@@ -6,17 +6,9 @@
 package hosts
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
-
-	"todo-mcp/internal/todo"
 )
 
 // shownAtMost is how many tokens a model may be shown for a write of ten items.
@@ -86,21 +78,6 @@ func TestHosts(t *testing.T) {
 	t.Logf("TABLE\nclient        way     run 2              run 3              tokens shown\n%s", strings.Join(table, "\n"))
 }
 
-// The next plan after a finished one is a new list, even if it is the same and in
-// the same conversation.
-func TestSettledMeansSettled(t *testing.T) {
-	for _, name := range []string{"claude-stdio", "claude-http", "codex", "copilot"} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, byName(t, name))
-			r.report(r.run(resume, newPlan("Build the parser", 4, 4)))
-			r.check("the finished plan", "list 1 revision 1")
-			r.report(r.run(resume, newPlan("Build the parser", 4, 0)))
-			r.check("the plan anew", "list 2 revision 1")
-			r.logLists()
-		})
-	}
-}
-
 func byName(t *testing.T, name string) client {
 	t.Helper()
 	for _, c := range clients() {
@@ -162,69 +139,4 @@ func (r *rig) report(rec recording) {
 	r.t.Logf("servers %v were sent\n%s", rec.servers, strings.Join(rec.sent, "\n"))
 	r.t.Logf("OFFERED at once as %q", r.offered())
 	r.t.Logf("SHOWN %d bytes, about %d tokens: %s", len(shown), tokens(shown), shown)
-}
-
-// A write that the model was told of is on disk, however the server is stopped
-// right after it; the next write meets the dying server or the one started anew.
-func TestStopLosesNothing(t *testing.T) {
-	type step struct {
-		after  time.Duration // since the step before; it is what the test is about
-		signal syscall.Signal
-	}
-	for name, steps := range map[string][]step{
-		"as Claude Code stops": {{0, syscall.SIGINT}, {100 * time.Millisecond, syscall.SIGTERM}, {300 * time.Millisecond, syscall.SIGKILL}},
-		"killed":               {{0, syscall.SIGKILL}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, byName(t, "claude-stdio"))
-			var plans, acknowledged []plan
-			for done := range 6 {
-				plans = append(plans, newPlan("Build the parser", 10, done))
-			}
-			var stops sync.WaitGroup
-			r.model.answered = func(n int, result string) {
-				if !strings.Contains(result, "Todo list updated") {
-					t.Logf("write %d is not acknowledged: %s", n, result)
-					return
-				}
-				acknowledged = append(acknowledged, plans[n])
-				servers := read(t, r.recording).servers
-				pid, _ := strconv.Atoi(servers[len(servers)-1])
-				begun := make(chan struct{})
-				stops.Go(func() {
-					for i, s := range steps {
-						<-time.After(s.after)
-						err := syscall.Kill(pid, s.signal)
-						if i == 0 {
-							close(begun)
-						}
-						if err != nil { // it has ended
-							return
-						}
-						t.Logf("write %d is acknowledged, %v to %d", n, s.signal, pid)
-					}
-				})
-				<-begun
-			}
-			rec := r.run(anew, plans...)
-			stops.Wait()
-			var kept []todo.Snapshot
-			for _, l := range r.lists() {
-				r.read(func(ctx context.Context, s todo.Store) error {
-					history, err := s.History(ctx, l.List.ID, 0, 0)
-					kept = append(kept, history...)
-					return err
-				})
-			}
-			t.Logf("FOUND %d of %d writes acknowledged, %d revisions kept, servers %v", len(acknowledged), len(plans), len(kept), rec.servers)
-			if len(acknowledged) == 0 {
-				t.Error("no write was acknowledged")
-			}
-			for _, p := range acknowledged {
-				if !slices.ContainsFunc(kept, p.is) {
-					t.Errorf("acknowledged and lost: %s", p.json())
-				}
-			}
-		})
-	}
 }

@@ -87,13 +87,6 @@ func (p plan) json() string {
 	return string(raw)
 }
 
-// is reports whether a snapshot holds exactly this plan.
-func (p plan) is(s todo.Snapshot) bool {
-	return slices.EqualFunc(p.items, s.Items, func(a todoItem, b todo.Item) bool {
-		return a.Content == b.Text && a.Status == string(b.Status)
-	})
-}
-
 // rig is one client with its own home, folder and store.
 type rig struct {
 	t         *testing.T
