@@ -140,18 +140,8 @@ func (r *rig) resumed(want, not string) {
 		r.t.Fatal("the model was asked nothing")
 	}
 	if raw := turns[0].Raw; !strings.Contains(raw, want) || strings.Contains(raw, not) {
-		r.t.Errorf("the model is not told to go on with %q alone, but %q", want, parts(raw))
+		r.t.Errorf("the model is not told to go on with %q alone, but:\n%s", want, raw)
 	}
-}
-
-// parts returns the lines of a request that name an item.
-func parts(raw string) (lines []string) {
-	for _, line := range strings.Split(raw, `\n`) {
-		if strings.HasPrefix(line, "- #") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 func completed(s todo.Snapshot) (n int) {

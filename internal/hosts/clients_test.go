@@ -46,24 +46,18 @@ func clients() []client {
 	}
 }
 
-// program returns the path of a program below the npm packages.
+// program returns the path of a program below the npm packages that testdata/npm-hosts pins.
 func program(t *testing.T, pattern string) string {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(packages(t), pattern))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("%s is not installed (%v): run `make hosts`", pattern, err)
-	}
-	return found[0]
-}
-
-// packages returns the folder of the npm packages that testdata/npm-hosts pins.
-func packages(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "testdata", "npm-hosts", "node_modules"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s is not installed (%v): run `make hosts`", pattern, err)
+	}
+	return found[0]
 }
 
 // mcpServers returns the settings of the server as most clients read them.
@@ -75,8 +69,7 @@ func (r *rig) mcpServers(more object) string {
 	for k, v := range more {
 		server[k] = v
 	}
-	raw, _ := json.Marshal(object{"mcpServers": object{"todo": server}})
-	return string(raw)
+	return asJSON(object{"mcpServers": object{"todo": server}})
 }
 
 // file writes a file below the client's home and returns its path.
@@ -107,9 +100,7 @@ func claude(r *rig, first bool, w way) (args, env []string) {
 }
 
 func codexFiles(r *rig) {
-	command, _ := json.Marshal(r.server[0])
-	args, _ := json.Marshal(r.server[1:])
-	r.codexModel("[mcp_servers.todo]", "command = "+string(command), "args = "+string(args))
+	r.codexModel("[mcp_servers.todo]", "command = "+asJSON(r.server[0]), "args = "+asJSON(r.server[1:]))
 }
 
 // codexModel writes Codex' settings, with more lines.
@@ -148,8 +139,7 @@ func (r *rig) geminiSettings(more object) {
 		"privacy":  object{"usageStatisticsEnabled": false},
 	}
 	maps.Copy(settings, more)
-	raw, _ := json.Marshal(settings)
-	r.file(".gemini/settings.json", string(raw))
+	r.file(".gemini/settings.json", asJSON(settings))
 }
 
 func gemini(r *rig, first bool, w way) (args, env []string) {

@@ -4,7 +4,6 @@ package hosts
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,11 +31,6 @@ func (r *rig) install(client string, env ...string) {
 		r.t.Errorf("doctor: %v", err)
 	}
 	r.t.Logf("$ todo-mcp doctor\n%s", output)
-}
-
-func asJSON(v any) string {
-	raw, _ := json.Marshal(v)
-	return string(raw)
 }
 
 // claudeTools runs Claude Code with a todo tool of its own, which its current models

@@ -16,6 +16,11 @@ import (
 // object is JSON that is read or written without a type of its own.
 type object = map[string]any
 
+func asJSON(v any) string {
+	raw, _ := json.Marshal(v)
+	return string(raw)
+}
+
 // model is a stand-in for a model on loopback. It speaks the Anthropic Messages
 // API, the OpenAI Responses API and Gemini's generateContent, each just enough
 // for the clients of this package. It calls TodoWrite with the plans of its
@@ -72,8 +77,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_ = json.Unmarshal(raw, &body)
 	r := modelRequest{Tools: toolNames(body["tools"], ""), Results: results(body), Raw: string(raw)}
 	if messages, _ := body["messages"].([]any); len(messages) > 0 {
-		first, _ := json.Marshal(messages[0])
-		r.Agent = strings.Contains(string(first), agentPrompt)
+		r.Agent = strings.Contains(asJSON(messages[0]), agentPrompt)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,11 +101,10 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range events {
-		raw, _ := json.Marshal(e)
 		if e["type"] != nil { // Gemini names no events
 			fmt.Fprintf(w, "event: %s\n", e["type"])
 		}
-		fmt.Fprintf(w, "data: %s\n\n", raw)
+		fmt.Fprintf(w, "data: %s\n\n", asJSON(e))
 	}
 }
 
@@ -197,8 +200,7 @@ func text(v any) string {
 			}
 		}
 	}
-	raw, _ := json.Marshal(v)
-	return string(raw)
+	return asJSON(v)
 }
 
 func anthropicEvents(p *plan, tool string) []object {
@@ -206,7 +208,7 @@ func anthropicEvents(p *plan, tool string) []object {
 	block, delta, reason := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": "Done."}, "end_turn"
 	if p != nil {
 		block = object{"type": "tool_use", "id": p.callID("toolu_"), "name": p.tool(tool), "input": object{}}
-		delta, reason = object{"type": "input_json_delta", "partial_json": p.json()}, "tool_use"
+		delta, reason = object{"type": "input_json_delta", "partial_json": asJSON(p.arguments())}, "tool_use"
 	}
 	return []object{
 		{"type": "message_start", "message": object{"id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in", "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}},
@@ -225,7 +227,7 @@ func openAIEvents(p *plan, tool string) []object {
 		if !deep {
 			namespace, name = "", namespace
 		}
-		item = object{"type": "function_call", "id": p.callID("fc_"), "call_id": p.callID("call_"), "name": name, "arguments": p.json()}
+		item = object{"type": "function_call", "id": p.callID("fc_"), "call_id": p.callID("call_"), "name": name, "arguments": asJSON(p.arguments())}
 		if deep {
 			item["namespace"] = namespace
 		}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -81,11 +80,6 @@ func (p plan) arguments() object {
 func (p plan) tool(write string) string { return cmp.Or(p.other, write) }
 
 func (p plan) callID(prefix string) string { return fmt.Sprintf("%sstandin%d", prefix, p.id) }
-
-func (p plan) json() string {
-	raw, _ := json.Marshal(p.arguments())
-	return string(raw)
-}
 
 // rig is one client with its own home, folder and store.
 type rig struct {

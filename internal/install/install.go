@@ -317,8 +317,9 @@ func (c Client) wanted(m Machine, o Options, old Server) (s, shown Server, err e
 		return s, s, err
 	}
 	s.Command = command[0]
-	before, own := command[1:], old.own(m)
-	switch n := old.fromPackage(); {
+	n := old.fromPackage()
+	before, own := command[1:], old.Args[n:]
+	switch {
 	case len(before) > 0 && n > 0:
 		s.Command, before = old.Command, old.Args[:n]
 	case len(before) == 0 && m.isThis(old.Command):
@@ -330,17 +331,6 @@ func (c Client) wanted(m Machine, o Options, old Server) (s, shown Server, err e
 	}
 	s.Args = slices.Concat(before, own)
 	return s, Server{Command: s.Command, Args: slices.Concat(before, hidden)}, nil
-}
-
-// own returns the arguments of this program in a command that runs it, also by npx.
-func (s Server) own(m Machine) []string {
-	if n := s.fromPackage(); n > 0 {
-		return s.Args[n:]
-	}
-	if m.isProgram(s.Command) {
-		return s.Args
-	}
-	return nil
 }
 
 // Find returns the client with a name.
