@@ -209,9 +209,6 @@ func TestCallsOfOurTools(t *testing.T) {
 		}
 		r.expectNone()
 	}
-	r := newRig(t)
-	r.play("claude-code-ours-after")
-	r.expectNone()
 }
 
 // Input that is cut, huge, nothing, or of another shape is refused, and so is what

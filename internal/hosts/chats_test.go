@@ -69,7 +69,7 @@ func TestTwoAtOnce(t *testing.T) {
 			}
 			b := newRig(t, beside)
 			b.runs++ // it must not name the conversation as a does
-			a.model.answered = func(n int, _ string) {
+			a.model.answered = func(n int) {
 				if n > 0 {
 					return
 				}

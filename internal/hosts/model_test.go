@@ -33,9 +33,9 @@ type model struct {
 	agent    []plan // the script of sub-agents
 	requests []modelRequest
 	other    []string // requests that are no turn of the conversation
-	// answered is called with the newest tool result that the model is shown and
-	// the number of results before it; may be nil.
-	answered func(n int, result string)
+	// answered is called with the number of results before the newest tool result that
+	// the model is shown; may be nil.
+	answered func(n int)
 }
 
 // modelRequest is what one request tells the model.
@@ -113,7 +113,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (m *model) next(r modelRequest) *plan {
 	m.requests = append(m.requests, r)
 	if n := len(r.Results); n > 0 && m.answered != nil {
-		m.answered(n-1, r.Results[n-1])
+		m.answered(n - 1)
 	}
 	script := &m.script
 	if r.Agent {
