@@ -25,9 +25,6 @@ const (
 	maxCards = 90
 	// maxRows is how many rows a page has of one kind.
 	maxRows = 200
-	// nowFrom is from how many working agents on the board has a part Now, and
-	// nowRows how many rows that has.
-	nowFrom, nowRows = 3, 5
 	// restRows is how many of the lists that rest the board shows.
 	restRows = 8
 )
@@ -36,8 +33,6 @@ const (
 type boardPage struct {
 	frame
 	nothing Node // said in the place of lists
-	now     []Node
-	nowMore int
 	groups  []group
 	older   string // the link to what comes after
 }
@@ -56,10 +51,6 @@ type group struct {
 func (page *boardPage) draw() string {
 	return page.page(page.main(
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
-		If(len(page.now) > 0, Section(Class("group"), ID("now"),
-			Header(H2(Text("Now")), span("path", Text("who works, and who waits for you")),
-				If(page.nowMore > 0, A(Class("n"), Href("#groups"), Textf("%d more", page.nowMore)))),
-			Ol(Class("now"), Group(page.now)))),
 		Div(ID("groups"), Map(page.groups, group.draw)),
 		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier"))))))
 }
@@ -188,8 +179,6 @@ func activePage(s board, project *string) boardPage {
 		s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == *project })
 		cards, rows, rest = maxCards, maxRows, maxRows
 		page.frame = frame{head: projectName(*project), sum: render.Safe(shortPath(*project)), workspace: project}
-	} else {
-		page.now, page.nowMore = nowList(s)
 	}
 	page.nothing = nothing(s)
 	page.groups = projectGroups(s, cards, rows)
@@ -271,21 +260,6 @@ func summary(active []account.Family) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// nowList returns what working agents do, if there are enough of them.
-func nowList(s board) (now []Node, more int) {
-	var busy []*account.Family
-	for i := range s.Active {
-		if state := s.Active[i].State(); state == todo.Working || state == todo.Waiting {
-			busy = append(busy, &s.Active[i])
-		}
-	}
-	if len(busy) < nowFrom {
-		return nil, 0
-	}
-	more = max(len(busy)-nowRows, 0)
-	return Map(busy[:len(busy)-more], s.nowRow), more
 }
 
 // projectGroups returns the active lists by project, the project with the newest

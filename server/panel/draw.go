@@ -92,30 +92,6 @@ func (v *itemView) spoken() Node {
 	return Group{span("spoken", Text(statusWord(v.Status)+": ")), bdi(v.Title)}
 }
 
-// nowRow returns a list as the part Now of the board shows it.
-func (d drawing) nowRow(f *account.Family) Node {
-	title, in, now := titleOf(f.Main), titleOf(f.Main), nowOf(f, d.now)
-	if project := projectOf(f.Main); project != "" {
-		in = project + " · " + in
-	}
-	run := Span()
-	if now != nil {
-		title = now.Title
-		if now.Reason != "" {
-			title += ": " + now.Reason
-		}
-		if !now.Started.IsZero() {
-			run = d.run(*now)
-		}
-	}
-	class, lamp := "", "lamp beat"
-	if f.State() == todo.Waiting {
-		class, lamp = "waiting", "lamp"
-	}
-	return Li(Class(class), ID("now-"+f.Main.List.ID), A(Href(listHref(f.Main.List.ID)),
-		span(lamp), B(Class("cut"), bdi(title)), bdi(in, Class("in cut")), who(agentOf(f.Main)), run))
-}
-
 // row returns a list as one line, with what matches a search marked: query in the title,
 // and in match.
 func (d drawing) row(f *account.Family, query, match string) Node {

@@ -155,7 +155,7 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 		d := nextDrawn(t, board)
 		got[d.ID] = d
 	}
-	if d := got[second]; d.State != "working" || !strings.Contains(d.Pieces["now-"+second], "Raising the mast") {
+	if d := got[second]; d.State != "working" || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
 		t.Errorf("the second plan: %+v", d)
 	}
 	if d := got[first]; d.State != "left open" || !strings.Contains(d.Pieces["row-"+first], "stopped at") || !strings.HasSuffix(d.Say, "left open") {

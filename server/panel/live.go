@@ -285,7 +285,9 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 		c.describe(&f, page.now)
 		c.Main, u.shows, u.unseen = drawn(page.main()), page.version, page.unseen() > 0
 	default:
-		c.drawPieces(&f, drawing{p.now()})
+		d := drawing{p.now()}
+		c.describe(&f, d.now)
+		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", ""))}
 		u.shows = c.Place
 	}
 	if k.own {
@@ -303,13 +305,6 @@ func (c *change) describe(f *account.Family, now time.Time) {
 		awaited := cutItem(itemOf(item, time.Time{}, true))
 		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
 	}
-}
-
-// drawPieces draws what boards show of a list.
-func (c *change) drawPieces(f *account.Family, d drawing) {
-	c.describe(f, d.now)
-	c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(f)), "row-" + c.ID: drawn(d.row(f, "", "")),
-		"now-" + c.ID: drawn(d.nowRow(f))}
 }
 
 // spoken returns what screen readers say when a list changes.

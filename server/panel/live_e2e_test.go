@@ -27,7 +27,7 @@ func TestPanelLeftOpenLive(t *testing.T) {
 		return fmt.Sprintf(`document.querySelector('#card-%[1]s .run') !== null && !document.querySelector('#row-%[1]s')`, id)
 	}
 	left := func(id string) string {
-		return fmt.Sprintf(`document.querySelector('#left #row-%[1]s .at')?.textContent.includes('stopped at') && !document.querySelector('#card-%[1]s, #now-%[1]s')`, id)
+		return fmt.Sprintf(`document.querySelector('#left #row-%[1]s .at')?.textContent.includes('stopped at') && !document.querySelector('#card-%[1]s')`, id)
 	}
 	servertest.Until(t, ctx, working(first)+` && document.getElementById('left') === null`)
 	end()

@@ -253,7 +253,7 @@ addEventListener('visibilitychange', () => { if (document.hidden && pending.size
 function show(d) {
   say(d.say);
   if (d.gone) {
-    for (const kind of ['card-', 'row-', 'now-']) $(kind + d.id)?.remove();
+    for (const kind of ['card-', 'row-']) $(kind + d.id)?.remove();
     refresh();
     return;
   }
@@ -588,7 +588,7 @@ function openKeys() {
   box.showPopover();
 }
 function move(by) {
-  const stops = all(page().view === 'list' ? '#items > li[data-item]:not([hidden])' : '.card h3 a, .rows a, .now a');
+  const stops = all(page().view === 'list' ? '#items > li[data-item]:not([hidden])' : '.card h3 a, .rows a');
   const at = stops.findIndex((s) => s.contains(document.activeElement));
   stops[at < 0 ? (by > 0 ? 0 : stops.length - 1) : Math.max(0, Math.min(stops.length - 1, at + by))]?.focus();
 }
