@@ -77,14 +77,11 @@ func (f *Family) Bare() bool {
 	return f.State().Rests() && !slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
 }
 
-// ranks orders the states: the first one that a list of a family has is the family's.
-func ranks() []todo.State {
-	return []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.Finished}
-}
-
-// Rank orders lists by how they stand: who waits for a person first, and what is
+// rank orders lists by how they stand: who waits for a person first, and what is
 // finished last.
-func Rank(s todo.State) int { return slices.Index(ranks(), s) }
+func rank(s todo.State) int {
+	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.Finished}, s)
+}
 
 // State returns how the lists stand together. A list without items says nothing
 // beside others that have some, and nothing does beside a main list that was put
@@ -97,7 +94,7 @@ func (f *Family) State() todo.State {
 	var state todo.State
 	some := slices.ContainsFunc(f.Lists(), func(s todo.Snapshot) bool { return len(s.Items) > 0 })
 	for _, l := range f.Lists() {
-		if s := f.States[l.List.ID]; (len(l.Items) > 0 || !some) && (state == "" || Rank(s) < Rank(state)) {
+		if s := f.States[l.List.ID]; (len(l.Items) > 0 || !some) && (state == "" || rank(s) < rank(state)) {
 			state = s
 		}
 	}

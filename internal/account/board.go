@@ -55,7 +55,7 @@ func sorted(fs []*Family, compare func(a, b *Family) int) []Family {
 // work, those that are idle, and each of these by when it began, the newest first. So
 // nothing moves because an agent wrote.
 func compareActive(a, b *Family) int {
-	return cmp.Or(cmp.Compare(Rank(a.State()), Rank(b.State())), Begun(b.Main).Compare(Begun(a.Main)), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
+	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), Begun(b.Main).Compare(Begun(a.Main)), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 
 // compareResting orders lists by when they changed, the last one first.

@@ -22,7 +22,6 @@ const toolMessage = "Update Todos"
 // streamName is the name of the tool in each block.
 const streamName = "write_todos"
 
-// toolUse is a tool_use block.
 type toolUse struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`

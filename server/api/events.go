@@ -144,7 +144,6 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
 	return after, err
 }
 
-// send sends lists on a stream of changes.
 func (s *streams) send(stream *sse.Stream, changed []todo.Snapshot) error {
 	for _, l := range changed {
 		// The parent is no part of a revision, and may be found later.

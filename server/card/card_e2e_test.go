@@ -26,7 +26,7 @@ const plan = `{todos: [
 // is in progress, and stops at teardown.
 func TestAppInChat(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
-	if only := servertest.Eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_tick,todo_list_view" {
+	if only := servertest.Eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_view,todo_list_tick" {
 		t.Errorf("tools kept from the model: %s", only)
 	}
 	c.mount(`{theme: 'light'}`)

@@ -47,7 +47,6 @@ type group struct {
 	clear                bool // its lists are finished, and can be put away
 }
 
-// draw returns the page.
 func (page *boardPage) draw() string {
 	return page.page(page.main(
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
@@ -148,7 +147,6 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	return answer(w, http.StatusOK, page.draw())
 }
 
-// kindPage returns the page of a kind of lists.
 func kindPage(r *edge.Request, s board, show string) (page boardPage, err error) {
 	n := slices.IndexFunc(s.kinds(), func(k kind) bool { return k.show == show })
 	if n <= 0 {
@@ -180,7 +178,9 @@ func activePage(s board, project *string) boardPage {
 		cards, rows, rest = maxCards, maxRows, maxRows
 		page.frame = frame{head: projectName(*project), sum: render.Safe(shortPath(*project)), workspace: project}
 	}
-	page.nothing = nothing(s)
+	if len(s.Active) == 0 {
+		page.nothing = Text("No agent is working.")
+	}
 	page.groups = projectGroups(s, cards, rows)
 	for i := range page.groups {
 		if g := &page.groups[i]; project != nil {
@@ -212,7 +212,6 @@ func (page *boardPage) add(g group, s board, fs []account.Family, limit int) {
 	page.groups = append(page.groups, g)
 }
 
-// rows returns lists as rows.
 func (d drawing) rows(fs []account.Family) (rows Group) {
 	for i := range fs {
 		rows = append(rows, d.row(&fs[i], "", ""))
@@ -231,24 +230,6 @@ func (page *boardPage) addFinished(s board, limit int) {
 	page.add(g, s, s.Finished, limit)
 }
 
-// nothing says that no agent works, and which one was the last; nil while one works.
-func nothing(s board) Node {
-	if len(s.Active) > 0 {
-		return nil
-	}
-	text := "No agent is working."
-	if len(s.Past) > 0 {
-		last := slices.MaxFunc(s.Past, func(a, b account.Family) int { return a.Worked().Compare(b.Worked()) })
-		text += " The last one was " + agentOf(last.Main).Name
-		if project := projectOf(last.Main); project != "" {
-			text += " in " + project
-		}
-		text += ", " + render.Moment(last.Since(), s.now) + "."
-	}
-	return Text(text)
-}
-
-// summary says how many lists there are and how they stand.
 func summary(active []account.Family) string {
 	if len(active) == 0 {
 		return ""

@@ -76,7 +76,6 @@ func (d drawing) at(f *account.Family) string {
 	return stoppedAt(f.Main)
 }
 
-// cardItem returns an item as cards show it.
 func (d drawing) cardItem(v itemView) Node {
 	class := string(v.Status)
 	if v.Wide {
@@ -125,7 +124,6 @@ func (d drawing) standing(prefix string, f *account.Family) Node {
 		Data("state", string(f.State())), If(failed > 0, Data("failed", decimal(failed)))}
 }
 
-// marked returns a text with what matches a search marked.
 func marked(text, query string) Node {
 	return Map(render.Parts(text, query), func(p render.Part) Node {
 		if p.Hit {
@@ -164,7 +162,6 @@ func failedOf(p todo.Progress) Node {
 	return If(p.Failed > 0, span("small bad", Textf("%d failed", p.Failed)))
 }
 
-// ago returns how long ago something was.
 func (d drawing) ago(t time.Time) Node {
 	return Time(DateTime(stamp(t)), TitleAttr(d.full(t)), Attr("data-ago"), Text(spaced(render.When(t, d.now))))
 }
@@ -190,7 +187,6 @@ func (d drawing) full(t time.Time) string {
 	return t.In(d.now.Location()).Format("Mon 2 Jan 2006, 15:04:05")
 }
 
-// action returns an action's sign, name and key.
 func action(icon, name, key string) Node {
 	return Group{glyph(icon), Text(name), If(key != "", Kbd(Text(key)))}
 }

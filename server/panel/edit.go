@@ -12,7 +12,6 @@ import (
 	"todo-mcp/server/edge"
 )
 
-// by returns who makes an edit.
 func by(e todo.Edit) todo.Writer { return todo.Writer{Client: "panel", Variant: string(e.Do)} }
 
 // edited is the answer to an edit.

@@ -141,7 +141,6 @@ func projectName(folder string) string {
 
 func projectHref(folder string) string { return "/?project=" + url.QueryEscape(folder) }
 
-// listHref returns the address of a list's page.
 func listHref(id string) string { return "/lists/" + url.PathEscape(id) }
 
 func decimal[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }

@@ -70,7 +70,6 @@ func revisions(ctx context.Context, lists todo.Lists, k revisionKey) (before, at
 	return before, at, err
 }
 
-// revisionOf returns what a revision changed.
 func revisionOf(before, at todo.Snapshot) revision {
 	words, n := changes(before, at)
 	if before.Revision == at.Revision {
@@ -87,7 +86,6 @@ func revisionOf(before, at todo.Snapshot) revision {
 		Who:  render.Writer(at.Writer, render.AgentOf(at.Writer.Client).Name, "You")}
 }
 
-// oldestKept returns the first revision of a list that is kept.
 func oldestKept(ctx context.Context, lists todo.Lists, l todo.Snapshot) (int64, error) {
 	kept, err := lists.History(ctx, l.List.ID, 0, 1)
 	if len(kept) == 0 {
@@ -183,7 +181,6 @@ func (page *listPage) history() Node {
 		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
 }
 
-// writerOf returns who made a revision.
 func writerOf(l todo.Snapshot) render.Agent {
 	agent := agentOf(l)
 	if l.Writer.Person {
@@ -193,7 +190,6 @@ func writerOf(l todo.Snapshot) render.Agent {
 	return agent
 }
 
-// newest reports whether the newest revision is shown.
 func (page *listPage) newest() bool { return page.at.Revision == page.Main.Revision }
 
 // timeline returns a tick for each revision around the one that is shown.
@@ -229,7 +225,6 @@ func (page *listPage) tick(r revision) Node {
 		Aria("label", "Revision "+strings.Join([]string{decimal(r.N), r.Who, r.Words}, ", "))))
 }
 
-// link returns the link to a revision.
 func (page *listPage) link(r revision, content ...Node) Node {
 	return A(Href("?revision="+decimal(r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Group(content))
 }
@@ -278,7 +273,6 @@ func (page *listPage) ask() Node {
 			Button(Class("btn main"), ID("restore-yes"), Text("Restore"))))
 }
 
-// comparedItem returns an item with what the revision changed.
 func comparedItem(v itemView) Node {
 	class := string(v.Status)
 	if v.Gone {

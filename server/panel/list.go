@@ -81,7 +81,6 @@ func numberIn(r *edge.Request, name string) int64 {
 	return max(n, 0)
 }
 
-// crumbs returns the path to the page.
 func (page *listPage) crumbs() []Node {
 	kind := crumb("Active", "/")
 	switch state := page.State(); {

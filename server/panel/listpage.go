@@ -14,14 +14,12 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// draw returns the whole page.
 func (page *listPage) draw(s board, reader todo.Identity) string {
 	f := page.frame()
 	f.board, f.reader = s, reader
 	return f.page(page.main())
 }
 
-// frame returns what is around the page.
 func (page *listPage) frame() *frame {
 	l, title := page.Main, titleOf(page.Main)
 	f := &frame{workspace: &l.List.Workspace, head: title, crumbs: page.crumbs(), class: "one",
@@ -34,7 +32,6 @@ func (page *listPage) frame() *frame {
 	return f
 }
 
-// main returns the page's main element.
 func (page *listPage) main() Node {
 	class, content := "two", page.history
 	if !page.past {
@@ -46,7 +43,6 @@ func (page *listPage) main() Node {
 	return page.frame().main(Class(class), content(), page.side())
 }
 
-// live returns the list as it stands.
 func (page *listPage) live() Node {
 	l := page.Main
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
@@ -61,7 +57,6 @@ func (page *listPage) live() Node {
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
 }
 
-// many returns the class of a long list.
 func (page *listPage) many() string {
 	if len(page.items) >= manyItems {
 		return " many"
@@ -74,7 +69,6 @@ func editForm(l todo.Snapshot, content ...Node) Node {
 	return Form(Method("post"), Action(listHref(l.List.ID)+"/edit"), Group(content))
 }
 
-// addItem returns the line in which a person adds an item.
 func addItem(l todo.Snapshot) Node {
 	return Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
 		editForm(l, hidden(todo.Edit{Do: todo.EditAdd}), Input(Name("text"), ID("adding"), MaxLength(decimal(todo.MaxText)),
@@ -150,7 +144,6 @@ func (page *listPage) leftBar() Node {
 	return P(Class("bar"), ID("left"), where, Raw("The prompt <code>resume</code> takes it up."))
 }
 
-// item returns an item.
 func (page *listPage) item(v itemView) Node {
 	tick, to, say := span("tick", glyph(string(v.Status))), todo.Completed, "Tick"
 	if v.Status == todo.Completed {
@@ -207,7 +200,6 @@ func (v *itemView) fate() Node {
 		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back"))}
 }
 
-// editing returns an item's fields.
 func (page *listPage) editing(v itemView) Node {
 	form := func(do todo.EditKind, text, label string, save Node) Node {
 		return editForm(page.Main, Class("row"), hidden(todo.Edit{Do: do, Item: v.ID}),
@@ -225,7 +217,6 @@ func (page *listPage) editing(v itemView) Node {
 			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("btn"), Text("Delete"))))
 }
 
-// subs returns the sub-agents' lists.
 func (page *listPage) subs() Node {
 	return Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), Map(page.Subs, page.sub))
 }
@@ -256,7 +247,6 @@ func (page *listPage) side() Node {
 		H2(Class("label"), Text(head)), page.log(), keys)
 }
 
-// acts returns what can be done with the list.
 func (page *listPage) acts() Group {
 	l, do, archive := page.Main, todo.EditArchive, "Archive"
 	if l.Archived {
@@ -269,14 +259,12 @@ func (page *listPage) acts() Group {
 		button(todo.Edit{Do: todo.EditDelete}, Class("risk"), action("bin", "Delete", ""))}
 }
 
-// exports returns the links to a list as markdown and JSON.
 func exports(l todo.Snapshot, query string) Node {
 	href := listHref(l.List.ID)
 	return Group{A(Href(href+".md"+query), Data("do", "copy"), action("copy", "Copy as markdown", "c")),
 		A(Href(href+".json"+query), Attr("download"), action("save", "Download JSON", ""))}
 }
 
-// facts returns what is known of a list.
 func (page *listPage) facts() (facts Group) {
 	l, created := page.Main, page.Main.List.Created
 	add := func(name, text string) {

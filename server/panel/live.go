@@ -268,7 +268,6 @@ func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (
 	})
 }
 
-// update reads and draws a change of a list.
 func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, person bool) (u update, err error) {
 	c, name := change{ID: k.list, Person: person}, "list"
 	f, err := readFamily(ctx, lists, k.list)
@@ -307,7 +306,6 @@ func (c *change) describe(f *account.Family, now time.Time) {
 	}
 }
 
-// spoken returns what screen readers say when a list changes.
 func spoken(f *account.Family, now time.Time) string {
 	progress, present := f.Progress(), nowOf(f, now)
 	text := fmt.Sprintf("%s: %d of %d done", titleOf(f.Main), progress.Done, progress.Total)

@@ -92,7 +92,6 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// answer answers with a page.
 func answer(w http.ResponseWriter, status int, page string) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)

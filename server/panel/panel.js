@@ -428,12 +428,13 @@ function field(host, at, { value, label, empty, blank, save, max = 4000 }) {
     saving = true;
     note.textContent = '';
     const open = (why) => { saving = false; note.textContent = why; };
-    save(text, { done: () => close(focus && document.activeElement === input), refused: (why) => open(`Not saved: ${why}`), waits: open });
+    again(host);
+    save(text, { host, done: () => close(focus && document.activeElement === input), refused: (why) => open(`Not saved: ${why}`), waits: open });
   };
   input.onkeydown = (e) => {
     if (e.isComposing) return;
     if (e.key === 'Enter') { e.preventDefault(); commit(true); }
-    if (e.key === 'Escape') { outbox = outbox.filter((o) => o.told.host !== host); close(true); }
+    if (e.key === 'Escape') { again(host); close(true); }
     e.stopPropagation();
   };
   input.onblur = () => {
@@ -442,17 +443,16 @@ function field(host, at, { value, label, empty, blank, save, max = 4000 }) {
   };
 }
 const reword = (li) => field(li, li.querySelector('bdi'), { value: textOf(li), label: 'Text of the item', empty: () => remove(li),
-  save: (text, told) => { again(li); edit(li, { do: 'text', text }, { host: li, ...told }); } });
+  save: (text, told) => edit(li, { do: 'text', text }, told) });
 function block(li) {
   const why = li.querySelector('.why') ?? li.querySelector('.t').appendChild(make('span', { className: 'why' }));
   const at = why.querySelector('bdi') ?? why.appendChild(make('bdi'));
-  field(li, at, { value: at.textContent, label: 'Why is it blocked?', blank: true, save: (text, told) => { again(li); edit(li, { do: 'block', text }, { host: li, ...told }); } });
+  field(li, at, { value: at.textContent, label: 'Why is it blocked?', blank: true, save: (text, told) => edit(li, { do: 'block', text }, told) });
 }
-function rename() {
-  const h = $('title');
-  if (h) field(h, h.firstElementChild, { value: h.textContent, label: 'Title', max: 200,
-    save: (text, told) => { again(h); send(page().list, { do: 'rename', text }, { text: 'Renamed', host: h, ...told }); } });
+function rename(h, list) {
+  field(h, h.firstElementChild, { value: h.textContent, label: 'Title', max: 200, save: (text, told) => send(list, { do: 'rename', text }, { text: 'Renamed', ...told }) });
 }
+const renameList = () => { if ($('title')) rename($('title'), page().list); };
 // again forgets an edit that waits, because the same field sends another one.
 const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); };
 
@@ -493,7 +493,7 @@ function openMenu(from) {
   const li = from.closest('[data-item]'), card = from.closest('.card');
   const title = card?.querySelector('bdi').textContent;
   const entries = card ? [
-    ['pen', 'Rename', '', () => renameCard(card)], ['clock', 'Open history', '', () => { location.href = `/lists/${listOf(card)}?revision=${2 ** 31}`; }],
+    ['pen', 'Rename', '', () => rename(card.querySelector('h3'), listOf(card))], ['clock', 'Open history', '', () => { location.href = `/lists/${listOf(card)}?revision=${2 ** 31}`; }],
     ['copy', 'Copy as markdown', '', () => copy(`/lists/${listOf(card)}.md`)], null,
     ['box', 'Archive', '', () => listAction('archive', listOf(card), title)], ['bin', 'Delete', '', () => listAction('delete', listOf(card), title)],
   ] : [
@@ -522,10 +522,6 @@ menu.onkeydown = (e) => {
   const items = all('button', menu), at = items.indexOf(document.activeElement);
   items[(at + step + items.length) % items.length].focus();
 };
-function renameCard(card) {
-  const h = card.querySelector('h3');
-  field(h, h.firstElementChild, { value: h.textContent, label: 'Title', max: 200, save: (text, told) => { again(h); send(listOf(card), { do: 'rename', text }, { text: 'Renamed', host: h, ...told }); } });
-}
 async function copy(url) {
   try {
     await navigator.clipboard.writeText(await (await fetch(url)).text());
@@ -539,12 +535,12 @@ addEventListener('click', (e) => {
   const stop = (act) => { e.preventDefault(); act(); };
   if (!t) {
     if (page().view === 'list' && li && e.target.matches('.t bdi') && !getSelection().toString()) reword(li);
-    else if (e.target.closest('#title')) rename();
+    else if (e.target.closest('#title')) renameList();
   } else if ('menu' in t.dataset) stop(() => openMenu(t));
   else if (t.id === 'unfold') stop(() => { unfolded = !unfolded; fold(); });
   else if ('copy' in t.dataset) navigator.clipboard.writeText(t.previousElementSibling.textContent).then(() => { t.lastChild.data = 'Copied'; });
   else if (t.dataset.do === 'copy') stop(() => copy(t.href));
-  else if (t.dataset.do === 'rename') stop(rename);
+  else if (t.dataset.do === 'rename') stop(renameList);
   else if (t.getAttribute('form') === 'form') stop(() => pressed(t.value));
   else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
   else if (t.id === 'keys-open') openKeys();
@@ -603,7 +599,7 @@ const keys = {
   Escape: () => { if (page().view === 'history') load('/lists/' + page().list, 'push'); else if (here() !== '/') load('/', 'push'); },
 };
 const listKeys = {
-  x: () => item()?.querySelector('.tick').click(), e: () => item() && reword(item()), a: () => $('adding')?.focus(), r: rename,
+  x: () => item()?.querySelector('.tick').click(), e: () => item() && reword(item()), a: () => $('adding')?.focus(), r: renameList,
   b: () => { const li = item(); if (li?.matches('.blocked')) edit(li, { do: 'status', status: 'pending' }); else if (li) block(li); },
   Backspace: () => item() && remove(item()), Delete: () => item() && remove(item()),
   c: () => document.querySelector('[data-do=copy]').click(), h: () => load('?revision=' + page().revision, 'push'),

@@ -92,7 +92,6 @@ type itemView struct {
 	Gone        bool
 }
 
-// stateWord returns a state as it is shown.
 func stateWord(state todo.State) string {
 	if state == todo.Waiting {
 		return "Waiting for you"
@@ -100,13 +99,11 @@ func stateWord(state todo.State) string {
 	return strings.ToUpper(string(state[:1])) + string(state[1:])
 }
 
-// titleOf returns a list's title as it is shown.
 func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }
 
 // projectOf returns the name of a list's project; empty when it is not known.
 func projectOf(l todo.Snapshot) string { return render.Safe(l.List.Project()) }
 
-// agentOf returns the agent whose list it is.
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
 // nowOf returns the item that the agent works at, or the one for which it waits;
@@ -124,7 +121,6 @@ func nowOf(f *account.Family, now time.Time) *itemView {
 	return &v
 }
 
-// stoppedAt says where the work on a list ended.
 func stoppedAt(l todo.Snapshot) string {
 	if item, ok := l.Current(); ok {
 		return "stopped at: " + render.Safe(todo.Cut(item.Text, maxShown))

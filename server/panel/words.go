@@ -17,7 +17,6 @@ var unit = regexp.MustCompile(`(\d)([smhd])\b`)
 // does not break before each unit, as panel.js writes what goes on.
 func spaced(text string) string { return unit.ReplaceAllString(text, "$1\u202f$2") }
 
-// dayOf returns the name of a day.
 func dayOf(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch days := render.DaysAgo(t, now); {
@@ -33,7 +32,6 @@ func dayOf(t, now time.Time) string {
 
 var homeFolder = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
 
-// shortPath returns a path with the home folder as people write it.
 func shortPath(path string) string { return homeFolder.ReplaceAllString(path, "~$2") }
 
 // statusWord returns what a screen reader says before an item's text.
