@@ -16,17 +16,11 @@ import (
 // (docs/spec/variants.md W2, W3). Each call of any variant is sent as a call of
 // write_todos with the whole list.
 
-// toolMessage is the title that a front end shows above a block.
-const toolMessage = "Update Todos"
-
-// streamName is the name of the tool in each block.
-const streamName = "write_todos"
-
 type toolUse struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`
 	Name    string `json:"name"`
-	Message string `json:"tool_content_message,omitempty"`
+	Message string `json:"tool_content_message,omitempty"` // the title that a front end shows above it
 	Input   struct {
 		Todos []todoItem `json:"todos"`
 	} `json:"input"`
@@ -42,7 +36,7 @@ type blockEvent struct {
 
 // blockOf returns the block of a snapshot, with a given id.
 func blockOf(s todo.Snapshot, id string) toolUse {
-	b := toolUse{Type: "tool_use", ID: id, Name: streamName, Message: toolMessage}
+	b := toolUse{Type: "tool_use", ID: id, Name: "write_todos", Message: "Update Todos"}
 	b.Input.Todos = todosOf(s, false)
 	if s.List.Agent != "" {
 		b.Parent = blockID(todo.Snapshot{List: todo.List{ID: s.List.Parent}})

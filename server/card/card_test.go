@@ -1,7 +1,6 @@
 package card_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -162,7 +161,10 @@ func TestAppView(t *testing.T) {
 		if got := string(a.Result.Structured); got != want || a.Result.IsError || a.Text() != "0 of 3 completed" {
 			t.Errorf("got  %s\nwant %s", a.Raw, want)
 		}
-		conforms(t, schema, a.Result.Structured)
+		var structured any
+		if err := json.Unmarshal(a.Result.Structured, &structured); err != nil || schema.Validate(structured) != nil {
+			t.Errorf("%s: %v, %v", a.Result.Structured, err, schema.Validate(structured))
+		}
 	}
 	for args, text := range map[string]string{`{"list_id":"nothere"}`: "list_id: There is no such list", `{}`: "list_id: Required",
 		`{"list_id":""}`: "list_id: Required", `{"list_id":[]}`: "list_id: "} {
@@ -177,7 +179,7 @@ func TestAppView(t *testing.T) {
 // viewSchema compiles the output schema of the view tool as listed.
 func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
 	t.Helper()
-	var published struct{ OutputSchema json.RawMessage }
+	var published struct{ OutputSchema any }
 	if err := json.Unmarshal(tool, &published); err != nil {
 		t.Fatalf("%v: %s", err, tool)
 	}
@@ -186,13 +188,9 @@ func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
 			t.Errorf("V1: the view tool's schemas have %s", bad)
 		}
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(published.OutputSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("mem:view", doc); err != nil {
+	if err := c.AddResource("mem:view", published.OutputSchema); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := c.Compile("mem:view")
@@ -200,16 +198,4 @@ func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return schema
-}
-
-// conforms reports an error when JSON does not match a schema.
-func conforms(t *testing.T, schema *jsonschema.Schema, raw json.RawMessage) {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(doc); err != nil {
-		t.Errorf("%s: %v", raw, err)
-	}
 }

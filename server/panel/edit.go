@@ -86,11 +86,6 @@ func readForm(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// cleared is the answer to a request that put finished lists away.
-type cleared struct {
-	Lists []string `json:"lists"`
-}
-
 // clear archives the lists that were finished today, as the board shows them.
 func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) error {
 	form, err := readBody(w, r, &struct{}{}, "not an empty object")
@@ -104,17 +99,17 @@ func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	answer, edit := cleared{Lists: []string{}}, todo.Edit{Do: todo.EditArchive}
+	archived, edit := []string{}, todo.Edit{Do: todo.EditArchive}
 	for _, f := range s.Finished {
 		id := f.Main.List.ID
 		if _, err := r.Lists.Edit(r.Context(), id, edit, by(edit)); err != nil && !errors.Is(err, todo.ErrNotFound) {
 			return err
 		}
-		answer.Lists = append(answer.Lists, id)
+		archived = append(archived, id)
 	}
 	if form {
 		http.Redirect(w, r.Request, "/", http.StatusSeeOther)
 		return nil
 	}
-	return edge.WriteJSON(w, http.StatusOK, answer)
+	return edge.WriteJSON(w, http.StatusOK, map[string][]string{"lists": archived})
 }
