@@ -80,15 +80,15 @@ type board struct {
 
 // readBoard reads all lists that a page may show.
 func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
-	all, err := readFamilies(ctx, lists)
-	now, read := p.now(), 0
-	s := board{Board: account.Sort(all, now), drawing: drawing{now}}
-	for _, f := range all {
-		read += len(f.Lists()) + len(f.Away)
-		s.seq = max(s.seq, f.Seq())
+	read, err := lists.Find(ctx, todo.Query{Limit: maxRead})
+	if err != nil || len(read) == 0 {
+		return board{drawing: drawing{p.now()}}, err
 	}
-	s.many = read >= maxRead
-	return s, err
+	states, err := lists.States(ctx, read...)
+	// A list whose main list was not read is on that list's page alone.
+	all := slices.DeleteFunc(account.Families(read, states), func(f account.Family) bool { return f.Main.List.Parent != "" })
+	now := p.now()
+	return board{Board: account.Sort(all, now), drawing: drawing{now}, many: len(read) == maxRead, seq: read[0].Seq}, err
 }
 
 // places returns where the lists stand, by the main list's id.

@@ -38,18 +38,6 @@ func readFamily(ctx context.Context, lists todo.Lists, id string) (account.Famil
 	return account.Of(main, subs, states), err
 }
 
-// readFamilies reads the families of the lists that changed last, and how they
-// stand.
-func readFamilies(ctx context.Context, lists todo.Lists) ([]account.Family, error) {
-	read, err := lists.Find(ctx, todo.Query{Limit: maxRead})
-	if err != nil {
-		return nil, err
-	}
-	states, err := lists.States(ctx, read...)
-	// A list whose main list was not read is on that list's page alone.
-	return slices.DeleteFunc(account.Families(read, states), func(f account.Family) bool { return f.Main.List.Parent != "" }), err
-}
-
 // placeOf says where the lists stand on the board. While it is the same, nothing
 // moves.
 func placeOf(f *account.Family, now time.Time) string {
