@@ -3,7 +3,6 @@
 package panel_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -12,34 +11,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
-
-// When a chat ends, its card becomes a row among those left open, on the open page
-// too, and no time runs on it. When another chat goes on with it, all that is undone.
-func TestPanelLeftOpenLive(t *testing.T) {
-	_, base := servertest.Site(t)
-	write, _, end := inSession(t, base)
-	write(firstPlan)
-	first := servertest.ListIDs(t, base)[0]
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.EmulateViewport(1180, 800), chromedp.Navigate(base))
-	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card') !== null`)
-	working := func(id string) string {
-		return fmt.Sprintf(`document.querySelector('#card-%[1]s .run') !== null && !document.querySelector('#row-%[1]s')`, id)
-	}
-	left := func(id string) string {
-		return fmt.Sprintf(`document.querySelector('#left #row-%[1]s .at')?.textContent.includes('stopped at') && !document.querySelector('#card-%[1]s')`, id)
-	}
-	servertest.Until(t, ctx, working(first)+` && document.getElementById('left') === null`)
-	end()
-	servertest.Until(t, ctx, left(first))
-	other, resume, _ := inSession(t, base)
-	other(secondPlan)
-	second := servertest.ListIDs(t, base)[0]
-	both := left(first) + " && " + working(second)
-	servertest.Until(t, ctx, both)
-	resume(first)
-	servertest.Until(t, ctx, working(first)+" && "+left(second))
-}
 
 // On the page of a mirrored list neither a click nor a key edits an item; what the
 // agent does is shown live, and the title can be edited.
