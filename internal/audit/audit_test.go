@@ -30,7 +30,7 @@ func logged() (*bytes.Buffer, *audit.Log) {
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(testing.TB) todo.Store {
 		_, log := logged()
-		return audit.Store(memory.New(), log)
+		return audit.Store(memory.New(), log, false)
 	})
 }
 
@@ -82,7 +82,7 @@ func apply(t *testing.T, lists todo.Lists, w todo.Write) (list string) {
 // change, and no text. What saved nothing has none.
 func TestLines(t *testing.T) {
 	out, log := logged()
-	board := todo.NewBoard(audit.Store(memory.New(), log))
+	board := todo.NewBoard(audit.Store(memory.New(), log, false))
 	defer board.Close()
 	lists := board.For(todo.Identity{Principal: "team", User: "ann"})
 	agent := todo.Writer{Client: "client\u009b\u202e", Variant: "TodoWrite"}
@@ -126,7 +126,7 @@ func TestLines(t *testing.T) {
 // conversation begins the next one has its own.
 func TestSeveralLists(t *testing.T) {
 	out, log := logged()
-	board := todo.NewBoard(audit.Store(memory.New(), log))
+	board := todo.NewBoard(audit.Store(memory.New(), log, false))
 	defer board.Close()
 	var ids []string
 	for _, text := range []string{"a", "b"} {
@@ -158,8 +158,8 @@ func failing(st todo.Store, failure error) todo.Store {
 func TestUnknownAndRefused(t *testing.T) {
 	out, log := logged()
 	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-	_, _ = storetest.Save(t.Context(), audit.Store(failing(memory.New(), todo.ErrUnknownOutcome), log), next)
-	full := audit.Store(memory.NewKeeping(todo.Keep{Lists: 1}), log)
+	_, _ = storetest.Save(t.Context(), audit.Store(failing(memory.New(), todo.ErrUnknownOutcome), log, false), next)
+	full := audit.Store(memory.NewKeeping(todo.Keep{Lists: 1}), log, false)
 	for _, id := range []string{"b", "b", "c"} { // saved, not the next revision, no room
 		next.List.ID = id
 		_, _ = storetest.Save(t.Context(), full, next)
@@ -189,7 +189,7 @@ func TestRunAgain(t *testing.T) {
 			return err
 		}
 		return update(change)
-	}}, log)
+	}}, log, false)
 	save(t, st, "a", 1)
 	save(t, st, "a", 2)
 	check(t, out, "list revision changes", "a 1 {}", "a 2 {}")
@@ -205,7 +205,7 @@ func TestPurgeThatFails(t *testing.T) {
 		st := memory.New()
 		save(t, st, "a", 1)
 		save(t, st, "b", 1)
-		board := todo.NewBoard(audit.Store(failing(st, err), log))
+		board := todo.NewBoard(audit.Store(failing(st, err), log, false))
 		if _, got := board.Everyone().Purge(t.Context(), todo.Writer{Variant: "prune", Person: true}, "a", "b"); !errors.Is(got, err) {
 			t.Error(got)
 		}
@@ -216,7 +216,7 @@ func TestPurgeThatFails(t *testing.T) {
 // An import is not taken for the writes of those whom the file names.
 func TestImported(t *testing.T) {
 	out, log := logged()
-	st := audit.Imported(memory.New(), log)
+	st := audit.Store(memory.New(), log, true)
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
 	if _, err := storetest.Save(t.Context(), st, next); err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func (d *disk) Write(p []byte) (int, error) {
 func TestFullDisk(t *testing.T) {
 	out, report := &disk{space: 300}, &bytes.Buffer{}
 	log := audit.ToWriter(out, slog.New(slog.NewTextHandler(report, nil)))
-	st := audit.Store(memory.New(), log)
+	st := audit.Store(memory.New(), log, false)
 	for n := range 5 {
 		save(t, st, fmt.Sprint(n), 1)
 	}
@@ -291,7 +291,7 @@ func TestFullDisk(t *testing.T) {
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log := audit.ToFile(path, slog.New(slog.DiscardHandler))
-	st := audit.Store(memory.New(), log)
+	st := audit.Store(memory.New(), log, false)
 	for _, id := range []string{"a", "b", "c"} {
 		save(t, st, id, 1)
 		if id == "a" {
@@ -313,12 +313,5 @@ func TestReopen(t *testing.T) {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%v %v", info.Mode(), err)
 		}
-	}
-}
-
-// What is no file is refused, and nothing waits for it.
-func TestNotAFile(t *testing.T) {
-	if err := audit.ToFile(t.TempDir(), slog.New(slog.DiscardHandler)).Check(); err == nil || !strings.Contains(err.Error(), "not a file") {
-		t.Error(err)
 	}
 }

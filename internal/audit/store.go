@@ -10,12 +10,9 @@ import (
 
 // Store returns a store whose saves and purges are written to a log. What a store
 // removes by itself is not: lists that were deleted a day ago, and abandoned ones
-// that make room.
-func Store(st todo.Store, l *Log) todo.Store { return &audited{Store: st, log: l} }
-
-// Imported is as [Store] for an import. Who wrote a revision is then what a file
-// says, so the lines have the action "import" and no writer but the command.
-func Imported(st todo.Store, l *Log) todo.Store { return &audited{Store: st, log: l, imports: true} }
+// that make room. Where imports is true, who wrote a revision is what a file says: the lines
+// have the action "import" and no writer but the command.
+func Store(st todo.Store, l *Log, imports bool) todo.Store { return &audited{st, l, imports} }
 
 type audited struct {
 	todo.Store

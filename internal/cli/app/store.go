@@ -104,10 +104,7 @@ func (a *App) audited(st todo.Store) todo.Store {
 	default:
 		a.Audit = audit.ToFile(path, a.Logger())
 	}
-	if a.Command == "import" {
-		return audit.Imported(st, a.Audit)
-	}
-	return audit.Store(st, a.Audit)
+	return audit.Store(st, a.Audit, a.Command == "import")
 }
 
 // CheckStore reads the whole store, calls found with each damage, and returns how many
