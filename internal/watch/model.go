@@ -91,9 +91,6 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 	m.openWanted()
 }
 
-// lose notes that the source is not connected.
-func (m *model) lose(err error) { m.lost = err }
-
 // tick notes what time it is. While the source is lost the time stops, since nobody knows
 // what has gone on.
 func (m *model) tick(now time.Time) {

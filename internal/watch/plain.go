@@ -45,7 +45,7 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 			wg.Go(func() { notify(ctx, o.Getenv, notices) })
 		}
 	}, func(err error) {
-		m.lose(err)
+		m.lost = err
 		fmt.Fprintf(errOut, "todo-mcp: %s: not live, reconnecting (%s)\n", m.sourceName, rootCause(err))
 	})
 	if ctx.Err() != nil {

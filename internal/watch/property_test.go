@@ -95,7 +95,7 @@ func TestAnythingGoes(t *testing.T) {
 				}
 			},
 			"lose": func(t *rapid.T) {
-				m.lose(errors.New(strings.Repeat("refused ", rapid.IntRange(1, 40).Draw(t, "times"))))
+				m.lost = errors.New(strings.Repeat("refused ", rapid.IntRange(1, 40).Draw(t, "times")))
 			},
 			"stand": func(t *rapid.T) {
 				id := rapid.SampledFrom([]string{"a", "b", "e"}).Draw(t, "list")

@@ -107,7 +107,7 @@ func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
 		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
 	}
-	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lose(err) }) })
+	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lost = err }) })
 }
 
 // show runs the loop on a terminal, which it restores then.

@@ -128,7 +128,7 @@ func (s *script) run(name, rest string) {
 	case "select":
 		m.board.cursor = rest
 	case "lose":
-		m.lose(errors.New(rest))
+		m.lost = errors.New(rest)
 	case "later":
 		d, err := time.ParseDuration(rest)
 		if err != nil {

@@ -29,11 +29,6 @@ type Source interface {
 // Standing is how a list stands.
 type Standing = remote.Standing
 
-var (
-	_ Source = Local{}
-	_ Source = (*remote.Client)(nil)
-)
-
 // maxLists is how many lists are read at the start, the last changed first.
 const maxLists = 2000
 
