@@ -22,22 +22,24 @@ import (
 
 // Settings are the values in force. They do not change after [Settings.Collect].
 type Settings struct {
-	Tools     tools.Options
-	Publish   []string
-	Content   server.Structured
-	Prompts   string
-	List      string
-	Store     string
-	Addr      string
-	Hosts     []string
-	Origins   []string
-	LogLevel  string
-	Notices   string
-	Keep      todo.Keep
-	Archive   time.Duration // --archive-after
-	Request   time.Duration
-	Streams   int
-	SignIn    SignInSettings
+	Tools    tools.Options
+	Publish  []string
+	Content  server.Structured
+	Prompts  string
+	List     string
+	Store    string
+	Addr     string
+	Hosts    []string
+	Origins  []string
+	LogLevel string
+	Notices  string
+	Keep     todo.Keep
+	Archive  time.Duration // --archive-after
+	Request  time.Duration
+	Streams  int
+	SignIn   struct { // who may use a server over HTTP
+		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
+	}
 	PublicURL string
 	MaxRate   int
 	Proxies   []netip.Prefix
@@ -49,11 +51,6 @@ type Settings struct {
 	Set   []*Setting // those that somebody set
 	File  string     // the config file, which need not be there; empty for none
 	Wrong []error    // what is not allowed, see Collect
-}
-
-// SignInSettings say who may use a server over HTTP.
-type SignInSettings struct {
-	Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 }
 
 // OperatorSettings are for who runs a server for others.

@@ -44,7 +44,7 @@ func (a *App) Confirm(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
 	}
-	if !a.IsTerminalIn() {
+	if !IsTerminal(a.Stdin) {
 		return errors.New("this cannot be undone: add --yes to do it without being asked")
 	}
 	answer, err := a.Ask(ctx, question+" [y/N]")
@@ -54,11 +54,7 @@ func (a *App) Confirm(ctx context.Context, question string, yes bool) error {
 	return err
 }
 
-// IsTerminalIn reports whether standard input is a terminal, in which a person can
-// be asked.
-func (a *App) IsTerminalIn() bool { return IsTerminal(a.Stdin) }
-
-// IsTerminal reports whether a stream is a terminal.
+// IsTerminal reports whether a stream is a terminal, in which a person can be asked.
 func IsTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -93,12 +89,6 @@ func (a *App) Ask(ctx context.Context, question string) (string, error) {
 // Say prints a text on standard output.
 func (a *App) Say(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.Stdout, format, args...)
-	return err
-}
-
-// Print prints a list after a change of it.
-func (a *App) Print(list todo.Snapshot) error {
-	_, err := io.WriteString(a.Stdout, a.Picture(list, render.BoxOptions{Title: list.Title()}))
 	return err
 }
 

@@ -44,7 +44,7 @@ func editText(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snaps
 	case after.Revision == list.Revision:
 		return a.Say("Nothing was changed.\n")
 	}
-	return a.Print(after)
+	return a.Say("%s", a.Picture(after, render.BoxOptions{Title: after.Title()}))
 }
 
 // InEditor opens a list in the user's editor as a task list and calls apply with what the
@@ -173,7 +173,7 @@ func editor(a *app.App) ([]string, error) {
 		usual = []string{"notepad"}
 	}
 	for _, name := range usual {
-		if path, err := exec.LookPath(name); err == nil && a.IsTerminalIn() {
+		if path, err := exec.LookPath(name); err == nil && app.IsTerminal(a.Stdin) {
 			return []string{path}, nil
 		}
 	}

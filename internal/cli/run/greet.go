@@ -51,7 +51,11 @@ in their mcp.json:
 	}
 	b.WriteString("\nStop with Ctrl-C.\n")
 	if opens {
-		go openPanel(ctx, a.App, url+"/")
+		go func() { // for as long as that takes
+			if err := watch.Browse(context.WithoutCancel(ctx), a.Getenv, url+"/"); err != nil {
+				fmt.Fprintf(a.Stderr, "todo-mcp: no browser could be opened (%v): open %s/ yourself\n", err, url)
+			}
+		}()
 	}
 	return a.Say("%s", b.String())
 }
@@ -68,11 +72,4 @@ func calledBy(a *app.App, shell install.Shell) (typed, program string) {
 		return "go run .", "todo-mcp"
 	}
 	return shell.Command(words...), shell.Command(words...)
-}
-
-// openPanel opens an address in the browser, for as long as that takes.
-func openPanel(ctx context.Context, a *app.App, url string) {
-	if err := watch.Browse(context.WithoutCancel(ctx), a.Getenv, url); err != nil {
-		fmt.Fprintf(a.Stderr, "todo-mcp: no browser could be opened (%v): open %s yourself\n", err, url)
-	}
 }

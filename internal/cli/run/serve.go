@@ -29,7 +29,7 @@ func Stdio(fs *flag.FlagSet) app.Run {
 }
 
 func (a *service) stdio(ctx context.Context, panel bool) error {
-	if a.IsTerminalIn() {
+	if app.IsTerminal(a.Stdin) {
 		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
 	}
 	var listener net.Listener

@@ -41,7 +41,7 @@ func (a *service) open(replica bool) (s *server.Server, done func(), err error) 
 	hangups := make(chan os.Signal, 1)
 	// A service manager may send one at any time, and it ends no server. In a terminal it
 	// says that the terminal is closed, and ends the process, unless there is an audit log.
-	if a.Operator.Audit != "" || !a.IsTerminalIn() {
+	if a.Operator.Audit != "" || !app.IsTerminal(a.Stdin) {
 		signal.Notify(hangups, syscall.SIGHUP)
 	}
 	s, closeStore, err := a.openStore(replica)

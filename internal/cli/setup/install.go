@@ -181,7 +181,7 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
 		return "", err
 	}
-	if !o.yes && !o.IsTerminalIn() {
+	if !o.yes && !app.IsTerminal(o.Stdin) {
 		return "", errors.New("there is no terminal to ask in: add --yes to make this change")
 	}
 	if !o.yes {

@@ -35,7 +35,7 @@ func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error
 	case len(args) > 1:
 		return nil, fmt.Errorf("one file at a time, received %d", len(args))
 	case len(args) == 0 || args[0] == "-":
-		if a.IsTerminalIn() {
+		if app.IsTerminal(a.Stdin) {
 			fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
 		}
 		return io.NopCloser(a.TypedInput(ctx)), nil
