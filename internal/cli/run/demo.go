@@ -67,13 +67,6 @@ func demo(ctx context.Context, a *app.App, listener net.Listener, pace time.Dura
 	return errors.Join(err, <-served)
 }
 
-// todoItem is an item as TodoWrite takes it.
-type todoItem struct {
-	Content    string `json:"content"`
-	ActiveForm string `json:"activeForm"`
-	Status     string `json:"status"`
-}
-
 // scene is one TodoWrite call of the demo: an agent says how many steps of its plan are
 // done, -1 before it begins the first one. The main agent has no name.
 type scene struct {
@@ -81,35 +74,32 @@ type scene struct {
 	done  int
 }
 
-// scenes returns the calls of the demo: the main agent does the steps of a plan
-// in order, and a sub-agent works through a list of its own during the second
-// step.
-func scenes() []scene {
-	return []scene{{"", -1}, {"", 0}, {"", 1}, {"searcher", 0}, {"searcher", 1}, {"searcher", 2}, {"", 2}, {"", 3}, {"", 4}, {"", 5}}
-}
-
 // todos returns the items of a scene.
-func (s scene) todos() []todoItem {
-	plan := []todoItem{
-		{Content: "Read the bug report", ActiveForm: "Reading the bug report"},
-		{Content: "Find the cause", ActiveForm: "Finding the cause"},
-		{Content: "Write a failing test", ActiveForm: "Writing a failing test"},
-		{Content: "Fix the parser", ActiveForm: "Fixing the parser"},
-		{Content: "Run the whole suite", ActiveForm: "Running the whole suite"},
+func (s scene) todos() (todos []map[string]string) {
+	plan := [][2]string{
+		{"Read the bug report", "Reading the bug report"},
+		{"Find the cause", "Finding the cause"},
+		{"Write a failing test", "Writing a failing test"},
+		{"Fix the parser", "Fixing the parser"},
+		{"Run the whole suite", "Running the whole suite"},
 	}
 	if s.agent != "" {
-		plan = []todoItem{{Content: "List the callers", ActiveForm: "Listing the callers"}, {Content: "Read the history", ActiveForm: "Reading the history"}}
+		plan = [][2]string{{"List the callers", "Listing the callers"}, {"Read the history", "Reading the history"}}
 	}
-	for i := range plan {
-		plan[i].Status = [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, s.done)]
+	for i, step := range plan {
+		status := [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, s.done)]
+		todos = append(todos, map[string]string{"content": step[0], "activeForm": step[1], "status": status})
 	}
-	return plan
+	return todos
 }
 
 // play sends the demo's calls to a server, waits for pace after each, and prints the
-// results.
+// results: the main agent does the steps of its plan in order, and a sub-agent works through
+// a list of its own during the second one.
 func play(ctx context.Context, a *app.App, s *server.Server, pace time.Duration) error {
-	for _, scene := range scenes() {
+	for _, scene := range []scene{
+		{"", -1}, {"", 0}, {"", 1}, {"searcher", 0}, {"searcher", 1}, {"searcher", 2}, {"", 2}, {"", 3}, {"", 4}, {"", 5},
+	} {
 		answer, err := scene.call(ctx, s)
 		if err != nil {
 			return fmt.Errorf("demo agent: %w", err)
