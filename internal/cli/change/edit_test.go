@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/cli"
 	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/store/sqlite"
@@ -15,6 +16,8 @@ import (
 	"todo-mcp/internal/watch"
 	"todo-mcp/server/servertest"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
 
 // An edit makes the same list on every front end that can make it: on the panel, in
 // the terminal, of this machine and of a server, by a command and on the card. A title

@@ -7,10 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/cli"
 	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
 
 // newLists returns the lists of a store's file, by a clock so much behind.
 func newLists(t *testing.T, behind time.Duration) (lists todo.Lists, file string) {

@@ -10,9 +10,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"todo-mcp/internal/cli"
 	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/server/servertest"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
 
 // BAD-INPUT 15: a megabyte of headers is refused.
 //
