@@ -3,16 +3,25 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/install"
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+	"todo-mcp/internal/watch"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/metrics"
@@ -175,4 +184,106 @@ func (a *service) webConfig(s *server.Server) edge.Config {
 		c.Observe, c.Drain = a.Metrics.HTTP, a.Operator.Drain
 	}
 	return c
+}
+
+// greet prints where the panel and the lists are and how to add the server to a client.
+// If opens is true it opens the panel in the browser.
+func (a *service) greet(ctx context.Context, addr net.Addr, place store.Place, opens bool) error {
+	listens, signsIn := Scheme(a.App)+"://"+addr.String(), signsIn(a.App) || a.lan != nil
+	url := cmp.Or(ownAddress(a.App, addr), listens)
+	shell := install.POSIX // into which a person here probably pastes a command
+	if runtime.GOOS == "windows" {
+		shell = install.PowerShell
+	}
+	typed, program := calledBy(a.App, shell)
+	var b strings.Builder
+	fmt.Fprintf(&b, `todo-mcp %[1]s
+
+  Panel   %[2]s/
+  MCP     %[2]s/mcp
+  Lists   %[3]s
+
+Add it to your clients with `+"`%[4]s install --http %[2]s/mcp`"+`, or by hand, most of them
+in their mcp.json:
+
+  {"mcpServers": {"todo": {"url": "%[2]s/mcp"}}}
+`, a.Version, url, place.String(a.Getenv("HOME")), typed)
+	if place.File != "" && !signsIn {
+		command := program
+		if a.Store != "" {
+			command += " " + shell.Command("--store", a.Store)
+		}
+		fmt.Fprintf(&b, "\nOr let each client start it, over stdio, on the same lists:\n\n  %s install, or the command %s\n", program, command)
+	}
+	if url != listens {
+		fmt.Fprintf(&b, "\nIt listens on %s", listens)
+	}
+	if signsIn {
+		b.WriteString("\nClients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".")
+	}
+	b.WriteString("\nStop with Ctrl-C.\n")
+	if opens {
+		go func() { // for as long as that takes
+			if err := watch.Browse(context.WithoutCancel(ctx), a.Getenv, url+"/"); err != nil {
+				fmt.Fprintf(a.Stderr, "todo-mcp: no browser could be opened (%v): open %s/ yourself\n", err, url)
+			}
+		}()
+	}
+	return a.Say("%s", b.String())
+}
+
+// calledBy returns what a person types to call this program, and what a client can start:
+// not one that `go run` built for now.
+func calledBy(a *app.App, shell install.Shell) (typed, program string) {
+	m, err := install.ThisMachine(a.Getenv)
+	if err != nil {
+		return "todo-mcp", "todo-mcp"
+	}
+	words, err := m.Command(false)
+	if err != nil {
+		return "go run .", "todo-mcp"
+	}
+	return shell.Command(words...), shell.Command(words...)
+}
+
+// ready returns why this server should be sent no calls although its store works;
+// nil if it should.
+func (a *service) ready() error {
+	if a.Audit == nil || a.Audit.Check() == nil { // it is logged
+		return nil
+	}
+	return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why"}
+}
+
+// measure adds what a board and its edge say of themselves to the metrics.
+func (a *service) measure(board *todo.Board, e *edge.Edge) {
+	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.",
+		func() float64 { return float64(e.OpenStreams()) })
+	if a.Audit != nil {
+		a.Metrics.Gauge("todo_audit_waiting_bytes", "Lines of the audit log that could not be written yet.", func() float64 { return float64(a.Audit.Waiting()) })
+	}
+	a.Metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(board.Watching()) })
+}
+
+// serveAdmin serves --admin-addr, if there is one, until end is called.
+func serveAdmin(a *app.App, e *edge.Edge) (end func(), err error) {
+	if a.Operator.Addr == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", a.Operator.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w (--admin-addr takes another)", a.Operator.Addr, err)
+	}
+	srv := &http.Server{Handler: e.Admin(a.Metrics, edge.IsLoopback(a.Operator.Addr)), ReadHeaderTimeout: edge.ClientTimeout}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) { // nobody sees the metrics any more
+			a.Logger().Error("the address for operators is not served any more", "error", err)
+		}
+	})
+	fmt.Fprintf(a.Stderr, "todo-mcp: for operators: http://%s/metrics\n", l.Addr())
+	return func() {
+		_ = srv.Close()
+		serving.Wait()
+	}, nil
 }
