@@ -60,7 +60,6 @@ func check(t *testing.T, data fmt.Stringer, members string, want ...string) {
 	}
 }
 
-// save saves a revision of a list.
 func save(t *testing.T, s todo.Store, list string, revision int64) {
 	t.Helper()
 	if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision}); err != nil {
@@ -68,7 +67,6 @@ func save(t *testing.T, s todo.Store, list string, revision int64) {
 	}
 }
 
-// apply applies a write and returns the id of its list.
 func apply(t *testing.T, lists todo.Lists, w todo.Write) (list string) {
 	t.Helper()
 	out, err := lists.Apply(t.Context(), w)

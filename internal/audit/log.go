@@ -99,7 +99,6 @@ func (l *Log) close() {
 	}
 }
 
-// write adds lines to the log.
 func (l *Log) write(lines ...line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,7 +23,6 @@ type audited struct {
 // Unwrap returns the store whose saves these are.
 func (a *audited) Unwrap() todo.Store { return a.Store }
 
-// line is one line of the log.
 type line struct {
 	Time   time.Time `json:"time"`
 	Action string    `json:"action"` // save, import, purge

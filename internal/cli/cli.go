@@ -51,7 +51,6 @@ const (
 	aboutProgram = "About the program:"
 )
 
-// commands returns the command table.
 func commands() []command {
 	store := []app.Group{app.StoreGroup}
 	shows, writes := append(store, app.ListGroup), append(store, app.KeepGroup)

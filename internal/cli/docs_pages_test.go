@@ -31,7 +31,6 @@ import (
 // repository is the folder in which the pages stand.
 var repository = filepath.Join("..", "..")
 
-// page is a document in markdown.
 type page struct {
 	path   string // from the repository's folder, with slashes
 	source []byte
@@ -80,10 +79,8 @@ func nodes[N ast.Node](p page, see func(N)) {
 	})
 }
 
-// block is a code block.
 type block struct{ language, code string }
 
-// blocks returns the fenced code blocks.
 func (p page) blocks() (out []block) {
 	nodes(p, func(n *ast.FencedCodeBlock) {
 		out = append(out, block{string(n.Language(p.source)), string(n.Lines().Value(p.source))})
@@ -91,7 +88,6 @@ func (p page) blocks() (out []block) {
 	return out
 }
 
-// spans returns the code in the text.
 func (p page) spans() (out []string) {
 	nodes(p, func(n *ast.CodeSpan) {
 		out = append(out, strings.ReplaceAll(string(n.Text(p.source)), "\n", " ")) //nolint:staticcheck // a span has nothing but text
@@ -114,7 +110,6 @@ func (p page) anchors() (out []string) {
 	return out
 }
 
-// links returns where the page's links and pictures lead.
 func (p page) links() (out []string) {
 	nodes(p, func(n *ast.Link) { out = append(out, string(n.Destination)) })
 	nodes(p, func(n *ast.Image) { out = append(out, string(n.Destination)) })
@@ -262,7 +257,6 @@ func TestDocsNameCommandsThatExist(t *testing.T) {
 	}
 }
 
-// flags returns the names of the flags of all commands.
 func flags(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"help": true, "version": true}
@@ -324,7 +318,6 @@ func check(args []string) error {
 	return nil
 }
 
-// checkTargets checks arguments of make.
 func checkTargets(args []string) error {
 	makefile, err := os.ReadFile(filepath.Join(repository, "Makefile"))
 	for _, arg := range args {

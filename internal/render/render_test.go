@@ -56,7 +56,6 @@ func item(status todo.Status, text string) todo.Item {
 	return todo.Item{Text: text, Status: status}
 }
 
-// sample returns a list with an item in every status.
 func sample() todo.Snapshot {
 	return list(
 		item(todo.Completed, "Analyze requirements"),

@@ -51,13 +51,11 @@ func (m *model) found() []account.Family {
 	return found
 }
 
-// families returns all lists as families, in any order.
 func (m *model) families() []account.Family {
 	lists := slices.Collect(maps.Values(m.lists))
 	return account.Families(lists, m.states(lists...))
 }
 
-// family returns a list with its sub-agents' lists.
 func (m *model) family(s todo.Snapshot) account.Family {
 	var subs []todo.Snapshot
 	for _, l := range m.lists {
@@ -68,7 +66,6 @@ func (m *model) family(s todo.Snapshot) account.Family {
 	return account.Of(s, subs, m.states(append(subs, s)...))
 }
 
-// emptyBoard says why nothing is on the board.
 func (m *model) emptyBoard(width int) []string {
 	switch {
 	case m.filter != "":

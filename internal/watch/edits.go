@@ -5,7 +5,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// edit is an edit of a list.
 type edit struct {
 	todo.Edit
 	list   string // id
@@ -74,7 +73,6 @@ func (e edit) inverse(after todo.Snapshot) edit {
 	return back
 }
 
-// pastTense says what an edit did.
 func pastTense(e edit, before todo.Snapshot) string {
 	item, _ := before.Item(e.Item)
 	switch {

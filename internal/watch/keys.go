@@ -23,7 +23,6 @@ const (
 	always   = anywhere | onPage
 )
 
-// where returns where the keys go now.
 func (m *model) where() place {
 	switch {
 	case m.page != nil:
@@ -144,7 +143,6 @@ func (m *model) pressSearch(k key) {
 	}
 }
 
-// pressBinding does what the table says of a key.
 func (m *model) pressBinding(k key) {
 	where, name := m.where(), string(k)
 	if k == " " {

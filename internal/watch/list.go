@@ -95,7 +95,6 @@ func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) styled
 	return styled{dim, string(fate)}
 }
 
-// tookUntil returns how long an item has been in progress.
 func tookUntil(started, now time.Time) styled {
 	took := now.Sub(started)
 	if took > account.LongAfter {

@@ -22,7 +22,6 @@ type page struct {
 
 func (p *page) add(r role, text string) { p.texts = append(p.texts, styled{r, text}) }
 
-// draw draws the page in a frame.
 func (p *page) draw(width, height int) []string {
 	var lines []string
 	for _, t := range p.texts {
@@ -34,7 +33,6 @@ func (p *page) draw(width, height int) []string {
 	return framed(p.title, true, width, height, lines[p.top:])
 }
 
-// showKeys opens the page of all keys.
 func (m *model) showKeys() {
 	signs := strings.NewReplacer("PgUp", "PgUp", "Up", "↑", "Down", "↓", "Left", "←", "Right", "→")
 	m.page = &page{title: "Keys"}

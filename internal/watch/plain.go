@@ -104,7 +104,6 @@ func (m *model) shouldPrint(l todo.Snapshot, known bool) bool {
 	return known || l.OnBoard(m.now) && !l.Deleted
 }
 
-// plainLine returns the line of an event.
 func (m *model) plainLine(l todo.Snapshot, event string) string {
 	return fmt.Sprintf("%s  %s  %s  %s\n", l.Updated.In(m.now.Location()).Format("2006-01-02 15:04:05"), listName(l), progress(l), event)
 }

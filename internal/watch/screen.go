@@ -10,7 +10,6 @@ import (
 	"todo-mcp/internal/render"
 )
 
-// screen draws frames onto a terminal.
 type screen struct {
 	tcell.Screen
 	styles map[role]tcell.Style // nil paints nothing

@@ -64,7 +64,6 @@ type script struct {
 	out     strings.Builder
 }
 
-// step runs commands and writes what came of them.
 func (s *script) step(commands string) {
 	fmt.Fprintf(&s.out, "== %s\n", commands)
 	s.painted, s.last = false, false
@@ -92,7 +91,6 @@ func (s *script) step(commands string) {
 	}
 }
 
-// run runs a command.
 func (s *script) run(name, rest string) {
 	m, fixture := s.m, func() []todo.Snapshot {
 		lists, ok := fixtures()[rest]
@@ -168,7 +166,6 @@ func (s *script) run(name, rest string) {
 	}
 }
 
-// effects writes what the viewer must do.
 func (s *script) effects(e effect) {
 	if e.editor != nil {
 		fmt.Fprintf(&s.out, "-> editor %s\n", e.editor.List.ID)
@@ -214,7 +211,6 @@ func listOf(text string) []todo.Snapshot {
 	return []todo.Snapshot{s}
 }
 
-// fixtures returns the lists of scripts.
 func fixtures() map[string][]todo.Snapshot {
 	long := "in_progress the forty-first, whose text is so long that it takes more than a line"
 	away := list("away", 2, 2, time.Hour, "completed a", "completed b", "pending c")

@@ -14,7 +14,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// terminal is an emulated terminal.
 type terminal struct {
 	vt.MockTerm
 	mu      sync.Mutex
@@ -62,7 +61,6 @@ func (c *terminal) bytes() string {
 	return c.written.String()
 }
 
-// shows returns what stands on the screen.
 func (c *terminal) shows() string {
 	var b strings.Builder
 	for y := range vt.Row(10) {
@@ -97,7 +95,6 @@ func (c *terminal) checkRestored(t *testing.T) {
 	}
 }
 
-// open opens a terminal as the viewer does.
 func open(t *testing.T, colour bool) (*terminal, *screen) {
 	t.Helper()
 	c := newTerminal()

@@ -48,7 +48,6 @@ func paint(r role, text string) string {
 	return roleMark + string(r) + text + roleMark + string(plainText)
 }
 
-// unpainted returns a text without its roles.
 func unpainted(text string) string {
 	plain, painted, _ := strings.Cut(text, roleMark)
 	for part := range strings.SplitSeq(painted, roleMark) {
@@ -57,10 +56,8 @@ func unpainted(text string) string {
 	return plain
 }
 
-// paintedCells returns the width of a painted text.
 func paintedCells(text string) int { return render.Cells(unpainted(text)) }
 
-// styled is a text with a role.
 type styled struct {
 	role role
 	text string
@@ -68,7 +65,6 @@ type styled struct {
 
 func (s styled) paint() string { return paint(s.role, s.text) }
 
-// cut shortens the text to a width.
 func (s styled) cut(width int) styled { return styled{s.role, render.Cut(s.text, width)} }
 
 // spread puts one painted text at the left of a width and another at the right.

@@ -250,7 +250,6 @@ func (s *Settings) Collect(env Env) error {
 	return errors.Join(s.Wrong...)
 }
 
-// wrong returns the error for a value that is not allowed.
 func (s *Setting) wrong(err error) error {
 	shown := ""
 	if !s.Secret {

@@ -99,7 +99,6 @@ func (f front) check(err error) {
 	}
 }
 
-// look returns the list in words.
 func (f front) look() string {
 	f.Helper()
 	found, err := f.lists.Find(f.Context(), todo.Query{Deleted: true})

@@ -100,7 +100,6 @@ func purge(ctx context.Context, a *app.App, lists todo.Lists, l *todo.Snapshot, 
 	return err
 }
 
-// jsonFlag adds the flag --json of a command that changes lists.
 func jsonFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("json", false, "print JSON, one list a line")
 }

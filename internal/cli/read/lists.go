@@ -19,7 +19,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// listsOptions are the flags of `lists`.
 type listsOptions struct {
 	json, all, archived bool
 	limit               int

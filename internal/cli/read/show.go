@@ -38,7 +38,6 @@ func Show(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// show prints a list in a format.
 func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, format string, width int) error {
 	if format == "markdown" {
 		return a.Say("%s", render.Markdown(list))
@@ -57,7 +56,6 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	return a.Say("%s%s", a.Picture(list, box, line), subsPicture(a, family.Subs, width))
 }
 
-// familyOf returns a list with the lists of its sub-agents.
 func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (account.Family, error) {
 	subs, states, err := lists.Together(ctx, list)
 	return account.Of(list, subs, states), err
@@ -110,7 +108,6 @@ func subsPicture(a *app.App, subs []todo.Snapshot, width int) (text string) {
 	return fmt.Sprintf("\nsub-agents %d of %d\n%s\n", all.Done, all.Total, indented)
 }
 
-// historyOptions are the flags of `history`.
 type historyOptions struct {
 	json  bool
 	since time.Duration // 0 is any
@@ -126,7 +123,6 @@ func History(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// history prints the revisions of a list since a time.
 func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, o historyOptions) error {
 	_, line, err := standing(ctx, lists, list)
 	if err != nil {

@@ -99,7 +99,6 @@ func (e exceeding) lockedStore() string {
 	return called
 }
 
-// lock locks the file of a store by statements, until the test ends.
 func lock(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

@@ -74,7 +74,6 @@ type scene struct {
 	done  int
 }
 
-// todos returns the items of a scene.
 func (s scene) todos() (todos []map[string]string) {
 	plan := [][2]string{
 		{"Read the bug report", "Reading the bug report"},

@@ -90,7 +90,6 @@ func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listene
 	}
 }
 
-// servePanel serves the panel on l until ctx ends, and logs errors.
 func (a *service) servePanel(ctx context.Context, l net.Listener, s *server.Server) {
 	defer l.Close()
 	h, err := a.newWeb(s)

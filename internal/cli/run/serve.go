@@ -88,7 +88,6 @@ func Serve(fs *flag.FlagSet) app.Run {
 // before it says so.
 const storeWait = 2 * time.Second
 
-// serve serves at the address of the settings.
 func (a *service) serve(ctx context.Context, opens bool) error {
 	a.Metrics = metrics.New(a.Version)
 	place, err := a.Place()
@@ -255,7 +254,6 @@ func (a *service) ready() error {
 	return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why"}
 }
 
-// measure adds what a board and its edge say of themselves to the metrics.
 func (a *service) measure(board *todo.Board, e *edge.Edge) {
 	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.",
 		func() float64 { return float64(e.OpenStreams()) })

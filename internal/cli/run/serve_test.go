@@ -138,7 +138,6 @@ func TestServeMetrics(t *testing.T) {
 	}
 }
 
-// awaitStatus asks until an answer has a status.
 func awaitStatus(t *testing.T, url string, want int) {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; {

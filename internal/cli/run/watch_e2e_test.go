@@ -120,7 +120,6 @@ func (t terminal) waitForRestored(before string) {
 	t.run("stty -a | tr ' ' '\\n' | grep -c -x -e icanon -e echo; echo mode t''old", "2\nmode told\n")
 }
 
-// write writes a list with the TodoWrite command.
 func write(t *testing.T, db, list, status string, texts ...string) {
 	t.Helper()
 	clitest.Run(t, "TodoWrite", "--list", list, "--store", "sqlite:"+db, servertest.Todos(status, texts...))

@@ -72,7 +72,6 @@ func importHistory(ctx context.Context, a *app.App, in io.Reader, replace bool) 
 	return a.Say("%s\n", strings.Join(notes, "\n"))
 }
 
-// importer writes histories to a store.
 type importer struct {
 	store   todo.Store
 	lists   todo.Lists // in the store
