@@ -12,32 +12,25 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Open opens the store and returns a board on it; done closes both.
-func (a *App) Open() (board *todo.Board, done func(), err error) {
-	st, err := a.OpenStore()
-	if err != nil {
-		return nil, nil, err
+// Open opens the store and returns it with a board on it; done closes both.
+func (a *App) Open() (st todo.Store, board *todo.Board, done func(), err error) {
+	if st, err = a.OpenStore(); err != nil {
+		return nil, nil, nil, err
 	}
-	board, done = a.NewBoard(st)
-	return board, done, nil
-}
-
-// NewBoard returns a board on an open store; done closes both.
-func (a *App) NewBoard(st todo.Store) (board *todo.Board, done func()) {
 	board = todo.NewBoard(st, todo.WithArchiveAfter(a.Archive))
-	return board, func() {
+	return st, board, func() {
 		board.Close()
 		if err := st.Close(); err != nil {
 			fmt.Fprintln(a.Stderr, "todo-mcp: close the store:", err)
 		}
-	}
+	}, nil
 }
 
 // OpenLists opens the store and returns the lists of all principals, for a
 // command that the store's owner runs; done closes the store. One that cannot be read
 // within the time of a request is an error: another program may have it locked for ever.
 func (a *App) OpenLists() (lists todo.Lists, done func(), err error) {
-	board, done, err := a.Open()
+	_, board, done, err := a.Open()
 	if err != nil {
 		return todo.Lists{}, nil, err
 	}

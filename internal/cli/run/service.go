@@ -67,11 +67,10 @@ func (a *service) open(replica bool) (s *server.Server, done func(), err error) 
 }
 
 func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), err error) {
-	st, err := a.OpenStore()
+	st, board, closeStore, err := a.Open()
 	if err != nil {
 		return nil, nil, err
 	}
-	board, closeStore := a.NewBoard(st)
 	defer func() {
 		if err != nil {
 			closeStore()

@@ -44,7 +44,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 		if place.Memory() {
 			return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
 		}
-		board, done, err := a.Open()
+		_, board, done, err := a.Open()
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func Hook(ctx context.Context, a *app.App, _ []string) error {
 		return err
 	}
 	return hook.Do(ctx, event, func() (todo.Lists, func(), error) {
-		board, done, err := a.Open()
+		_, board, done, err := a.Open()
 		if err != nil {
 			return todo.Lists{}, nil, err
 		}

@@ -54,11 +54,10 @@ func importHistory(ctx context.Context, a *app.App, in io.Reader, replace bool) 
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
-	st, err := a.OpenStore()
+	st, board, done, err := a.Open()
 	if err != nil {
 		return err
 	}
-	board, done := a.NewBoard(st)
 	defer done()
 	i := importer{store: st, lists: board.Everyone(), keep: a.Keep, replace: replace}
 	plan, err := i.plan(ctx, histories)

@@ -70,11 +70,10 @@ func Prune(fs *flag.FlagSet) app.Run {
 // prune deletes for good the lists that nobody changed for a while, settled ones and
 // those that a chat put away for its next plan, or all.
 func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bool) error {
-	st, err := a.OpenStore()
+	st, board, done, err := a.Open()
 	if err != nil {
 		return err
 	}
-	board, done := a.NewBoard(st)
 	defer done()
 	lists := board.Everyone()
 	all, err := lists.Find(ctx, todo.Query{OldestFirst: true})
