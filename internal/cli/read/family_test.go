@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/cli/clitest"
@@ -15,23 +14,17 @@ import (
 
 func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
 
-// newLists returns the lists of a store's file, by a clock so much behind.
-func newLists(t *testing.T, behind time.Duration) (lists todo.Lists, file string) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "todo.db")
+// The commands say of a main list how it stands together with its sub-agents' lists,
+// as the panel does.
+func TestFamily(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "todo.db")
 	store, err := sqlite.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	board := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-behind) }))
+	board := todo.NewBoard(store)
 	t.Cleanup(func() { board.Close(); store.Close() })
-	return board.As(""), file
-}
-
-// The commands say of a main list how it stands together with its sub-agents' lists,
-// as the panel does.
-func TestFamily(t *testing.T) {
-	lists, file := newLists(t, 0)
+	lists := board.As("")
 	write := func(key, agent string, status todo.Status) {
 		t.Helper()
 		begin := todo.List{Workspace: "/src/app"}
@@ -62,23 +55,5 @@ func TestFamily(t *testing.T) {
 		if got := clitest.Run(t, append(words, "--store", "sqlite:"+file)...); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s:\n%s", args, got)
 		}
-	}
-}
-
-// A new title that a person gives an idle list does not make its agent work: it has
-// been idle for as long as before.
-func TestRenamedListStaysIdle(t *testing.T) {
-	lists, file := newLists(t, 20*time.Minute)
-	_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "main"}},
-		Change: func(d *todo.Draft) error { d.Append("Plan"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clitest.Run(t, "rename", "Plan", "Better plan", "--store", "sqlite:"+file)
-	if got := clitest.Run(t, "lists", "--store", "sqlite:"+file); !regexp.MustCompile(`(?m)^Better plan +0/1 +idle +0s ago`).MatchString(got) {
-		t.Errorf("lists:\n%s", got)
-	}
-	if got := clitest.Run(t, "show", "Better plan", "--store", "sqlite:"+file); !strings.Contains(got, "\nidle · 20m ago") {
-		t.Errorf("show:\n%s", got)
 	}
 }
