@@ -78,7 +78,7 @@ func (p Progress) Plus(o Progress) Progress {
 // any of them (docs/spec/variants.md P5: failed and cancelled count as
 // settled).
 func (s Snapshot) Settled() bool {
-	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
+	return len(s.Items) > 0 && !s.Open()
 }
 
 // Open reports whether something is still expected of any item. A list without

@@ -73,7 +73,11 @@ func NewID() string { return strings.ToLower(rand.Text()) }
 func (b *Board) Process() string { return b.process }
 
 // Watching returns how many watchers and followers of calls there are.
-func (b *Board) Watching() int { return b.feed.receivers() }
+func (b *Board) Watching() int {
+	b.feed.mu.RLock()
+	defer b.feed.mu.RUnlock()
+	return len(b.feed.watchers) + len(b.feed.callers)
+}
 
 // As returns the lists of one principal; the empty principal is the server
 // itself. Through them no list of another principal can be read or written.

@@ -412,11 +412,11 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 }
 
 // mayContinue reports whether a list is one that the caller may go on with by writing it
-// again: unfinished, and if the conversation is not certain, changed lately, of the same
-// agent and not of another chat of the host. One that was put away is not, unless its
-// conversation put it away itself.
+// again: open, and if the conversation is not certain, changed lately, of the same agent
+// and not of another chat of the host. One that was put away is not, unless its
+// conversation put it away itself, for its next plan.
 func (a *attempt) mayContinue(l Snapshot) bool {
-	if !l.isUnfinished() || a.isElsewhere(l) {
+	if !l.Open() || l.Archived && l.ReplacedBy == "" || a.isElsewhere(l) {
 		return false
 	}
 	if a.isCertain() {
@@ -425,12 +425,6 @@ func (a *attempt) mayContinue(l Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
 	return a.Agent == l.List.Agent && !otherChat && a.now().Sub(l.Updated) <= CandidateAge
-}
-
-// isUnfinished reports whether an agent may go on with a list: it is open, and was not
-// put away, or only for the next plan.
-func (s Snapshot) isUnfinished() bool {
-	return s.Open() && (!s.Archived || s.ReplacedBy != "")
 }
 
 // isFree reports whether the caller holds or held a list with these cursors in this

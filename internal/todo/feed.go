@@ -111,13 +111,6 @@ func (w *follower) wait(ctx context.Context, take func() bool) error {
 	}
 }
 
-// receivers returns how many watchers and followers of calls there are.
-func (f *feed) receivers() int {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return len(f.watchers) + len(f.callers)
-}
-
 // stop stops run if it is running. The caller must hold f.mu.
 func (f *feed) stop() {
 	if f.stopRun != nil {

@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -69,12 +70,7 @@ type Item struct {
 
 // ActiveText returns the text to show while the item is in progress: Active,
 // else Text. It is never empty for a valid item.
-func (i Item) ActiveText() string {
-	if i.Active != "" {
-		return i.Active
-	}
-	return i.Text
-}
+func (i Item) ActiveText() string { return cmp.Or(i.Active, i.Text) }
 
 // Title returns the text that people are shown: the active text while the item
 // is in progress, else the text.

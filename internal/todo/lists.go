@@ -179,11 +179,6 @@ func (l Lists) SetCurrent(ctx context.Context, c Conversation, s Snapshot) error
 	return l.setCursors(ctx, l.board.cursors(w, s, true)...)
 }
 
-// CursorsOn reads the cursors of all conversations and names on a list.
-func (l Lists) CursorsOn(ctx context.Context, s Snapshot) ([]Cursor, error) {
-	return l.board.store.CursorsOn(ctx, s.List.Principal, s.List.ID)
-}
-
 // Archive puts a list away, or brings it back; see [Snapshot.Archived].
 func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
 	change := func(d *Draft) error { d.Archive(away); return nil }
@@ -234,9 +229,18 @@ const purgeBatch = 50
 // was read from the store, in their order, and must not block. The watcher must be
 // closed.
 func (l Lists) Watch(want func(Snapshot) bool) *Watcher {
-	return newWatcher(l.board.feed, func(s Snapshot) bool { return l.owns(s) && (want == nil || want(s)) })
+	w := &Watcher{pending: make(map[string]Snapshot)}
+	w.all, w.want = l.board.feed.watchers, func(s Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }
+	w.keep = w.keepNewest
+	l.board.feed.follow(&w.follower)
+	return w
 }
 
 // Calls returns a follower of the calls on these lists, in this process and in
 // others that share the store, from now on. The follower must be closed.
-func (l Lists) Calls() *Calls { return newCalls(l.board.feed, l.owns) }
+func (l Lists) Calls() *Calls {
+	c := &Calls{}
+	c.all, c.want, c.keep = l.board.feed.callers, l.owns, c.keepLast
+	l.board.feed.follow(&c.follower)
+	return c
+}

@@ -215,7 +215,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	if err != nil || !after.Equal(before) {
 		t.Errorf("the list changed: %+v, %v", after, err)
 	}
-	holders, err := viewer.CursorsOn(t.Context(), before)
+	holders, err := store.CursorsOn(t.Context(), "team", id)
 	if err != nil || len(holders) != 1 || holders[0].Conversation != "c" || !holders[0].Until.IsZero() {
 		t.Errorf("holders: %+v, %v", holders, err)
 	}

@@ -83,7 +83,7 @@ func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
 	if !s.Writer.Person {
 		return s, nil
 	}
-	on, err := l.CursorsOn(ctx, s)
+	on, err := l.board.store.CursorsOn(ctx, s.List.Principal, s.List.ID)
 	if err != nil {
 		return s, fmt.Errorf("find what agents have seen: %w", err)
 	}

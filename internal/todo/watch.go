@@ -16,19 +16,13 @@ type Watcher struct {
 	pending map[string]Snapshot // by list id
 }
 
-func newWatcher(f *feed, want func(Snapshot) bool) *Watcher {
-	w := &Watcher{pending: make(map[string]Snapshot)}
-	w.all, w.want = f.watchers, want
-	w.keep = func(c Call) bool {
-		old, ok := w.pending[c.List.List.ID]
-		if ok && old.Revision >= c.List.Revision {
-			return false
-		}
-		w.pending[c.List.List.ID] = c.List
-		return true
+// keepNewest keeps a snapshot unless it has that revision, or a later one.
+func (w *Watcher) keepNewest(c Call) bool {
+	if w.pending[c.List.List.ID].Revision >= c.List.Revision {
+		return false
 	}
-	f.follow(&w.follower)
-	return w
+	w.pending[c.List.List.ID] = c.List
+	return true
 }
 
 // Next waits for changes and returns the newest snapshot of each list that
@@ -73,16 +67,11 @@ type Calls struct {
 	waiting []Call
 }
 
-func newCalls(f *feed, want func(Snapshot) bool) *Calls {
-	c := &Calls{}
-	c.all, c.want = f.callers, want
-	c.keep = func(call Call) bool {
-		c.waiting = append(c.waiting, call)
-		c.waiting = c.waiting[max(0, len(c.waiting)-maxWaitingCalls):]
-		return true
-	}
-	f.follow(&c.follower)
-	return c
+// keepLast keeps a call, and drops the oldest of too many.
+func (c *Calls) keepLast(call Call) bool {
+	c.waiting = append(c.waiting, call)
+	c.waiting = c.waiting[max(0, len(c.waiting)-maxWaitingCalls):]
+	return true
 }
 
 // Next waits for the next call. It returns ctx's error when ctx ends, and
