@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -239,11 +240,8 @@ func (t task) put(d *todo.Draft) {
 	if item, ok := d.Item(t.id); ok {
 		line, _ = view.Show(item)
 	}
-	for _, field := range []struct{ to, from *string }{{&line.Text, &t.text}, {&line.Active, &t.active}, {&line.Status, &t.status}} {
-		if *field.from != "" {
-			*field.to = *field.from
-		}
-	}
+	line.Text, line.Active = cmp.Or(t.text, line.Text), cmp.Or(t.active, line.Active)
+	line.Status = cmp.Or(t.status, line.Status)
 	d.Put(view, line)
 	if t.owner != nil {
 		d.SetOwner(t.id, *t.owner)

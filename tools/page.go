@@ -23,8 +23,6 @@ type tickInput struct {
 	Revision int64 `json:"revision,omitempty"`
 }
 
-type viewResult = result[viewItem, viewCounts]
-
 type viewItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
@@ -66,7 +64,7 @@ func pageTool(t Tool, v variant) (*Tool, error) {
 		return nil, err
 	}
 	t.Idempotent, t.words, t.variant = true, english, v
-	t.view, t.output, t.byList, t.answer = todo.CoreView(), viewResult{}, true, viewAnswer
+	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, viewCounts]{}, true, viewAnswer
 	return &t, t.publish()
 }
 

@@ -32,8 +32,6 @@ type todoWriteItemID struct {
 	todoWriteItem
 }
 
-type todoWriteResult = result[todoWriteShown, todoWriteCounts]
-
 type todoWriteShown struct {
 	ID     string `json:"id,omitempty"`
 	Title  string `json:"title"`
@@ -63,7 +61,7 @@ func TodoWriteView() todo.View {
 func content(o Options, s shape, ids, counts bool) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	s.words = s.view.Accepts()
-	v := variant{view: s.view, input: todoWriteInput{}, output: todoWriteResult{}}
+	v := variant{view: s.view, input: todoWriteInput{}, output: result[todoWriteShown, todoWriteCounts]{}}
 	if ids {
 		v.input = todoWriteInputIDs{}
 	}
