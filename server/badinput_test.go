@@ -102,7 +102,7 @@ func TestTooManyLists(t *testing.T) {
 					conn.Conversation("d").Shows("")
 				}
 				two.Conversation("b").Writes("p:B p:B2")
-				two.Conversation("d").Resumes(one.Conversation("c").Current())
+				two.Conversation("d").Resume(one.Conversation("c").Current()).Says("Carry on with this todo list")
 				two.Conversation("d").Writes("c:C")
 				r.Expect("c:C", "p:B p:B2", "c:A")
 			})

@@ -8,6 +8,7 @@ import (
 
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/clients"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
@@ -194,7 +195,7 @@ func TestModelSeesWhatItMust(t *testing.T) {
 			see("update_todo", `{"id":"1","status":"running"}`, "[>] #1 A")
 			see("update_todo", `{"id":"9","status":"running"}`, "Error: there is no step with id")
 			see("SetTodoList", `{}`, "- [in_progress] A", "- [pending] B")
-			r.Edits(r.Newest(), chattest.Adds("Theirs"))
+			r.Edit(r.Newest(), todo.Edit{Do: todo.EditAdd, Text: "Theirs"})
 			see("TodoWrite", chattest.Arguments("TodoWrite", "p:B"), "The user changed the list: added", "Theirs", "Dropped while open:")
 			see("SetTodoList", chattest.Arguments("SetTodoList", "p:B p:Theirs"), "(no change)")
 			see("TodoWrite", chattest.Arguments("TodoWrite", "p:"), "Error: Validation failed", "todos[0].content: Must not be blank")

@@ -359,14 +359,6 @@ func (c *chat) as(id string) *chat {
 // kill ends the chat's process as kill -9 does.
 func (c *chat) kill() { c.process.Kill() }
 
-// same checks that two calls meant one list.
-func (p *place) same(list string, then chattest.Answer) {
-	p.Helper()
-	if list == "" || list != then.List() {
-		p.Errorf("the call means list %q in place of %q: %s; there are %v", then.List(), list, then.Text(), p.lists())
-	}
-}
-
 // holds checks what a list holds, in short.
 func (p *place) holds(id, want string) {
 	p.Helper()

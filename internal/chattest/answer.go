@@ -62,12 +62,6 @@ func (a Answer) Items() (items []todo.Item) {
 	return items
 }
 
-// Notes returns what the text says behind its first line, the counts.
-func (a Answer) Notes() string {
-	_, notes, _ := strings.Cut(a.Text(), "\n")
-	return notes
-}
-
 // Says checks that the text, or the message of an error, has all of some texts.
 func (a Answer) Says(texts ...string) Answer {
 	a.chat.Helper()

@@ -6,12 +6,14 @@ package chattest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,9 +31,6 @@ const (
 	Session     Transport = "HTTP in sessions"
 	Sessionless Transport = "HTTP, 2026-07-28"
 )
-
-// Transports returns all.
-func Transports() []Transport { return []Transport{Stdio, StdioModern, Session, Sessionless} }
 
 // Piped reports whether a transport is a pipe, which is a client's own.
 func (by Transport) Piped() bool { return by == Stdio || by == StdioModern }
@@ -203,19 +202,11 @@ func (c *Chat) Send(ctx context.Context, message string) (Answer, error) {
 		go c.Write(message + "\n") // the pipe may have no buffer
 		return c.Read()
 	}
-	headers := append(c.Headers(message), accepts...)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(message))
+	req, err := c.request(ctx, http.MethodPost, message, c.Headers(message))
 	if err != nil {
 		return Answer{}, err
 	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
-	}
-	res, err := client.Do(req)
+	res, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
 	if err != nil {
 		return Answer{}, fmt.Errorf("%w: %w", ErrGone, err)
 	}
@@ -225,6 +216,18 @@ func (c *Chat) Send(ctx context.Context, message string) (Answer, error) {
 		return Answer{}, fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	return c.answer(res.Status, string(body))
+}
+
+// request returns a request of MCP over HTTP; headers alternates names and values.
+func (c *Chat) request(ctx context.Context, method, body string, headers []string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.URL, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for pair := range slices.Chunk(append(headers, accepts...), 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
+	return req, nil
 }
 
 // answer returns the answer in a body: JSON, or a stream if notifications come first.
@@ -337,12 +340,6 @@ func (c *Chat) Prompt(name, args string) Answer {
 func (c *Chat) Resume(list string) Answer {
 	c.Helper()
 	return c.Prompt("resume", fmt.Sprintf(`{"list":%q}`, list))
-}
-
-// Resumes takes up a list by its id.
-func (c *Chat) Resumes(list string) {
-	c.Helper()
-	c.Resume(list).Says("Carry on with this todo list")
 }
 
 // Resource returns the JSON of a resource.

@@ -52,13 +52,9 @@ func (c *Chat) Listens(id string, uris ...string) {
 // Stream opens an event stream and passes on the notifications in it.
 func (c *Chat) Stream(method, body string, headers ...string) {
 	c.Helper()
-	req, err := http.NewRequestWithContext(c.Context(), method, c.URL, strings.NewReader(body))
+	req, err := c.request(c.Context(), method, body, headers)
 	if err != nil {
 		c.Fatal(err)
-	}
-	headers = append(headers, accepts...)
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil || res.StatusCode != http.StatusOK {

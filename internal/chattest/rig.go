@@ -48,7 +48,7 @@ func someOrAll(some []Transport) []Transport {
 	if len(some) > 0 {
 		return some
 	}
-	return Transports()
+	return []Transport{Stdio, StdioModern, Session, Sessionless}
 }
 
 // File opens a SQLite file until the test ends.
@@ -110,12 +110,6 @@ func (s *Server) Chat(client string) *Chat {
 func (r *Rig) Connect() *Chat {
 	r.Helper()
 	return r.Start(nil).Chat("tester")
-}
-
-// Named is a connection of "tester" whose user named its list.
-func (r *Rig) Named(list string) *Chat {
-	r.Helper()
-	return r.Start(func(c *server.Config) { c.List = list }).Chat("tester")
 }
 
 // Found returns all lists of the server's own principal, the one written last first.
@@ -193,14 +187,7 @@ func Write(t testing.TB, store todo.Store, principal string, w todo.Write) todo.
 	return out.After
 }
 
-// Edits is what a person does to a list on the panel or the command line, in another
-// process.
-func (r *Rig) Edits(list string, change todo.Change) {
-	r.Helper()
-	r.Write("", todo.Write{Target: todo.Target{List: list}, Writer: todo.Writer{Person: true}, Change: change})
-}
-
-// Edit makes an edit of a person, by its name.
+// Edit makes an edit of a person, in a process of its own.
 func (r *Rig) Edit(list string, edit todo.Edit) {
 	r.Helper()
 	b := todo.NewBoard(r.Store)
