@@ -148,8 +148,8 @@ func (s *Server) convert(r tools.Result, c clients.Client) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(r.Text)}, IsError: r.IsError}
 	meta := make(map[string]any)
 	if r.List != nil {
-		if s.panel != "" {
-			r.List.Panel = strings.TrimSuffix(s.panel, "/") + "/lists/" + r.List.ID
+		if s.Panel != "" {
+			r.List.Panel = strings.TrimSuffix(s.Panel, "/") + "/lists/" + r.List.ID
 		}
 		meta[metaList] = r.List
 	}

@@ -23,9 +23,6 @@ type caller struct {
 	parent string // the key of a sub-agent's main conversation
 }
 
-// reads returns what a read of the caller says about its list.
-func (c caller) reads() todo.Target { return todo.Target{Conversation: c.who, Agent: c.agent} }
-
 // request is what the steps of Server.caller examine.
 type request struct {
 	ctx     context.Context

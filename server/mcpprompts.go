@@ -28,7 +28,7 @@ func (s *Server) addPrompts() error {
 		mcp.WithArgument("goal", mcp.ArgumentDescription("What is to be done; what the conversation is about when left out"))),
 		func(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			goal := cmp.Or(strings.TrimSpace(req.Params.Arguments["goal"]), "what the user asked for in this conversation")
-			return userMessage("Plan as a todo list", fill(plan, "goal", goal)), nil
+			return userMessage("Plan as a todo list", strings.ReplaceAll(plan, "{{goal}}", goal)), nil
 		})
 	s.mcp.AddPrompt(mcp.NewPrompt("resume",
 		mcp.WithPromptDescription("Go on with an unfinished todo list"),
@@ -91,15 +91,6 @@ func userMessage(description, text string) *mcp.GetPromptResult {
 	return mcp.NewGetPromptResult(description, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))})
 }
 
-// fill replaces each {{name}} in a text; pairs alternates names and values. A
-// {{name}} within a value stays.
-func fill(text string, pairs ...string) string {
-	for i := 0; i < len(pairs); i += 2 {
-		pairs[i] = "{{" + pairs[i] + "}}"
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
-}
-
 // resumeText returns the prompt text that lets a model continue a list: its open
 // items and its settled ones.
 func (s *Server) resumeText(text string, list todo.Snapshot) string {
@@ -116,8 +107,8 @@ func (s *Server) resumeText(text string, list todo.Snapshot) string {
 		}
 	}
 	const nothing = "- nothing"
-	return fill(text, "name", list.Title(), "when", render.Roughly(s.Now().Sub(list.Updated))+" ago",
-		"open", cmp.Or(strings.Join(open, "\n"), nothing), "done", cmp.Or(strings.Join(done, "\n"), nothing))
+	return strings.NewReplacer("{{name}}", list.Title(), "{{when}}", render.Roughly(s.Now().Sub(list.Updated))+" ago",
+		"{{open}}", cmp.Or(strings.Join(open, "\n"), nothing), "{{done}}", cmp.Or(strings.Join(done, "\n"), nothing)).Replace(text)
 }
 
 // unfinished returns the lists of main agents that have an open item: first

@@ -34,7 +34,8 @@ func (s *Server) addResources() {
 // under the same URI.
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r, uri := s.newRequest(ctx, req.Params.Meta), req.Params.URI
-	target := s.caller(r).reads()
+	who := s.caller(r)
+	target := todo.Target{Conversation: who.who, Agent: who.agent}
 	id, one := strings.CutPrefix(uri, subscriptions.One)
 	if one {
 		target.List = id

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -86,7 +87,6 @@ type Server struct {
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions.Room
 	pageTools     []mcp.Tool // those that only the app page calls
-	panel         string     // the address of the panel, for the app page; empty for none
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -117,7 +117,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, panel: c.Panel}
+	s := &Server{Config: c}
 	s.subscriptions = subscriptions.New(subscriptions.Config{
 		Board: c.Board, Max: c.MaxSubscriptions, MaxAll: c.MaxAllSubscriptions, Linger: c.SubscriptionLinger, Store: c.Subscriptions, Log: c.Log,
 	})
@@ -152,14 +152,14 @@ func (c Config) instructions() (string, error) {
 		return text, err
 	}
 	panel, err := c.Texts.Text("panel")
-	return text + " " + fill(panel, "address", c.Panel), err
+	return text + " " + strings.ReplaceAll(panel, "{{address}}", c.Panel), err
 }
 
 // SetPanel says at which address this very server shows the panel, for links on
-// the app page. Unlike [Config.Panel] it is not in the instructions: who adds a
+// the app page. It is not in the instructions, as one that [New] is told is: who adds a
 // server by its address knows that, and a model need not read it. It must be
 // called before the first message.
-func (s *Server) SetPanel(address string) { s.panel = address }
+func (s *Server) SetPanel(address string) { s.Panel = address }
 
 // Close ends all subscriptions and waits for their goroutines.
 func (s *Server) Close() { s.subscriptions.Close() }

@@ -27,17 +27,17 @@ import (
 	"todo-mcp/server/sse"
 )
 
-// Handler serves MCP on the route /mcp.
-type Handler struct {
+// handler passes messages to a server.
+type handler struct {
 	server   *server.Server
 	sessions *sessions
 }
 
-// New returns a handler that passes messages to a server.
-func New(s *server.Server) *Handler { return &Handler{s, newSessions(s.SessionKey)} }
-
-// Route adds /mcp to an edge.
-func (h *Handler) Route(e *edge.Edge) { e.Handle("/mcp", jsonRPC, h.serve, edge.Stream) }
+// Route adds /mcp to an edge, which passes messages to a server.
+func Route(e *edge.Edge, s *server.Server) {
+	h := &handler{s, newSessions(s.SessionKey)}
+	e.Handle("/mcp", jsonRPC, h.serve, edge.Stream)
+}
 
 // jsonRPC is the [edge.Format] that writes a failure as a JSON-RPC error.
 func jsonRPC(w http.ResponseWriter, status int, text string) {
@@ -54,7 +54,7 @@ type exchange struct {
 
 // serve answers a request: it makes the checks that mcp-go lacks and then passes its
 // message to the server.
-func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
+func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), peer: server.Peer{Identity: r.Identity,
 		List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List")), Protocol: version}}
@@ -87,7 +87,7 @@ func (x *exchange) refuse(w http.ResponseWriter, status int, err *jsonrpc.Error)
 
 // check returns why a request is refused for its list, its protocol version or its
 // session, which it sets in the peer, and with which status.
-func (h *Handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
+func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	if x.peer.List != "" {
 		if err := todo.CheckName(x.peer.List); err != nil {
 			return http.StatusBadRequest, jsonrpc.Refuse(mcp.INVALID_PARAMS, "%s", err)
@@ -148,7 +148,7 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 }
 
 // post answers a POST request, which carries one message.
-func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
+func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	raw, unread := x.ReadJSON(w, x.scan)
 	if unread != nil {
 		return x.refuse(w, unread.Status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", unread.Text))
@@ -210,7 +210,7 @@ func (x *exchange) scan(body io.Reader) {
 }
 
 // listen answers subscriptions/listen with a stream, or with an error.
-func (h *Handler) listen(w http.ResponseWriter, x *exchange) error {
+func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 	return x.Stream(w, func(stream *sse.Stream) error {
 		begin := sync.OnceFunc(func() { sse.WriteHeader(stream) })
 		h.server.Listen(stream.Context(), x.peer, x.message, func(m mcp.JSONRPCMessage) error {
@@ -235,7 +235,7 @@ func (h *Handler) listen(w http.ResponseWriter, x *exchange) error {
 // Every message has an id, and where the protocol allows it the stream begins with
 // one: a client that has seen none may give up its session after it has opened the
 // stream again a few times, as the official SDK for Go does after five.
-func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
+func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	defer h.server.Attend(x.Context(), x.peer)()
 	return x.Stream(w, func(stream *sse.Stream) error {
 		notifications := h.server.Notifications(x.peer)

@@ -104,8 +104,6 @@ type rawLine struct {
 	tooLong *jsonrpc.Scanner // nil when the message is in data
 }
 
-func (l rawLine) empty() bool { return len(l.data) == 0 && l.tooLong == nil }
-
 // maxQueued is how many messages may wait to be handled. When it is reached
 // nothing more is read, so that the pipe fills and the client waits.
 const maxQueued = 64
@@ -151,7 +149,7 @@ func readLines(in input, end func()) <-chan rawLine {
 			if errors.Is(err, errStopped) {
 				return // l is a part of a message
 			}
-			if !l.empty() {
+			if len(l.data) > 0 || l.tooLong != nil {
 				lines <- l // all are handled
 			}
 			if err != nil {

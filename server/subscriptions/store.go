@@ -26,12 +26,7 @@ const (
 func (r *Room) follow() {
 	hints := make(chan struct{}, 1)
 	r.work.Go(func() {
-		_ = r.Store.WatchSubscriptions(r.ctx, func() { // the clock hints while it fails
-			select {
-			case hints <- struct{}{}:
-			default:
-			}
-		})
+		_ = r.Store.WatchSubscriptions(r.ctx, func() { signal(hints) }) // the clock hints while it fails
 	})
 	clock := time.NewTicker(readInterval)
 	defer clock.Stop()

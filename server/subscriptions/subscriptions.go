@@ -254,9 +254,12 @@ func (r *Room) remove(session string, which func(want) bool) {
 }
 
 // signal makes a subscriber's stream look for what is pending or stale.
-func (s *subscriber) signal() {
+func (s *subscriber) signal() { signal(s.wake) } // nothing, if it will, or there is no stream
+
+// signal sends on a channel with a buffer of one, unless the buffer is full.
+func signal(slot chan<- struct{}) {
 	select {
-	case s.wake <- struct{}{}:
-	default: // it will, or there is no stream
+	case slot <- struct{}{}:
+	default:
 	}
 }

@@ -17,7 +17,7 @@ func New(s *server.Server, c edge.Config) (*edge.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	mcphttp.New(s).Route(e)
+	mcphttp.Route(e, s)
 	api.Route(e)
 	panel.New(c.Board.Process(), c.Now).Route(e)
 	return e, nil
