@@ -41,21 +41,6 @@ type Target struct {
 	deleted   bool   // List may be a deleted one
 }
 
-// choice is the list that a call means.
-type choice struct {
-	current Snapshot // the list that the conversation holds; revision 0 for none
-	list    Snapshot // the one that the call means; revision 0 for none
-	// shown is what the caller's agent was shown of the list, or where the write was
-	// recognised by that, any of its agents; revision 0 where it was not needed.
-	shown Snapshot
-	// begins is true when the write begins the conversation's next list.
-	begins bool
-	// putsAway is true when the write gives up the current list, which is open.
-	putsAway bool
-	// continues is true for a list of an earlier chat, or of an earlier connection.
-	continues bool
-}
-
 // attempt is one try of a write, in a transaction of the store. A read is one that has
 // a target alone.
 type attempt struct {
@@ -67,7 +52,18 @@ type attempt struct {
 	byKey []Cursor // under the current key, the current list first
 	known []Cursor // of the conversation; the same as byKey unless it has a name
 	left  Cursor   // what the conversation saw of the list that the write leaves
-	choice
+
+	current Snapshot // the list that the conversation holds; revision 0 for none
+	list    Snapshot // the one that the call means; revision 0 for none
+	// shown is what the caller's agent was shown of the list, or where the write was
+	// recognised by that, any of its agents; revision 0 where it was not needed.
+	shown Snapshot
+	// begins is true when the write begins the conversation's next list.
+	begins bool
+	// putsAway is true when the write gives up the current list, which is open.
+	putsAway bool
+	// continues is true for a list of an earlier chat, or of an earlier connection.
+	continues bool
 }
 
 // choose finds the list that the call means. It returns [ErrNotFound] when the call
