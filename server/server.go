@@ -93,9 +93,7 @@ type Server struct {
 // [Server.Close] must be called. It returns an error for an invalid list name
 // and for texts that cannot be read.
 func New(c Config) (*Server, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -26,10 +26,9 @@ import (
 )
 
 // Serve serves one client on in and out until in ends, out is closed or ctx ends.
-// Messages are handled in the order in which they arrive; streams of
-// subscriptions/listen run beside them. Before Serve returns, every message read so far
-// is answered. If the client leaves an answer unread for the server's StopTimeout after
-// that, the messages are still handled, without answers (BAD-INPUT 68).
+// Streams of subscriptions/listen run beside the other messages. If the client leaves an
+// answer unread for the server's StopTimeout after the end, the messages that were read
+// are still handled, without answers (BAD-INPUT 68).
 //
 // mcp-go's own stdio transport is not used, because it applies pipelined calls
 // out of order, loses answers at the end of input, accepts lines of any length
