@@ -40,35 +40,23 @@ func TestInputOverALimit(t *testing.T) {
 }
 
 // BAD-INPUT 41: neither a client's name nor its texts can forge a log record,
-// and the texts are not logged at all.
+// and the texts are not logged at all. The failure is a JSON-RPC error, not a tool result
+// (docs/spec/architecture.md).
 //
 // BAD-INPUT 41: A line break and a forged log record in a text or a name → One log
 // line
 func TestClientTextCannotForgeLog(t *testing.T) {
 	log := &servertest.Log{}
-	c := failing(t, log).Chat(`x\ntime=2026 level=ERROR msg=forged`)
-	if a, err := c.Try("TodoWrite", servertest.Todos("pending", `secret\nlevel=ERROR msg=forged`)); err != nil {
-		t.Fatal(a.Raw, err)
+	store := &servertest.Failing{Store: chattest.Memory()}
+	store.Broken.Store(true)
+	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: store}
+	c := r.Start(func(c *server.Config) { c.Log = log.Logger() }).Chat(`x\ntime=2026 level=ERROR msg=forged`)
+	a, err := c.Try("TodoWrite", servertest.Todos("pending", `secret\nlevel=ERROR msg=forged`))
+	if err != nil || a.Error == nil || !strings.Contains(a.Error.Message, "could not be saved") {
+		t.Errorf("answer: %s %v", a.Raw, err)
 	}
 	if got := log.Take(); len(got) != 1 || strings.Contains(got[0], "forged") || strings.Contains(got[0], "secret") {
 		t.Errorf("41: log is %q", got)
-	}
-}
-
-// failing starts a server on a store that fails.
-func failing(t *testing.T, log *servertest.Log) *chattest.Server {
-	t.Helper()
-	store := &servertest.Failing{Store: chattest.Memory()}
-	store.Broken.Store(true)
-	return (&chattest.Rig{T: t, By: chattest.Stdio, Store: store}).Start(func(c *server.Config) { c.Log = log.Logger() })
-}
-
-// A failure of the server is a JSON-RPC error, not a tool result
-// (docs/spec/architecture.md).
-func TestServerFailureIsRPCError(t *testing.T) {
-	a, err := failing(t, &servertest.Log{}).Chat("tester").Try("TodoWrite", servertest.Todos("pending", "A"))
-	if err != nil || a.Error == nil || !strings.Contains(a.Error.Message, "could not be saved") {
-		t.Errorf("answer: %s %v", a.Raw, err)
 	}
 }
 
