@@ -120,24 +120,6 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// A list_id reaches any list of the principal, and of no other.
-func TestBoardKeepsPrincipalsApart(t *testing.T) {
-	b := newBoard(t, memory.New())
-	out := apply(t, b, todo.Write{Target: target("a"), Change: add("A")})
-	inB := target("b")
-	inB.List = out.After.List.ID
-	if out, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); err != nil || len(out.After.Items) != 2 {
-		t.Errorf("a list of another conversation: %+v, %v", out, err)
-	}
-	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("a list of another principal: %v", err)
-	}
-	inB.List = "none"
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("an unknown list: %v", err)
-	}
-}
-
 // V4: a write that changes nothing makes no revision and no event.
 func TestBoardNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
