@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"todo-mcp/internal/chattest"
 )
 
 // cost is what a call allocates; compared with the floor, how many times as much.
@@ -65,7 +67,7 @@ func TestAllocations(t *testing.T) {
 	said := make(map[string]string)
 	for _, c := range comparisons() {
 		floor := costOf(c.floor(t))
-		for store, at := range stores(t) {
+		for store, at := range chattest.Stores(t) {
 			name := fmt.Sprintf("%s, %s", store, c)
 			own := costOf(c.own(t, at))
 			got[name] = own.over(floor)

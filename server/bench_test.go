@@ -8,13 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -54,16 +52,6 @@ func (c comparison) own(t testing.TB, store todo.Store) caller {
 	h := servertest.Handler(t, s, nil)
 	t.Cleanup(h.Close)
 	return c.overHTTP(t, h)
-}
-
-// stores are the stores that servers are compared with.
-func stores(t testing.TB) map[string]todo.Store {
-	file, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = file.Close() })
-	return map[string]todo.Store{"memory": memory.New(), "SQLite": file}
 }
 
 // calls returns a caller by a function that sends a message and returns the answer,
@@ -137,7 +125,7 @@ func BenchmarkCall(b *testing.B) {
 			})
 		}
 		bench("floor", func(b *testing.B) caller { return c.floor(b) })
-		for name, store := range stores(b) {
+		for name, store := range chattest.Stores(b) {
 			bench(name, func(b *testing.B) caller { return c.own(b, store) })
 		}
 	}

@@ -62,6 +62,11 @@ func File(t testing.TB, path string, options ...sqlite.Option) *sqlite.Store {
 	return s
 }
 
+// Stores returns a new store in memory and one in a file, by name.
+func Stores(t testing.TB) map[string]todo.Store {
+	return map[string]todo.Store{"memory": memory.New(), "SQLite": File(t, filepath.Join(t.TempDir(), "todo.db"))}
+}
+
 // Server is a server on a rig's store.
 type Server struct {
 	*Rig

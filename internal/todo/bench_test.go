@@ -3,24 +3,13 @@ package todo_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
-
-// backends returns new stores by name.
-func backends(t testing.TB) map[string]todo.Store {
-	file, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { file.Close() })
-	return map[string]todo.Store{"memory": memory.New(), "SQLite": file}
-}
 
 // planWriter returns a function that writes a plan of so many items on a board, one
 // step further each time.
@@ -47,7 +36,7 @@ func planWriter(t testing.TB, board *todo.Board, items int) func(n int) todo.Sna
 // same revision alone.
 func BenchmarkApply(b *testing.B) {
 	for _, items := range []int{10, 50} {
-		for name, store := range backends(b) {
+		for name, store := range chattest.Stores(b) {
 			board := todo.NewBoard(store)
 			write := planWriter(b, board, items)
 			next := write(0)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
 
@@ -159,13 +159,10 @@ type scope struct {
 // began each, and the conversation with the key holder, if any, held it later.
 func newScope(t *testing.T, n, items int, holder string) scope {
 	t.Helper()
-	file, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := chattest.File(t, filepath.Join(t.TempDir(), "todo.db"))
 	s := scope{t, nil, &counter{Store: file}}
 	s.board = todo.NewBoard(s.store)
-	t.Cleanup(func() { s.board.Close(); file.Close() })
+	t.Cleanup(s.board.Close)
 	for i := range n {
 		lines := make([]string, items)
 		for j := range lines {
