@@ -48,7 +48,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, s.call)
-	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler))) // which reads nothing either
+	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
 	lists := todo.NewBoard(audited).As("p")
 	begin := todo.Target{Conversation: todo.Conversation{Key: "c"}}
 	var list string
