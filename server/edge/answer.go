@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -28,6 +29,9 @@ type answer struct {
 	edge    *Edge
 	status  int  // that was written; 0 is 200
 	stream  bool // it became a [sse.Stream]
+
+	mu      sync.Mutex // guards the deadline
+	writing bool       // there is one
 }
 
 // bound returns w as an answer. The caller must call done when the request has
@@ -38,7 +42,11 @@ func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
 	shortened := make(chan struct{})
 	stop := context.AfterFunc(e.closing, func() { // for a piece that nobody reads now
 		defer close(shortened)
-		a.allow(finalWriteTimeout)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.writing {
+			_ = a.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
+		}
 	})
 	return a, func() {
 		if !stop() {
@@ -52,6 +60,9 @@ func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
 
 // allow gives the client time to read what is written from now on; 0 is any time.
 func (a *answer) allow(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.writing = d > 0
 	if a.edge.closing.Err() != nil {
 		d = min(d, finalWriteTimeout)
 	}
