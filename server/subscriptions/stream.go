@@ -68,6 +68,10 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 		case <-s.ctx.Done():
 			return nil
 		}
+		if s.ctx.Err() != nil {
+			s.sub.signal() // it was for the next stream
+			return nil
+		}
 		s.watch.Do(s.beginToWatch)
 		for _, uri := range s.due() {
 			if err := send(s.notification(uri)); err != nil {

@@ -151,3 +151,44 @@ func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
 		t.Errorf("%d sessions are kept", len(r.clients))
 	}
 }
+
+// A session's next stream begins with what it subscribed to, also when the one before is
+// still sending as it is replaced.
+func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
+	for range 20 { // where both wake and end are due, either may be taken
+		synctest.Test(t, func(t *testing.T) {
+			board := todo.NewBoard(memory.New())
+			defer board.Close()
+			r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
+			defer r.Close()
+			c := Client{Session: "s"}
+			first := r.Open(c)
+			sending, sent, ended := make(chan bool), make(chan bool), make(chan bool)
+			go func() {
+				_ = first.Serve(t.Context(), func(mcp.JSONRPCNotification) error { close(sending); <-sent; return nil })
+				first.Close()
+				close(ended)
+			}()
+			if err := r.Subscribe(t.Context(), c, All); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "chat:a"}, Append: true},
+				Change: func(d *todo.Draft) error { d.Append("A"); return nil }}); err != nil {
+				t.Fatal(err)
+			}
+			<-sending
+			second := r.Open(c)
+			close(sent)
+			<-ended
+			notes := make(chan mcp.JSONRPCNotification, 2)
+			go func() {
+				_ = second.Serve(t.Context(), func(n mcp.JSONRPCNotification) error { notes <- n; return nil })
+			}()
+			if synctest.Wait(); len(notes) == 0 {
+				t.Error("the next stream is told nothing")
+			}
+			r.Close()
+			second.Close()
+		})
+	}
+}
