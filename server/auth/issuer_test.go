@@ -20,6 +20,7 @@ import (
 
 	"todo-mcp/server/auth"
 	"todo-mcp/server/servertest"
+	"todo-mcp/server/signed"
 )
 
 const audience = "https://todo.example.com/mcp"
@@ -245,6 +246,23 @@ func TestWhoWrote(t *testing.T) {
 			t.Errorf("%s: %+v, %v", claims, lists, err)
 		}
 	}
+}
+
+// Who signed in with the issuer goes on as the same person when another version of the
+// program takes over, and a cookie that names nobody is nobody's: without a principal it
+// would open the lists of the server itself.
+func TestCookiesOfAnotherVersion(t *testing.T) {
+	i := newIssuer(t)
+	s, key := newIssuerSite(t, i, nil), signed.NewKey(servertest.Key)
+	s.list(t, "user:u-1", "hers alone")
+	s.list(t, "", "of the machine")
+	in := map[string]any{"i": i.URL, "e": s.now().Add(time.Hour), "w": map[string]any{"p": "user:u-1", "s": "u-1", "u": "ann", "r": true}}
+	cookie := "todo-signed-in=" + key.Sign("todo-signed-in", in)
+	if a := s.ask(t, "GET /", "", "Cookie", cookie).is(t, "signed in before", 200, "hers alone"); strings.Contains(a.body, "of the machine") {
+		t.Error("a person is shown the lists of the server itself")
+	}
+	delete(in, "w")
+	s.ask(t, "GET /", "", "Cookie", "todo-signed-in="+key.Sign("todo-signed-in", in)).is(t, "nobody", http.StatusUnauthorized)
 }
 
 // While the issuer cannot be reached the server says that it is at fault and not
