@@ -98,8 +98,8 @@ func (s *subscriber) changed(list todo.List) {
 		switch {
 		case w.uri == All, w.uri == One+list.ID, w.uri == Current && c.list == list.ID:
 			s.pending[w.uri] = true
-		case w.uri == Current && (c.who.Key == list.Conversation || c.who.Name != "" && c.who.Name == list.Name):
-			c.stale = true // the conversation may have begun it, perhaps in another process
+		case w.uri == Current && (c.stale || c.who.Key == list.Conversation || c.who.Name != "" && c.who.Name == list.Name):
+			c.stale = true // the conversation may have begun it, perhaps in another process, or it was not read
 		default:
 			continue
 		}

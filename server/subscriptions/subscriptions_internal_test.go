@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -131,6 +132,56 @@ func TestAChangeOfTheCurrentList(t *testing.T) {
 			if synctest.Wait(); len(notes) != want {
 				t.Errorf("%d notifications, want %d", len(notes), want)
 			}
+		}
+	})
+}
+
+// failing is a store that cannot say which list is a conversation's while it fails.
+type failing struct {
+	todo.Store
+	fails *atomic.Bool
+}
+
+func (f failing) Cursors(ctx context.Context, k todo.Key) ([]todo.Cursor, error) {
+	if f.fails.Load() {
+		return nil, errors.New("the disk is gone")
+	}
+	return f.Store.Cursors(ctx, k)
+}
+
+// BAD-INPUT 50: a current list that could not be read is read again when a list changes,
+// whoever began that.
+func TestACurrentListIsReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := failing{memory.New(), new(atomic.Bool)}
+		board := todo.NewBoard(store)
+		defer board.Close()
+		lists, who := board.As(""), todo.Conversation{Key: "chat:a"}
+		write := func(list string) todo.Snapshot {
+			out, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "chat:b"}, List: list, Append: true},
+				Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out.After
+		}
+		taken := write("")
+		if err := lists.SetCurrent(t.Context(), who, taken); err != nil {
+			t.Fatal(err)
+		}
+		r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
+		defer r.Close()
+		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
+		serve(t, r, c, notes)
+		store.fails.Store(true)
+		if err := r.Subscribe(t.Context(), c, Current); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		store.fails.Store(false)
+		write(taken.List.ID)
+		if synctest.Wait(); len(notes) != 1 {
+			t.Errorf("50: %d notifications", len(notes))
 		}
 	})
 }
