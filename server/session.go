@@ -147,8 +147,12 @@ func (s *Server) Notifications(p Peer) *subscriptions.Stream {
 	return s.subscriptions.Open(subscriptions.Client{Identity: p.Identity, Session: sessionKey(p)})
 }
 
+// attendTimeout is how long Attend waits for the store.
+const attendTimeout = time.Second
+
 // Attend says that the conversation of a peer's session is there, although it makes no
-// call, until leave is called.
+// call, until leave is called. What the store has not taken when Attend returns, because
+// it does not answer, it may take later.
 func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := s.newRequest(s.newSession(ctx, p, jsonrpc.Message{}).ctx, nil)
@@ -158,10 +162,11 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 			s.Log.Warn("a session with a stream may count as gone", "error", err)
 		}
 	}
-	stay()
-	again, left := time.NewTicker(sessionLasts/3), make(chan struct{})
+	again, said, left := time.NewTicker(sessionLasts/3), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(left)
+		stay()
+		close(said)
 		for {
 			select {
 			case <-again.C:
@@ -171,6 +176,10 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 			}
 		}
 	}()
+	select {
+	case <-said:
+	case <-time.After(attendTimeout):
+	}
 	return func() {
 		again.Stop()
 		cancel()

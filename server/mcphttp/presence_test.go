@@ -1,6 +1,8 @@
 package mcphttp_test
 
 import (
+	"context"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -54,6 +56,32 @@ func TestHTTPPresence(t *testing.T) {
 		t.Errorf("end: %d", status)
 	}
 	expect("when it has ended", todo.LeftOpen)
+}
+
+// silent is a store that does not say which list is a conversation's.
+type silent struct{ todo.Store }
+
+func (silent) Cursors(ctx context.Context, _ todo.Key) ([]todo.Cursor, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// BAD-INPUT 53: the stream of a session begins although the store does not answer.
+func TestStreamsBeginWithoutTheStore(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, silent{memory.New()}, nil), nil)
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", web.URL+"/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Mcp-Session-Id", id)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatalf("53: %v", err)
+	}
+	res.Body.Close()
 }
 
 // The stream of a session begins with an id, from 2025-11-25 on, and every message on
