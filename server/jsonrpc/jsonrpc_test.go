@@ -36,6 +36,10 @@ func TestScanner(t *testing.T) {
 		"a surrogate in the id":  {`{"id":"\ud800","method":"ping"}`, `"\ud800"`, "ping"},
 		"not JSON":               {`hello`, ``, ""},
 		"too many brackets":      {`}}}]]{"id":1,"method":"ping"}`, ``, ""},
+		"a text before it":       {`{"method":"ping","text":"` + strings.Repeat(`x\"`, 10_000) + `","id":7}`, `7`, "ping"},
+		"two ids around a text":  {`{"id":1,"method":"ping","text":"` + strings.Repeat(long, 10) + `","id":7}`, ``, "ping"},
+		"a text as id":           {`{"method":"ping","id":"` + strings.Repeat(long, 10) + `"}`, ``, "ping"},
+		"much white space":       {`{"method":"ping",` + strings.Repeat(" \n", 20_000) + `"id":7}`, `7`, "ping"},
 		"an id with white space": {`{"id": 7 ,"method":"ping"}`, `7`, "ping"},
 	} {
 		for _, piece := range []int{1, 3, 4096} {

@@ -16,16 +16,21 @@ type Scanner struct {
 	quoted  bool // within a string
 	escaped bool // after a backslash in a string
 	// outline is what stands in the message object itself: its keys, and of its values
-	// those that are no objects and arrays. It ends with maxOutline bytes.
+	// those that are no objects and arrays, with ? for a text of more than maxText bytes.
+	// It ends with maxOutline bytes.
 	outline []byte
+	text    int // where the last text begins in outline
 }
 
-const maxOutline = 16 << 10
+const (
+	maxOutline = 16 << 10
+	maxText    = 8 << 10
+)
 
 // Write scans the next piece of the message. It never fails.
 func (s *Scanner) Write(p []byte) (int, error) {
 	for _, b := range p {
-		before := s.depth
+		before, inText := s.depth, s.quoted
 		switch {
 		case s.quoted:
 			s.quoted = s.escaped || b != '"'
@@ -38,11 +43,30 @@ func (s *Scanner) Write(p []byte) (int, error) {
 			s.depth--
 		}
 		if before == 1 && s.depth <= 1 && len(s.outline) < maxOutline {
-			s.outline = append(s.outline, b)
+			s.keep(b, inText)
 		}
 	}
 	return len(p), nil
 }
+
+// keep adds a byte to the outline, which stands in a text or ends one if inText is true.
+func (s *Scanner) keep(b byte, inText bool) {
+	switch n := len(s.outline); {
+	case inText && n-s.text >= maxText:
+		if !s.quoted {
+			s.outline = append(s.outline[:s.text], '?')
+		}
+		return
+	case inText:
+	case s.quoted:
+		s.text = n
+	case isSpace(b) && n > 0 && isSpace(s.outline[n-1]):
+		return
+	}
+	s.outline = append(s.outline, b)
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || b == '\n' }
 
 // member is a key in an outline and its value, which is empty for an object or array, up
 // to what ends it; nothing ends a value that is cut off.
@@ -87,9 +111,9 @@ func (s *Scanner) Message() Message {
 
 // isRequest reports whether the message may be a request, which must be answered.
 // It is none if it is a response, or a whole message with a method and no id: a
-// notification. What is cut off may have had an id.
+// notification. What is cut off, or stands behind the outline, may have had an id.
 func (s *Scanner) isRequest() bool {
 	m, ids, isResponse := s.find()
-	notification := m.Method != "" && ids == 0 && s.depth == 0
+	notification := m.Method != "" && ids == 0 && s.depth == 0 && len(s.outline) < maxOutline
 	return !notification && (m.Method != "" || !isResponse)
 }
