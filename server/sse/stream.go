@@ -46,9 +46,6 @@ func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration) *
 // Context returns a context that ends with the stream.
 func (s *Stream) Context() context.Context { return s.ctx }
 
-// End ends the stream and does not wait for its goroutines.
-func (s *Stream) End() { s.cancel() }
-
 // Close ends the stream and waits for its goroutines. The connection can serve
 // another request afterwards.
 func (s *Stream) Close() {
