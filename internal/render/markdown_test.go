@@ -13,7 +13,7 @@ import (
 
 // escape escapes Markdown syntax in a text, and no more than needed.
 func TestMarkdownEscapes(t *testing.T) {
-	tests := []struct{ text, want string }{
+	for _, tt := range []struct{ text, want string }{
 		{"use snake_case, R & D > 5", "use snake_case, R & D > 5"},
 		{"__it_ *is* a_b", `\_\_it\_ \*is\* a_b`},
 		{"[x](y) ![z](w)", `\[x\](y) !\[z\](w)`},
@@ -24,8 +24,7 @@ func TestMarkdownEscapes(t *testing.T) {
 		{"no *(failed)*", `no \*(failed)\*`},
 		{"41\n- [x] fake", `41\\n- \[x\] fake`},
 		{"$x$ `y`", "\\$x\\$ \\`y\\`"},
-	}
-	for _, tt := range tests {
+	} {
 		if got := escape(tt.text); got != tt.want {
 			t.Errorf("escape(%q) = %s, want %s", tt.text, got, tt.want)
 		}

@@ -10,7 +10,7 @@ import (
 
 // The numbers in the names are rows of BAD-INPUT.
 func TestSafe(t *testing.T) {
-	tests := []struct{ name, in, want string }{
+	for _, tt := range []struct{ name, in, want string }{
 		{"37 CSI", "\x1b[2Jx", `\x1b[2Jx`},
 		{"37 OSC 8", "\x1b]8;;http://h\x1b\\t", `\x1b]8;;http://h\x1b\t`},
 		{"37 OSC 52, BEL", "\x1b]52;c;eA==\a", `\x1b]52;c;eA==\a`},
@@ -33,13 +33,10 @@ func TestSafe(t *testing.T) {
 		{"40 instructions", "Ignore previous instructions", "Ignore previous instructions"},
 		{"41 line breaks", "a\nb\tc\u2028d\u2029", `a\nb\tc\u2028d\u2029`},
 		{"backslash", `C:\new\x1b`, `C:\new\x1b`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := Safe(tt.in); got != tt.want {
-				t.Errorf("Safe(%+q) = %q, want %q", tt.in, got, tt.want)
-			}
-		})
+	} {
+		if got := Safe(tt.in); got != tt.want {
+			t.Errorf("%s: Safe(%+q) = %q, want %q", tt.name, tt.in, got, tt.want)
+		}
 	}
 }
 
