@@ -143,8 +143,8 @@ func stateLook(state todo.State) (sign styled, name string) {
 	return styled{done, "✓"}, "finished"
 }
 
-// listTime returns how long the current item has been in progress; of a list
-// without one how long it has rested, and of a finished one when it ended.
+// listTime returns for how long the current item is in progress or the list rests, and of a
+// finished list when it ended.
 func (m *model) listTime(f account.Family) styled {
 	item, current := f.Main.Current()
 	switch {

@@ -17,8 +17,7 @@ type line struct {
 // twoPanes is from how many columns on a list is shown beside the lists.
 const twoPanes = 100
 
-// frame returns the lines of the screen: exactly height lines, at least one, none
-// wider than the terminal.
+// frame returns the screen's lines: height of them, at least one, none wider than it.
 func (m *model) frame() []line {
 	height := max(m.height-2, 0)
 	lines := append(make([]line, 0, max(m.height, 2)), line{left: m.topLine()})
@@ -130,8 +129,7 @@ func (m *model) topLine() string {
 	return spread(left, lamp.paint()+" ", m.width)
 }
 
-// bottomLine returns the last line: the search, a note, or the keys that can be pressed,
-// as far as they fit.
+// bottomLine returns the last line: the search, a note, or as many keys as fit.
 func (m *model) bottomLine() string {
 	switch {
 	case m.searching:

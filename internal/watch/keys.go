@@ -102,8 +102,7 @@ func move(delta int) func(*model) { return func(m *model) { m.move(delta) } }
 // movePage returns what a key does that moves the cursor by halves of a screen.
 func movePage(n int) func(*model) { return func(m *model) { m.move(n * max(m.height/2, 1)) } }
 
-// onShown returns what a key does with the list that the keys act on; nothing where there
-// is none.
+// onShown returns what a key does with the list that the keys act on, if there is one.
 func onShown(do func(*model, todo.Snapshot)) func(*model) {
 	return func(m *model) {
 		if s, ok := m.shown(); ok {

@@ -164,8 +164,7 @@ func (m *model) cursorItem() (todo.Snapshot, todo.Item, bool) {
 	return s, item, ok && known
 }
 
-// listLines draws a list in a width and a height. focused is true when the keys
-// go to it.
+// listLines draws a list. focused is true when the keys go to it.
 func (m *model) listLines(width, height int, focused bool) []string {
 	s, ok := m.shown()
 	if !ok {

@@ -207,8 +207,7 @@ func (v *viewer) askStandings(ctx context.Context) {
 		})
 }
 
-// drawInTime draws a frame unless the last one is too recent; then it returns a
-// channel that says when it is not any more.
+// drawInTime draws a frame, or returns a channel that says when the last one is old enough.
 func (v *viewer) drawInTime() <-chan time.Time {
 	if wait := frameEvery - time.Since(v.drawn); wait > 0 {
 		return time.After(wait)

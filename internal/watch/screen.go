@@ -104,8 +104,7 @@ func (s *screen) unread(f func()) {
 	}
 }
 
-// redraw makes draw show the next frame in full. It is called when other programs may
-// have written to the terminal.
+// redraw has the next frame drawn in full: other programs may have written there.
 func (s *screen) redraw() {
 	s.shown = nil
 	s.Sync()

@@ -12,8 +12,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// MaxRecentLists is how many lists, the last changed first, are searched for one of a
-// folder.
+// MaxRecentLists is how many lists of a folder are read, the last changed first.
 const MaxRecentLists = 50
 
 // OnList calls do with the list that a command is about; see [App.FindList].

@@ -91,8 +91,7 @@ const editHelp = `
      you reword it. -->
 `
 
-// formatEditable returns a list as text for the editor: a task line for each
-// item, then editHelp.
+// formatEditable returns a task line for each item of a list, then editHelp.
 func formatEditable(list todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range list.Items {
@@ -108,8 +107,7 @@ var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+)
 // comment with an item's id does not begin its line.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
-// parseEdited returns the lines of a text from the editor. An error names the
-// line that is no task or is not valid.
+// parseEdited returns the lines of a text from the editor. An error names the wrong line.
 func parseEdited(text string) ([]todo.Line, error) {
 	text = comment.ReplaceAllString(text, "")
 	lines := []todo.Line{}

@@ -49,8 +49,7 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 	return a.Say("%s\n", render.Cut(line, width))
 }
 
-// claudeStatus is what Claude Code writes to its status line command, as far as
-// it is used.
+// claudeStatus is what is used of what Claude Code writes to its status line command.
 type claudeStatus struct {
 	Session   string `json:"session_id"`
 	Folder    string `json:"cwd"`

@@ -35,8 +35,7 @@ func Demo(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// demo serves a panel on lists in memory while a scripted agent works through a
-// plan.
+// demo serves a panel on lists in memory while a scripted agent works through a plan.
 func demo(ctx context.Context, a *app.App, listener net.Listener, pace time.Duration, once bool) error {
 	own := *a.Settings
 	own.Store, own.Notices, own.List, own.Publish, own.Operator = "memory", "", "", []string{"all"}, app.OperatorSettings{}

@@ -13,9 +13,8 @@ import (
 	"todo-mcp/server/edge"
 )
 
-// takeoverInterval is how often a stdio process with --panel tries to listen on
-// the panel's port, so that it takes over when the process that serves the
-// panel ends.
+// takeoverInterval is how often a stdio process with --panel tries to listen on the panel's
+// port, which another process may have.
 const takeoverInterval = time.Second
 
 // panelWait is for how long a client's first answer may wait to learn whose panel

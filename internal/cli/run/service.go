@@ -101,8 +101,7 @@ func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), e
 	return s, closeStore, err
 }
 
-// serverConfig returns the configuration, from the settings, of a server on
-// board.
+// serverConfig returns the configuration of a server on a board.
 func (a *service) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.NewTools()
 	c := server.Config{

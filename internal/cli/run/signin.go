@@ -100,8 +100,7 @@ func (a *service) greetPhone(addr net.Addr) {
 	qrterminal.GenerateHalfBlock(url, qrterminal.L, a.Stdout)
 }
 
-// lanAddress returns the address of this machine in a private network, IPv4
-// rather than IPv6.
+// lanAddress returns this machine's address in a private network, IPv4 rather than IPv6.
 func lanAddress(addresses []net.Addr, err error) (netip.Addr, error) {
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("find this machine's network: %w", err)

@@ -64,9 +64,8 @@ func watchSource(ctx context.Context, a *app.App, source watch.Source, o watch.O
 	return watch.Run(ctx, source, o)
 }
 
-// findPanel returns the address of a list's page on a running panel that shows
-// the list. It is looked for where `serve` and `stdio --panel` listen by default,
-// or as TODO_ADDR says.
+// findPanel returns the address of a list's page on a running panel, which it looks for
+// where `serve` and `stdio --panel` listen by default, or as TODO_ADDR says.
 func findPanel(ctx context.Context, a *app.App, list string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

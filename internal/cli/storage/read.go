@@ -15,8 +15,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// maxLine is the maximum length in bytes of a line that import reads. A list at
-// its hard caps fits in it.
+// maxLine is the most bytes of a line that import reads. A list at its hard caps fits.
 const maxLine = 32 << 20
 
 // history is the revisions of one list in a file, without gaps, not empty. The
