@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -71,7 +72,7 @@ func (s *Server) resume(text string, r request, wanted string) (string, error) {
 		return "", err
 	}
 	s.subscriptions.Moved(r.session.Identity, who.Key)
-	return s.resumeText(text, list), nil
+	return resumeText(text, list), nil
 }
 
 // maxChoices is how many lists a question names.
@@ -93,7 +94,7 @@ func userMessage(description, text string) *mcp.GetPromptResult {
 
 // resumeText returns the prompt text that lets a model continue a list: its open
 // items and its settled ones.
-func (s *Server) resumeText(text string, list todo.Snapshot) string {
+func resumeText(text string, list todo.Snapshot) string {
 	var open, done []string
 	for _, item := range list.Items {
 		line := "- #" + item.ID + " " + item.Text
@@ -107,7 +108,7 @@ func (s *Server) resumeText(text string, list todo.Snapshot) string {
 		}
 	}
 	const nothing = "- nothing"
-	return strings.NewReplacer("{{name}}", list.Title(), "{{when}}", render.Roughly(s.Now().Sub(list.Updated))+" ago",
+	return strings.NewReplacer("{{name}}", list.Title(), "{{when}}", render.Roughly(time.Since(list.Updated))+" ago",
 		"{{open}}", cmp.Or(strings.Join(open, "\n"), nothing), "{{done}}", cmp.Or(strings.Join(done, "\n"), nothing)).Replace(text)
 }
 

@@ -34,7 +34,7 @@ func TestListStateForThePage(t *testing.T) {
 		chattest.Over(t, func(r *chattest.Rig) {
 			p := r.Start(func(config *server.Config) { config.Panel = c.panel })
 			if c.own != "" {
-				p.Server.SetPanel(c.own)
+				p.Server.Panel = c.own
 			}
 			chat := p.Chat("tester")
 			before := time.Now()

@@ -46,7 +46,9 @@ type Config struct {
 	// for none.
 	List string
 	// Panel is the address of the panel that is served beside this server, which
-	// clients learn for their users; empty when there is none.
+	// clients learn for their users; empty when there is none. A server that shows it
+	// itself may be given it after [New], before the first message. Then only the app page
+	// has it, for links: who adds a server by its address knows that.
 	Panel string
 	// Dir is the working directory; empty when it is unknown.
 	Dir string
@@ -74,8 +76,6 @@ type Config struct {
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 	// Observe is called with every request that is answered, by several goroutines at
 	// once; nil observes nothing. Notifications are no requests.
 	Observe func(Operation)
@@ -94,9 +94,6 @@ type Server struct {
 // and for texts that cannot be read.
 func New(c Config) (*Server, error) {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	// The store then has time to close within the ten seconds after which service
 	// managers and hosts kill a process.
@@ -152,12 +149,6 @@ func (c Config) instructions() (string, error) {
 	panel, err := c.Texts.Text("panel")
 	return text + " " + strings.ReplaceAll(panel, "{{address}}", c.Panel), err
 }
-
-// SetPanel says at which address this very server shows the panel, for links on
-// the app page. It is not in the instructions, as one that [New] is told is: who adds a
-// server by its address knows that, and a model need not read it. It must be
-// called before the first message.
-func (s *Server) SetPanel(address string) { s.Panel = address }
 
 // Close ends all subscriptions and waits for their goroutines.
 func (s *Server) Close() { s.subscriptions.Close() }

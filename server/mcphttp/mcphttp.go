@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -243,11 +244,11 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 		if stream.Begin() != nil {
 			return nil // the client is gone
 		}
-		if x.peer.Protocol >= primedSince && stream.Prime(h.server.Now().UnixNano()) != nil {
+		if x.peer.Protocol >= primedSince && stream.Prime(time.Now().UnixNano()) != nil {
 			return nil
 		}
 		return notifications.Serve(stream.Context(), func(n mcp.JSONRPCNotification) error {
-			return stream.Send(sse.Event{ID: h.server.Now().UnixNano(), Name: "message", Data: n})
+			return stream.Send(sse.Event{ID: time.Now().UnixNano(), Name: "message", Data: n})
 		})
 	})
 }

@@ -89,7 +89,7 @@ func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*edge.Con
 // not nil, changes the configuration.
 func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge {
 	t.Helper()
-	c := edge.Config{Board: s.Board, Log: s.Log, Now: s.Now}
+	c := edge.Config{Board: s.Board, Log: s.Log}
 	if edit != nil {
 		edit(&c)
 	}

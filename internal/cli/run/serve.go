@@ -113,7 +113,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err != nil {
 		return err
 	}
-	s.SetPanel(ownAddress(a.App, listener.Addr()))
+	s.Panel = ownAddress(a.App, listener.Addr())
 	a.measure(s.Board, handler)
 	endAdmin, err := serveAdmin(a.App, handler)
 	if err != nil {
