@@ -130,12 +130,6 @@ func (f *Family) Updated() time.Time {
 	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
-// Worked returns when the last of the agents wrote; zero when none did, or when it is
-// not known.
-func (f *Family) Worked() time.Time {
-	return f.latest(func(l *todo.Snapshot) time.Time { return l.Worked })
-}
-
 // latest returns the latest of a time that each of the lists has.
 func (f *Family) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	at := of(&f.Main)
@@ -151,7 +145,8 @@ func (f *Family) latest(of func(*todo.Snapshot) time.Time) time.Time {
 // agent wrote, as far as that is known, and what is finished, since it changed. What a
 // person does is no sign of an agent.
 func (f *Family) Since() time.Time {
-	if at := f.Worked(); !at.IsZero() && f.State() != todo.Finished {
+	at := f.latest(func(l *todo.Snapshot) time.Time { return l.Worked })
+	if !at.IsZero() && f.State() != todo.Finished {
 		return at
 	}
 	return f.Updated()
