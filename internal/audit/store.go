@@ -97,11 +97,12 @@ type auditedTx struct {
 }
 
 // Save implements todo.Tx. The revision before it, which the store has to know, too, is
-// read from what the transaction remembers.
+// read from what the transaction remembers. Reading the newest one instead would lock
+// it: then a store no longer sees that the caller has an older one.
 func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	var before todo.Snapshot
 	if next.Revision > 1 {
-		before, _ = t.Load(ctx, next.List.ID, 0) // without it the line has no changes
+		before, _ = t.Load(ctx, next.List.ID, next.Revision-1) // without it the line has no changes
 	}
 	after, err := t.Tx.Save(ctx, next)
 	if err != nil {

@@ -41,7 +41,7 @@ func (w *writer) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) 
 
 // Load implements todo.Tx. It keeps the newest revisions that it reads.
 func (w *writer) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
-	if revision != 0 {
+	if revision != 0 && w.memory.lists[list].Revision != revision {
 		return w.Reader.Load(ctx, list, revision)
 	}
 	found, ok := w.memory.lists[list]
