@@ -258,6 +258,13 @@ func (d *Draft) Restore(items []Item) {
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
+		// One that ended in the list before, and is sent back as it is shown, is not begun.
+		i := slices.IndexFunc(d.earlier, func(e Item) bool {
+			return e.Status.Settled() && view.Words[e.Status] == line.Status && Fold(e.Text) == Fold(line.Text)
+		})
+		if i >= 0 {
+			status = d.earlier[i].Status
+		}
 		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
 		stored.setStatus(status, d.hand, d.now)
 	}
