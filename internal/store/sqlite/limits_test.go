@@ -142,3 +142,35 @@ func TestFlippedBits(t *testing.T) {
 		t.Errorf("78: only %d of 40 were noticed when read", read)
 	}
 }
+
+// A write of many rows makes no file in the system's folder for temporary files: the
+// container image has none, and its root file system may be read-only.
+func TestWritesMakeNoTemporaryFiles(t *testing.T) {
+	s := openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db"))
+	save := func(tx todo.Tx) error {
+		for range 20 {
+			first := snapshot(todo.NewID(), 1)
+			first.List.Conversation, first.List.Workspace, first.Operation.ID = todo.NewID(), todo.NewID(), todo.NewID()
+			saved, err := tx.Save(t.Context(), first)
+			if err == nil {
+				key := todo.Key{Conversation: first.List.Conversation}
+				err = tx.SetCursor(t.Context(), todo.Cursor{Key: key, List: saved.List.ID, Current: true})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		open, err := filepath.Glob("/proc/self/fd/*")
+		for _, fd := range open {
+			if to, _ := os.Readlink(fd); strings.Contains(to, "etilqs") { // as SQLite names them
+				t.Errorf("it wrote %s", to)
+			}
+		}
+		return err
+	}
+	for range 20 {
+		if err := s.Update(t.Context(), todo.Key{}, save); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
