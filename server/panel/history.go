@@ -58,16 +58,21 @@ func (p *Panel) revision(ctx context.Context, lists todo.Lists, k revisionKey) (
 	return r, nil
 }
 
-// revisions returns a revision and the one before it. What it changed is not known when
-// that one is not kept: then it returns the revision itself in its place.
+// revisions returns a revision and the one before it, also one in which the list was
+// deleted. What it changed is not known when that one is not kept: then it returns the
+// revision itself in its place.
 func revisions(ctx context.Context, lists todo.Lists, k revisionKey) (before, at todo.Snapshot, err error) {
-	if at, err = lists.Load(ctx, k.list, k.n); err != nil || k.n == 1 {
+	kept, err := lists.History(ctx, k.list, max(k.n-2, 0), 2)
+	n := slices.IndexFunc(kept, func(s todo.Snapshot) bool { return s.Revision == k.n })
+	switch {
+	case err != nil:
 		return before, at, err
+	case n < 0:
+		return before, at, todo.ErrNotFound
+	case k.n > 1:
+		before = kept[0]
 	}
-	if before, err = lists.Load(ctx, k.list, k.n-1); errors.Is(err, todo.ErrNotFound) {
-		return at, at, nil
-	}
-	return before, at, err
+	return before, kept[n], nil
 }
 
 func revisionOf(before, at todo.Snapshot) revision {
@@ -175,7 +180,7 @@ func (page *listPage) history() Node {
 			If(page.fate != "", span(fate, Text(string(page.fate))))),
 		page.timeline(where),
 		page.oldBar(),
-		If(!page.newest() && !l.List.Mirrored, page.ask()),
+		If(page.canRestore(), page.ask()),
 		Ul(Class("items list rev"+page.many()), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
 			Map(page.items, comparedItem)),
 		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
@@ -191,6 +196,11 @@ func writerOf(l todo.Snapshot) render.Agent {
 }
 
 func (page *listPage) newest() bool { return page.at.Revision == page.Main.Revision }
+
+// canRestore reports whether the revision that is shown can be brought back.
+func (page *listPage) canRestore() bool {
+	return !page.newest() && !page.Main.List.Mirrored && !page.at.Deleted
+}
 
 // timeline returns a tick for each revision around the one that is shown.
 func (page *listPage) timeline(where string) Node {
@@ -257,7 +267,7 @@ func (page *listPage) oldBar() Node {
 	}
 	return Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), span("end",
 		A(Class("btn"), Href(listHref(page.Main.List.ID)), ID("live"), Text(back)),
-		If(!page.newest() && !page.Main.List.Mirrored,
+		If(page.canRestore(),
 			Button(Class("btn main"), Type("button"), ID("restore"), PopoverTarget("ask"), Text("Restore…")))))
 }
 

@@ -237,7 +237,9 @@ func (page *listPage) side() Node {
 	acts, facts := Group(nil), Node(nil)
 	if page.past {
 		label, head = "What changed", "What changed"
-		acts = Group{exports(l, "?revision="+decimal(page.at.Revision))}
+		if !page.at.Deleted {
+			acts = Group{exports(l, "?revision="+decimal(page.at.Revision))}
+		}
 		keys = Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> ` +
 			`<kbd>End</kbd> first, live</span><span><kbd>Esc</kbd> back</span></p>`)
 	} else {

@@ -1,6 +1,7 @@
 package panel_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -81,6 +82,27 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 	}
 	if old := page(t, list+"?revision=1"); !strings.Contains(old, "Revision 3 of 4") || strings.Count(old, `href="?revision=2"`) != 0 || strings.Contains(old, `id="prev"`) {
 		t.Errorf("the history begins with what is kept: %s", old)
+	}
+}
+
+// A list that was deleted and brought back has its whole history.
+func TestHistoryAcrossADeletion(t *testing.T) {
+	_, url := servertest.Site(t)
+	servertest.Writer(t, url, "tester")(servertest.Todos("pending", "A"))
+	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
+	for _, do := range []string{"delete", "undelete"} {
+		if status, _, text := servertest.Post(t, list+"/edit", `{"do":"`+do+`"}`); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+	}
+	html := page(t, list)
+	for _, want := range []string{"brought back<", "deleted<", "1 added<"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("lacks %s: %s", want, html)
+		}
+	}
+	if old := page(t, list+"?revision=2"); !strings.Contains(old, "Revision 2 of 3") || strings.Contains(old, `id="restore"`) || strings.Contains(old, ".md?revision=2") {
+		t.Errorf("the revision that deleted it: %s", old)
 	}
 }
 
