@@ -101,11 +101,21 @@ type Change struct {
 	edits  []*edit
 }
 
-// find returns the value at a path of keys; nil when there is none.
+// find returns the value at a path of keys and indices; nil when there is none.
 func find(value any, path []any) any {
 	for _, step := range path {
 		of, _ := value.(map[string]any)
-		value = of[step.(string)]
+		name, _ := step.(string)
+		items, _ := value.([]any)
+		n, isItem := step.(int)
+		switch {
+		case !isItem:
+			value = of[name]
+		case 0 <= n && n < len(items):
+			value = items[n]
+		default:
+			return nil
+		}
 	}
 	return value
 }

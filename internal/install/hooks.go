@@ -131,8 +131,8 @@ type place struct {
 	command string
 }
 
-// places returns where the hooks of this program stand, each alone in its group; and where
-// its status line stands, or its plugin has its command.
+// places returns where the hooks of this program stand: of a group that has no others, where
+// the group does. It also returns where its status line stands, or its plugin has its command.
 func (h hookFile) places() (all []place, err error) {
 	if command, isOurs := h.root[pluginPath].(string); isOurs && h.entries == nil {
 		return []place{{path: []any{pluginPath}, command: command}}, nil
@@ -150,12 +150,24 @@ func (h hookFile) places() (all []place, err error) {
 			if matcher == "*" { // is all, as is none
 				matcher = ""
 			}
-			if hooks, _ := group[hooksKey].([]any); !h.flat && len(hooks) == 1 {
-				group, _ = hooks[0].(map[string]any)
+			hooks, at := []any{group}, place{hookEntry: hookEntry{event, matcher}, path: []any{hooksKey, event, n}}
+			if !h.flat {
+				hooks, _ = group[hooksKey].([]any)
 			}
-			if command, _ := group["command"].(string); h.machine.runs(command, hookName) {
-				all = append(all, place{hookEntry{event, matcher}, []any{hooksKey, event, n}, command})
+			var here []place
+			for i, value := range hooks {
+				hook, _ := value.(map[string]any)
+				if command, _ := hook["command"].(string); h.machine.runs(command, hookName) {
+					here = append(here, place{at.hookEntry, append(slices.Clip(at.path), hooksKey, i), command})
+				}
 			}
+			if len(here) > 0 && len(here) == len(hooks) { // the group is of this program alone
+				if len(here) == 1 {
+					at.command = here[0].command
+				}
+				here = []place{at}
+			}
+			all = append(all, here...)
 		}
 	}
 	return all, cmp.Or(err, lineErr)
