@@ -198,7 +198,7 @@ func TestSeveralFiles(t *testing.T) {
 			t.Errorf("with %s it is %s, want %s", c.name, got, c.want)
 		}
 	}
-	r.refused(install.Options{}, "opencode.json:2:1")
+	r.refused(install.Options{}, "opencode.json:1:2")
 	r = newRig(t, "vscode")
 	r.write(filepath.Join(r.m.Home, ".config", "Code - Insiders", "User", "settings.json"), "{}")
 	if got := r.file(); !strings.Contains(got, "Insiders") {

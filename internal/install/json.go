@@ -82,6 +82,9 @@ func readJSON(data []byte) (root map[string]any, err error) {
 	if err != nil {
 		line, column := 1, 1
 		_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column)
+		if line > 1+bytes.Count(data, []byte("\n")) { // behind the end
+			return nil, errorAt(data, len(data), "this is not JSON")
+		}
 		return nil, contentError(fmt.Sprintf(":%d:%d: this is not JSON", line, column))
 	}
 	wrong := (*jsontext.SyntacticError)(nil)

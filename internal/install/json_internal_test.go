@@ -99,6 +99,7 @@ func TestKeyInBrackets(t *testing.T) {
 func TestRefusedJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"a\": secret\n}":                ":2:8: this is not JSON",
+		"{\"a\": ":                             ":1:7: this is not JSON",
 		"[1]":                                  ":1:1: this is not a JSON object",
 		"{\"a\": \"\xff\"}":                    ":1:8: this is not JSON in UTF-8",
 		"{\"a\": 1,\n\"a\": 2}":                ":2:1: \"a\" is there twice",
