@@ -19,8 +19,6 @@ var (
 		todo.Pending: "pending", todo.InProgress: "doing", todo.Completed: "done",
 		todo.Failed: "doing", todo.Blocked: "pending",
 	}}
-	// withActive has an active text too.
-	withActive = todo.View{Words: plain.Words, Active: true}
 )
 
 func stored(items ...todo.Item) todo.Snapshot {

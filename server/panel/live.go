@@ -273,7 +273,7 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 	f, err := readFamily(ctx, lists, k.list)
 	switch {
 	case errors.Is(err, todo.ErrNotFound):
-		c.Gone, c.Person, err = true, true, nil
+		c.Gone, c.Person = true, true
 	case err != nil:
 		return u, err
 	case k.own:

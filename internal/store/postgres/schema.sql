@@ -6,7 +6,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, seq_offset) VALUES (3, 0);
+INSERT INTO todo_mcp.store (version, seq_offset) VALUES (4, 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -52,7 +52,6 @@ CREATE TABLE todo_mcp.history (
 	PRIMARY KEY (list, revision)
 );
 CREATE UNIQUE INDEX history_operation ON todo_mcp.history (operation) WHERE operation <> '';
-CREATE INDEX history_person ON todo_mcp.history (list, person, revision);
 
 -- What conversations, and names, know of lists (todo.Cursor).
 CREATE TABLE todo_mcp.cursors (

@@ -10,7 +10,6 @@ CREATE TABLE history (
 	UNIQUE (list, revision)
 );
 CREATE UNIQUE INDEX history_operation ON history (operation) WHERE operation <> '';
-CREATE INDEX history_person ON history (list, person, revision);
 CREATE TABLE lists (
 	id                  TEXT    PRIMARY KEY,
 	principal           TEXT    NOT NULL,
