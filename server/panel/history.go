@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,17 +63,26 @@ func (p *Panel) revision(ctx context.Context, lists todo.Lists, k revisionKey) (
 // deleted. What it changed is not known when that one is not kept: then it returns the
 // revision itself in its place.
 func revisions(ctx context.Context, lists todo.Lists, k revisionKey) (before, at todo.Snapshot, err error) {
-	kept, err := lists.History(ctx, k.list, max(k.n-2, 0), 2)
-	n := slices.IndexFunc(kept, func(s todo.Snapshot) bool { return s.Revision == k.n })
-	switch {
-	case err != nil:
-		return before, at, err
-	case n < 0:
-		return before, at, todo.ErrNotFound
-	case k.n > 1:
-		before = kept[0]
+	if at, err = keptFrom(ctx, lists, k.list, k.n); err != nil || at.Revision != k.n {
+		return before, at, cmp.Or(err, todo.ErrNotFound)
 	}
-	return before, kept[n], nil
+	if k.n > 1 {
+		before, err = keptFrom(ctx, lists, k.list, k.n-1)
+	}
+	return before, at, err
+}
+
+// keptFrom returns the first kept revision of a list from n on, alone: two of the
+// largest would be held at once (BAD-INPUT 60).
+func keptFrom(ctx context.Context, lists todo.Lists, list string, n int64) (todo.Snapshot, error) {
+	kept, err := lists.History(ctx, list, n-1, 1)
+	if err == nil && len(kept) == 0 {
+		err = todo.ErrNotFound
+	}
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	return kept[0], nil
 }
 
 func revisionOf(before, at todo.Snapshot) revision {
