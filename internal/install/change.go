@@ -204,8 +204,8 @@ func (e *edit) object(path ...any) (map[string]any, error) {
 const errNotEdited = contentError(": this is written in a way that cannot be edited safely: " +
 	"change it by hand; --print shows what install writes")
 
-// set gives the value at a path another one, nil for none, of which people are shown as much
-// as shown says. What comes of that is read again, and refused if it does not say so, or says
+// set sets the value at a path, nil for none. People are shown as much of it as shown says.
+// What comes of that is read again, and refused if it does not say so, or says
 // anything else than before of what is not below the first two steps of the path.
 func (e *edit) set(value, shown any, path ...any) error {
 	mark, was := cutMark(e.after)
