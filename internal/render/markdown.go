@@ -51,7 +51,9 @@ func taskLine(item todo.Item) string {
 	case todo.Completed:
 		line = "- [x] " + escape(item.Text)
 	case todo.Cancelled:
-		line = "- [ ] ~~" + escape(item.Text) + "~~"
+		line = "- [ ] ~~" + tildes.ReplaceAllStringFunc(escape(item.Text), func(ends string) string {
+			return strings.ReplaceAll(ends, `\~`, "&#126;")
+		}) + "~~"
 	case todo.InProgress:
 		active := item.Active
 		if active == item.Text {
@@ -75,6 +77,10 @@ func taskLine(item todo.Item) string {
 // markup matches what has a meaning in Markdown within a line, as far as it can begin with
 // it. Underscores inside a word have none: snake_case is no emphasis.
 var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$@]|\\b_+|_+\\b|&[#\\pL\\pN]|://|(?i:www\\.)")
+
+// tildes match tildes at the ends of an escaped text, which readers take together with
+// those that strike it through.
+var tildes = regexp.MustCompile(`^(\\~)+|(\\~)+$`)
 
 // escape makes a text safe and escapes what has a meaning in Markdown, but for what has it
 // at the beginning of a line, where a text never stands.

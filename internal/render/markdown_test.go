@@ -36,6 +36,7 @@ func TestMarkdownEscapes(t *testing.T) {
 func FuzzMarkdown(f *testing.F) {
 	for status := range todo.Statuses() {
 		f.Add("a)* b", "*high*", uint8(status))
+		f.Add("~a~~", "b", uint8(status))
 		f.Add("[ ] <b> \\", "*(due: x)*", uint8(status))
 		f.Add("**a\\** *(in progress: b)* ~~c~~ `d` www.e.f", "1) May) \\", uint8(status))
 	}
