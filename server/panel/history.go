@@ -1,10 +1,7 @@
 package panel
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +18,6 @@ const (
 	// maxTicks is how many revisions the timeline has, and logRows how many are
 	// described beside a list.
 	maxTicks, logRows = 120, 7
-	// maxRevisions is how many revisions the panel remembers. Then it forgets all.
-	maxRevisions = 20_000
 )
 
 // revision is what a revision of a list changed.
@@ -34,55 +29,6 @@ type revision struct {
 	Person bool
 	At     time.Time
 	told   bool // agents are told of it, see [account.Told]
-}
-
-// revisionKey is a revision of a list. What it changed never changes again.
-type revisionKey struct {
-	list string
-	n    int64
-}
-
-// revision returns what a revision of a list changed.
-func (p *Panel) revision(ctx context.Context, lists todo.Lists, k revisionKey) (revision, error) {
-	if r, ok := p.revisions.Load(k); ok {
-		return r.(revision), nil
-	}
-	before, at, err := revisions(ctx, lists, k)
-	if err != nil {
-		return revision{}, err
-	}
-	if p.remembered.Add(1)%maxRevisions == 0 {
-		p.revisions.Clear()
-	}
-	r := revisionOf(before, at)
-	p.revisions.Store(k, r)
-	return r, nil
-}
-
-// revisions returns a revision and the one before it, also one in which the list was
-// deleted. What it changed is not known when that one is not kept: then it returns the
-// revision itself in its place.
-func revisions(ctx context.Context, lists todo.Lists, k revisionKey) (before, at todo.Snapshot, err error) {
-	if at, err = keptFrom(ctx, lists, k.list, k.n); err != nil || at.Revision != k.n {
-		return before, at, cmp.Or(err, todo.ErrNotFound)
-	}
-	if k.n > 1 {
-		before, err = keptFrom(ctx, lists, k.list, k.n-1)
-	}
-	return before, at, err
-}
-
-// keptFrom returns the first kept revision of a list from n on, alone: two of the
-// largest would be held at once (BAD-INPUT 60).
-func keptFrom(ctx context.Context, lists todo.Lists, list string, n int64) (todo.Snapshot, error) {
-	kept, err := lists.History(ctx, list, n-1, 1)
-	if err == nil && len(kept) == 0 {
-		err = todo.ErrNotFound
-	}
-	if err != nil {
-		return todo.Snapshot{}, err
-	}
-	return kept[0], nil
 }
 
 func revisionOf(before, at todo.Snapshot) revision {
@@ -101,49 +47,48 @@ func revisionOf(before, at todo.Snapshot) revision {
 		Who:  render.Writer(at.Writer, render.AgentOf(at.Writer.Client).Name, "You")}
 }
 
-func oldestKept(ctx context.Context, lists todo.Lists, l todo.Snapshot) (int64, error) {
-	kept, err := lists.History(ctx, l.List.ID, 0, 1)
-	if len(kept) == 0 {
-		return l.Revision, err
-	}
-	return min(l.Revision, kept[0].Revision), err
-}
-
-// around returns the first and the last of so many revisions around the one shown.
-func (page *listPage) around(n int64) (first, last int64) {
-	last = min(page.Main.Revision, max(page.at.Revision+n/2, page.oldest+n-1))
+// around returns the first and the last of n revisions around one.
+func (page *listPage) around(revision, n int64) (first, last int64) {
+	last = min(page.Main.Revision, max(revision+n/2, page.oldest+n-1))
 	return max(page.oldest, last-n+1), last
 }
 
-// changesOf returns what the revisions around the one shown changed, the oldest first.
-func (p *Panel) changesOf(ctx context.Context, lists todo.Lists, page *listPage) (out []revision, err error) {
+// addHistory adds what the revisions around the one shown changed, the oldest first. In
+// the history it adds the items of the one shown; of one that is not kept any more, those
+// of the next one.
+func (page *listPage) addHistory(ctx context.Context, lists todo.Lists, shown int64) error {
 	n := int64(logRows)
 	if page.past {
 		n = maxTicks
 	}
-	for first, last := page.around(n); first <= last; first++ {
-		r, err := p.revision(ctx, lists, revisionKey{page.Main.List.ID, first})
-		if errors.Is(err, todo.ErrNotFound) {
-			continue // dropped in this moment
-		}
+	first, last := page.around(shown, n)
+	var before todo.Snapshot
+	for at, err := range lists.Revisions(ctx, page.Main.List.ID, max(first-2, 0)) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, r)
+		if before.Revision == 0 && at.Revision > 1 {
+			before = at // what it changed is not known
+		}
+		if first <= at.Revision && at.Revision <= last {
+			page.changes = append(page.changes, revisionOf(before, at))
+		}
+		if page.at.Revision == 0 && at.Revision >= shown {
+			page.compare(before, at)
+		}
+		if before = at; at.Revision >= last {
+			return nil
+		}
 	}
-	return out, nil
+	return todo.ErrNotFound // it was deleted in this moment
 }
 
 // compare adds the items of a revision, with what it changed said at them. An item that
 // it removed stays where it was.
-func (page *listPage) compare(ctx context.Context, lists todo.Lists, n int64) error {
-	before, at, err := revisions(ctx, lists, revisionKey{page.Main.List.ID, n})
-	if err != nil {
-		return err
-	}
-	page.at, page.version = at, fmt.Sprint(page.Main.Revision, ".", page.oldest)
+func (page *listPage) compare(before, at todo.Snapshot) {
+	page.at = at
 	if account.Told(before, at) {
-		page.fate = page.hand.OfRevision(n)
+		page.fate = page.hand.OfRevision(at.Revision)
 	}
 	changed := make(map[string]todo.Difference)
 	for _, d := range todo.Diff(before, at) {
@@ -174,7 +119,6 @@ func (page *listPage) compare(ctx context.Context, lists todo.Lists, n int64) er
 		}
 		place++
 	}
-	return nil
 }
 
 // history returns the list at a revision.
@@ -251,7 +195,7 @@ func (page *listPage) link(r revision, content ...Node) Node {
 
 // log returns the revisions that are described beside the list, the newest first.
 func (page *listPage) log() Node {
-	first, last := page.around(logRows)
+	first, last := page.around(page.at.Revision, logRows)
 	rows := Group{Class("log")}
 	for _, r := range slices.Backward(page.changes) {
 		if r.N < first || r.N > last {

@@ -106,24 +106,28 @@ func (page *listPage) edit(item string) {
 // their history at a revision above 0; at one that is not kept, of the next one that is.
 func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family, revision int64) (*listPage, error) {
 	l := f.Main
-	page := &listPage{Family: f, drawing: drawing{p.now()}, at: l, past: revision > 0}
+	page := &listPage{Family: f, drawing: drawing{p.now()}, past: revision > 0}
 	saw, err := lists.Saw(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	page.saw, page.hand = saw.Revision, account.HandOf(saw, l)
-	if page.oldest, err = oldestKept(ctx, lists, l); err != nil {
+	kept, err := lists.History(ctx, l.List.ID, 0, 1)
+	if err != nil {
 		return nil, err
 	}
+	if page.oldest = l.Revision; len(kept) > 0 {
+		page.oldest = min(l.Revision, kept[0].Revision)
+	}
+	shown := l.Revision
 	if page.past {
-		err = page.compare(ctx, lists, min(max(revision, page.oldest), l.Revision))
+		shown = min(max(revision, page.oldest), l.Revision)
+		page.version = fmt.Sprint(l.Revision, ".", page.oldest)
 	} else {
+		page.at = l
 		page.addItems(saw)
 	}
-	if err == nil {
-		page.changes, err = p.changesOf(ctx, lists, page)
-	}
-	return page, err
+	return page, page.addHistory(ctx, lists, shown)
 }
 
 // addItems adds the items as they stand. At an item stands what a person did to it since

@@ -10,8 +10,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	. "maragu.dev/gomponents"
@@ -32,14 +30,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Panel serves the pages that show lists to people. The server draws all HTML;
 // the script only inserts it into the page.
 type Panel struct {
-	process string
-	now     func() time.Time
-	assets  map[string]string // the files that pages load, by path
-	// revisions are what revisions changed, a revision by revisionKey; remembered is how
-	// many were stored.
-	revisions  sync.Map
-	remembered atomic.Int64
-
+	process   string
+	now       func() time.Time
+	assets    map[string]string // the files that pages load, by path
 	began     time.Time
 	standings sse.Shared[standingKey, standing]
 	updates   sse.Shared[updateKey, update]
