@@ -14,7 +14,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -213,19 +212,11 @@ func (x *exchange) scan(body io.Reader) {
 // listen answers subscriptions/listen with a stream, or with an error.
 func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 	return x.Stream(w, func(stream *sse.Stream) error {
-		begin := sync.OnceFunc(func() { sse.WriteHeader(stream) })
 		h.server.Listen(stream.Context(), x.peer, x.message, func(m mcp.JSONRPCMessage) error {
 			if status := x.status(m); status != http.StatusOK {
-				return edge.WriteJSON(stream, status, m)
+				return edge.WriteJSON(w, status, m)
 			}
-			begin()
-			data, err := sse.Encode(sse.Event{Name: "message", Data: m})
-			if err != nil {
-				return err
-			}
-			_, err = stream.Write(data) // not Send: the answer comes as the stream has ended
-			stream.Flush()
-			return err
+			return stream.Send(sse.Event{Name: "message", Data: m})
 		})
 		return nil
 	})

@@ -12,32 +12,29 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 	"weak"
 )
 
-// Stream is a response that may stay open for a long time. Only one goroutine
-// at a time may write to it. It is an http.ResponseWriter, so that handlers of
-// other packages can write to it as well.
+// Stream is a response that may stay open for a long time.
 type Stream struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	ctx     context.Context
-	cancel  context.CancelFunc
-	done    sync.WaitGroup
+	response http.ResponseWriter
+	control  *http.ResponseController
+	ctx      context.Context
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
 
-	mu     sync.Mutex // guards the response
+	mu     sync.Mutex // guards the response from the first event on
 	active bool       // something was written since the last keep-alive tick
-	events bool       // the header of an event stream was written
+	begun  bool       // the header of an event stream was written
 }
 
-// Open returns a stream that writes to w, and sends a comment when it was idle for as
-// long as keepAlive says; it writes nothing yet. The stream ends with ctx, when a write
-// fails, or with [Stream.Close], which must be called.
+// Open returns a stream that writes to w from its first event on, and then a comment when
+// it was idle for as long as keepAlive says. The stream ends with ctx, when a write fails,
+// or with [Stream.Close], which must be called.
 func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration) *Stream {
-	s := &Stream{ResponseWriter: w, control: http.NewResponseController(w)}
+	s := &Stream{response: w, control: http.NewResponseController(w)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.done.Go(func() { s.keepAlive(keepAlive) })
 	return s
@@ -56,20 +53,14 @@ func (s *Stream) Close() {
 // WriteHeader writes the header of an event stream.
 func WriteHeader(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set("Content-Type", mediaType)
+	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 }
 
-// Begin writes the header of an event stream and asks the client to reconnect
-// one second after the stream ends.
-func (s *Stream) Begin() error {
-	WriteHeader(s)
-	return s.SendEncoded([]byte("retry: 1000\n\n"))
-}
-
-const mediaType = "text/event-stream"
+// Begin asks the client to reconnect one second after the stream ends.
+func (s *Stream) Begin() error { return s.SendEncoded([]byte("retry: 1000\n\n")) }
 
 // Event is one server-sent event.
 type Event struct {
@@ -113,33 +104,41 @@ func Encode(events ...Event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SendEncoded writes events of [Encode]. An error means that the stream has ended.
+// SendEncoded writes events of [Encode], and before the first ones the header of an event
+// stream. It does so also after the stream has ended, for its last words. An error means
+// that the stream has ended.
 func (s *Stream) SendEncoded(data []byte) error {
-	if err := s.ctx.Err(); err != nil {
-		return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.begun {
+		WriteHeader(s.response)
+		s.begun = true
 	}
-	if _, err := s.Write(data); err != nil {
-		return err
-	}
-	s.Flush()
+	s.write(data)
 	return s.ctx.Err()
 }
 
-// Farewell writes a comment, one line that says why the stream ends, if the response
-// is an event stream. It does so also after the stream has ended.
+// write writes and flushes data. When that fails, the stream ends. The caller must
+// lock mu.
+func (s *Stream) write(data []byte) {
+	s.active = true
+	if _, err := s.response.Write(data); err != nil || s.control.Flush() != nil {
+		s.cancel()
+	}
+}
+
+// Farewell writes a comment, one line that says why the stream ends, unless nothing was
+// sent on it. It does so also after the stream has ended.
 func (s *Stream) Farewell(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.comment(why)
 }
 
-// comment writes a comment if the response is an event stream. The caller must lock mu.
+// comment writes a comment if the stream has begun. The caller must lock mu.
 func (s *Stream) comment(text string) {
-	if !s.events {
-		return
-	}
-	if _, err := s.ResponseWriter.Write([]byte(": " + text + "\n\n")); err != nil || s.control.Flush() != nil {
-		s.cancel()
+	if s.begun {
+		s.write([]byte(": " + text + "\n\n"))
 	}
 }
 
@@ -159,38 +158,6 @@ func (s *Stream) keepAlive(interval time.Duration) {
 		case <-s.ctx.Done():
 			return
 		}
-	}
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (s *Stream) WriteHeader(status int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active = true
-	// keepAlive must not read the header: its handler may be setting it.
-	s.events = strings.HasPrefix(s.Header().Get("Content-Type"), mediaType)
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Write writes p. When that fails, the stream ends.
-func (s *Stream) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active = true
-	n, err := s.ResponseWriter.Write(p)
-	if err != nil {
-		s.cancel()
-	}
-	return n, err
-}
-
-// Flush implements http.Flusher, by which mcp-go recognises that it can stream. When it
-// fails, the stream ends.
-func (s *Stream) Flush() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.control.Flush() != nil {
-		s.cancel()
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"todo-mcp/server/sse"
 )
 
-// Idle streams of this server and of mcp-go get comments, and messages between
+// Idle streams get comments, and messages between
 // the comments arrive whole.
 func TestKeepAlive(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.KeepAlive = 5 * time.Millisecond })
@@ -47,7 +47,7 @@ func TestHeaderOfAStreamIsItsHandlers(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	stream := sse.Open(t.Context(), recorder, time.Microsecond)
 	for n := range 100_000 {
-		stream.Header().Set("X-Test", strconv.Itoa(n))
+		recorder.Header().Set("X-Test", strconv.Itoa(n))
 	}
 	if err := stream.Begin(); err != nil {
 		t.Error(err)
