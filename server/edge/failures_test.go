@@ -18,7 +18,7 @@ import (
 // routes returns the routes that read or write the store and are not streams.
 func routes(list string) []string {
 	return []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/" + list, "GET /api/lists/" + list + "/history",
-		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md", "GET /lists/" + list + ".json",
+		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md",
 		"POST /lists/" + list + "/edit"}
 }
 

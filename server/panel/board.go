@@ -44,7 +44,7 @@ type group struct {
 	cards, rows          Group
 	more                 int
 	moreHref             string
-	clear                bool // its lists are finished, and can be put away
+	clear                bool // its lists are finished, and can be put away where all are shown
 }
 
 func (page *boardPage) draw() string {
@@ -63,8 +63,7 @@ func (g group) draw() Node {
 	}
 	return Section(Class("group"), ID(g.id),
 		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
-			If(g.clear, Form(Method("post"), Action("/panel/clear"), Input(Type("hidden"), Name("do"), Value("{}")),
-				Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))))),
+			If(g.clear && g.more == 0, Button(Class("link small"), Attr("data-clear"), Text("Clear finished")))),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
 		If(len(g.rows) > 0 || g.more > 0, Ul(Class("rows"), ID(g.id+"-r"), g.rows,
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))

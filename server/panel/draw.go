@@ -36,7 +36,7 @@ func (d drawing) card(f *account.Family) Node {
 	items, more, moreNarrow := cardItems(f, d.now)
 	return Article(Class(class), d.standing("card-", f),
 		H3(A(Href(listHref(l.List.ID)), bdi(titleOf(l)))),
-		Button(Class("icon more"), Aria("label", "Actions"), Attr("data-menu"), glyph("more")),
+		actions("icon more"),
 		P(Class("by"), d.by(f)),
 		P(Class("prog"), progressOf(progress, "/"), failedOf(progress)),
 		If(len(items) > 0, Ul(Class("items"), Map(items, d.cardItem))),
@@ -185,6 +185,11 @@ func (d drawing) clock(t time.Time) string { return t.In(d.now.Location()).Forma
 
 func (d drawing) full(t time.Time) string {
 	return t.In(d.now.Location()).Format("Mon 2 Jan 2006, 15:04:05")
+}
+
+// actions returns the button of a menu.
+func actions(class string) Node {
+	return Button(Type("button"), Class(class), Aria("label", "Actions"), Attr("data-menu"), glyph("more"))
 }
 
 func action(icon, name, key string) Node {

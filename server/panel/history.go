@@ -232,7 +232,7 @@ func (page *listPage) ask() Node {
 		B(Text("Restore revision "+shown+"?")),
 		P(Textf("The list becomes what you see here, as revision %d. Nothing is lost: you can come back to revision %d. "+
 			"%s will see it with its next write.", newest+1, newest, agentOf(page.Main).Name)),
-		editForm(page.Main, Class("end"), hidden(todo.Edit{Do: todo.EditRestore, Revision: page.at.Revision}),
+		Form(Class("end"),
 			Button(Class("btn"), Type("button"), PopoverTarget("ask"), PopoverTargetAction("hide"), Text("Cancel")),
 			Button(Class("btn main"), ID("restore-yes"), Text("Restore"))))
 }

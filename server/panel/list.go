@@ -29,17 +29,14 @@ type listPage struct {
 	hand    account.Hand
 	past    bool         // the history is shown
 	fate    account.Fate // what became of the revision of the history, if a person made it
-	rename  bool         // drawn with a field for the title
 }
 
 // list serves a list's page; with ?revision= its history at that revision. If
-// the id ends in .md or .json it serves the list itself, as markdown or JSON.
+// the id ends in .md it serves the list itself, as markdown.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id := r.PathValue("id")
-	for _, form := range []string{".md", ".json"} {
-		if id, found := strings.CutSuffix(id, form); found {
-			return plain(w, r, id, form)
-		}
+	id, plain := strings.CutSuffix(r.PathValue("id"), ".md")
+	if plain {
+		return markdown(w, r, id)
 	}
 	f, err := readFamily(r.Context(), r.Lists, id)
 	if err != nil {
@@ -54,22 +51,15 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	page.edit(r.URL.Query().Get("item"))
-	page.rename = r.URL.Query().Has("rename")
 	return answer(w, http.StatusOK, page.draw(s, r.Identity))
 }
 
-// plain serves a list itself, as markdown or JSON.
-func plain(w http.ResponseWriter, r *edge.Request, id, form string) error {
+func markdown(w http.ResponseWriter, r *edge.Request, id string) error {
 	l, err := r.Lists.Load(r.Context(), id, numberIn(r, "revision"))
 	if err != nil {
 		return err
 	}
 	r.Lists.Look(r.Context(), l)
-	if form == ".json" {
-		w.Header().Set("Content-Disposition", `attachment; filename="`+l.List.ID+`.json"`)
-		return edge.WriteJSON(w, http.StatusOK, render.Document(l))
-	}
 	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
 	_, _ = w.Write([]byte(render.Markdown(l)))
 	return nil
@@ -93,13 +83,6 @@ func (page *listPage) crumbs() []Node {
 	}
 	folder := page.Main.List.Workspace
 	return []Node{kind, crumb(projectName(folder), projectHref(folder))}
-}
-
-// edit draws an item with fields, for pages without script.
-func (page *listPage) edit(item string) {
-	for i := range page.items {
-		page.items[i].Editing = page.items[i].ID == item && !page.Main.List.Mirrored
-	}
 }
 
 // pageOf returns the content of the page of lists that were read: as they stand, or

@@ -1,9 +1,7 @@
 package panel
 
 import (
-	"cmp"
 	"encoding/json"
-	"net/url"
 	"time"
 
 	. "maragu.dev/gomponents"
@@ -48,10 +46,9 @@ func (page *listPage) live() Node {
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
 	return Div(page.heading(),
-		editForm(l, ID("form")),
 		Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),
 			Map(page.items, page.item),
-			If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem(l))),
+			If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem())),
 		page.subs(),
 		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
@@ -64,46 +61,26 @@ func (page *listPage) many() string {
 	return ""
 }
 
-// editForm returns a form that sends an edit of a list.
-func editForm(l todo.Snapshot, content ...Node) Node {
-	return Form(Method("post"), Action(listHref(l.List.ID)+"/edit"), Group(content))
-}
-
-func addItem(l todo.Snapshot) Node {
+func addItem() Node {
 	return Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
-		editForm(l, hidden(todo.Edit{Do: todo.EditAdd}), Input(Name("text"), ID("adding"), MaxLength(decimal(todo.MaxText)),
-			Placeholder("Add an item"), Aria("label", "Add an item"), AutoComplete("off"))))
+		Form(Input(ID("adding"), MaxLength(decimal(todo.MaxText)), Placeholder("Add an item"),
+			Aria("label", "Add an item"), AutoComplete("off"))))
 }
 
-// does returns the name and value of a field that sends an edit.
-func does(e todo.Edit) Node {
+// button returns a button with which the script sends an edit.
+func button(e todo.Edit, content ...Node) Node {
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic(err) // an edit has a JSON
 	}
-	return Group{Name("do"), Value(string(data))}
-}
-
-// hidden returns the field of a form that says which edit it sends.
-func hidden(e todo.Edit) Node { return Input(Type("hidden"), does(e)) }
-
-// button returns a button that sends an edit.
-func button(e todo.Edit, content ...Node) Node {
-	return Button(FormAttr("form"), does(e), Group(content))
+	return Button(Type("button"), Data("edit", string(data)), Group(content))
 }
 
 // heading returns what is above the items.
 func (page *listPage) heading() Node {
 	l, progress := page.Main, page.Progress()
-	title := H1(Class("title"), ID("title"), bdi(titleOf(l)))
-	if page.rename {
-		title = editForm(l, H1(Class("title spoken"), Text(titleOf(l))), hidden(todo.Edit{Do: todo.EditRename}),
-			Input(Class("field"), Name("text"), Value(titleOf(l)), MaxLength(decimal(todo.MaxTitle)),
-				Aria("label", "Title")),
-			Text(" "), Button(Class("btn"), Text("Rename")))
-	}
 	return Div(ID("head"), Data("state", string(page.State())), Data("failed", decimal(progress.Failed)),
-		title,
+		H1(Class("title"), ID("title"), bdi(titleOf(l))),
 		P(Class("by"), page.by(&page.Family), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
 			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
@@ -154,16 +131,12 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
 				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
-	content := page.resting
-	if v.Editing {
-		content = page.editing
-	}
 	return Li(Class(string(v.Status)), ID("i-"+v.ID), Data("item", v.ID), If(v.Text != "", Data("text", v.Text)),
-		TabIndex("-1"), tick, content(v))
+		TabIndex("-1"), tick, page.says(v))
 }
 
-// resting returns what an item says while nobody edits it.
-func (page *listPage) resting(v itemView) Node {
+// says returns what an item says behind its sign.
+func (page *listPage) says(v itemView) Node {
 	var why Node
 	switch {
 	case v.Status == todo.Blocked && v.Reason == "":
@@ -178,8 +151,7 @@ func (page *listPage) resting(v itemView) Node {
 		took = page.run(v)
 	}
 	return Group{span("t", v.spoken(), If(v.Yours != "", span("yours", Text(v.Yours))), v.fate(), why), took,
-		If(!v.Fixed, A(Class("icon"), Href("?item="+url.QueryEscape(v.ID)+"#i-"+url.PathEscape(v.ID)),
-			Aria("label", "Actions"), Attr("data-menu"), glyph("more")))}
+		If(!v.Fixed, actions("icon"))}
 }
 
 // fate says what became of a person's words.
@@ -198,23 +170,6 @@ func (v *itemView) fate() Node {
 	}
 	return Group{words, Text(gap), button(todo.Edit{Do: todo.EditBack, Item: v.ID}, Class("link back small"),
 		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back"))}
-}
-
-func (page *listPage) editing(v itemView) Node {
-	form := func(do todo.EditKind, text, label string, save Node) Node {
-		return editForm(page.Main, Class("row"), hidden(todo.Edit{Do: do, Item: v.ID}),
-			Input(Class("field"), Name("text"), Value(text), MaxLength(decimal(todo.MaxText)),
-				Placeholder(label), Aria("label", label)), save)
-	}
-	become := func(name string, status todo.Status) Node {
-		return button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: status}, Class("btn"), Text(name))
-	}
-	return span("t",
-		form(todo.EditText, cmp.Or(v.Text, v.Title), "Text of the item", Button(Class("btn main"), Text("Save"))),
-		form(todo.EditBlock, v.Reason, "Why is it blocked?", Button(Class("btn"), Text("Block"))),
-		span("row", If(v.Status == todo.Blocked, become("Unblock", todo.Pending)), become("Failed", todo.Failed),
-			button(todo.Edit{Do: todo.EditMove, Item: v.ID}, Class("btn"), Text("Move to the top")),
-			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("btn"), Text("Delete"))))
 }
 
 func (page *listPage) subs() Node {
@@ -254,7 +209,7 @@ func (page *listPage) acts() Group {
 	if l.Archived {
 		do, archive = todo.EditUnarchive, "Take out of the archive"
 	}
-	return Group{A(Href("?rename"), Data("do", "rename"), action("pen", "Rename", "r")),
+	return Group{Button(Type("button"), Data("do", "rename"), action("pen", "Rename", "r")),
 		A(Href("?revision="+decimal(l.Revision)), action("clock", "Open history", "h")),
 		exports(l, ""),
 		button(todo.Edit{Do: do}, action("box", archive, "")),
@@ -264,7 +219,7 @@ func (page *listPage) acts() Group {
 func exports(l todo.Snapshot, query string) Node {
 	href := listHref(l.List.ID)
 	return Group{A(Href(href+".md"+query), Data("do", "copy"), action("copy", "Copy as markdown", "c")),
-		A(Href(href+".json"+query), Attr("download"), action("save", "Download JSON", ""))}
+		A(Href("/api"+href+query), Download(l.List.ID+".json"), action("save", "Download JSON", ""))}
 }
 
 func (page *listPage) facts() (facts Group) {

@@ -1,8 +1,8 @@
 // Package panel serves the web pages on which people watch and edit lists.
 //
-// Every page is complete without script. A change appears on an open page
-// within a tenth of a second, without moving what a person reads or types. The
-// texts of a list cannot run as markup or script (BAD-INPUT 36, 38).
+// Every page can be read without script, and edited with it. A change appears on
+// an open page within a tenth of a second, without moving what a person reads or
+// types. The texts of a list cannot run as markup or script (BAD-INPUT 36, 38).
 package panel
 
 import (
@@ -66,7 +66,6 @@ func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /{$}", p.failure, p.board, edge.Page)
 	e.Handle("GET /lists/{id}", p.failure, p.list, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
-	e.Handle("POST /panel/clear", edge.JSON, p.clear)
 	e.Handle("GET /panel/events", edge.Text, p.events, edge.Stream)
 	for path := range p.assets {
 		e.Handle("GET "+path, edge.Text, p.asset, edge.Public)

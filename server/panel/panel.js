@@ -374,7 +374,7 @@ function edit(li, e, told = {}) {
   return send(page().list, { ...e, id: li.dataset.item, seen: saw() }, { text: `${what} “${short(textOf(li))}”`, ...told });
 }
 
-// pressed does what a button of the form says, without leaving the page.
+// pressed does what a button says.
 function pressed(value) {
   const e = JSON.parse(value), list = page().list, li = e.id && $('i-' + e.id);
   if (e.do === 'status' || e.do === 'move') edit(li, e);
@@ -392,6 +392,13 @@ function remove(li) {
 function listAction(what, list, title) {
   const leave = () => { if (page().list && what !== 'unarchive') load('/', 'push'); else refresh(); };
   send(list, { do: what }, { text: `${words[what]} “${short(title)}”`, after: leave });
+}
+
+async function clearFinished() {
+  const lists = all('#finished li[data-place]').map(listOf);
+  await Promise.all(lists.map((list) => send(list, { do: 'archive' })));
+  undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, lists.map((list) => [list, { do: 'unarchive' }]));
+  refresh();
 }
 
 // --- fields in place
@@ -456,7 +463,7 @@ const renameList = () => { if ($('title')) rename($('title'), page().list); };
 // again forgets an edit that waits, because the same field sends another one.
 const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); };
 
-addEventListener('submit', async (e) => {
+addEventListener('submit', (e) => {
   const form = e.target;
   if (form.matches('.search, #who')) return;
   e.preventDefault();
@@ -474,12 +481,6 @@ addEventListener('submit', async (e) => {
     const list = page().list, revision = Number(page().revision);
     $('ask').hidePopover();
     send(list, { do: 'restore', revision }, { text: `Restored revision ${revision}`, after: () => { cache.clear(); load('/lists/' + list, 'push'); } });
-  } else if (form.querySelector('[data-clear]')) {
-    const done = await post(form.action, '{}').catch(() => 0);
-    if (!done?.ok) { toast('The lists could not be archived'); return; }
-    const { lists } = await done.json();
-    undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, lists.map((list) => [list, { do: 'unarchive' }]));
-    refresh();
   }
 });
 
@@ -541,7 +542,8 @@ addEventListener('click', (e) => {
   else if ('copy' in t.dataset) navigator.clipboard.writeText(t.previousElementSibling.textContent).then(() => { t.lastChild.data = 'Copied'; });
   else if (t.dataset.do === 'copy') stop(() => copy(t.href));
   else if (t.dataset.do === 'rename') stop(renameList);
-  else if (t.getAttribute('form') === 'form') stop(() => pressed(t.value));
+  else if ('clear' in t.dataset) clearFinished();
+  else if (t.dataset.edit) pressed(t.dataset.edit);
   else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
   else if (t.id === 'keys-open') openKeys();
 });

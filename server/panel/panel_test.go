@@ -17,16 +17,16 @@ func TestPanelPages(t *testing.T) {
 	write(servertest.Todos("completed", "A"))
 	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
 	for path, want := range map[string]string{
-		list: "1 of 1", list + "?revision=1": "Revision 1 of 2", list + "?revision=9": "Revision 2 of 2", list + ".md": "- [x] A", list + ".json": `"revision":2`,
-		list + ".md?revision=1": "- [ ] A", list + ".json?revision=1": `"revision":1`, list + "?item=1": "Move to the top", list + "?rename": "Rename</button>",
+		list: "1 of 1", list + "?revision=1": "Revision 1 of 2", list + "?revision=9": "Revision 2 of 2", list + ".md": "- [x] A",
+		list + ".md?revision=1": "- [ ] A",
 	} {
 		if html := page(t, path); !strings.Contains(html, want) {
 			t.Errorf("%s lacks %q: %.300s", path, want, html)
 		}
 	}
-	for _, path := range []string{"/lists/none", "/lists/none.md", "/nothing"} {
-		if status := servertest.GetJSON(t, url+path, nil); status != 404 {
-			t.Errorf("%s: %d", path, status)
+	for path, want := range map[string]string{"/lists/none": `href="/?show=past"`, "/lists/none.md": "There is no such list", "/nothing": ""} {
+		if status, _, html := servertest.Ask(t, "GET", url+path, ""); status != 404 || !strings.Contains(html, want) {
+			t.Errorf("%s: %d %s", path, status, html)
 		}
 	}
 	if status, _, body := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`); status != 200 || !strings.Contains(body, `"revision":3`) {
@@ -45,7 +45,7 @@ func TestPanelPages(t *testing.T) {
 // BAD-INPUT 65: a list that a person looked at on the panel is not abandoned; one
 // that the board alone showed may be.
 func TestPanelNotesWhatWasLookedAt(t *testing.T) {
-	for path, looked := range map[string]int{"/lists/%s": 1, "/lists/%s?revision=1": 1, "/lists/%s.md": 1, "/lists/%s.json?revision=1": 1,
+	for path, looked := range map[string]int{"/lists/%s": 1, "/lists/%s?revision=1": 1, "/lists/%s.md": 1, "/api/lists/%s?revision=1": 1,
 		"/": 0, "/lists/none": 0} {
 		t.Run(path, func(t *testing.T) {
 			store := memory.New()
@@ -130,8 +130,45 @@ func TestEditReadsStrictly(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
+	// Any page can send a form.
+	if status, _, body := servertest.Ask(t, "POST", edits, `do={"do":"delete"}`, "Content-Type", "application/x-www-form-urlencoded"); status != http.StatusUnsupportedMediaType {
+		t.Errorf("a form: %d %s", status, body)
+	}
 	if status, _, body := servertest.Post(t, edits, `{"do":"text","id":"1","text":"D"}`); status != 200 || !strings.Contains(body, `"revision":2`) {
 		t.Errorf("a good edit: %d %s", status, body)
+	}
+}
+
+// Past lists come a page at a time, each once; a search looks through them all.
+func TestPanelPastLists(t *testing.T) {
+	_, base := servertest.Site(t)
+	write := servertest.Writer(t, base, "claude-code")
+	for n := range 130 {
+		write(servertest.Todos("completed", "Plan "+strings.Repeat("i", n+1)+"."))
+	}
+	seen := map[string]bool{}
+	pages := 0
+	for address := "/?show=past"; address != ""; pages++ {
+		html := page(t, base+address)
+		rows := strings.Split(html, `<li id="row-`)
+		for _, row := range rows[1:] {
+			id, _, _ := strings.Cut(row, `"`)
+			if seen[id] {
+				t.Errorf("%s comes twice", id)
+			}
+			seen[id] = true
+		}
+		address = ""
+		if _, rest, more := strings.Cut(html, `class="btn older" href="`); more {
+			href, _, _ := strings.Cut(rest, `"`)
+			address = strings.ReplaceAll(href, "&amp;", "&")
+		}
+	}
+	if len(seen) != 130 || pages != 3 {
+		t.Errorf("%d lists on %d pages", len(seen), pages)
+	}
+	if html := page(t, base+"/?q=PLAN+i."); strings.Count(html, `<li id="row-`) != 1 || !strings.Contains(html, "<mark>Plan i.</mark>") {
+		t.Errorf("the search finds %d lists", strings.Count(html, `<li id="row-`))
 	}
 }
 
@@ -146,7 +183,7 @@ func TestPanelOfAListWithADot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, form := range []string{"", "?revision=1", ".md", ".json"} {
+	for _, form := range []string{"", "?revision=1", ".md"} {
 		if status := servertest.GetJSON(t, web.URL+"/lists/team.plan"+form, nil); status != 200 {
 			t.Errorf("%s: %d", form, status)
 		}

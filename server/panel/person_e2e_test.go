@@ -141,7 +141,7 @@ func TestPanelBoardActions(t *testing.T) {
 	for _, name := range []string{"Archive", "Delete"} {
 		act(name)
 		servertest.Until(t, ctx, `!document.querySelector('.card') && `+toast(name))
-		if status := servertest.GetJSON(t, base+"/lists/"+ids[1]+".json", nil); name == "Delete" && status != 404 {
+		if status := servertest.GetJSON(t, base+"/api/lists/"+ids[1], nil); name == "Delete" && status != 404 {
 			t.Errorf("the deleted list is answered with %d", status)
 		}
 		servertest.Eval[bool](t, ctx, `document.querySelector('#toast button').click(), true`)

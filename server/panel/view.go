@@ -72,7 +72,6 @@ type itemView struct {
 	Yours           string       // what a person did to it that its agent has not seen
 	Fate            account.Fate // that a person's text was seen, or is overridden
 	Person          string       // the person's text that is overridden
-	Editing         bool         // drawn with fields, for pages without script
 	Fixed           bool         // nobody can change it here
 	Wide            bool         // shown on wide cards alone
 	// What a revision changed: in words, and the text before.
