@@ -171,11 +171,7 @@ func (d drawing) run(v itemView) Node {
 	if v.Started.IsZero() {
 		return nil
 	}
-	class := "run"
-	if v.Long {
-		class += " long"
-	}
-	return Time(Class(class), DateTime(stamp(v.Started)), Attr("data-run"),
+	return Time(Class("run"), DateTime(stamp(v.Started)), Attr("data-run"),
 		Text(spaced(render.Took(d.now.Sub(v.Started)))))
 }
 

@@ -97,6 +97,7 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 	overrode, _ := account.Overrode(before, at)
 	for _, i := range at.Items {
 		v, d := itemOf(i, page.now, true), changed[i.ID]
+		v.Fixed = true
 		if d.Kind != "" {
 			v.Change = render.ChangeWords(d)
 		}
@@ -114,7 +115,7 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 			place = n
 		} else {
 			v := itemOf(i, page.now, true)
-			v.Gone, v.Change = true, string(todo.Removed)
+			v.Fixed, v.Gone, v.Change = true, true, string(todo.Removed)
 			page.items = slices.Insert(page.items, place, v)
 		}
 		place++
@@ -136,7 +137,7 @@ func (page *listPage) history() Node {
 		page.oldBar(),
 		If(page.canRestore(), page.ask()),
 		Ul(Class("items list rev"+page.many()), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
-			Map(page.items, comparedItem)),
+			Map(page.items, page.item)),
 		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
 }
 
@@ -235,18 +236,4 @@ func (page *listPage) ask() Node {
 		Form(Class("end"),
 			Button(Class("btn"), Type("button"), PopoverTarget("ask"), PopoverTargetAction("hide"), Text("Cancel")),
 			Button(Class("btn main"), ID("restore-yes"), Text("Restore"))))
-}
-
-func comparedItem(v itemView) Node {
-	class := string(v.Status)
-	if v.Gone {
-		class += " gone"
-	}
-	if v.Change != "" {
-		class += " hit"
-	}
-	return Li(Class(class), ID("i-"+v.ID), span("tick", glyph(string(v.Status))),
-		span("t", v.spoken(), If(v.Was != "", span("was", bdi(v.Was))),
-			If(v.Reason != "", span("why", bdi(v.Reason)))),
-		span("small", Text(v.Change)))
 }

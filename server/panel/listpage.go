@@ -121,6 +121,7 @@ func (page *listPage) leftBar() Node {
 	return P(Class("bar"), ID("left"), where, Raw("The prompt <code>resume</code> takes it up."))
 }
 
+// item returns an item: as it stands, or as a revision of the history compares it.
 func (page *listPage) item(v itemView) Node {
 	tick, to, say := span("tick", glyph(string(v.Status))), todo.Completed, "Tick"
 	if v.Status == todo.Completed {
@@ -131,45 +132,57 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
 				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
-	return Li(Class(string(v.Status)), ID("i-"+v.ID), Data("item", v.ID), If(v.Text != "", Data("text", v.Text)),
-		TabIndex("-1"), tick, page.says(v))
-}
-
-// says returns what an item says behind its sign.
-func (page *listPage) says(v itemView) Node {
-	var why Node
-	switch {
-	case v.Status == todo.Blocked && v.Reason == "":
-		why = span("why", Text("Blocked"))
-	case v.Status == todo.Blocked:
-		why = span("why", bdi(v.Reason))
-	case v.Reason != "":
-		why = span("why small", bdi(v.Reason))
+	said := span("t", v.spoken(), If(v.Was != "", span("was", bdi(v.Was))), v.yours(), v.why())
+	if page.past {
+		return Li(Class(v.class()), ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
 	}
 	took := span("took", Text(v.Took))
 	if !v.Started.IsZero() {
 		took = page.run(v)
 	}
-	return Group{span("t", v.spoken(), If(v.Yours != "", span("yours", Text(v.Yours))), v.fate(), why), took,
-		If(!v.Fixed, actions("icon"))}
+	return Li(Class(v.class()), ID("i-"+v.ID), Data("item", v.ID), If(v.Text != "", Data("text", v.Text)),
+		TabIndex("-1"), tick, said, took, If(!v.Fixed, actions("icon")))
 }
 
-// fate says what became of a person's words.
-func (v *itemView) fate() Node {
+func (v *itemView) class() string {
+	class := string(v.Status)
+	if v.Gone {
+		class += " gone"
+	}
+	if v.Change != "" {
+		class += " hit"
+	}
+	return class
+}
+
+func (v *itemView) why() Node {
+	switch {
+	case v.Status == todo.Blocked && v.Reason == "":
+		return span("why", Text("Blocked"))
+	case v.Status == todo.Blocked:
+		return span("why", bdi(v.Reason))
+	case v.Reason != "":
+		return span("why small", bdi(v.Reason))
+	}
+	return nil
+}
+
+// yours says what a person did to the item, and what became of the person's words.
+func (v *itemView) yours() Node {
 	const gap = "\u2002"
-	var words Node
+	words := Group{If(v.Yours != "", span("yours", Text(v.Yours)))}
 	switch v.Fate {
 	case "":
 	case account.Seen:
-		words = Group{Text(gap), span("small seen", Text("your words, seen"))}
+		words = append(words, Text(gap), span("small seen", Text("your words, seen")))
 	default:
-		words = span("yours "+string(v.Fate), Textf("your words, %s", v.Fate))
+		words = append(words, span("yours "+string(v.Fate), Textf("your words, %s", v.Fate)))
 	}
 	if v.Person == "" || v.Fixed {
 		return words
 	}
-	return Group{words, Text(gap), button(todo.Edit{Do: todo.EditBack, Item: v.ID}, Class("link back small"),
-		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back"))}
+	return append(words, Text(gap), button(todo.Edit{Do: todo.EditBack, Item: v.ID}, Class("link back small"),
+		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back")))
 }
 
 func (page *listPage) subs() Node {

@@ -65,9 +65,8 @@ func digestOf(text string) string {
 type itemView struct {
 	ID, Title, Text string // Text is what is edited, where it is not the title
 	Status          todo.Status
-	Reason          string    // why the item is blocked; on a list's page also who does it, and what it waits for
-	Started         time.Time // zero unless the item is in progress and its agent is there
-	Long            bool
+	Reason          string       // why the item is blocked; on a list's page also who does it, and what it waits for
+	Started         time.Time    // zero unless the item is in progress and its agent is there
 	Took            string       // how long the item was in progress; empty when unknown
 	Yours           string       // what a person did to it that its agent has not seen
 	Fate            account.Fate // that a person's text was seen, or is overridden
@@ -134,7 +133,6 @@ func itemOf(i todo.Item, now time.Time, rests bool) itemView {
 	}
 	if i.Status == todo.InProgress && !rests {
 		v.Started = i.Started
-		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > account.LongAfter
 	}
 	if !i.Started.IsZero() && !i.Ended.IsZero() {
 		v.Took = spaced(render.Took(i.Ended.Sub(i.Started)))

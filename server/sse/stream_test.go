@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/sse"
 )
 
 // Idle streams get comments, and messages between
@@ -39,23 +36,6 @@ func TestKeepAlive(t *testing.T) {
 	servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id)
 	streams["get"].Expect("notifications/resources/updated")
 	streams["events"].Expect(`"revision":1`)
-}
-
-// A handler may set its header while the stream is kept alive. The race detector
-// finds a stream that reads it meanwhile.
-func TestHeaderOfAStreamIsItsHandlers(t *testing.T) {
-	recorder := httptest.NewRecorder()
-	stream := sse.Open(t.Context(), recorder, time.Microsecond)
-	for n := range 100_000 {
-		recorder.Header().Set("X-Test", strconv.Itoa(n))
-	}
-	if err := stream.Begin(); err != nil {
-		t.Error(err)
-	}
-	stream.Close()
-	if body := recorder.Body.String(); !strings.HasPrefix(body, "retry: ") {
-		t.Errorf("a comment comes before the stream has begun: %q", body)
-	}
 }
 
 // BAD-INPUT 12: a reader that stops reading loses its stream. It delays neither
