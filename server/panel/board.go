@@ -139,7 +139,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	page.board, page.reader, page.seq = s, r.Identity, s.seq
-	page.view, page.version = "board", digest(s.places())
+	page.view, page.version = "board", digestOf(fmt.Sprint(s.places()))
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
 		return answer(w, http.StatusOK, page.page(page.main(firstSteps(r.Origin()+"/mcp"))))
 	}

@@ -148,7 +148,7 @@ func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 func (o *openPage) version(ctx context.Context) (version string, err error) {
 	if o.list == "" {
 		o.standing, err = o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, o.panel.next(0, presenceSoon)})
-		return digest(o.standing.places), err
+		return digestOf(fmt.Sprint(o.standing.places)), err
 	}
 	u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
 	o.sent[o.list], o.unseen = u.shows, u.unseen

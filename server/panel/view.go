@@ -45,16 +45,6 @@ func placeOf(f *account.Family, now time.Time) string {
 	return digestOf(fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace))
 }
 
-// digest returns what tells apart where lists stand, by id.
-func digest(places map[string]string) string {
-	lines := make([]string, 0, len(places))
-	for id, place := range places {
-		lines = append(lines, id+place)
-	}
-	slices.Sort(lines)
-	return digestOf(strings.Join(lines, "\n"))
-}
-
 func digestOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
