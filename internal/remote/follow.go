@@ -72,9 +72,8 @@ func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool
 }
 
 var (
-	errSilent  = errors.New("no sign of life")
-	errEnded   = errors.New("the server ended the stream")
-	errTooLong = errors.New("an event is too long")
+	errSilent = errors.New("no sign of life")
+	errEnded  = errors.New("the server ended the stream")
 )
 
 // stream calls show with each snapshot whose Seq is above after, and alive after each
@@ -87,45 +86,25 @@ func (c *Client) stream(ctx context.Context, after int64, alive func(), show fun
 		return err
 	}
 	defer res.Body.Close()
-	lines := scanLines(res.Body)
-	for {
-		event, err := readEvent(lines, alive)
-		if err != nil {
-			return err
-		}
+	return readEvents(res.Body, alive, func(data []byte) {
 		var d render.ListDocument
-		if json.Unmarshal(event, &d) == nil && d.List != "" {
+		if json.Unmarshal(data, &d) == nil && d.List != "" {
 			show(d.Snapshot())
 		}
-	}
+	})
 }
 
-// scanLines returns a scanner of lines of at most maxResponse bytes.
-func scanLines(r io.Reader) *bufio.Scanner {
-	lines := bufio.NewScanner(r)
+// readEvents calls data with what each server-sent event says, and alive after each line.
+// A server says it in one line, as JSON without line breaks. readEvents returns the error
+// that ended the stream, never nil.
+func readEvents(in io.Reader, alive func(), data func([]byte)) error {
+	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxResponse)
-	return lines
-}
-
-// readEvent reads server-sent events up to the end of the first one with data,
-// and returns that data, at most maxResponse bytes. It calls alive after each
-// line. At the end of the stream it returns errEnded.
-func readEvent(lines *bufio.Scanner, alive func()) (data []byte, err error) {
 	for lines.Scan() {
 		alive()
-		line := lines.Bytes()
-		if len(line) == 0 && len(data) > 0 {
-			return data, nil
-		}
-		if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			data = append(append(data, bytes.TrimPrefix(rest, []byte(" "))...), '\n')
-		}
-		if len(data) > maxResponse {
-			return nil, errTooLong
+		if said, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:")); ok {
+			data(said)
 		}
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return nil, errTooLong
-	}
-	return nil, cmp.Or(lines.Err(), errEnded)
+	return cmp.Or(lines.Err(), errEnded)
 }

@@ -36,8 +36,8 @@ const (
 	// requestTimeout bounds a request for a document, and the wait for the
 	// response headers of a stream.
 	requestTimeout = 30 * time.Second
-	// maxResponse is the largest response body that is read, and the longest
-	// line and the most data of one event, in bytes.
+	// maxResponse is the largest response body, and the longest line of a stream, that
+	// is read, in bytes.
 	maxResponse = 256 << 20
 )
 

@@ -190,9 +190,9 @@ func TestResumesAfterLists(t *testing.T) {
 	})
 	mux.HandleFunc("/todo/api/events", func(w http.ResponseWriter, r *http.Request) {
 		requests <- r.Header.Get("Last-Event-ID") + " " + r.Header.Get("Authorization")
-		// Comments, CRLF, several data lines, other events, and nonsense.
+		// Comments, CRLF, other events, and nonsense.
 		io.WriteString(w, "retry: 5\r\n\r\n: alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n"+
-			"id: 43\r\nevent: todos:update\r\ndata:{\"list\":\"x\",\"name\":\"x\",\ndata: \"revision\":4,\"items\":[]}\r\n\r\n"+
+			"id: 43\r\nevent: todos:update\r\ndata:{\"list\":\"x\",\"name\":\"x\",\"revision\":4,\"items\":[]}\r\n\r\n"+
 			"data: {\"list\":\"cut off\"")
 	})
 	ts := httptest.NewServer(mux)
