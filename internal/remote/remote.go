@@ -74,13 +74,6 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// Page returns the address of a list's page in the browser. It returns an error unless the
-// server has the list.
-func (c *Client) Page(ctx context.Context, list string) (string, error) {
-	err := c.call(ctx, "api/lists/"+url.PathEscape(list), nil, &render.ListDocument{})
-	return c.base.JoinPath("lists", list).String(), err
-}
-
 // Standing is how a list stands.
 type Standing struct {
 	State todo.State `json:"state"`

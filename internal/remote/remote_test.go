@@ -148,12 +148,6 @@ func TestEdit(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", step.edit, got, step.want)
 		}
 	}
-	if got, err := c.Page(t.Context(), id); err != nil || got != ts.URL+"/lists/"+id {
-		t.Errorf("page %q, %v", got, err)
-	}
-	if _, err := c.Page(t.Context(), "x"); err == nil {
-		t.Error("a list that is not there has a page")
-	}
 }
 
 // outcome says in short what an edit made of the list.

@@ -78,7 +78,6 @@ func wholeLists() []binding {
 	return []binding{
 		{"h", anywhere, "h history", "history of the list", onShown((*model).openHistory)},
 		{"a", anywhere, "a archive", "archive the list, or bring it back", onShown((*model).archive)},
-		{"o", anywhere, "o browser", "open the list in the browser", onShown((*model).openPage)},
 	}
 }
 
@@ -205,8 +204,6 @@ func (m *model) escape() {
 }
 
 func (m *model) openHistory(s todo.Snapshot) { m.effect.history = s.List.ID }
-
-func (m *model) openPage(s todo.Snapshot) { m.effect.page = s.List.ID }
 
 // key is a pressed key: a character, or the name that tcell has for the key, which is
 // longer than one character.

@@ -59,7 +59,6 @@ type effect struct {
 	history               string // id of the list to read the history of; empty is none
 	edit                  *edit
 	editor                *todo.Snapshot // a list to edit in the person's editor
-	page                  string         // id of the list to open in the browser; empty is none
 	notices               []string
 }
 

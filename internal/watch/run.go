@@ -24,8 +24,6 @@ type Options struct {
 	Where string
 	// Color enables colours. [Plain] never uses them.
 	Color bool
-	// Page returns the address of a list's page in the browser.
-	Page func(ctx context.Context, list string) (string, error)
 	// Edit has the person edit the items of a list in an editor that takes over the
 	// terminal, and calls apply with the edit, unless nothing was changed.
 	Edit func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error
@@ -247,10 +245,6 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.edit != nil {
 		v.make(ctx, *e.edit)
 	}
-	if e.page != "" {
-		ask(ctx, v, func() (styled, error) { return v.openPage(ctx, e.page) },
-			func(said styled, _ error) { v.say(said.role, said.text) })
-	}
 	if v.Notify && len(e.notices) > 0 {
 		_ = v.screen.Beep()
 		v.wg.Go(func() { notify(ctx, v.Getenv, e.notices) })
@@ -296,18 +290,6 @@ func (v *viewer) make(ctx context.Context, e edit) {
 		v.drawn, v.stale = time.Time{}, true
 		v.edited(e, before, out, err)
 	})
-}
-
-// openPage opens a list's page in the browser, and returns what to say of it.
-func (v *viewer) openPage(ctx context.Context, list string) (styled, error) {
-	address, err := v.Page(ctx, list)
-	if err != nil {
-		return styled{bad, render.Safe(err.Error())}, err
-	}
-	if err := Browse(ctx, v.Getenv, address); err != nil {
-		return styled{warn, "No browser here. The list is at " + render.Safe(address)}, err
-	}
-	return styled{done, "Opened " + render.Safe(address)}, nil
 }
 
 // lend gives the terminal back while f runs. What was typed before is dropped: it was meant

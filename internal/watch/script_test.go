@@ -181,10 +181,8 @@ func (s *script) effects(e effect) {
 	for _, text := range e.notices {
 		fmt.Fprintf(&s.out, "-> notice %q\n", text)
 	}
-	for what, text := range map[string]string{"history": e.history, "page": e.page} {
-		if text != "" {
-			fmt.Fprintf(&s.out, "-> %s %q\n", what, text)
-		}
+	if e.history != "" {
+		fmt.Fprintf(&s.out, "-> history %q\n", e.history)
 	}
 	if e.quit || e.suspend || e.redraw {
 		fmt.Fprintf(&s.out, "-> quit %v, suspend %v, redraw %v\n", e.quit, e.suspend, e.redraw)

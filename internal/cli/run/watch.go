@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	flag "github.com/spf13/pflag"
 
@@ -34,7 +33,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 			if err != nil {
 				return err
 			}
-			o.Where, o.Page = client.Where(), client.Page
+			o.Where = client.Where()
 			return watchSource(ctx, a, client, o)
 		}
 		place, err := a.Place()
@@ -50,7 +49,6 @@ func Watch(fs *flag.FlagSet) app.Run {
 		}
 		defer done()
 		o.Where = place.String(a.Getenv("HOME"))
-		o.Page = func(ctx context.Context, list string) (string, error) { return findPanel(ctx, a, list) }
 		return watchSource(ctx, a, watch.Local{Lists: board.Everyone()}, o)
 	}
 }
@@ -62,20 +60,4 @@ func watchSource(ctx context.Context, a *app.App, source watch.Source, o watch.O
 		return watch.Plain(ctx, source, a.Stdout, a.Stderr, o)
 	}
 	return watch.Run(ctx, source, o)
-}
-
-// findPanel returns the address of a list's page on a running panel, which it looks for
-// where `serve` and `stdio --panel` listen by default, or as TODO_ADDR says.
-func findPanel(ctx context.Context, a *app.App, list string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	client, err := remote.New("http://"+cmp.Or(a.Getenv("TODO_ADDR"), "127.0.0.1:8765"), "")
-	if err != nil {
-		return "", err
-	}
-	page, err := client.Page(ctx, list)
-	if err != nil {
-		return "", errors.New("no panel shows this list: start one with `todo-mcp serve`")
-	}
-	return page, nil
 }
