@@ -42,19 +42,8 @@ type ListDocument struct {
 // omitted if they are zero. What the store needs to tell a person's words and whose hand
 // began an item from an agent's is not in it: exports have that.
 type ItemDocument struct {
-	ID       string      `json:"id"`
-	Text     string      `json:"text"`
-	Active   string      `json:"active,omitempty"`
-	Status   todo.Status `json:"status"`
-	Reason   string      `json:"reason,omitempty"`   // why it is blocked
-	Priority string      `json:"priority,omitempty"` // as SetTodoList said it, with DueDate
-	DueDate  string      `json:"due_date,omitempty"`
-	Owner    string      `json:"owner,omitempty"`     // the sub-agent that does it
-	WaitsFor []string    `json:"waits_for,omitempty"` // ids of the open items that come first
-	Hand     todo.Hand   `json:"hand,omitzero"`       // what a person made of the text
-	Created  time.Time   `json:"created,omitzero"`
-	Started  time.Time   `json:"started,omitzero"`
-	Ended    time.Time   `json:"ended,omitzero"`
+	todo.Item
+	WaitsFor []string `json:"waits_for,omitempty"` // ids of the open items that come first
 }
 
 // Document converts a snapshot to its JSON document, without what only the server needs.
@@ -74,8 +63,8 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Worked = &worked
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate,
-			i.Owner, i.Waits(), i.Hand, i.Created, i.Started, i.Ended})
+		i.BegunBy, i.ByPerson = "", false
+		d.Items = append(d.Items, ItemDocument{i, i.Waits()})
 	}
 	return d
 }
@@ -99,9 +88,8 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 		s.Worked = *cmp.Or(d.Worked, d.Updated)
 	}
 	for _, i := range d.Items {
-		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason,
-			Priority: i.Priority, DueDate: i.DueDate, Owner: i.Owner, WaitsFor: strings.Join(i.WaitsFor, ","), Hand: i.Hand,
-			Created: i.Created, Started: i.Started, Ended: i.Ended})
+		i.Item.WaitsFor = strings.Join(i.WaitsFor, ",")
+		s.Items = append(s.Items, i.Item)
 	}
 	return s
 }

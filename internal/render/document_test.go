@@ -86,7 +86,7 @@ func TestDocumentSaysAllCompleted(t *testing.T) {
 			t.Errorf("P5: %s: %v, %s", name, err, data)
 		}
 	}
-	lie := render.ListDocument{AllCompleted: true, Items: []render.ItemDocument{{ID: "1", Text: "A", Status: todo.Pending}}}
+	lie := render.ListDocument{AllCompleted: true, Items: []render.ItemDocument{{Item: todo.Item{ID: "1", Text: "A", Status: todo.Pending}}}}
 	if lie.Snapshot().AllCompleted() {
 		t.Error("P5: the document was believed")
 	}
