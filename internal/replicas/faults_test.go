@@ -43,11 +43,11 @@ func TestRollingRestart(t *testing.T) {
 				}
 				w.await(t, "a")
 			}
-			row, failed, again, slowest := l.end(programtest.Row{Fault: "rolling restart", Tried: fmt.Sprintf("%d replicas, SIGTERM one by one under load", n), Times: fmt.Sprint(rounds*n, " restarts")})
-			row.Notes = fmt.Sprintf("%d failed calls, %d sessions ended, slowest call %s, ended within %s", failed, again, ms(slowest), ms(ended))
+			row, failed, slowest := l.end(programtest.Row{Fault: "rolling restart", Tried: fmt.Sprintf("%d replicas, SIGTERM one by one under load", n), Times: fmt.Sprint(rounds*n, " restarts")})
+			row.Notes = fmt.Sprintf("%d failed calls, slowest call %s, ended within %s", failed, ms(slowest), ms(ended))
 			report.Add(t, row)
-			if failed+again+int(f.failed.Load()) > 0 {
-				t.Errorf("%d calls failed, %d sessions ended, %d requests reached no replica", failed, again, f.failed.Load())
+			if failed+int(f.failed.Load()) > 0 {
+				t.Errorf("%d calls failed, %d requests reached no replica", failed, f.failed.Load())
 			}
 		})
 	}
@@ -69,8 +69,8 @@ func TestKilledReplicas(t *testing.T) {
 				f.start(k % n)
 			}
 			l.await(20)
-			row, failed, again, slowest := l.end(programtest.Row{Fault: "kill -9", Tried: fmt.Sprintf("%d replicas, one after the other under load", n), Times: fmt.Sprint(kills, " kills")})
-			row.Notes = fmt.Sprintf("%d failed calls repeated, %d clients connected anew, slowest call %s", failed, again, ms(slowest))
+			row, failed, slowest := l.end(programtest.Row{Fault: "kill -9", Tried: fmt.Sprintf("%d replicas, one after the other under load", n), Times: fmt.Sprint(kills, " kills")})
+			row.Notes = fmt.Sprintf("%d failed calls repeated, slowest call %s", failed, ms(slowest))
 			report.Add(t, row)
 			if slowest > callTimeout {
 				t.Errorf("a call took %s", slowest)
@@ -157,8 +157,8 @@ func TestDatabaseGoes(t *testing.T) {
 					t.Errorf("%d connections are open, want at most %d: they pile up", n, maxConnections)
 				}
 			}
-			row, failed, again, slowest := l.end(programtest.Row{Fault: c.fault, Tried: c.tried + "; 2 replicas under load", Times: fmt.Sprint(times, " times")})
-			row.Notes = fmt.Sprintf("not ready after %s, ready again after %s; %d failed calls repeated, %d clients connected anew, slowest call %s", ms(fell), ms(healed), failed, again, ms(slowest))
+			row, failed, slowest := l.end(programtest.Row{Fault: c.fault, Tried: c.tried + "; 2 replicas under load", Times: fmt.Sprint(times, " times")})
+			row.Notes = fmt.Sprintf("not ready after %s, ready again after %s; %d failed calls repeated, slowest call %s", ms(fell), ms(healed), failed, ms(slowest))
 			report.Add(t, row)
 			if slowest > bound || fell > bound || healed > bound {
 				t.Errorf("a call took %s, readiness fell after %s and came back after %s, want at most %s each", slowest, fell, healed, bound)
@@ -186,7 +186,7 @@ func newLoad(f *fleet, n int) *load {
 	for _, a := range l.agents {
 		l.done.Go(func() {
 			for {
-				done, ok := a.write(ctx, f)
+				done, ok := a.write(ctx)
 				if !ok {
 					return
 				}
@@ -223,7 +223,7 @@ func (f *fleet) logs() (all string) {
 
 // end ends the load and returns the row of the table, after a look at what is in the
 // store.
-func (l *load) end(row programtest.Row) (sum programtest.Row, failed, again int, slowest time.Duration) {
+func (l *load) end(row programtest.Row) (sum programtest.Row, failed int, slowest time.Duration) {
 	l.Helper()
 	l.stop()
 	l.done.Wait()
@@ -234,11 +234,11 @@ func (l *load) end(row programtest.Row) (sum programtest.Row, failed, again int,
 	row.Acknowledged, row.Lost = l.journal.Len(), h.Check(l, l.journal.Acks)
 	for _, a := range l.agents {
 		for serial := 1; serial <= a.Serial; serial++ {
-			if write := fmt.Sprintf("%s-%d", a.Name, serial); h.Made(write) > 1 && !a.anew[write] {
+			if write := fmt.Sprintf("%s-%d", a.Name, serial); h.Made(write) > 1 {
 				l.Errorf("the write %s was made %d times", write, h.Made(write))
 			}
 		}
-		failed, again, slowest = failed+int(a.failed.Load()), again+a.again, max(slowest, a.slow)
+		failed, slowest = failed+int(a.failed.Load()), max(slowest, a.slow)
 	}
-	return row, failed, again, slowest
+	return row, failed, slowest
 }

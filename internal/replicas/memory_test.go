@@ -74,7 +74,7 @@ func BenchmarkMemory(b *testing.B) {
 	r := f.replicas[0]
 	for b.Loop() {
 		a := newAgents(b, f, 1)[0]
-		done, ok := a.write(b.Context(), b)
+		done, ok := a.write(b.Context())
 		if !ok {
 			b.Fatal("no list")
 		}
@@ -96,7 +96,7 @@ func BenchmarkMemory(b *testing.B) {
 			r.get(b, path)
 		}
 		for range 100 {
-			if _, ok := a.write(b.Context(), b); !ok {
+			if _, ok := a.write(b.Context()); !ok {
 				b.Fatal("no write")
 			}
 		}

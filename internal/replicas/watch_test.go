@@ -5,7 +5,6 @@ package replicas
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -126,26 +125,34 @@ func (w *watcher) read(ctx context.Context, url string, header http.Header, begu
 	return lines.Err()
 }
 
-// subscribe subscribes to all lists with the official client.
+// subscribe subscribes to all lists with the official client, in a protocol era.
 func subscribe(t testing.TB, url, era string) *watcher {
 	t.Helper()
 	w := newWatcher("resources/updated "+era, func(string, string) bool { return true })
-	c, err := connect(t, url+"/mcp", era, w.add)
+	c := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { w.add(r.Params.URI) },
+	})
+	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: newHTTPClient(t)},
+		&mcp.ClientSessionOptions{ProtocolVersion: era})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.close)
-	if err := c.subscribe(t.Context(), "todo://lists"); err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { _ = s.Close() })
+	if got := s.InitializeResult().ProtocolVersion; got != era {
+		t.Fatalf("protocol version %s, want %s", got, era)
 	}
-	if era == servertest.Modern {
+	again := func() {
+		if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://lists"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if again(); era == servertest.Modern {
 		// The SDK does not open a stream of subscriptions/listen again that ended.
 		w.renew = func() {
-			err1 := c.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"})
-			err2 := c.subscribe(t.Context(), "todo://lists")
-			if err := errors.Join(err1, err2); err != nil {
+			if err := s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"}); err != nil {
 				t.Error(err)
 			}
+			again()
 		}
 	}
 	return w
@@ -163,7 +170,7 @@ func measure(t testing.TB, a *agent, all []*watcher, n int) map[string][]time.Du
 	t.Helper()
 	took := make(map[string][]time.Duration)
 	for range n {
-		done, ok := a.write(t.Context(), t)
+		done, ok := a.write(t.Context())
 		if !ok {
 			t.Fatal("the write failed")
 		}
@@ -198,7 +205,7 @@ const healed = 5 * time.Second
 func TestChangesReachOtherReplicas(t *testing.T) {
 	f := newFleet(t, 2, newDatabase(t).address)
 	a := newAgents(t, f, 1)[0]
-	a.connectTo(t, f.replicas[0])
+	a.chat = converse(t, f.replicas[0], "a")
 	n := programtest.Size(30, 500)
 	took := measure(t, a, watchers(t, f.replicas[1].url.String()), n)
 	text, largest := describe(took)
@@ -231,7 +238,7 @@ func TestLostNotices(t *testing.T) {
 	}
 	f := newFleet(t, 2, db.address, "--store-notices", notices)
 	a := newAgents(t, f, 1)[0]
-	a.connectTo(t, f.replicas[0])
+	a.chat = converse(t, f.replicas[0], "a")
 	all := watchers(t, f.replicas[1].url.String())
 	measure(t, a, all, 1)
 	n := programtest.Size(1, 20)
