@@ -11,7 +11,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"todo-mcp/internal/atomicfile"
 )
@@ -59,22 +62,15 @@ func readFile(path string) (file, error) {
 	return f, err
 }
 
-// wrong returns an error about the file's content with its path.
+// wrong returns an error about the file's content with its path. Such an error begins as
+// compilers write the place, :LINE:COLUMN, or with a colon alone. It quotes no value of the
+// file, which may be secret.
 func (f file) wrong(err error) error {
 	if err == nil {
 		return nil
 	}
-	if at := contentError(""); errors.As(err, &at) {
-		return contentError(f.path + string(at))
-	}
-	return fmt.Errorf("%s: %w", f.path, err)
+	return fmt.Errorf("%s%w", f.path, err)
 }
-
-// contentError says what is wrong with a file, behind its place as compilers write it,
-// :LINE:COLUMN, if there is one. It quotes none of its values, which may be secret.
-type contentError string
-
-func (e contentError) Error() string { return strings.TrimPrefix(string(e), ": ") }
 
 // isLink reports whether the file is a link to another one.
 func (f file) isLink() bool {
@@ -101,41 +97,65 @@ type Change struct {
 	edits  []*edit
 }
 
-// find returns the value at a path of keys and indices; nil when there is none.
-func find(value any, path []any) any {
-	for _, step := range path {
-		of, _ := value.(map[string]any)
-		name, _ := step.(string)
-		items, _ := value.([]any)
-		n, isItem := step.(int)
-		switch {
-		case !isItem:
-			value = of[name]
-		case 0 <= n && n < len(items):
-			value = items[n]
-		default:
-			return nil
-		}
+// with returns a document with another value at a path of keys and indices, nil for none.
+func with(doc, value any, path []any) any {
+	if len(path) == 0 || doc == nil && value == nil {
+		return value
 	}
-	return value
+	if name, isName := path[0].(string); isName {
+		all, _ := doc.(map[string]any)
+		if all = maps.Clone(all); all == nil {
+			all = make(map[string]any)
+		}
+		all[name] = with(all[name], value, path[1:])
+		if all[name] == nil {
+			delete(all, name)
+		}
+		return all
+	}
+	items, _ := doc.([]any)
+	n := path[0].(int)
+	switch items = slices.Clone(items); {
+	case n == newItem:
+		return append(items, with(nil, value, path[1:]))
+	case len(path) == 1 && value == nil:
+		return slices.Delete(items, n, n+1)
+	}
+	items[n] = with(items[n], value, path[1:])
+	return items
+}
+
+// said returns what a document says: each of its values, with its place. Objects and arrays
+// that have nothing say nothing. A value that is no number has a text that is equal to itself.
+func said(doc any, place string) (all []string) {
+	switch doc := doc.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(doc)) {
+			all = append(all, said(doc[name], place+strconv.Quote(name))...)
+		}
+		return all
+	case []any:
+		for i, item := range doc {
+			all = append(all, said(item, fmt.Sprintf("%s[%d]", place, i))...)
+		}
+		return all
+	}
+	return []string{fmt.Sprintf("%s=%#v", place, doc)}
 }
 
 // shownPath returns a path as a.b[0]; an array for a new item of it.
 func shownPath(path []any) (text string) {
-	for i, step := range path {
-		switch {
-		case step == newItem:
-		case i == 0:
-			text = fmt.Sprint(step)
-		default:
-			form := ".%v"
-			if _, isItem := step.(int); isItem {
-				form = "[%v]"
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			text += "." + step
+		case int:
+			if step != newItem {
+				text += fmt.Sprintf("[%d]", step)
 			}
-			text += fmt.Sprintf(form, step)
 		}
 	}
-	return text
+	return strings.TrimPrefix(text, ".")
 }
 
 // edit is what becomes of one file.
@@ -190,40 +210,35 @@ func (e *edit) isBare() bool {
 	return len(left) == 0 && !bytes.ContainsAny(e.after, "/#")
 }
 
-// object returns the object at a path; nil when there is none.
-func (e *edit) object(path ...any) (map[string]any, error) {
-	value := find(e.root, path)
-	all, ok := value.(map[string]any)
-	if !ok && value != nil {
-		return nil, e.before.wrong(contentError(": " + shownPath(path) + " is not an object"))
+// object returns the object with a key; nil when there is none.
+func (e *edit) object(key string) (map[string]any, error) {
+	all, ok := e.root[key].(map[string]any)
+	if !ok && e.root[key] != nil {
+		return nil, e.before.wrong(fmt.Errorf(": %s is not an object", key))
 	}
 	return all, nil
 }
 
 // errNotEdited is what is said of a file that would not say what was wanted.
-const errNotEdited = contentError(": this is written in a way that cannot be edited safely: " +
+var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: " +
 	"change it by hand; --print shows what install writes")
 
-// set sets the value at a path, nil for none. People are shown as much of it as shown says.
-// What comes of that is read again, and refused if it does not say so, or says
-// anything else than before of what is not below the first two steps of the path.
+// set sets the value at a path, or removes the one there if it is nil. People are shown as
+// much of it as shown says. What comes of that is read again, and refused if it does not say
+// so, or anything else than before. Objects and arrays that have nothing do not count.
 func (e *edit) set(value, shown any, path ...any) error {
+	wanted := with(e.root, plainJSON(value), path)
+	if value != nil && slices.Equal(said(e.root, ""), said(wanted, "")) {
+		return nil
+	}
 	mark, was := cutMark(e.after)
 	text, err := e.write(was, value, path...)
 	if err != nil {
 		return e.before.wrong(err)
 	}
 	then, err := newEdit(file{path: e.before.path, data: slices.Concat(mark, text)})
-	place, wanted := e.wanted(value, path)
-	is := find(then.root, place)
-	if items, isArray := is.([]any); isArray && len(items) == 0 && wanted == nil {
-		is = nil // it stays where it has comments
-	}
-	if err != nil || !isSameRest(without(then.root, path), without(e.root, path)) || !isSame(is, wanted) {
+	if err != nil || !slices.Equal(said(then.root, ""), said(wanted, "")) {
 		return e.before.wrong(errNotEdited)
-	}
-	if bytes.Equal(text, was) {
-		return nil
 	}
 	e.root, e.after = then.root, then.after
 	line := "- " + shownPath(path)
@@ -235,45 +250,11 @@ func (e *edit) set(value, shown any, path ...any) error {
 	return nil
 }
 
-// wanted returns which value is where when a path has a value: of an item of an array, which
-// is the last step of its path, the whole array.
-func (e *edit) wanted(value any, path []any) (place []any, at any) {
-	place = path[:len(path)-1]
-	n, isItem := path[len(place)].(int)
-	items, _ := find(e.root, place).([]any)
-	switch items = slices.Clone(items); {
-	case !isItem:
-		return path, value
-	case n == newItem:
-		return place, append(items, value)
-	case len(items) == 1: // the array goes, too
-		return place, nil
-	}
-	return place, slices.Delete(items, n, n+1)
-}
-
-// isSameRest reports whether a file says the same as another one. Values that are no numbers
-// are not equal to themselves, but their texts are.
-func isSameRest(a, b map[string]any) bool {
-	return reflect.DeepEqual(a, b) || fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b)
-}
-
-// without returns what a file says of all but the first two steps of a path.
-func without(root map[string]any, path []any) map[string]any {
-	all := make(map[string]any)
-	for key, value := range root {
-		below, _ := value.(map[string]any)
-		if key != path[0] {
-			all[key] = value
-			continue
-		}
-		rest := maps.Clone(below)
-		maps.DeleteFunc(rest, func(name string, _ any) bool { return len(path) == 1 || name == path[1] })
-		if len(rest) > 0 {
-			all[key] = rest
-		}
-	}
-	return all
+// plainJSON returns a value as it is read again.
+func plainJSON(value any) (read any) {
+	text, _ := json.Marshal(value)
+	_ = json.Unmarshal(text, &read)
+	return read
 }
 
 // edit returns what becomes of a file, which is read unless the change has it.

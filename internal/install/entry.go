@@ -113,6 +113,9 @@ func (c Client) put(f serversFile, wanted, shown Server) error {
 		}
 	}
 	for _, key := range stale {
+		if f.entry[key] == nil {
+			continue
+		}
 		if err := f.set(nil, nil, c.servers, f.name, key); err != nil {
 			return err
 		}

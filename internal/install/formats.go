@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -45,9 +44,9 @@ func readTOML(data []byte) (root map[string]any, err error) {
 	err = toml.Unmarshal(data, &root)
 	if wrong := (*toml.DecodeError)(nil); errors.As(err, &wrong) {
 		line, column := wrong.Position()
-		err = contentError(fmt.Sprintf(":%d:%d: this is not TOML", line, column))
+		err = fmt.Errorf(":%d:%d: this is not TOML", line, column)
 	} else if err != nil {
-		err = contentError(": this is not TOML")
+		err = errors.New(": this is not TOML")
 	}
 	return root, err
 }
@@ -58,28 +57,18 @@ func readTOML(data []byte) (root map[string]any, err error) {
 // A new server stands behind all else.
 func setTOML(data []byte, value any, path ...any) ([]byte, error) {
 	root, err := readTOML(data)
-	if err != nil || isSame(find(root, path), value) {
+	if err != nil {
 		return data, err
 	}
-	entry := value
-	if len(path) > 2 {
-		all, _ := find(root, path[:2]).(map[string]any)
-		all[path[2].(string)] = value
-		maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
-		entry = all
-	} else if fields, ok := value.(object); ok {
-		fresh := make(map[string]any)
-		for _, f := range fields {
-			fresh[f.key] = f.value
-		}
-		entry = fresh
-	}
+	then, _ := with(root, plainJSON(value), path).(map[string]any)
 	table, name := path[0].(string), path[1].(string)
 	before, behind := cutServer(string(data), table, name)
 	newline := newlineOf(data)
 	if strings.HasSuffix(before, newline+newline) {
 		before = strings.TrimSuffix(before, newline)
 	}
+	servers, _ := then[table].(map[string]any)
+	entry := servers[name]
 	if entry == nil {
 		return []byte(before + behind), nil
 	}
@@ -187,7 +176,7 @@ func readPlugin(data []byte) (map[string]any, error) {
 // setPlugin returns the plugin of this version with a command; nothing if that is nil.
 func setPlugin(data []byte, command any, _ ...any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
-		return nil, contentError(": this is another plugin, which stays")
+		return nil, errors.New(": this is another plugin, which stays")
 	}
 	if command == nil {
 		return nil, nil

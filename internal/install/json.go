@@ -39,25 +39,17 @@ func inLine(value any) (string, error) {
 	return string(text), err
 }
 
-// isSame reports whether two values are the same in JSON.
-func isSame(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	err := errors.Join(errX, errY, (*jsontext.Value)(&x).Canonicalize(), (*jsontext.Value)(&y).Canonicalize())
-	return err == nil && bytes.Equal(x, y)
-}
-
 // errorAt returns an error for the byte n of a file. Lines and columns count from 1, columns
 // in bytes.
 func errorAt(data []byte, n int, text string) error {
 	before := data[:min(n, len(data))]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
-	return contentError(fmt.Sprintf(":%d:%d: %s", line, column, text))
+	return fmt.Errorf(":%d:%d: %s", line, column, text)
 }
 
-// maxDepth is how deep brackets may be open: the parser has no bound of its own and
-// would use up the stack. It is far above what texts with brackets in them add up to.
-const maxDepth = 100_000
+// maxBrackets is how many brackets a file may open. Each may be within the one before, and
+// the parser would use up the stack.
+const maxBrackets = 300_000
 
 // readJSON reads a file of JSON, which may have comments. Its root must be an object; an
 // empty file is as one that has an empty object. A name that is twice in an object is an
@@ -66,17 +58,8 @@ func readJSON(data []byte) (root map[string]any, err error) {
 	if isBlank(data) {
 		return nil, nil
 	}
-	depth := 0
-	for n, b := range data {
-		switch b {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		if depth > maxDepth {
-			return nil, errorAt(data, n, "this is nested too deeply")
-		}
+	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxBrackets {
+		return nil, fmt.Errorf(": it has more than %d brackets", maxBrackets)
 	}
 	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // which ends a comment
 	if err != nil {
@@ -85,7 +68,7 @@ func readJSON(data []byte) (root map[string]any, err error) {
 		if line > 1+bytes.Count(data, []byte("\n")) { // behind the end
 			return nil, errorAt(data, len(data), "this is not JSON")
 		}
-		return nil, contentError(fmt.Sprintf(":%d:%d: this is not JSON", line, column))
+		return nil, fmt.Errorf(":%d:%d: this is not JSON", line, column)
 	}
 	wrong := (*jsontext.SyntacticError)(nil)
 	switch err := json.Unmarshal(plain, &root); {
@@ -99,42 +82,15 @@ func readJSON(data []byte) (root map[string]any, err error) {
 	return root, nil
 }
 
-// part is a member of an object or an item of an array: where its name or else its value
-// begins, where its value ends, and where the comma behind it stands; -1 without one.
-type part struct {
-	value           *hujson.Value
-	name            string
-	from, to, comma int
-}
-
-// parts returns the parts of an object or array; nil for another value.
-func parts(in *hujson.Value) (all []part) {
-	add := func(v *hujson.Value, name string, from int) {
-		all = append(all, part{v, name, from, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
-	}
-	switch in := in.Value.(type) {
-	case *hujson.Object:
-		for i := range in.Members {
-			m := &in.Members[i]
-			add(&m.Value, m.Name.Value.(hujson.Literal).String(), m.Name.StartOffset)
+// pointer returns a path as a JSON pointer (RFC 6901).
+func pointer(path []any) (text string) {
+	for _, step := range path {
+		if step == newItem {
+			step = "-"
 		}
-	case *hujson.Array:
-		for i := range in.Elements {
-			add(&in.Elements[i], "", in.Elements[i].StartOffset)
-		}
+		text += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(step))
 	}
-	if n := len(all); n > 0 && all[n-1].value.AfterExtra == nil {
-		all[n-1].comma = -1
-	}
-	return all
-}
-
-// position returns where a step of a path leads among parts; -1 if it leads nowhere.
-func position(step any, all []part) int {
-	if n, isItem := step.(int); isItem && n < len(all) {
-		return n
-	}
-	return slices.IndexFunc(all, func(p part) bool { return p.name == step })
+	return text
 }
 
 // setJSON returns a file of JSON with another value at a path, nil for none. All bytes stay
@@ -147,40 +103,33 @@ func setJSON(data []byte, value any, path ...any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if value == nil {
-		return removeJSON(data, &tree, path), nil
+	n := len(path)
+	for tree.Find(pointer(path[:n])) == nil {
+		n--
 	}
-	in := &tree
-	for n, step := range path {
-		kind := in.Value.Kind()
-		_, isItem := step.(int)
-		switch all := parts(in); {
-		case kind == 'n':
-			return replaceJSON(data, in, wrapped(value, path[n:]))
-		case isItem && kind != '[':
-			return nil, contentError(": " + shownPath(path[:n]) + " is not an array")
-		case !isItem && kind != '{':
-			return nil, contentError(": " + shownPath(path[:n]) + " is not an object")
-		case position(step, all) < 0:
-			return insertJSON(data, in, step, wrapped(value, path[n+1:]))
-		default:
-			in = all[position(step, all)].value
-		}
+	in := tree.Find(pointer(path[:n]))
+	kind := in.Value.Kind()
+	switch {
+	case value == nil:
+		removeJSON(&tree, path)
+	case n == len(path) || kind == 'n':
+		indent, _ := indentOf(data, in.StartOffset)
+		lines := kind == 'n' || bytes.Contains(data[in.StartOffset:in.EndOffset], []byte("\n"))
+		in.Value, err = marshal(data, wrapped(value, path[n:]), indent, lines)
+	case isName(path[n]) && kind != '{':
+		err = fmt.Errorf(": %s is not an object", shownPath(path[:n]))
+	case !isName(path[n]) && kind != '[':
+		err = fmt.Errorf(": %s is not an array", shownPath(path[:n]))
+	default:
+		err = insertJSON(data, in, path[n], wrapped(value, path[n+1:]))
 	}
-	return replaceJSON(data, in, value)
+	text := tree.Pack()
+	return text[:len(text)-1], err
 }
 
-// replaceJSON returns data with another value in the place of one, unless it is the same.
-func replaceJSON(data []byte, old *hujson.Value, value any) ([]byte, error) {
-	plain := old.Clone()
-	plain.Standardize()
-	if isSame(jsontext.Value(plain.Pack()), value) {
-		return data, nil
-	}
-	indent, _ := indentOf(data, old.StartOffset)
-	lines := old.Value.Kind() == 'n' || bytes.Contains(data[old.StartOffset:old.EndOffset], []byte("\n"))
-	text, err := marshal(data, value, indent, lines)
-	return splice(data, old.StartOffset, old.EndOffset, text), err
+func isName(step any) bool {
+	_, is := step.(string)
+	return is
 }
 
 // wrapped returns a value with the objects and arrays around it that lead to it.
@@ -195,9 +144,32 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// splice returns data with a text in the place of a part.
-func splice(data []byte, from, to int, text string) []byte {
-	return slices.Concat(data[:from], []byte(text), data[to:])
+// part is a member of an object or an item of an array: its value, what stands before it
+// and where it begins.
+type part struct {
+	value  *hujson.Value
+	before *hujson.Extra
+	from   int
+}
+
+// parts returns the parts of an object or array, and what stands behind them; nothing for
+// another value.
+func parts(in *hujson.Value) (all []part, end *hujson.Extra) {
+	switch in := in.Value.(type) {
+	case *hujson.Object:
+		for i := range in.Members {
+			m := &in.Members[i]
+			all = append(all, part{&m.Value, &m.Name.BeforeExtra, m.Name.StartOffset})
+		}
+		end = &in.AfterExtra
+	case *hujson.Array:
+		for i := range in.Elements {
+			item := &in.Elements[i]
+			all = append(all, part{item, &item.BeforeExtra, item.StartOffset})
+		}
+		end = &in.AfterExtra
+	}
+	return all, end
 }
 
 const whiteSpace = " \t\r\n"
@@ -213,12 +185,13 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
 // marshal returns a value in one line, or in lines with an indentation, as data has them.
-func marshal(data []byte, value any, indent string, lines bool) (string, error) {
+func marshal(data []byte, value any, indent string, lines bool) (hujson.Literal, error) {
 	if !lines {
-		return inLine(value)
+		text, err := inLine(value)
+		return hujson.Literal(text), err
 	}
 	text, err := json.Marshal(value, jsontext.WithIndentPrefix(indent), jsontext.WithIndent(unitOf(data)))
-	return strings.ReplaceAll(string(text), "\n", newlineOf(data)), err
+	return bytes.ReplaceAll(text, []byte("\n"), []byte(newlineOf(data))), err
 }
 
 // unitOf returns the indentation of one level.
@@ -239,77 +212,92 @@ func newlineOf(data []byte) string {
 
 // insertJSON puts a new part behind the others of an object or array, and behind the
 // comments in their line.
-func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) {
-	all, at, end := parts(in), in.StartOffset+1, in.EndOffset-1
-	indent, _ := indentOf(data, at)
-	newline, lines, before, behind := newlineOf(data), true, "", ""
+func insertJSON(data []byte, in *hujson.Value, step, value any) (err error) {
+	all, end := parts(in)
+	indent, _ := indentOf(data, in.StartOffset)
+	newline, lines, fresh := newlineOf(data), true, hujson.Value{}
 	if n := len(all); n > 0 {
 		indent, lines = indentOf(data, all[n-1].from)
-		if at, before = all[n-1].to, ","; all[n-1].comma >= 0 {
-			at, before, behind = all[n-1].comma+1, "", ","
+		if all[n-1].value.AfterExtra != nil { // there is a comma behind it
+			fresh.AfterExtra = hujson.Extra{}
 		}
 	} else {
-		if !bytes.Contains(data[at:end], []byte("\n")) {
-			behind = newline + indent
+		if !bytes.Contains(*end, []byte("\n")) {
+			*end = append(*end, newline+indent...)
 		}
 		indent += unitOf(data)
 	}
-	line, _, _ := bytes.Cut(data[at:end], []byte("\n"))
-	comments := bytes.TrimRight(line, whiteSpace)
-	if before += string(comments); lines {
-		before += newline + indent
+	line, _, _ := bytes.Cut(*end, []byte("\n"))
+	before := bytes.TrimRight(line, whiteSpace)
+	*end = (*end)[len(before):]
+	if before = bytes.Clone(before); lines {
+		before = append(before, newline+indent...)
 	} else {
-		before += " "
+		before = append(before, ' ')
 	}
-	if name, isName := step.(string); isName {
-		before += string(hujson.String(name)) + ": "
+	fresh.Value, err = marshal(data, value, indent, lines)
+	switch in := in.Value.(type) {
+	case *hujson.Object:
+		fresh.BeforeExtra = hujson.Extra(" ")
+		name := hujson.Value{BeforeExtra: before, Value: hujson.String(step.(string))}
+		in.Members = append(in.Members, hujson.ObjectMember{Name: name, Value: fresh})
+	case *hujson.Array:
+		fresh.BeforeExtra = before
+		in.Elements = append(in.Elements, fresh)
 	}
-	text, err := marshal(data, value, indent, lines)
-	return splice(data, at, at+len(comments), before+text+behind), err
+	return err
 }
 
 // removeJSON removes the value at a path, and the objects and arrays above it that have
 // nothing else: some clients refuse a file without the object of its servers, which stays
 // if it is all there is.
-func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
-	in, at := []*hujson.Value{tree}, []int{}
-	for n, step := range path {
-		all := parts(in[n])
-		i := position(step, all)
-		if i < 0 {
-			return data
-		}
-		in, at = append(in, all[i].value), append(at, i)
-	}
+func removeJSON(tree *hujson.Value, path []any) {
 	n := len(path) - 1
-	for n > 0 && len(parts(in[n])) == 1 && in[n].IsStandard() && (n > 1 || len(parts(tree)) > 1) {
+	above := func() *hujson.Value { return tree.Find(pointer(path[:n])) }
+	gone := tree.Find(pointer(path))
+	for {
+		all, _ := parts(above())
+		rest, _ := parts(tree)
+		if n == 0 || len(all) != 1 || !above().IsStandard() || n == 1 && len(rest) == 1 {
+			break
+		}
+		gone = above()
 		n--
 	}
-	return cutPart(data, in[n], at[n])
+	cutPart(above(), gone)
 }
 
-// cutPart cuts a part of an object or array out, with its lines if they have nothing else,
-// and with its comma, or else the one before.
-func cutPart(data []byte, in *hujson.Value, i int) []byte {
-	all, begin, end, comma := parts(in), in.StartOffset+1, in.EndOffset-1, -1
-	from, to := all[i].from, max(all[i].to, all[i].comma+1)
-	if i > 0 && all[i].comma < 0 {
-		comma = all[i-1].comma
+// cutPart cuts a part of an object or array out, with its line if that has nothing else.
+// The comments around it stay.
+func cutPart(in, gone *hujson.Value) {
+	all, end := parts(in)
+	i := slices.IndexFunc(all, func(p part) bool { return p.value == gone })
+	next := end
+	if i+1 < len(all) {
+		next = all[i+1].before
 	}
-	indent, ownLine := indentOf(data, from)
-	if rest, _, ends := bytes.Cut(data[to:], []byte("\n")); ownLine && ends && isBlank(rest) {
-		from, to = from-len(indent), to+len(rest)+1
-	} else {
-		from = len(bytes.TrimRight(data[:from], " \t"))
+	kept := bytes.TrimRight(*all[i].before, " \t")
+	if line, rest, ends := bytes.Cut(*next, []byte("\n")); ends && isBlank(line) && bytes.HasSuffix(kept, []byte("\n")) {
+		*next = rest
 	}
-	if len(all) == 1 && isBlank(data[begin:from]) && isBlank(data[to:end]) {
-		from, to = begin, end
+	*next = slices.Concat(kept, *next)
+	if len(all) == 1 && isBlank(*next) {
+		*next = nil
 	}
-	data = splice(data, from, to, "")
-	if comma >= 0 {
-		data = splice(data, comma, comma+1, "")
+	if i > 0 && i+1 == len(all) { // the one before is the last now
+		last := all[i-1].value
+		if gone.AfterExtra == nil {
+			*next, last.AfterExtra = slices.Concat(last.AfterExtra, *next), nil
+		} else if last.AfterExtra == nil {
+			last.AfterExtra = hujson.Extra{}
+		}
 	}
-	return data
+	switch in := in.Value.(type) {
+	case *hujson.Object:
+		in.Members = slices.Delete(in.Members, i, i+1)
+	case *hujson.Array:
+		in.Elements = slices.Delete(in.Elements, i, i+1)
+	}
 }
 
 func isBlank(text []byte) bool { return len(bytes.Trim(text, whiteSpace)) == 0 }

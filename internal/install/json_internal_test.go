@@ -103,9 +103,9 @@ func TestRefusedJSON(t *testing.T) {
 		"[1]":                                  ":1:1: this is not a JSON object",
 		"{\"a\": \"\xff\"}":                    ":1:8: this is not JSON in UTF-8",
 		"{\"a\": 1,\n\"a\": 2}":                ":2:1: \"a\" is there twice",
-		"{\"a\":\n" + strings.Repeat("[", 1e6): ":2:100000: this is nested too deeply",
+		"{\"a\":\n" + strings.Repeat("[", 1e6): ": it has more than 300000 brackets",
 	} {
-		if _, err := readJSON([]byte(text)); !errors.Is(err, contentError(want)) {
+		if _, err := readJSON([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%.30q: %v", text, err)
 		}
 	}
@@ -135,31 +135,33 @@ func FuzzDocuments(f *testing.F) {
 		if e == nil {
 			return
 		}
-		before, root := without(e.root, entryPath), e.root
+		rest := func(e *edit) []string { return said(with(e.root, nil, entryPath), "") }
+		in := func(e *edit, name string) any { servers, _ := e.root["servers"].(map[string]any); return servers[name] }
+		before, root, old := rest(e), e.root, in(e, "todo")
 		if err := e.set(object{{"command", "todo-mcp"}, {"args", []string{"#\n\"'"}}}, nil, entryPath...); err != nil {
 			return
 		}
-		if servers, there := root["servers"]; !isTOML && root != nil && (!there || servers != nil) && find(root, entryPath) == nil && !keepsBytes(text, e.after) {
+		if servers, there := root["servers"]; !isTOML && root != nil && (!there || servers != nil) && old == nil && !keepsBytes(text, e.after) {
 			t.Errorf("%q becomes %q", text, e.after)
 		}
 		err := errors.Join(e.set([]string{}, nil, append(entryPath, "args")...), e.set(nil, nil, append(entryPath, "args")...))
-		if e = read(e.after); e == nil || err != nil || !isSame(find(e.root, entryPath), map[string]any{"command": "todo-mcp"}) {
+		if e = read(e.after); e == nil || err != nil || !cmp.Equal(in(e, "todo"), any(map[string]any{"command": "todo-mcp"})) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		err = e.set(nil, nil, entryPath...)
-		if e = read(e.after); e == nil || err != nil || find(e.root, entryPath) != nil || !isSameRest(without(e.root, entryPath), before) {
+		if e = read(e.after); e == nil || err != nil || in(e, "todo") != nil || !slices.Equal(rest(e), before) {
 			t.Errorf("%q: %v", text, err)
 		}
 		if e == nil || isTOML {
 			return
 		}
-		items := func() []any { all, _ := find(e.root, []any{"servers", "items"}).([]any); return all }
+		items := func() []any { all, _ := in(e, "items").([]any); return all }
 		was := items()
 		if e.set("x", nil, "servers", "items", newItem) != nil {
 			return
 		}
-		added := isSame(items(), append(slices.Clone(was), "x"))
-		if err := e.set(nil, nil, "servers", "items", len(was)); err != nil || !added || len(was) > 0 && !isSame(items(), was) {
+		added := cmp.Equal(items(), append(slices.Clone(was), "x"))
+		if err := e.set(nil, nil, "servers", "items", len(was)); err != nil || !added || len(was) > 0 && !cmp.Equal(items(), was) {
 			t.Errorf("%q: %v of %v (%v)", text, items(), was, err)
 		}
 	})
