@@ -19,7 +19,11 @@ type Client struct {
 	files []string
 	// servers is the key under which its servers are in the file. Empty is mcpServers.
 	servers string
-	shape   shape
+	// stdio and http are the fields of a server's entry, in their order, for the two ways
+	// to it, as [Client.entry] fills them. One has its value behind it, as JSON, or else the
+	// value that the server has for it; "args?" is left out if there are no arguments, and
+	// "command+args" has the whole command. Empty is what most clients have.
+	stdio, http string
 	// desktop is true for what is not started in a terminal, whose PATH it lacks.
 	desktop bool
 	// noHTTP says of a client that reaches no server over HTTP by its file what its people
@@ -91,7 +95,7 @@ func Clients() []Client {
 	return []Client{
 		claudeCode(),
 		known("claude-desktop", Client{
-			programs: []string{}, desktop: true, After: "quit and start it again", shape: usual(""),
+			programs: []string{}, desktop: true, After: "quit and start it again",
 			// As an app of the Store it has another folder in the place of the usual one.
 			files: []string{"windows:$local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json|" +
 				"$config/Claude/claude_desktop_config.json"},
@@ -101,46 +105,56 @@ func Clients() []Client {
 		known("vscode", Client{
 			programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers",
 			files: []string{"$config/Code/User/mcp.json", "$config/Code - Insiders/User/mcp.json"},
-			shape: typed("stdio", "http"),
-			After: "start the server by the command MCP: List Servers",
+			stdio: typedStdio, http: typedHTTP, After: "start the server by the command MCP: List Servers",
 		}),
 		codex(),
 		gemini(),
 		opencode(),
 		known("windsurf", Client{
-			files: []string{"~/.codeium/windsurf/mcp_config.json"}, shape: usual("serverUrl"), desktop: true,
+			files: []string{"~/.codeium/windsurf/mcp_config.json"}, http: "serverUrl", desktop: true,
 			After: "refresh its list of MCP servers",
 		}),
 		known("zed", Client{
 			files: []string{"windows:$config/Zed/settings.json|linux:$FLATPAK_XDG_CONFIG_HOME/zed/settings.json|" +
 				"linux:$xdg/zed/settings.json|~/.config/zed/settings.json"},
-			desktop: true, servers: "context_servers", shape: zedShape, After: "start a new thread",
+			// Versions of 2025 need the source.
+			desktop: true, servers: "context_servers", stdio: `source: "custom", command, args`, After: "start a new thread",
 		}),
 		known("goose", Client{
 			files: []string{"$GOOSE_PATH_ROOT/config/config.yaml|windows:$config/Block/goose/config/config.yaml|" +
 				"$xdg/goose/config.yaml"},
-			servers: "extensions", shape: gooseShape,
+			servers: "extensions",
+			stdio:   `type: "stdio", name, cmd, args, ` + gooseMore,
+			http:    `type: "streamable_http", name, uri, ` + gooseMore,
 		}),
 		known("kimi", Client{ // the second is the file of kimi-cli, its forerunner
-			files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"}, shape: usual("url"),
+			files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"},
 		}),
-		known("qwen", Client{files: []string{"$QWEN_HOME/settings.json|~/.qwen/settings.json"}, shape: usual("httpUrl")}),
+		known("qwen", Client{files: []string{"$QWEN_HOME/settings.json|~/.qwen/settings.json"}, http: "httpUrl"}),
 		known("crush", Client{
 			files:   []string{"$CRUSH_GLOBAL_CONFIG/crush.json|$xdg/crush/crush.json"},
-			servers: "mcp", shape: typed("stdio", "http"),
+			servers: "mcp", stdio: typedStdio, http: typedHTTP,
 		}),
 		cline(),
 		known("copilot", Client{
 			files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
-			shape: typed("local", "http", field{"tools", []string{"*"}}),
+			stdio: `type: "local", command, args, tools: ["*"]`, http: typedHTTP + `, tools: ["*"]`,
 		}),
 	}
 }
+
+// Fields that several clients have.
+const (
+	typedStdio = `type: "stdio", command, args`
+	typedHTTP  = `type: "http", url`
+	gooseMore  = `enabled: true, description: "The todo list", timeout: 300`
+)
 
 // known returns a row of the table of clients with what most rows have.
 func known(name string, c Client) Client {
 	c.Client = clients.Named(name)
 	c.servers, c.After = cmp.Or(c.servers, "mcpServers"), cmp.Or(c.After, "start a new session")
+	c.stdio, c.http = cmp.Or(c.stdio, "command, args?"), cmp.Or(c.http, "url")
 	if c.programs == nil {
 		c.programs = []string{name}
 	}
@@ -150,7 +164,7 @@ func known(name string, c Client) Client {
 func claudeCode() Client {
 	return known("claude-code", Client{
 		programs: []string{"claude"}, files: []string{"$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json"},
-		shape: typed("stdio", "http"),
+		stdio: typedStdio, http: typedHTTP,
 		hooks: &hookSetup{
 			file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
 			timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
@@ -165,7 +179,7 @@ func claudeCode() Client {
 func cursor() Client {
 	return known("cursor", Client{
 		programs: []string{"cursor", "cursor-agent"}, files: []string{"~/.cursor/mcp.json"}, desktop: true,
-		shape: usual("url"), After: "turn the server on in its settings under MCP",
+		After: "turn the server on in its settings under MCP",
 		hooks: &hookSetup{
 			file: "~/.cursor/hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
 			entries: []hookEntry{toolHook("postToolUse", "cursor"), {"sessionEnd", ""}},
@@ -175,7 +189,7 @@ func cursor() Client {
 
 func codex() Client {
 	return known("codex", Client{
-		files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, servers: "mcp_servers", shape: usual("url"),
+		files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, servers: "mcp_servers",
 		hooks: &hookSetup{
 			file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: PowerShell,
 			entries: []hookEntry{toolHook("PostToolUse", "codex"), resume(), end()},
@@ -187,7 +201,7 @@ func codex() Client {
 func gemini() Client {
 	const file = "$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json"
 	return known("gemini", Client{
-		files: []string{file}, shape: usual("httpUrl"), // in earlier versions url was one of SSE
+		files: []string{file}, http: "httpUrl", // in earlier versions url was one of SSE
 		hooks: &hookSetup{
 			file: file, timeout: seconds * 1000, windows: PowerShell,
 			entries: []hookEntry{toolHook("AfterTool", "gemini-cli"), resume(), end()},
@@ -200,13 +214,9 @@ func opencode() Client {
 	return known("opencode", Client{
 		files:   []string{folder + "opencode.json", folder + "opencode.jsonc", folder + "config.json"},
 		servers: "mcp",
-		shape: func(_ string, s Server) object {
-			if s.URL != "" {
-				return object{{"type", "remote"}, {"url", s.URL}, {"enabled", true}}
-			}
-			return object{{"type", "local"}, {"command", append([]string{s.Command}, s.Args...)}, {"enabled", true}}
-		},
-		hooks: &hookSetup{file: folder + "plugin/todo-mcp.js", windows: Cmd},
+		stdio:   `type: "local", command+args, enabled: true`,
+		http:    `type: "remote", url, enabled: true`,
+		hooks:   &hookSetup{file: folder + "plugin/todo-mcp.js", windows: Cmd},
 	})
 }
 
@@ -220,12 +230,7 @@ func cline() Client {
 			"$config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/" + file,
 		},
 		desktop: true, // it is an extension of editors, too
-		shape: func(name string, s Server) object {
-			if s.URL != "" {
-				return object{{"type", "streamableHttp"}, {"url", s.URL}}
-			}
-			return usual("")(name, s)
-		},
-		After: "start a new task",
+		http:    `type: "streamableHttp", url`,
+		After:   "start a new task",
 	})
 }

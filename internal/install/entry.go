@@ -1,53 +1,44 @@
 package install
 
-import "slices"
+import (
+	"slices"
+	"strings"
 
-// shape returns the entry of a server with a name as a client writes it. The keys that
-// lead to the server have the same meaning in all clients, see [read].
-type shape func(name string, s Server) object
+	"github.com/go-json-experiment/json/jsontext"
+)
 
-// usual is the shape that most clients have, but for the key of the address.
-func usual(url string) shape {
-	return func(_ string, s Server) object {
+// entry returns the entry of a server with a name as the client writes it.
+func (c Client) entry(name string, s Server) (entry object) {
+	form := c.stdio
+	if s.URL != "" {
+		form = c.http
+	}
+	for part := range strings.SplitSeq(form, ", ") {
+		key, value, hasValue := strings.Cut(part, ": ")
+		of := field{key, s.URL}
 		switch {
-		case s.URL != "":
-			return object{{url, s.URL}}
-		case len(s.Args) == 0:
-			return object{{"command", s.Command}}
+		case hasValue:
+			of.value = jsontext.Value(value)
+		case key == "name":
+			of.value = name
+		case key == "args":
+			of.value = append([]string{}, s.Args...)
+		case key == "args?" && len(s.Args) == 0:
+			continue
+		case key == "args?":
+			of = field{"args", s.Args}
+		case key == "command+args":
+			of = field{"command", append([]string{s.Command}, s.Args...)}
+		case slices.Contains(commands(), key):
+			of.value = s.Command
 		}
-		return object{{"command", s.Command}, {"args", s.Args}}
+		entry = append(entry, of)
 	}
-}
-
-// typed is the shape of a client that has the kind of a server in the field type, and the
-// arguments also if there are none. More fields stand behind.
-func typed(stdio, http string, more ...field) shape {
-	return func(_ string, s Server) object {
-		if s.URL != "" {
-			return append(object{{"type", http}, {"url", s.URL}}, more...)
-		}
-		return append(object{{"type", stdio}, {"command", s.Command}, {"args", append([]string{}, s.Args...)}}, more...)
-	}
-}
-
-// zedShape has the source, which versions of 2025 need, and the arguments, which all do.
-func zedShape(_ string, s Server) object {
-	if s.URL != "" {
-		return object{{"url", s.URL}}
-	}
-	return object{{"source", "custom"}, {"command", s.Command}, {"args", append([]string{}, s.Args...)}}
-}
-
-func gooseShape(name string, s Server) object {
-	entry := object{{"type", "stdio"}, {"name", name}, {"cmd", s.Command}, {"args", append([]string{}, s.Args...)}}
-	if s.URL != "" {
-		entry = object{{"type", "streamable_http"}, {"name", name}, {"uri", s.URL}}
-	}
-	return append(entry, object{{"enabled", true}, {"description", "The todo list"}, {"timeout", 300}}...)
+	return entry
 }
 
 // addresses are the keys by which some client or version writes an address, and commands
-// the keys of a command.
+// the keys of a command. They have the same meaning in all clients.
 func addresses() []string { return []string{"url", "httpUrl", "serverUrl", "uri"} }
 func commands() []string  { return []string{"command", "cmd", "args"} }
 
@@ -95,7 +86,7 @@ func texts(value any) (out []string) {
 // put writes how the server is reached into a client's file, and shows a part of that. All
 // else in its entry stays, but for what leads elsewhere or belongs to another way to a server.
 func (c Client) put(f serversFile, wanted, shown Server) error {
-	set, shownAs := c.shape(f.name, wanted), c.shape(f.name, shown)
+	set, shownAs := c.entry(f.name, wanted), c.entry(f.name, shown)
 	if f.entry == nil {
 		return f.set(set, shownAs, c.servers, f.name)
 	}

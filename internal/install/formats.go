@@ -135,9 +135,8 @@ func readYAML(data []byte) (map[string]any, error) {
 // byHand returns what to do in a file that is not edited, if anything, and what to write. Into
 // a blank file this is written.
 func (c Client) byHand(f serversFile, o Options, is, wanted Server) string {
-	name := cmp.Or(o.Name, DefaultName)
-	text := c.servers + ":\n  " + name + ":\n"
-	for _, of := range c.shape(name, wanted) {
+	text := c.servers + ":\n  " + f.name + ":\n"
+	for _, of := range c.entry(f.name, wanted) {
 		value, _ := inLine(of.value) // which YAML has as JSON has it
 		text += "    " + of.key + ": " + value + "\n"
 	}

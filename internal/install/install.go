@@ -217,26 +217,16 @@ func isServed(address string, hasOwn bool) bool {
 	return isLocal && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
 }
 
+// runnerForm matches the words by which npx or one like it runs a package, also in the shell
+// of Windows, each with the end of a line.
+var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
+
 // fromPackage returns where the arguments begin of the program that npx or one like it
-// runs from a package, also in the shell of Windows; 0 where none does.
-func (s Server) fromPackage() (from int) {
-	if bareName(s.Command) == "cmd" {
-		from = 1 + slices.IndexFunc(s.Args, isRunner)
-	}
-	if from == 0 && !isRunner(s.Command) {
-		return 0
-	}
-	return from + 1 + slices.IndexFunc(s.Args[from:], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-}
-
-// isRunner reports whether a command runs programs from packages of npm.
-func isRunner(command string) bool {
-	return slices.Contains([]string{"npx", "bunx", "pnpx"}, bareName(command))
-}
-
-// bareName returns the name of a program without its folder and what Windows adds to it.
-func bareName(path string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(lastPart(path), ".cmd"), ".exe")
+// runs from a package; 0 where none does.
+func (s Server) fromPackage() int {
+	words := append([]string{s.Command}, s.Args...)
+	n := strings.Count(runnerForm.FindString(strings.Join(words, "\n")), "\n")
+	return min(n, len(s.Args))
 }
 
 // programForm matches the name of this program, or of its package with a version. That
