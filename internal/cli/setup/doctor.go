@@ -87,7 +87,7 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 		look  func(context.Context, *app.App, *report)
 	}{
 		{"program", lookAtProgram}, {"settings", lookAtSettings}, {"store", lookAtStore}, {"panel", lookAtServing},
-		{"clients", lookAtClients}, {"hooks", lookAtHooks}, {"stdio", lookAtStdio},
+		{"clients", lookAtClients}, {"hooks", lookAtHooks},
 	} {
 		ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 		r.topic = of.topic

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	flag "github.com/spf13/pflag"
 
@@ -22,8 +21,8 @@ type installer struct {
 	*app.App
 	install.Machine
 	install.Options
-	yes, print, list bool
-	remove           bool // of `uninstall`
+	yes, print bool
+	remove     bool // of `uninstall`
 }
 
 // Install adds the server to MCP clients.
@@ -31,7 +30,6 @@ func Install(fs *flag.FlagSet) app.Run {
 	var o installer
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
-	fs.BoolVar(&o.list, "list", false, "change nothing: list the clients, which of them are here, what they are configured with, and whether they run the hooks")
 	fs.BoolVar(&o.Hooks, "hooks", false, "also let the client run hooks, by which its own todo list is on the board; and Claude Code a status line")
 	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
@@ -72,8 +70,6 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 	switch {
 	case err != nil:
 		return err
-	case o.list:
-		return o.listClients(clients)
 	case o.print:
 		return o.each(ctx, clients, o.printClient)
 	case len(names) > 0:
@@ -225,29 +221,6 @@ func safeLines(text string) string {
 		lines[i] = render.Safe(line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-func (o *installer) listClients(clients []install.Client) error {
-	w := tabwriter.NewWriter(o.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLIENT\tHERE\tCALLS\tHOOKS\tFILE")
-	for _, c := range clients {
-		s, err := c.Look(o.Machine, o.Options)
-		here, calls, hooks, path := "no", "–", cmp.Or(string(s.Hooks), "–"), o.Short(s.File)
-		if s.Found {
-			here = "yes"
-		}
-		if s.Name != "" {
-			calls = s.Server.String()
-		}
-		if s.Disabled {
-			calls += " (turned off)"
-		}
-		if err != nil {
-			calls, path = cmp.Or(s.Server.String(), "?"), err.Error()
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.Name, here, render.Safe(calls), hooks, render.Safe(path))
-	}
-	return w.Flush()
 }
 
 // printClient prints what to write by hand into the files of a client.
