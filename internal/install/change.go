@@ -27,7 +27,7 @@ const MaxFile = 10_000_000
 type file struct {
 	path   string // as the client names it
 	target string // where links lead; the same as path without one
-	data   []byte // nil when there is none
+	data   []byte // without a byte order mark; nil when there is none
 	exists bool
 }
 
@@ -56,7 +56,8 @@ func readFile(path string) (file, error) {
 	}
 	defer in.Close()
 	f.exists = true
-	if f.data, err = io.ReadAll(io.LimitReader(in, MaxFile+1)); err == nil && len(f.data) > MaxFile {
+	f.data, err = io.ReadAll(io.LimitReader(in, MaxFile+1))
+	if f.data = bytes.TrimPrefix(f.data, []byte("\ufeff")); len(f.data) > MaxFile {
 		err = fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
 	}
 	return f, err
@@ -77,10 +78,6 @@ func (f file) isLink() bool {
 	_, err := os.Readlink(f.path)
 	return err == nil
 }
-
-// isOurs reports whether this program made the file, as far as that can be known: it
-// made no copy of what was there before.
-func (f file) isOurs() bool { return f.exists && !f.isLink() && !exists(backupOf(f.path)) }
 
 // backupOf returns the path of the copy of what a file held before.
 func backupOf(path string) string { return path + ".todo-mcp.bak" }
@@ -161,27 +158,17 @@ func shownPath(path []any) (text string) {
 // edit is what becomes of one file.
 type edit struct {
 	format
-	before  file
-	root    map[string]any // what it says
-	after   []byte
-	removes bool     // the file goes
-	ours    bool     // this program stands in it already
-	shown   []string // what changes, as lines
-}
-
-const byteOrderMark = "\ufeff"
-
-// cutMark returns a file without the byte order mark that it may begin with.
-func cutMark(data []byte) (mark, text []byte) {
-	text = bytes.TrimPrefix(data, []byte(byteOrderMark))
-	return data[:len(data)-len(text)], text
+	before file
+	root   map[string]any // what it says
+	after  []byte
+	ours   bool     // this program stands in it already
+	shown  []string // what changes, as lines
 }
 
 // newEdit returns the edit of a file that stays as it is until it is edited.
 func newEdit(f file) (e *edit, err error) {
 	e = &edit{format: formatOf(f.path), before: f, after: f.data}
-	_, text := cutMark(f.data)
-	e.root, err = e.read(text)
+	e.root, err = e.read(f.data)
 	return e, f.wrong(err)
 }
 
@@ -197,7 +184,7 @@ func (o Options) read(path string) (*edit, error) {
 	return newEdit(f)
 }
 
-func (e *edit) isNone() bool { return !e.removes && bytes.Equal(e.before.data, e.after) }
+func (e *edit) isNone() bool { return bytes.Equal(e.before.data, e.after) }
 
 // isBare reports whether nothing is left but a version, objects without content and no
 // comment.
@@ -208,6 +195,13 @@ func (e *edit) isBare() bool {
 		return key == versionKey || isObject && len(of) == 0
 	})
 	return len(left) == 0 && !bytes.ContainsAny(e.after, "/#")
+}
+
+// removes reports whether the file goes: nothing is left in it, and this program made it, as
+// far as that can be known: it made no copy of what was there before.
+func (e *edit) removes() bool {
+	f := e.before
+	return f.exists && !e.isNone() && e.isBare() && !f.isLink() && (len(e.after) == 0 || !exists(backupOf(f.path)))
 }
 
 // object returns the object with a key; nil when there is none.
@@ -231,12 +225,11 @@ func (e *edit) set(value, shown any, path ...any) error {
 	if value != nil && slices.Equal(said(e.root, ""), said(wanted, "")) {
 		return nil
 	}
-	mark, was := cutMark(e.after)
-	text, err := e.write(was, value, path...)
+	text, err := e.write(e.after, value, path...)
 	if err != nil {
 		return e.before.wrong(err)
 	}
-	then, err := newEdit(file{path: e.before.path, data: slices.Concat(mark, text)})
+	then, err := newEdit(file{path: e.before.path, data: text})
 	if err != nil || !slices.Equal(said(then.root, ""), said(wanted, "")) {
 		return e.before.wrong(errNotEdited)
 	}
@@ -327,7 +320,7 @@ func (e *edit) save() (backup string, err error) {
 	if err := e.check(); err != nil {
 		return "", err
 	}
-	if e.removes {
+	if e.removes() {
 		return "", os.Remove(e.before.path)
 	}
 	if backup, err = e.before.copy(e.ours || bytes.Contains(e.before.data, []byte(programName))); err != nil {

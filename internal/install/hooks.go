@@ -95,12 +95,7 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 		return err
 	}
 	places, err := h.places()
-	if err = errors.Join(err, h.removePlaces(places)); err != nil {
-		return err
-	}
-	isPlugin := h.entries == nil && !h.before.isLink()
-	h.removes = h.removes || !h.isNone() && (isPlugin || h.before.isOurs()) && h.isBare()
-	return nil
+	return errors.Join(err, h.removePlaces(places))
 }
 
 // lookForHooks returns whether a client runs the hooks of this program. An error says

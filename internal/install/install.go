@@ -268,7 +268,6 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		} else if err != nil {
 			return err
 		}
-		f.removes = !f.isNone() && f.before.isOurs() && f.isBare()
 		delete(f.entries, f.name)
 		if len(ours(m, Options{}, f.entries)) > 0 {
 			return nil

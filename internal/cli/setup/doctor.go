@@ -190,7 +190,7 @@ func lookAtSettings(_ context.Context, a *app.App, r *report) {
 	}
 }
 
-// lookAtStore reads and writes the store, and reads the whole of its file.
+// lookAtStore reads and writes the store. Reading the whole of it is what `check` does.
 func lookAtStore(ctx context.Context, a *app.App, r *report) {
 	place, err := a.Place()
 	if !r.must(err, "name another by --store or TODO_STORE", "") {
@@ -222,25 +222,9 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 		return
 	}
 	r.add(fine, "", "%s: opened, read and written in %s", name, time.Since(began).Round(time.Millisecond))
-	if place.File != "" {
-		lookAtFile(ctx, a, r, info.Size())
-	}
-}
-
-// lookAtFile looks for damage in the store's file, as long as there is time.
-func lookAtFile(ctx context.Context, a *app.App, r *report, size int64) {
-	if most := a.Keep.Bytes; most > 0 && size >= most/10*9 {
-		r.add(warning, "`todo-mcp prune`, or a larger --max-size", "the file has %d MB of the %d that it may take: no new lists are begun", size/1e6, most/1e6)
-	}
-	damage := ""
-	revisions, err := a.CheckStore(ctx, func(p string) { damage = cmp.Or(damage, p) })
-	switch {
-	case damage != "":
-		r.add(problem, "`todo-mcp check` says all of it", "damaged: %s", damage)
-	case errors.Is(err, context.DeadlineExceeded):
-		r.add(remark, "`todo-mcp check` reads all of it", "%d MB, too many to look for damage here", size/1e6)
-	case r.must(err, "", ""):
-		r.add(fine, "", "no damage: revisions read: %d", revisions)
+	if most := a.Keep.Bytes; place.File != "" && most > 0 && info.Size() >= most/10*9 {
+		r.add(warning, "`todo-mcp prune`, or a larger --max-size",
+			"the file has %d MB of the %d that it may take: no new lists are begun", info.Size()/1e6, most/1e6)
 	}
 }
 
