@@ -2,13 +2,9 @@ package setup
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -16,11 +12,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/run"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/store"
 )
@@ -92,11 +88,11 @@ func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine
 	case !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp":
 		r.add(fine, "", "%s, which was not started here", where)
 	default:
-		server, err := probeStdio(ctx, path, s.Args)
-		if r.must(err, again+" --args ''", where+" gives it no answer: ") && isThis {
-			r.add(fine, "", "%s answers", where)
+		err := start(ctx, path, s.Args)
+		if r.must(err, again+" --args ''", where+" does not run: ") && isThis {
+			r.add(fine, "", "%s runs", where)
 		} else if err == nil {
-			r.add(remark, "", "%s answers; it is another one than this: %s", where, server)
+			r.add(remark, "", "%s runs; it is another file than this program", where)
 		}
 	}
 }
@@ -115,85 +111,27 @@ func keepsElsewhere(a *app.App, args []string) bool {
 	return err == nil && ourErr == nil && theirs != ours
 }
 
-// addressTimeout is how long the server may take that a client calls.
-const addressTimeout = 3 * time.Second
-
-// errSignIn is the error of a server that asks who calls.
-var errSignIn = errors.New("asks for sign-in")
-
-// lookAtAddress makes the handshake with the server that a client calls.
+// lookAtAddress asks whether a todo-mcp answers where a client calls it.
 func lookAtAddress(ctx context.Context, r *report, where, address string) {
-	ctx, cancel := context.WithTimeout(ctx, addressTimeout)
-	defer cancel()
-	server, err := probeHTTP(ctx, address)
+	u, err := url.Parse(address)
 	switch {
-	case err == nil:
-		r.add(fine, "", "%s: %s answers", where, server)
-	case errors.Is(err, errSignIn):
-		r.add(remark, "", "%s %v", where, err)
+	case err != nil || u.Scheme != "http":
+		r.add(fine, "", "%s, which was not called from here", where)
+	case run.IsOwnPanel(ctx, u.Host):
+		r.add(fine, "", "%s: a todo-mcp answers there", where)
 	default:
-		r.must(err, "let `todo-mcp serve` run there; the address of a todo-mcp ends in /mcp", where+": ")
+		r.add(problem, "`todo-mcp serve`, and let it run", "%s: no todo-mcp answers there", where)
 	}
 }
 
-// hello begins a handshake.
-const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
-	`"capabilities":{},"clientInfo":{"name":"todo-mcp doctor","version":"1"}}}` + "\n"
-
-// maxAnswer is how much of an answer is read of a server that may be any other, in
-// bytes.
-const maxAnswer = 1 << 20
-
-// probeHTTP begins the handshake with a server and returns its name and version. An error
-// does not show the address, whose query may be secret.
-func probeHTTP(ctx context.Context, address string) (server string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(hello))
-	if err != nil {
-		return "", errors.New("this is no address")
-	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
-	res, err := http.DefaultClient.Do(req)
-	if whole := (*url.Error)(nil); errors.As(err, &whole) {
-		return "", whole.Err
-	}
-	defer res.Body.Close()
-	if res.StatusCode == http.StatusUnauthorized {
-		return "", errSignIn
-	}
-	server, err = readAnswer(io.LimitReader(res.Body, maxAnswer))
-	return server, cmp.Or(ctx.Err(), err)
-}
-
-// probeStdio begins the handshake with a process of its own, which keeps its lists in memory,
-// and returns its name and version. The process has the name todo-mcp, whatever the file is
-// called.
-func probeStdio(ctx context.Context, program string, args []string) (server string, err error) {
+// start starts a server as a client does, and lets it end: nothing is said to it. It keeps
+// its lists in memory, and has the name todo-mcp, whatever the file is called.
+func start(ctx context.Context, program string, args []string) error {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = slices.Concat([]string{"todo-mcp"}, args, []string{"--store", "memory", "--audit-log", ""})
-	cmd.Stdin = strings.NewReader(hello)
-	out, err := cmd.Output()
+	_, err := cmd.Output()
 	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) && len(ended.Stderr) > 0 {
 		err = fmt.Errorf("%w; it said: %s", err, bytes.TrimSpace(ended.Stderr))
 	}
-	if err != nil {
-		return "", err
-	}
-	return readAnswer(bytes.NewReader(out))
-}
-
-// readAnswer returns the name and version of a server by its answer to the handshake.
-func readAnswer(in io.Reader) (server string, err error) {
-	var a struct {
-		Result struct {
-			ServerInfo struct{ Name, Version string }
-		}
-		Error *struct{ Message string }
-	}
-	switch err := json.NewDecoder(in).Decode(&a); {
-	case err == nil && a.Error != nil:
-		return "", errors.New(a.Error.Message)
-	case err != nil || a.Result.ServerInfo.Name == "":
-		return "", errors.New("this is no answer of an MCP server")
-	}
-	return a.Result.ServerInfo.Name + " " + a.Result.ServerInfo.Version, nil
+	return err
 }
