@@ -87,17 +87,6 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 95: a file whose reading fails is left as it is.
-func TestUnreadableDevice(t *testing.T) {
-	r := newRig(t, "gemini")
-	path := r.file()
-	r.write(filepath.Join(filepath.Dir(path), "other"), "")
-	if err := os.Symlink("/proc/self/mem", path); err != nil {
-		t.Fatal(err)
-	}
-	r.refused(install.Options{}, "input/output error")
-}
-
 // Who changes another's file with the rights of root leaves it to its owner.
 func TestOwnerStays(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gofrs/flock"
-
 	"todo-mcp/internal/install"
 )
 
@@ -183,22 +181,5 @@ func TestChangesAtOnce(t *testing.T) {
 		if files := r.files(); made != 1 || len(files) != 1 {
 			t.Errorf("%d changes say they were made, and there are %q", made, files)
 		}
-	}
-}
-
-// A file that another process of this program changes now is left.
-func TestLockedFile(t *testing.T) {
-	r := newRig(t, "gemini").sample()
-	lock := flock.New(r.file() + ".todo-mcp.lock")
-	if err := lock.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
-	change, err := r.Install(r.m, install.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := change.Write(); err == nil || !strings.Contains(err.Error(), "another todo-mcp has it in use: try again") {
-		t.Error(err)
 	}
 }

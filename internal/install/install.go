@@ -324,12 +324,12 @@ func (c Client) wanted(m Machine, o Options, old Server) (s, shown Server, err e
 
 // Find returns the client with a name.
 func Find(name string) (Client, bool) {
-	for _, c := range Clients() {
-		if c.Name == name {
-			return c, true
-		}
+	all := Clients()
+	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
+	if i < 0 {
+		return Client{}, false
 	}
-	return Client{}, false
+	return all[i], true
 }
 
 // Names returns the names of all clients.

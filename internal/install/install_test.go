@@ -197,27 +197,6 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	}
 }
 
-// The options are checked before anything is read.
-func TestOptions(t *testing.T) {
-	for _, c := range []struct {
-		options install.Options
-		text    string
-	}{
-		{install.Options{URL: "https://todo.example.com/mcp?list=work", Name: "todo-2_a"}, ""},
-		{install.Options{URL: "127.0.0.1:8765"}, "--http"},
-		{install.Options{URL: "ftp://x/mcp"}, "--http"},
-		{install.Options{URL: "http://ann:secret@x/mcp"}, "--http"},
-		{install.Options{URL: "http://"}, "--http"},
-		{install.Options{URL: address, Args: []string{"--panel"}}, "contradict"},
-		{install.Options{Name: "a.b"}, "--name"},
-		{install.Options{Name: `"`}, "--name"},
-	} {
-		if err := c.options.Check(); (err == nil) != (c.text == "") || err != nil && (!strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "secret")) {
-			t.Errorf("%+v: %v", c.options, err)
-		}
-	}
-}
-
 // BAD-INPUT 95: a home that is no whole path would be one below the current folder.
 func TestRelativeHome(t *testing.T) {
 	for home, wants := range map[string]string{"here": "not a whole path", "./here": "not a whole path", t.TempDir(): ""} {

@@ -18,7 +18,6 @@ import (
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/run"
-	"todo-mcp/internal/install"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -86,7 +85,7 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 		topic string
 		look  func(context.Context, *app.App, *report)
 	}{
-		{"program", lookAtProgram}, {"settings", lookAtSettings}, {"store", lookAtStore}, {"panel", lookAtServing},
+		{"settings", lookAtSettings}, {"store", lookAtStore}, {"panel", lookAtServing},
 		{"clients", lookAtClients}, {"hooks", lookAtHooks},
 	} {
 		ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
@@ -134,26 +133,6 @@ func (r *report) String() string {
 	}
 	fmt.Fprintf(&b, "\nProblems: %d, warnings: %d.\n", r.Problems, r.Warnings)
 	return b.String()
-}
-
-// lookAtProgram finds out which program clients start that call todo-mcp by its name.
-func lookAtProgram(_ context.Context, a *app.App, r *report) {
-	m, err := install.ThisMachine(a.Getenv)
-	if err != nil {
-		return // which lookAtClients says
-	}
-	_, err = m.Command(false)
-	found, missing := m.LookPath("todo-mcp")
-	switch {
-	case err != nil:
-		r.add(remark, "", "%v", err)
-	case missing != nil:
-		r.add(remark, "", "%s; PATH does not find todo-mcp, so that clients must start it by its whole path, as `todo-mcp install` writes it", m.Executable)
-	case !install.IsSameFile(found, m.Executable):
-		r.add(warning, "remove one of them, or order PATH otherwise", "%s, but PATH finds another one, which clients start by its name: %s", m.Executable, found)
-	default:
-		r.add(fine, "", "%s, where PATH finds it", found)
-	}
 }
 
 // maxShown is how much of a value the report shows, in characters.
