@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	flag "github.com/spf13/pflag"
 
@@ -21,6 +21,9 @@ import (
 	"todo-mcp/internal/store"
 )
 
+// clientTimeout is how long the server of one client may take.
+const clientTimeout = 3 * time.Second
+
 // lookAtClients says which clients are here, how each reaches the server, and whether
 // that works.
 func lookAtClients(ctx context.Context, a *app.App, r *report) {
@@ -29,19 +32,14 @@ func lookAtClients(ctx context.Context, a *app.App, r *report) {
 		r.add(remark, "", "none can be looked for: %v", err)
 		return
 	}
-	var looks sync.WaitGroup
-	found := make([]report, len(install.Clients()))
-	for i, c := range install.Clients() {
-		found[i].topic = r.topic
-		looks.Go(func() { lookAtClient(ctx, a, &found[i], m, c) })
-	}
-	looks.Wait()
 	before := len(r.Findings)
-	for _, of := range found {
-		r.Findings = append(r.Findings, of.Findings...)
+	for _, c := range install.Clients() {
+		ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+		lookAtClient(ctx, a, r, m, c)
+		cancel()
 	}
 	if len(r.Findings) == before {
-		r.add(remark, "`todo-mcp help install` names those that are known", "none is found on this machine")
+		r.add(remark, "`todo-mcp install` names those that are known", "none is found on this machine")
 	}
 }
 
