@@ -445,15 +445,31 @@ func continues(t Target, shown Snapshot, isCurrent bool) bool {
 	if 5*n < 4*len(shown.Items) || n < 2 && !(isCurrent && n == len(shown.Items) && n > 0) {
 		return false
 	}
-	isSent := func(item Item) bool {
-		return slices.ContainsFunc(t.Lines, func(l Line) bool {
-			status, ok := t.View.Core(l.Status)
-			return ok && status.Settled() && item.IsCalled(l.Text)
-		})
-	}
 	isFinished := func(i Item) bool { return i.Status.Settled() && !i.ByPerson }
-	return t.View.Words == nil || !slices.ContainsFunc(shown.Items, isFinished) ||
-		slices.ContainsFunc(shown.Items, func(i Item) bool { return isFinished(i) && isSent(i) })
+	if t.View.Words == nil || !slices.ContainsFunc(shown.Items, isFinished) {
+		return true
+	}
+	finished := foldedTexts(t.Lines, func(l Line) bool {
+		status, ok := t.View.Core(l.Status)
+		return ok && status.Settled()
+	})
+	return slices.ContainsFunc(shown.Items, func(i Item) bool { return isFinished(i) && i.isCalledOneOf(finished) })
+}
+
+// foldedTexts returns the folded texts of some lines.
+func foldedTexts(lines []Line, some func(Line) bool) map[string]bool {
+	folded := make(map[string]bool, len(lines))
+	for _, l := range lines {
+		if some(l) {
+			folded[Fold(l.Text)] = true
+		}
+	}
+	return folded
+}
+
+// isCalledOneOf reports whether an agent may mean the item by one of some folded texts.
+func (i Item) isCalledOneOf(folded map[string]bool) bool {
+	return len(folded) > 0 && slices.ContainsFunc(i.names(), func(name string) bool { return folded[name] })
 }
 
 // keeps reports whether a whole-list write keeps at least half of a list's open items,

@@ -17,8 +17,9 @@ type Change func(*Draft) error
 type Draft struct {
 	before, next Snapshot // the revision that it began with, and the one that it becomes
 	now          time.Time
-	hand         string // whose hand edits
-	earlier      []Item // see Earlier
+	hand         string          // whose hand edits
+	earlier      []Item          // see Earlier
+	ended        map[Line]Status // what ended in earlier, by the line that shows it with its text folded
 	notes        []string
 	suggested    string // see Suggest
 	archives     bool   // the change says whether the list is archived
@@ -258,13 +259,7 @@ func (d *Draft) Restore(items []Item) {
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
-		// One that ended in the list before, and is sent back as it is shown, is not begun.
-		i := slices.IndexFunc(d.earlier, func(e Item) bool {
-			return e.Status.Settled() && view.Words[e.Status] == line.Status && Fold(e.Text) == Fold(line.Text)
-		})
-		if i >= 0 {
-			status = d.earlier[i].Status
-		}
+		status = cmp.Or(d.endedAs(view, line), status)
 		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
 		stored.setStatus(status, d.hand, d.now)
 	}
@@ -289,6 +284,23 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		item.DueDate = *line.DueDate
 	}
 	return item
+}
+
+// endedAs returns the status of the item of the list before that had ended and is shown as
+// a line: one that is sent back so is not begun. It is empty when there is none.
+func (d *Draft) endedAs(view View, line Line) Status {
+	if d.ended == nil {
+		d.ended = make(map[Line]Status)
+		for _, item := range slices.Backward(d.earlier) { // of equal ones the first counts
+			if item.Status.Settled() {
+				d.ended[Line{Text: Fold(item.Text), Status: view.Words[item.Status]}] = item.Status
+			}
+		}
+	}
+	if len(d.ended) == 0 {
+		return ""
+	}
+	return d.ended[Line{Text: Fold(line.Text), Status: line.Status}]
 }
 
 // snapshot returns the next revision, ready to be saved.

@@ -262,9 +262,9 @@ func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
 func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) error {
 	changed := Diff(base, newest)
 	if a.seen(newest) <= 0 {
+		sent := foldedTexts(a.Lines, func(Line) bool { return true })
 		changed = slices.DeleteFunc(changed, func(d Difference) bool {
-			isSent := func(l Line) bool { return d.After.IsCalled(l.Text) }
-			return d.Kind == Added && slices.ContainsFunc(a.Lines, isSent)
+			return d.Kind == Added && d.After.isCalledOneOf(sent)
 		})
 	}
 	r.Unseen = append(r.Unseen, changed...)

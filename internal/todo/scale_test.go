@@ -1,0 +1,80 @@
+package todo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+// largePlan is a plan of many steps, of which one half has another status than the other.
+// No conversation writes it for a person.
+type largePlan struct {
+	who             todo.Conversation
+	of              string // what its texts say
+	status, status2 string
+}
+
+// largeWrites are plans that are written one after the other.
+var largeWrites = map[string][]largePlan{
+	"a finished plan after a finished one": {
+		{conversation("a"), "old", "completed", "completed"}, {conversation("a"), "new", "completed", "completed"}},
+	"a plan of the shape of a finished one": {
+		{todo.Conversation{Key: "a", Hint: true, Lasts: 1}, "same", "completed", "pending"},
+		{todo.Conversation{Key: "b", Hint: true}, "same", "pending", "completed"}},
+	"a plan in a named list that others wrote": {
+		{todo.Conversation{Key: "a", Name: "x"}, "old", "pending", "pending"},
+		{todo.Conversation{Key: "b", Name: "x"}, "new", "pending", "pending"}},
+	"a plan merged with a person's": {
+		{conversation("a"), "old", "pending", "pending"}, {todo.Conversation{}, "theirs", "blocked", "pending"},
+		{conversation("a"), "old", "pending", "completed"}},
+}
+
+// writeLarge writes plans of so many steps, from an empty store on.
+func writeLarge(tb testing.TB, plans []largePlan, steps int) {
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	view, list := todo.CoreView(), ""
+	for _, plan := range plans {
+		lines := make([]todo.Line, steps)
+		for n := range lines {
+			lines[n] = todo.Line{Text: fmt.Sprintf("%s step %d: %s", plan.of, n, strings.Repeat("look at it ", 8)), Status: plan.status}
+			if n%2 == 0 {
+				lines[n].Status = plan.status2
+			}
+		}
+		w := todo.Write{Target: todo.Target{Conversation: plan.who, Lines: lines, View: view},
+			Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}
+		if plan.who.Key == "" {
+			w.Target, w.Writer = todo.Target{List: list}, person()
+		}
+		list = apply(tb, board, w).After.List.ID
+	}
+}
+
+// A plan of four times as many steps costs about four times as much: no line is compared
+// with every item. A comparison of texts allocates, so allocations count them.
+func TestLargeWrites(t *testing.T) {
+	for name, plans := range largeWrites {
+		small := testing.AllocsPerRun(1, func() { writeLarge(t, plans, 125) })
+		large := testing.AllocsPerRun(1, func() { writeLarge(t, plans, 500) })
+		if ratio := large / small; ratio > 5 {
+			t.Errorf("%s: four times as many steps cost %.1f times as many allocations: %.0f and %.0f", name, ratio, small, large)
+		}
+	}
+}
+
+// BenchmarkLargeWrites measures the same with 125 and with 500 steps: a list with both plans has 1,000.
+func BenchmarkLargeWrites(b *testing.B) {
+	for name, plans := range largeWrites {
+		for _, steps := range []int{125, 500} {
+			b.Run(fmt.Sprint(name, "/", steps), func(b *testing.B) {
+				for b.Loop() {
+					writeLarge(b, plans, steps)
+				}
+			})
+		}
+	}
+}
