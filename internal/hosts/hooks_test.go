@@ -230,7 +230,7 @@ func TestPluginOfOpencode(t *testing.T) {
 	}
 	// A session that is left can be gone on with: it does not say that it ends.
 	r.checkMirrored(main, todo.Working, "opencode", "1 completed Read the grammar/2 in_progress Write the lexer")
-	if sub.List.Parent != main.List.ID || sub.First != "Bake bread" || r.statesNow()[sub.List.ID] != todo.LeftOpen {
+	if sub.List.Parent != main.List.ID || sub.Title() != "Bake bread" || r.statesNow()[sub.List.ID] != todo.LeftOpen {
 		t.Errorf("the sub-agent's list is %+v", sub)
 	}
 }

@@ -132,7 +132,7 @@ func (r *rig) check(what, want string) string {
 func (r *rig) logLists() {
 	r.t.Helper()
 	for _, s := range r.lists() {
-		r.t.Logf("list %.8s revision %d, %q, %d items, begun by %s in %s", s.List.ID, s.Revision, s.First, len(s.Items), s.List.Conversation, s.List.Workspace)
+		r.t.Logf("list %.8s revision %d, %q, %d items, begun by %s in %s", s.List.ID, s.Revision, s.Title(), len(s.Items), s.List.Conversation, s.List.Workspace)
 	}
 }
 

@@ -77,12 +77,6 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User, Person: d.Person},
 		Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Order: d.Order, Items: []todo.Item{},
 	}
-	switch {
-	case d.Name == "" && d.Title != todo.Untitled:
-		s.First = d.Title
-	case d.Name != "" && d.Title != d.Name:
-		s.GivenTitle = d.Title
-	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated
 		s.Worked = *cmp.Or(d.Worked, d.Updated)
@@ -90,6 +84,9 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	for _, i := range d.Items {
 		i.Item.WaitsFor = strings.Join(i.WaitsFor, ",")
 		s.Items = append(s.Items, i.Item)
+	}
+	if s.Title() != d.Title {
+		s.GivenTitle = d.Title
 	}
 	return s
 }

@@ -20,7 +20,7 @@ func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
 	one := todo.Item{ID: other, Text: text, Active: other, Reason: other, Priority: other, DueDate: text, Status: statuses[int(status)%len(statuses)]}
 	s := list(one, item(todo.InProgress, other))
 	s.List = todo.List{ID: text, Name: other, Workspace: text, Agent: other, Client: other}
-	s.First = text
+	s.GivenTitle = text
 	s.Writer = todo.Writer{Client: text, Variant: other, Agent: other}
 	return s
 }

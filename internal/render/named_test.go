@@ -11,7 +11,7 @@ import (
 // namedLists are the lists of TestNamed, by the id that it expects.
 func namedLists() []todo.Snapshot {
 	l := func(id, given, name, first, agent, workspace string) todo.Snapshot {
-		return todo.Snapshot{GivenTitle: given, First: first, List: todo.List{ID: id, Name: name, Agent: agent, Workspace: workspace}}
+		return todo.Snapshot{GivenTitle: given, Items: []todo.Item{{Text: first}}, List: todo.List{ID: id, Name: name, Agent: agent, Workspace: workspace}}
 	}
 	return []todo.Snapshot{
 		l("newrelease", "", "release", "Tag", "", ""),

@@ -44,7 +44,6 @@ func list(items ...todo.Item) todo.Snapshot {
 	}
 	return todo.Snapshot{
 		List:     todo.List{ID: "a2b3c4d5e6f7g2h3i4j5k6l7m2", Name: "release", Workspace: "/work/shop"},
-		First:    "Analyze requirements",
 		Revision: 7,
 		Items:    items,
 		Updated:  noon.Add(-4 * time.Minute),

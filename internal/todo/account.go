@@ -11,16 +11,22 @@ import (
 // progress and whether it is open. Every front end uses it, so that all show
 // the same.
 
-// Untitled is the title of a list that has neither a name nor ever had an item.
+// Untitled is the title of a list that has neither a name nor an item.
 const Untitled = "Untitled list"
 
 // Title returns what people call the list: the title it was given, else the name
-// its user gave it for good, else the text of an item (see [Snapshot.Entitled]),
-// else [Untitled]. It does not change when that item does, only when it leaves the
-// list. It is never empty and is not escaped for display. Front ends show the project, the
-// client and the sub-agent next to the title, never instead of it.
+// its user gave it for good, else the text of the first item that is open, or of the last
+// item when none is, else [Untitled]. It is never empty and is not escaped for display.
+// Front ends show the project, the client and the sub-agent next to the title, never
+// instead of it.
 func (s Snapshot) Title() string {
-	return cmp.Or(s.GivenTitle, s.List.Name, s.First, Untitled)
+	step := ""
+	for _, item := range s.Items {
+		if step = item.Text; !item.Status.Settled() {
+			break
+		}
+	}
+	return cmp.Or(s.GivenTitle, s.List.Name, step, Untitled)
 }
 
 // Project returns the last part of the workspace's path, which helps people to
@@ -28,19 +34,6 @@ func (s Snapshot) Title() string {
 func (l List) Project() string {
 	folder := strings.TrimRight(l.Workspace, `/\`)
 	return folder[strings.LastIndexAny(folder, `/\`)+1:]
-}
-
-// Entitled returns the snapshot with a title from its items, where it has none: the
-// text of the first item that is not settled, or of the first item when all are
-// settled. A title whose item is still on the list stays as it is.
-func (s Snapshot) Entitled() Snapshot {
-	if _, stays := itemNear(s.Items, 0, s.FirstID); len(s.Items) == 0 || s.First != "" && stays {
-		return s
-	}
-	i := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
-	first := s.Items[max(i, 0)]
-	s.First, s.FirstID = first.Text, first.ID
-	return s
 }
 
 // Counts is the number of items in each status; a status without items is

@@ -1,39 +1,36 @@
 package todo_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
 
-// A list's title is the name that a user gave it, else the text of its first
-// open item when it began. It stays so when that item is reworded or removed.
+// A list's title is the one it was given, else its name, else the text of the first item
+// that is open, or of the last one when none is.
 func TestTitle(t *testing.T) {
-	b := newBoard(t, memory.New())
-	apply := func(name string, change todo.Change) todo.Snapshot {
-		t.Helper()
-		out := apply(t, b, todo.Write{Target: target("c" + name), Begin: todo.List{Name: name, Workspace: "/work/app/"}, Change: change})
-		return out.After
+	items := func(statuses ...todo.Status) (items []todo.Item) {
+		for n, status := range statuses {
+			items = append(items, todo.Item{Text: fmt.Sprint("Step ", n+1), Active: "Stepping", Status: status})
+		}
+		return items
 	}
-	begun := apply("", func(d *todo.Draft) error {
-		d.Append("Done before", "Write notes", "Tag")
-		d.SetStatus("1", todo.Completed)
-		return nil
-	})
-	if got := begun.Title(); got != "Write notes" {
-		t.Errorf("title %q", got)
-	}
-	later := apply("", func(d *todo.Draft) error { d.SetText("2", "Reworded"); d.Remove("1"); return nil })
-	if got := later.Title(); got != "Write notes" {
-		t.Errorf("title after rewording %q", got)
-	}
-	if got := apply("release", add("A")).Title(); got != "release" {
-		t.Errorf("title of a named list %q", got)
-	}
-	if got := (todo.Snapshot{}).Title(); got != todo.Untitled {
-		t.Errorf("title of a list without name and items %q", got)
+	for _, c := range []struct {
+		list todo.Snapshot
+		want string
+	}{
+		{todo.Snapshot{}, todo.Untitled},
+		{todo.Snapshot{Items: items(todo.Pending, todo.InProgress)}, "Step 1"},
+		{todo.Snapshot{Items: items(todo.Completed, todo.Failed, todo.Blocked, todo.Pending)}, "Step 3"},
+		{todo.Snapshot{Items: items(todo.Completed, todo.Cancelled)}, "Step 2"},
+		{todo.Snapshot{Items: items(todo.Pending), List: todo.List{Name: "release"}}, "release"},
+		{todo.Snapshot{GivenTitle: "Ship it", List: todo.List{Name: "release"}}, "Ship it"},
+	} {
+		if got := c.list.Title(); got != c.want {
+			t.Errorf("title %q, want %q", got, c.want)
+		}
 	}
 	for workspace, want := range map[string]string{"/work/app/": "app", `C:\work\app`: "app", "": "", "/": ""} {
 		if got := (todo.List{Workspace: workspace}).Project(); got != want {

@@ -89,7 +89,7 @@ func (s Snapshot) Check() error {
 }
 
 // Equal reports whether two snapshots have the same list, revision, items
-// (times included), writer and operation. It does not compare First,
+// (times included), writer and operation. It does not compare
 // Report and Seq.
 func (s Snapshot) Equal(o Snapshot) bool {
 	l := s.List

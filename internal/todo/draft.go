@@ -322,7 +322,7 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	if next.Archived && !d.archives && !slices.EqualFunc(d.before.Items, next.Items, Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}
-	return next.Entitled()
+	return next
 }
 
 // The edits from here on are of lists that mirror tasks: their items are numbered by

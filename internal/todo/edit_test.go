@@ -68,14 +68,14 @@ func TestEdit(t *testing.T) {
 		before, edit todo.Edit
 		want         string
 	}{
-		{todo.Edit{}, todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "A: c:A p:B p:C p:D"},
+		{todo.Edit{}, todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "B: c:A p:B p:C p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditBlock, Item: "2", Text: " no\nkey "}, "A: p:A b:B(no key) p:C p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditBlock, Item: "2"}, "A: p:A b:B p:C p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditText, Item: "2", Text: " X\ty "}, "A: p:A p:X y p:C p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditAdd, Text: "X"}, "A: p:A p:B p:C p:D p:X"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditRemove, Item: "2"}, "A: p:A p:C p:D"},
-		{todo.Edit{}, todo.Edit{Do: todo.EditMove, Item: "3", To: -7}, "A: p:C p:D p:A p:B"},
-		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "A", Status: "pending"}, {Text: "Y", Status: "blocked"}}}, "A: f:X p:D p:A b:Y"},
+		{todo.Edit{}, todo.Edit{Do: todo.EditMove, Item: "3", To: -7}, "C: p:C p:D p:A p:B"},
+		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "A", Status: "pending"}, {Text: "Y", Status: "blocked"}}}, "D: f:X p:D p:A b:Y"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{}}, "D: p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditRestore, Revision: 1}, "A: p:A p:B"},
 		{todo.Edit{Do: todo.EditAdd, Text: "X", Seen: 2}, todo.Edit{Do: todo.EditUndo, From: 3, Seen: 4}, "A: p:A p:B p:C p:D"},

@@ -85,11 +85,6 @@ type Snapshot struct {
 	// GivenTitle is the title that a person, a host or an agent gave the list;
 	// empty for none. See [Snapshot.Title].
 	GivenTitle string `json:"title,omitempty"`
-	// First is the text of an item as it was when the title came from it, and FirstID
-	// the item's id: the first open item as the list began, or as the one before left
-	// the list. See [Snapshot.Title].
-	First   string `json:"first,omitempty"`
-	FirstID string `json:"first_id,omitempty"`
 	// Order is what a person made of the order of the items.
 	Order Order `json:"order,omitzero"`
 	// Archived is true when the list was put away, so that front ends do not show

@@ -27,7 +27,7 @@ func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 		edit todo.Edit
 		want string
 	}{
-		{todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "A: completed A, pending B, pending C"},
+		{todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "B: completed A, pending B, pending C"},
 		{todo.Edit{Do: todo.EditBlock, Item: "2", Text: "no key"}, "A: pending A, blocked B, pending C"},
 		{todo.Edit{Do: todo.EditText, Item: "2", Text: " X\ny"}, "A: pending A, pending X y, pending C"},
 		{todo.Edit{Do: todo.EditAdd, Text: "X"}, "A: pending A, pending B, pending C, pending X"},

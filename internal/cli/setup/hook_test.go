@@ -64,7 +64,7 @@ func (r hookRig) lists() (found []string) {
 		r.Fatal(err)
 	}
 	for _, l := range lists {
-		found = append(found, fmt.Sprintf("%s at revision %d with %d items", l.First, l.Revision, len(l.Items)))
+		found = append(found, fmt.Sprintf("%s at revision %d with %d items", l.Title(), l.Revision, len(l.Items)))
 	}
 	return found
 }

@@ -216,7 +216,7 @@ func TestExportKeepsHands(t *testing.T) {
 			{ID: "2", Text: "Theirs", Status: todo.InProgress, BegunBy: todo.PersonsHand},
 			{ID: "1", Text: "Agent's", Status: todo.Pending, BegunBy: "0123456789ab", Hand: todo.Hand{Text: "Person's", Replaced: "First\nSecond", Repeats: 3, Revision: 1}},
 		},
-		First: "Agent's", FirstID: "1", Archived: true, ReplacedBy: "next",
+		Archived: true, ReplacedBy: "next",
 		Order: todo.Order{Was: "1,2", Person: "2,1", Repeats: 2, Revision: 1}}
 	var first, second bytes.Buffer
 	if err := app.PrintLine(&first, want); err != nil {

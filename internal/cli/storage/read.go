@@ -71,10 +71,15 @@ func readExport(in io.Reader) ([]history, error) {
 // its very case, and there are no others, no invalid UTF-8, no lone surrogates and no
 // text behind the value (BAD-INPUT 83).
 func readLine(line []byte) (s todo.Snapshot, err error) {
-	if err = json.Unmarshal(line, &s, json.RejectUnknownMembers(true)); err != nil {
+	var exported struct {
+		todo.Snapshot
+		First   string `json:"first"` // an earlier program said from which item the title came
+		FirstID string `json:"first_id"`
+	}
+	if err = json.Unmarshal(line, &exported, json.RejectUnknownMembers(true)); err != nil {
 		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
-	s = s.Entitled()
+	s = exported.Snapshot
 	s.List.ParentConversation = "" // its cursors are not in the file; Parent is
 	s.Operation = todo.Operation{} // as export writes it: who may repeat it is not in the file
 	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
@@ -113,7 +118,7 @@ func checkLabels(s todo.Snapshot) error {
 	if len(l.Conversation) > 2*todo.MaxWorkspace {
 		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
 	}
-	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, s.ReplacedBy, s.FirstID, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process} {
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, s.ReplacedBy, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process} {
 		if len(label) > todo.MaxLabel {
 			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
 		}

@@ -71,7 +71,7 @@ func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer,
 // Footprint estimates the memory that a revision takes, in bytes. Texts count in full,
 // although revisions share them.
 func Footprint(s todo.Snapshot) int {
-	size := 512 + len(s.List.Conversation) + len(s.List.ParentConversation) + len(s.List.Workspace) + len(s.First) + len(s.GivenTitle)
+	size := 512 + len(s.List.Conversation) + len(s.List.ParentConversation) + len(s.List.Workspace) + len(s.GivenTitle)
 	size += 256*(len(s.Items)+len(s.Report.Dropped)) + todo.Size(s.Items) + todo.Size(s.Report.Dropped)
 	for _, d := range s.Report.Unseen {
 		size += 512 + todo.Size([]todo.Item{d.Before, d.After})

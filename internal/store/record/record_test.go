@@ -24,7 +24,7 @@ func fullSnapshot() todo.Snapshot {
 	return todo.Snapshot{
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
 			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, Previous: "before", Chat: "chat", Created: at},
-		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it", First: "Write 発布", FirstID: "3",
+		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it",
 		Order: todo.Order{Was: "3,1", Person: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", User: "ann", Person: true, Process: "p1"},
 		Other:     6,

@@ -34,7 +34,7 @@ func Crowd(n int) (todo.Snapshot, todo.Cursor) {
 	s := todo.Snapshot{
 		List: todo.List{ID: fmt.Sprint("list-", name, "-", member), Conversation: conversation(member), Client: "tester",
 			Workspace: "/work/" + name, Created: baseTime},
-		Revision: 1, First: "Step 1", FirstID: "1", Items: Plan(5), LastID: 5, Updated: baseTime.Add(time.Duration(member) * time.Second),
+		Revision: 1, Items: Plan(5), LastID: 5, Updated: baseTime.Add(time.Duration(member) * time.Second),
 		Writer: todo.Writer{Client: "tester", Variant: "TodoWrite", Process: "p"},
 	}
 	if member == ProjectSize-1 {
