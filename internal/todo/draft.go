@@ -160,24 +160,9 @@ func (d *Draft) Replace(view View, lines []Line) {
 		next[i] = d.applyLine(view, stored, lines[i])
 	}
 	if slices.ContainsFunc(d.next.Items, isHidden) {
-		next = d.keepHidden(isHidden, next)
+		next = withMissing(next, d.next.Items, isHidden)
 	}
 	d.next.Items = next
-}
-
-// keepHidden inserts into next the hidden items that no line matched, each after the
-// item that it followed before.
-func (d *Draft) keepHidden(isHidden func(Item) bool, next []Item) []Item {
-	at := 0
-	for _, item := range d.next.Items {
-		if i := indexOf(next, item.ID); i >= 0 {
-			at = i + 1
-		} else if isHidden(item) {
-			next = slices.Insert(next, at, item)
-			at++
-		}
-	}
-	return next
 }
 
 // Patch applies lines to the items they name by id and leaves the others as

@@ -146,22 +146,36 @@ func itemsOf(ids string) (items []Item) {
 
 // InSameOrder reports whether the items that two lists have in common stand in the
 // same order in both.
-func InSameOrder(a, b []Item) bool {
+func InSameOrder(a, b []Item) bool { return len(movedItems(a, b)) == 0 }
+
+// movedItems returns the ids of the items of two lists that have to move for those in both
+// to stand in the same order: the fewer of the items that stand before an earlier one, and
+// of those that stand behind a later one.
+func movedItems(a, b []Item) map[string]bool {
 	n := min(len(a), len(b))
 	if slices.EqualFunc(a[:n], b[:n], func(x, y Item) bool { return x.ID == y.ID }) {
-		return true // as almost always
+		return nil // as almost always
 	}
-	place, last := placesOf(a), -1
+	place, last, first := placesOf(a), -1, len(a)
+	up, down := make(map[string]bool), make(map[string]bool)
 	for _, item := range b {
-		at, common := place[item.ID]
-		if common && at < last {
-			return false
-		}
-		if common {
+		if at, common := place[item.ID]; common && at < last {
+			up[item.ID] = true
+		} else if common {
 			last = at
 		}
 	}
-	return true
+	for _, item := range slices.Backward(b) {
+		if at, common := place[item.ID]; common && at > first {
+			down[item.ID] = true
+		} else if common {
+			first = at
+		}
+	}
+	if len(up) < len(down) {
+		return up
+	}
+	return down
 }
 
 // placesOf returns the indexes of items by id.

@@ -1,9 +1,5 @@
 package todo
 
-import (
-	"slices"
-)
-
 // merge3 is a three-way merge of two independent changes of one list: base →
 // theirs, which is stored, and base → mine, which is requested.
 //
@@ -29,22 +25,31 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 			out = append(out, merged)
 		}
 	}
-	// Insert the stored items that are not placed yet: those that theirs added,
-	// and those that theirs changed and mine removed.
-	last := ""
-	for _, item := range theirs {
-		before, known := m.base[item.ID]
-		if !placed[item.ID] && (!known || !item.same(before)) {
-			index := slices.IndexFunc(out, func(i Item) bool { return i.ID == last }) + 1
-			out = slices.Insert(out, index, item)
-			placed[item.ID] = true
-		}
-		if placed[item.ID] {
-			last = item.ID
-		}
-	}
+	// Others added some of the stored items, and changed some that mine removed.
+	out = withMissing(out, theirs, func(i Item) bool {
+		before, known := m.base[i.ID]
+		return !known || !i.same(before)
+	})
 	if InSameOrder(base, mine) && !InSameOrder(base, theirs) {
 		out = inOrderOf(theirs, out)
+	}
+	return out
+}
+
+// withMissing returns items, and of others those that stay and are not among them, each
+// after the item that it follows there.
+func withMissing(items, others []Item, stays func(Item) bool) []Item {
+	placed, last, following := placesOf(items), "", make(map[string][]Item)
+	for _, item := range others {
+		if _, isPlaced := placed[item.ID]; isPlaced {
+			last = item.ID
+		} else if stays(item) {
+			following[last] = append(following[last], item)
+		}
+	}
+	out := following[""]
+	for _, item := range items {
+		out = append(append(out, item), following[item.ID]...)
 	}
 	return out
 }
@@ -232,7 +237,7 @@ type Difference struct {
 // Unchanged items are left out; the result is nil when nothing changed.
 func Diff(before, after Snapshot) []Difference {
 	var out []Difference
-	unmoved := longestCommonSubsequence(before.Items, after.Items)
+	moved := movedItems(before.Items, after.Items)
 	for n, item := range after.Items {
 		old, ok := itemNear(before.Items, n, item.ID)
 		switch {
@@ -240,7 +245,7 @@ func Diff(before, after Snapshot) []Difference {
 			out = append(out, Difference{Kind: Added, After: item})
 		case !old.same(item):
 			out = append(out, Difference{Kind: Changed, Before: old, After: item})
-		case !unmoved[item.ID]:
+		case moved[item.ID]:
 			out = append(out, Difference{Kind: Moved, Before: old, After: item})
 		}
 	}
@@ -250,38 +255,4 @@ func Diff(before, after Snapshot) []Difference {
 		}
 	}
 	return out
-}
-
-// longestCommonSubsequence returns the ids of the longest subsequence of items
-// that a and b have in the same order. All other items count as moved, so that
-// moving one item is one move.
-func longestCommonSubsequence(a, b []Item) map[string]bool {
-	indexInA := placesOf(a)
-	// The longest increasing subsequence of b's indexes in a, by patience
-	// sorting.
-	var tails []int // tails[n]: index in b of the smallest end of length n+1
-	prev := make([]int, len(b))
-	for i, item := range b {
-		place, ok := indexInA[item.ID]
-		if !ok {
-			continue
-		}
-		n, _ := slices.BinarySearchFunc(tails, place, func(i, place int) int { return indexInA[b[i].ID] - place })
-		prev[i] = -1
-		if n > 0 {
-			prev[i] = tails[n-1]
-		}
-		if n == len(tails) {
-			tails = append(tails, i)
-		} else {
-			tails[n] = i
-		}
-	}
-	common := make(map[string]bool)
-	if len(tails) > 0 {
-		for i := tails[len(tails)-1]; i >= 0; i = prev[i] {
-			common[b[i].ID] = true
-		}
-	}
-	return common
 }
