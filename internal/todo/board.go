@@ -56,7 +56,7 @@ func NewBoard(store Store, opts ...Option) *Board {
 	for _, opt := range opts {
 		opt(b)
 	}
-	b.feed = &feed{store: store, process: b.process, watchers: make(followers), callers: make(followers)}
+	b.feed = newFeed(store, b.process)
 	return b
 }
 
@@ -90,7 +90,7 @@ func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 // Close closes all watchers and call followers, and waits for the board's
 // goroutines. Writes still work afterwards.
 func (b *Board) Close() {
-	b.feed.close()
+	b.feed.end()
 	b.attending.Do(func() {}) // waits for a running attend
 	if b.leave != nil {
 		b.leave()

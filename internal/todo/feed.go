@@ -22,13 +22,14 @@ const unknownSeq = -1
 type feed struct {
 	store   Store
 	process string
+	open    context.Context // until the board is closed
+	close   context.CancelFunc
 
 	mu         sync.RWMutex // locked before a follower's
 	watchers   followers
 	callers    followers          // who follows calls: few, and each call of this process passes them
 	stopRun    context.CancelFunc // nil while run does not run
 	goroutines sync.WaitGroup
-	closed     bool
 }
 
 type followers map[*follower]struct{}
@@ -40,52 +41,52 @@ type follower struct {
 	want func(Snapshot) bool
 	keep func(Call) bool // keeps what is to wait, with mu locked; false when it is nothing
 
-	mu     sync.Mutex
-	ready  chan struct{} // buffer of one: something waits, or closed
-	closed bool
+	open  context.Context // until the follower or its board is closed
+	end   context.CancelFunc
+	mu    sync.Mutex
+	ready chan struct{} // buffer of one: something waits
+}
+
+func newFeed(store Store, process string) *feed {
+	f := &feed{store: store, process: process, watchers: make(followers), callers: make(followers)}
+	f.open, f.close = context.WithCancel(context.Background())
+	return f
 }
 
 // follow adds a follower. It receives what is saved afterwards and no earlier call.
 func (f *feed) follow(w *follower) {
 	w.feed, w.ready = f, make(chan struct{}, 1)
+	w.open, w.end = context.WithCancel(f.open)
+	from := f.position() // before the lock: a slow store delays nobody
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	from := int64(unknownSeq)
-	if f.stopRun == nil && !f.closed {
-		f.mu.Unlock() // a slow store delays nobody
-		from = f.position(context.Background())
-		f.mu.Lock()
-	}
-	if f.closed {
-		w.end()
-		return
-	}
 	w.all[w] = struct{}{}
-	if f.stopRun == nil {
-		ctx, stop := context.WithCancel(context.Background())
+	if f.stopRun == nil && f.open.Err() == nil {
+		ctx, stop := context.WithCancel(f.open)
 		f.stopRun = stop
 		f.goroutines.Go(func() { f.run(ctx, from) })
 	}
 }
 
+// end ends all followers, and waits for run.
+func (f *feed) end() {
+	f.mu.Lock()
+	f.close()
+	f.mu.Unlock()
+	f.goroutines.Wait()
+}
+
 // Close ends the follower.
 func (w *follower) Close() {
 	f := w.feed
-	f.mu.Lock()
-	delete(w.all, w)
-	if len(f.watchers)+len(f.callers) == 0 {
-		f.stop()
-	}
-	f.mu.Unlock()
 	w.end()
-}
-
-// end lets each call of wait return [ErrClosed].
-func (w *follower) end() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	signal(w.ready)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(w.all, w)
+	if len(f.watchers)+len(f.callers) == 0 && f.stopRun != nil {
+		f.stopRun()
+		f.stopRun = nil
+	}
 }
 
 // wait waits until take, which is called with mu locked, returns true. It returns ctx's
@@ -94,43 +95,18 @@ func (w *follower) wait(ctx context.Context, take func() bool) error {
 	for {
 		select {
 		case <-w.ready:
+		case <-w.open.Done():
+			return ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 		w.mu.Lock()
-		closed := w.closed
-		taken := !closed && take()
+		taken := take()
 		w.mu.Unlock()
-		if closed {
-			signal(w.ready) // so that the next wait does not block
-			return ErrClosed
-		}
 		if taken {
 			return nil
 		}
 	}
-}
-
-// stop stops run if it is running. The caller must hold f.mu.
-func (f *feed) stop() {
-	if f.stopRun != nil {
-		f.stopRun()
-		f.stopRun = nil
-	}
-}
-
-func (f *feed) close() {
-	f.mu.Lock()
-	f.closed = true
-	for _, all := range []followers{f.watchers, f.callers} {
-		for w := range all {
-			w.end()
-		}
-		clear(all)
-	}
-	f.stop()
-	f.mu.Unlock()
-	f.goroutines.Wait()
 }
 
 // deliverOwn delivers a call of this process.
@@ -172,8 +148,8 @@ func signal(slot chan<- struct{}) {
 }
 
 // position returns the Seq after which to read, or unknownSeq.
-func (f *feed) position(ctx context.Context) int64 {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+func (f *feed) position() int64 {
+	ctx, cancel := context.WithTimeout(f.open, time.Second)
 	defer cancel()
 	position, err := f.store.Position(ctx)
 	if err != nil {
