@@ -39,12 +39,9 @@ type follower struct {
 	feed *feed
 	all  followers // the watchers of the feed, or its callers
 	want func(Snapshot) bool
-	keep func(Call) bool // keeps what is to wait, with mu locked; false when it is nothing
-
-	open  context.Context // until the follower or its board is closed
-	end   context.CancelFunc
-	mu    sync.Mutex
-	ready chan struct{} // buffer of one: something waits
+	keep func(Call)      // keeps what is to be fetched, and does not block
+	open context.Context // until the follower or its board is closed
+	end  context.CancelFunc
 }
 
 func newFeed(store Store, process string) *feed {
@@ -55,7 +52,7 @@ func newFeed(store Store, process string) *feed {
 
 // follow adds a follower. It receives what is saved afterwards and no earlier call.
 func (f *feed) follow(w *follower) {
-	w.feed, w.ready = f, make(chan struct{}, 1)
+	w.feed = f
 	w.open, w.end = context.WithCancel(f.open)
 	from := f.position() // before the lock: a slow store delays nobody
 	f.mu.Lock()
@@ -89,26 +86,6 @@ func (w *follower) Close() {
 	}
 }
 
-// wait waits until take, which is called with mu locked, returns true. It returns ctx's
-// error when ctx ends, and [ErrClosed] when the follower or its board is closed.
-func (w *follower) wait(ctx context.Context, take func() bool) error {
-	for {
-		select {
-		case <-w.ready:
-		case <-w.open.Done():
-			return ErrClosed
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		w.mu.Lock()
-		taken := take()
-		w.mu.Unlock()
-		if taken {
-			return nil
-		}
-	}
-}
-
 // deliverOwn delivers a call of this process.
 func (f *feed) deliverOwn(out Outcome) {
 	f.mu.RLock()
@@ -127,14 +104,8 @@ func (f *feed) deliverOwn(out Outcome) {
 // mu, for reading.
 func (all followers) deliver(c Call) {
 	for w := range all {
-		if !w.want(c.List) {
-			continue
-		}
-		w.mu.Lock()
-		kept := w.keep(c)
-		w.mu.Unlock()
-		if kept {
-			signal(w.ready)
+		if w.want(c.List) {
+			w.keep(c)
 		}
 	}
 }

@@ -229,7 +229,7 @@ const purgeBatch = 50
 // was read from the store, in their order, and must not block. The watcher must be
 // closed.
 func (l Lists) Watch(want func(Snapshot) bool) *Watcher {
-	w := &Watcher{pending: make(map[string]Snapshot)}
+	w := &Watcher{pending: make(map[string]Snapshot), ready: make(chan struct{}, 1)}
 	w.all, w.want = l.board.feed.watchers, func(s Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }
 	w.keep = w.keepNewest
 	l.board.feed.follow(&w.follower)
@@ -239,7 +239,7 @@ func (l Lists) Watch(want func(Snapshot) bool) *Watcher {
 // Calls returns a follower of the calls on these lists, in this process and in
 // others that share the store, from now on. The follower must be closed.
 func (l Lists) Calls() *Calls {
-	c := &Calls{}
+	c := &Calls{waiting: make(chan *Call, maxWaitingCalls)}
 	c.all, c.want, c.keep = l.board.feed.callers, l.owns, c.keepLast
 	l.board.feed.follow(&c.follower)
 	return c

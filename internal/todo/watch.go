@@ -13,28 +13,39 @@ import (
 // each list only the newest snapshot waits to be fetched.
 type Watcher struct {
 	follower
+	ready   chan struct{} // buffer of one: something is pending
+	mu      sync.Mutex
 	pending map[string]Snapshot // by list id
 }
 
 // keepNewest keeps a snapshot unless it has that revision, or a later one.
-func (w *Watcher) keepNewest(c Call) bool {
-	if w.pending[c.List.List.ID].Revision >= c.List.Revision {
-		return false
+func (w *Watcher) keepNewest(c Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pending[c.List.List.ID].Revision < c.List.Revision {
+		w.pending[c.List.List.ID] = c.List
+		signal(w.ready)
 	}
-	w.pending[c.List.List.ID] = c.List
-	return true
 }
 
 // Next waits for changes and returns the newest snapshot of each list that
 // changed since the last call, by Seq ascending. It returns ctx's error when
 // ctx ends, and [ErrClosed] when the watcher or its board is closed.
 func (w *Watcher) Next(ctx context.Context) (changed []Snapshot, err error) {
-	err = w.wait(ctx, func() bool {
+	for len(changed) == 0 { // the last call may have taken what this one was signalled
+		select {
+		case <-w.ready:
+		case <-w.open.Done():
+			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		w.mu.Lock()
 		changed = slices.SortedFunc(maps.Values(w.pending), func(a, b Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
 		clear(w.pending)
-		return len(changed) > 0
-	})
-	return changed, err
+		w.mu.Unlock()
+	}
+	return changed, nil
 }
 
 // Call is one write that succeeded, whether or not it changed the list. The
@@ -64,30 +75,35 @@ const maxWaitingCalls = 256
 // nobody.
 type Calls struct {
 	follower
-	waiting []Call
+	waiting chan *Call // small while nothing waits
 }
 
-// keepLast keeps a call, and drops the oldest of too many.
-func (c *Calls) keepLast(call Call) bool {
-	c.waiting = append(c.waiting, call)
-	c.waiting = c.waiting[max(0, len(c.waiting)-maxWaitingCalls):]
-	return true
+// keepLast keeps a call, and drops the oldest if too many wait.
+func (c *Calls) keepLast(call Call) {
+	for {
+		select {
+		case c.waiting <- &call:
+			return
+		default:
+		}
+		select {
+		case <-c.waiting:
+		default:
+		}
+	}
 }
 
 // Next waits for the next call. It returns ctx's error when ctx ends, and
 // [ErrClosed] when the follower or its board is closed.
-func (c *Calls) Next(ctx context.Context) (call Call, err error) {
-	err = c.wait(ctx, func() bool {
-		if len(c.waiting) == 0 {
-			return false
-		}
-		call, c.waiting = c.waiting[0], c.waiting[1:]
-		if len(c.waiting) > 0 {
-			signal(c.ready)
-		}
-		return true
-	})
-	return call, err
+func (c *Calls) Next(ctx context.Context) (Call, error) {
+	select {
+	case call := <-c.waiting:
+		return *call, nil
+	case <-c.open.Done():
+		return Call{}, ErrClosed
+	case <-ctx.Done():
+		return Call{}, ctx.Err()
+	}
 }
 
 // Chain is the lists of a front end that follows one: the list with an id or a name, and
