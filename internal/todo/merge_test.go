@@ -61,73 +61,55 @@ func TestMerge3(t *testing.T) {
 // A person's edits that the agent has not seen survive the agent's next
 // whole-list write, and the agent's changes of other items apply.
 func TestMergeKeepsThePersonsEdits(t *testing.T) {
-	texts := []string{"A", "B", "C", "D", "E", "F"}
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 5).Draw(t, "n")
-		var base []Item
-		for i := range n {
-			base = append(base, Item{ID: fmt.Sprint(i + 1), Text: texts[i], Status: rapid.SampledFrom([]Status{Pending, InProgress}).Draw(t, "status")})
+		draw := func(label string, most int) int { return rapid.IntRange(0, most).Draw(t, label) }
+		var base, mine []Item
+		for n := range draw("items", 5) {
+			status := []Status{Pending, InProgress}[draw("status", 1)]
+			base = append(base, Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprint("Step ", n), Status: status})
 		}
 		theirs := slices.Clone(base)
-		added, completed, removed := map[string]bool{}, map[string]bool{}, map[string]bool{}
-		for edit := range rapid.IntRange(0, 4).Draw(t, "edits") {
-			switch rapid.IntRange(0, 2).Draw(t, "edit") {
-			case 0:
-				item := Item{ID: fmt.Sprint(100 + edit), Text: fmt.Sprint("person ", edit), Status: Pending}
-				theirs = slices.Insert(theirs, rapid.IntRange(0, len(theirs)).Draw(t, "at"), item)
-				added[item.ID] = true
-			case 1:
-				if len(theirs) > 0 {
-					i := rapid.IntRange(0, len(theirs)-1).Draw(t, "which")
-					theirs[i].Status = Completed
-					completed[theirs[i].ID] = true
-				}
-			case 2:
-				if len(theirs) > 0 {
-					i := rapid.IntRange(0, len(theirs)-1).Draw(t, "which")
-					removed[theirs[i].ID] = true
-					delete(added, theirs[i].ID)
-					delete(completed, theirs[i].ID)
-					theirs = slices.Delete(slices.Clone(theirs), i, i+1)
-				}
+		for edit := range draw("edits", 4) {
+			at, kind := draw("at", len(theirs)), draw("edit", 2)
+			switch {
+			case kind == 0:
+				theirs = slices.Insert(theirs, at, Item{ID: fmt.Sprint(100 + edit), Text: fmt.Sprint("person ", edit), Status: Pending})
+			case at == len(theirs):
+			case kind == 1:
+				theirs[at].Status = Completed
+			default:
+				theirs = slices.Delete(theirs, at, at+1)
 			}
 		}
-		// The agent changes statuses of the items it saw, drops some and adds
-		// one.
-		var mine []Item
-		for _, item := range base {
-			if rapid.IntRange(0, 4).Draw(t, "keep") > 0 {
-				item.Status = rapid.SampledFrom([]Status{Pending, InProgress, Completed}).Draw(t, "to")
+		for _, item := range base { // the agent changes statuses, drops items and adds one
+			if item.Status = []Status{Pending, InProgress, Completed}[draw("to", 2)]; draw("keep", 4) > 0 {
 				mine = append(mine, item)
 			}
 		}
-		if rapid.Bool().Draw(t, "new") {
+		if draw("new", 1) > 0 {
 			mine = append(mine, Item{ID: "900", Text: "agent new", Status: Pending})
 		}
 		next := 500
 		got := byID(merge3(base, theirs, mine, func() string { next++; return fmt.Sprint(next) }))
-		for id := range added {
-			if _, ok := got[id]; !ok {
-				t.Fatalf("the person's addition %s is gone", id)
+		before, now := byID(base), byID(theirs)
+		for _, item := range theirs {
+			_, known := before[item.ID]
+			if merged, stays := got[item.ID]; !stays && !known || item.Status == Completed && merged.Status != Completed {
+				t.Fatalf("the person's %+v became %+v", item, merged)
 			}
 		}
-		for id := range completed {
-			if item, ok := got[id]; !ok || item.Status != Completed {
-				t.Fatalf("the person's completion of %s is gone: %+v", id, item)
+		for _, item := range append(base, mine...) {
+			merged, stays := got[item.ID]
+			if _, kept := now[item.ID]; !kept && stays {
+				t.Fatalf("%+v was resurrected", merged)
 			}
 		}
-		for id := range removed {
-			if _, ok := got[id]; ok {
-				t.Fatalf("%s was resurrected", id)
-			}
-		}
-		before := byID(base)
 		for _, item := range mine {
-			if _, known := before[item.ID]; known && !completed[item.ID] && !removed[item.ID] && got[item.ID].Status != item.Status {
-				t.Fatalf("the agent's change of %s is lost: %+v", item.ID, got[item.ID])
+			if their, kept := now[item.ID]; kept && their.Status != Completed && got[item.ID].Status != item.Status {
+				t.Fatalf("the agent's change of %+v is lost: %+v", item, got[item.ID])
 			}
 		}
-		if len(added)+len(completed)+len(removed) == 0 && len(mine) != len(got) {
+		if slices.Equal(base, theirs) && len(mine) != len(got) {
 			t.Fatalf("without edits of the person the agent's write has %d items, not %d", len(got), len(mine))
 		}
 	})
