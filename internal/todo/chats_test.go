@@ -75,11 +75,20 @@ func (w *world) write(a *agent, lines []todo.Line) todo.Outcome {
 		return out
 	}
 	if before != "" && before != a.list && a.certain && !w.free[before] {
-		if s, err := w.store.Load(context.Background(), before, 0); err != nil || s.Open() && !s.Archived {
-			w.r.Fatalf("%s went on from %q to %q, and left it open: %v", a.who.Key, show(s), show(out.After), err)
+		if s := w.load(before); s.Open() && !s.Archived {
+			w.r.Fatalf("%s went on from %q to %q, and left it open", a.who.Key, show(s), show(out.After))
 		}
 	}
 	return out
+}
+
+// load reads the newest revision of a list; revision 0 for none.
+func (w *world) load(list string) todo.Snapshot {
+	s, err := w.store.Load(context.Background(), list, 0)
+	if err != nil && list != "" {
+		w.r.Fatal(err)
+	}
+	return s
 }
 
 // keepsPeoplesWords checks that what people wrote stands, on the lists that no agent has
@@ -87,10 +96,7 @@ func (w *world) write(a *agent, lines []todo.Line) todo.Outcome {
 func (w *world) keepsPeoplesWords() {
 	for key, text := range w.edits {
 		list, id, _ := strings.Cut(key, "/")
-		s, err := w.store.Load(context.Background(), list, 0)
-		if err != nil {
-			w.r.Fatal(err)
-		}
+		s := w.load(list)
 		if item, ok := s.Item(id); ok && item.Text != text && item.Hand.Repeats < todo.MaxRepeats {
 			w.r.Fatalf("a person wrote %q, and item %s of %q is %q: %+v", text, id, show(s), item.Text, item.Hand)
 		}
@@ -100,10 +106,7 @@ func (w *world) keepsPeoplesWords() {
 // keepsPeoplesOrder checks that the items stand as people put them.
 func (w *world) keepsPeoplesOrder() {
 	for list, order := range w.orders {
-		s, err := w.store.Load(context.Background(), list, 0)
-		if err != nil {
-			w.r.Fatal(err)
-		}
+		s := w.load(list)
 		last := -1
 		for _, item := range s.Items {
 			if at := slices.Index(order, item.ID); at >= 0 && at < last && !s.Order.Overridden() {
@@ -188,10 +191,7 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 			list := a.list
 			n := rapid.IntRange(0, len(lines)-1).Draw(r, "item")
 			lines[n].Status = rapid.SampledFrom([]string{"in_progress", "completed"}).Draw(r, "status")
-			now, err := w.store.Load(context.Background(), list, 0)
-			if err != nil {
-				r.Fatal(err)
-			}
+			now := w.load(list)
 			settled := now.Settled()
 			if a.fresh && (len(lines) < 2 || now.Archived || len(now.Items) != len(lines)) {
 				settled = true // too little to tell
@@ -210,10 +210,7 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 				return
 			}
 			list := a.list
-			now, err := w.store.Load(context.Background(), list, 0)
-			if err != nil {
-				r.Fatal(err)
-			}
+			now := w.load(list)
 			fresh := a.fresh
 			if out := w.write(a, lines[:1]); a.certain && !fresh && !now.Settled() && out.After.List.ID != list {
 				r.Fatalf("cut down, %q became the list %q", show(now), show(out.After))
@@ -232,10 +229,7 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 				return cmp.Or(cmp.Compare(len(x.ID), len(y.ID)), cmp.Compare(x.ID, y.ID))
 			})
 			list := a.list
-			now, err := w.store.Load(context.Background(), list, 0)
-			if err != nil {
-				r.Fatal(err)
-			}
+			now := w.load(list)
 			out := w.write(a, a.lines())
 			for _, i := range now.Items {
 				if _, stays := out.After.Item(i.ID); !now.Settled() && (out.After.List.ID != list || !stays) {
@@ -265,11 +259,8 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 		},
 		"a person rewords": func() {
 			a := w.pick()
-			if a.list == "" {
-				return
-			}
-			s, err := w.store.Load(context.Background(), a.list, 0)
-			if err != nil || len(s.Items) == 0 || s.Archived {
+			s := w.load(a.list)
+			if len(s.Items) == 0 || s.Archived {
 				return
 			}
 			item := rapid.SampledFrom(s.Items).Draw(r, "item")
@@ -279,8 +270,8 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 		},
 		"a person moves an item": func() {
 			a := w.pick()
-			s, err := w.store.Load(context.Background(), a.list, 0)
-			if err != nil || len(s.Items) < 2 || s.Archived {
+			s := w.load(a.list)
+			if len(s.Items) < 2 || s.Archived {
 				return
 			}
 			w.personEdits(a.list, func(d *todo.Draft) error { d.Move(s.Items[0].ID, len(s.Items)); return nil })
