@@ -108,32 +108,30 @@ const Detached = "-"
 // list that has a cursor already, Seen does not go back, and Process and Until stay
 // when c has no Process.
 func SetCursor(all []Cursor, c Cursor, at time.Time) (after []Cursor, stored Cursor) {
-	stored = c
-	stored.At = at.UTC()
+	var old Cursor
+	last := c.Moved
 	after = make([]Cursor, 0, len(all)+1)
-	for _, old := range all {
-		stored.Moved = max(stored.Moved, old.Moved)
-	}
-	if c.Current {
-		stored.Moved++
-	} else {
-		stored.Moved = 0
-	}
-	for _, old := range all {
-		if old.List != c.List {
-			old.Current = old.Current && !c.Current
-			after = append(after, old)
+	for _, o := range all {
+		last = max(last, o.Moved)
+		if o.List == c.List {
+			old = o
 			continue
 		}
-		if c.Process == "" {
-			stored.Process, stored.Until = old.Process, old.Until
-		}
-		if !c.Current {
-			stored.Moved, stored.Current = old.Moved, old.Current
-		} else if old.Current {
-			stored.Moved = old.Moved
-		}
-		stored.Seen = max(c.Seen, old.Seen)
+		o.Current = o.Current && !c.Current
+		after = append(after, o)
+	}
+	stored = c
+	stored.At, stored.Seen = at.UTC(), max(c.Seen, old.Seen)
+	if c.Process == "" {
+		stored.Process, stored.Until = old.Process, old.Until
+	}
+	switch {
+	case !c.Current:
+		stored.Moved, stored.Current = old.Moved, old.Current
+	case old.Current:
+		stored.Moved = old.Moved
+	default:
+		stored.Moved = last + 1
 	}
 	place := slices.IndexFunc(after, func(o Cursor) bool { return o.Moved < stored.Moved })
 	if place < 0 {
