@@ -430,9 +430,7 @@ func (a *attempt) isFree(on []Cursor) bool {
 	isMine := func(c Cursor) bool {
 		return c.Moved > 0 && c.Conversation == own.Key && (own.Shared || c.Process == a.process)
 	}
-	isTheirs := func(c Cursor) bool {
-		return (c.Current || c.Moved > 0 && sharedKey(c.Conversation)) && a.isPresent(c)
-	}
+	isTheirs := func(c Cursor) bool { return c.holds() && a.isPresent(c) }
 	return slices.ContainsFunc(on, isMine) || !slices.ContainsFunc(on, isTheirs)
 }
 

@@ -1,7 +1,10 @@
 package todo
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -68,9 +71,8 @@ type Keep struct {
 	// in use no list begins any more, and when all of it is, none changes: these
 	// saves fail with [ErrStoreFull].
 	Bytes int64
-	// Abandoned is the age at which a list makes room when Lists or Bytes leaves
-	// none for a list that begins: if it has one revision, and nobody but who began
-	// it was shown it. 0 is never.
+	// Abandoned is for how long nobody has changed a list that makes room when Lists or
+	// Bytes leaves none for a list that begins; see [Keep.Leaving]. 0 is never.
 	Abandoned time.Duration
 }
 
@@ -78,8 +80,55 @@ type Keep struct {
 // there are.
 const Full = 90
 
-// MaxAbandoned is the most abandoned lists that go when one begins.
+// MaxAbandoned is the most lists that go when one begins.
 const MaxAbandoned = 16
+
+// Leaving returns the ids of those of some lists that make room for one that begins, at
+// most [MaxAbandoned], in the order in which they go: abandoned ones (open, of one
+// revision, shown to nobody but who began them), archived ones that are finished, and
+// others that are finished; of each the one first that nobody changed for the longest
+// time. It leaves out what somebody changed within [Keep.Abandoned], what a person kept
+// (by its name, or by a change after which it was not archived), and what a conversation
+// that is present holds. r reads the cursors on these lists, and alive is as
+// [Store.Alive].
+func (k Keep) Leaving(ctx context.Context, r Reader, some []Snapshot, now time.Time, alive func(process string) bool) (ids []string, err error) {
+	some = slices.DeleteFunc(slices.Clone(some), func(s Snapshot) bool {
+		kept := s.List.Name != "" || s.Writer.Person && !s.Archived
+		begun := s.Revision == 1 && s.List.Conversation != ""
+		return kept || s.Deleted || s.Open() && !begun || now.Sub(s.Updated) < k.Abandoned
+	})
+	slices.SortStableFunc(some, func(a, b Snapshot) int {
+		return cmp.Or(a.worth()-b.worth(), a.Updated.Compare(b.Updated))
+	})
+	for _, s := range some {
+		if len(ids) == MaxAbandoned || k.Abandoned <= 0 {
+			break
+		}
+		on, err := r.CursorsOn(ctx, s.List.Principal, s.List.ID)
+		if err != nil {
+			return nil, fmt.Errorf("find who holds the list: %w", err)
+		}
+		stays := slices.ContainsFunc(on, func(c Cursor) bool {
+			others := s.Open() && c.Conversation != s.List.Conversation
+			return others || c.holds() && c.isPresent(now, alive)
+		})
+		if !stays {
+			ids = append(ids, s.List.ID)
+		}
+	}
+	return ids, nil
+}
+
+// worth orders lists by which goes first for [Keep.Leaving].
+func (s Snapshot) worth() int {
+	switch {
+	case s.Open():
+		return 0
+	case s.Archived:
+		return 1
+	}
+	return 2
+}
 
 // CheckLists returns [ErrTooManyLists] when a principal with n lists may not
 // have another one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,52 @@ func TestLookedAtListsStay(t *testing.T) {
 	on, err := d.store.CursorsOn(context.Background(), "", list.List.ID)
 	if err != nil || len(on) != 2 {
 		t.Errorf("65: cursors %+v, %v", on, err)
+	}
+}
+
+// Which lists make room for others, and in which order (BAD-INPUT 65).
+func TestLeaving(t *testing.T) {
+	d := newDesk(t)
+	begin := func(key, list string) todo.Snapshot { return d.proof(key).writes(list).After }
+	done := func(s todo.Snapshot) string { d.proof(s.List.Conversation).writes("c:A"); return s.List.ID }
+	abandoned, shown, changed := begin("abandoned", "p:A"), begin("shown", "p:A"), begin("changed", "p:A")
+	checkErr(t, d.proof("another").lists().SetCurrent(t.Context(), todo.Conversation{Key: "another"}, shown))
+	d.proof("changed").writes("i:A")
+	finished := done(begin("finished", "p:A"))
+	d.now = d.now.Add(time.Minute)
+	archived, back := done(begin("archived", "p:A")), done(begin("back", "p:A"))
+	edit := func(list string, edit todo.EditKind) {
+		_, err := d.board("person").As("").Edit(t.Context(), list, todo.Edit{Do: edit}, person())
+		checkErr(t, err)
+	}
+	edit(archived, todo.EditArchive)
+	edit(back, todo.EditArchive)
+	edit(back, todo.EditUnarchive)
+	named := d.proof("named")
+	named.who.Name = "release"
+	named.writes("c:A")
+	present := d.proof("present")
+	present.process = "p2"
+	present.writes("c:A")
+	d.stop("p1")
+	d.now = d.now.Add(2 * time.Hour)
+	begin("new", "c:A")
+	d.stop("p1")
+	_, err := d.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: abandoned.Items})
+	checkErr(t, err)
+	all, err := d.store.Find(t.Context(), todo.Query{OldestFirst: true})
+	checkErr(t, err)
+	leaving := func(keep todo.Keep) string {
+		ids, err := keep.Leaving(t.Context(), d.store, all, d.now, d.store.Alive)
+		checkErr(t, err)
+		return strings.Join(ids, " ")
+	}
+	want := strings.Join([]string{abandoned.List.ID, archived, finished}, " ")
+	if got := leaving(todo.Keep{Abandoned: time.Hour}); got != want {
+		t.Errorf("65: %s, want %s; changed is %s", got, want, changed.List.ID)
+	}
+	if got := leaving(todo.Keep{}); got != "" {
+		t.Errorf("65: without a time %s", got)
 	}
 }
 

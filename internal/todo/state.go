@@ -140,9 +140,17 @@ func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]boo
 // isPresent reports whether the conversation of a cursor is there as far as can be
 // told.
 func (b *Board) isPresent(c Cursor) bool {
-	served := c.Process == Detached || c.Process != "" && (c.Process == b.process || b.store.Alive(c.Process))
-	return served && (c.Until.IsZero() || b.now().Before(c.Until))
+	return c.isPresent(b.now(), func(process string) bool { return process == b.process || b.store.Alive(process) })
 }
+
+func (c Cursor) isPresent(now time.Time, alive func(process string) bool) bool {
+	served := c.Process == Detached || c.Process != "" && alive(c.Process)
+	return served && (c.Until.IsZero() || now.Before(c.Until))
+}
+
+// holds reports whether a conversation may hold the list of its cursor: of one that is
+// several chats any of them may.
+func (c Cursor) holds() bool { return c.Current || c.Moved > 0 && sharedKey(c.Conversation) }
 
 // presence returns what [Cursor.Process] and [Cursor.Until] are for a conversation that
 // calls this board.
