@@ -80,7 +80,7 @@ func (f *Family) Bare() bool {
 // rank orders lists by how they stand: who waits for a person first, and what is
 // finished last.
 func rank(s todo.State) int {
-	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.Finished}, s)
+	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
 // State returns how the lists stand together. A list without items says nothing
@@ -146,7 +146,7 @@ func (f *Family) latest(of func(*todo.Snapshot) time.Time) time.Time {
 // person does is no sign of an agent.
 func (f *Family) Since() time.Time {
 	at := f.latest(func(l *todo.Snapshot) time.Time { return l.Worked })
-	if !at.IsZero() && f.State() != todo.Finished {
+	if !at.IsZero() && !f.State().Ended() {
 		return at
 	}
 	return f.Updated()

@@ -61,6 +61,7 @@ func TestFamilyState(t *testing.T) {
 		{"the main agent idles", open, list("m/s", 1, "pending"), "m: idle, m/s: working", todo.Working, ""},
 		{"the main agent is gone", open, list("m/s", 1, "pending"), "m: left open, m/s: idle", todo.Idle, ""},
 		{"the sub-agent is gone", done, blocked, "m: finished, m/s: left open", todo.LeftOpen, ""},
+		{"the sub-agent failed", done, list("m/s", 1, "failed"), "m: finished, m/s: failed", todo.InVain, ""},
 		{"the sub-agent has no list yet", done, empty, "m: finished, m/s: working", todo.Finished, ""},
 		{"nobody has a list yet", list("m", 2, ""), empty, "m: finished, m/s: working", todo.Working, ""},
 		{"the sub-agent's list is archived", open, archived(blocked), "m: working, m/s: waiting", todo.Working, ""},

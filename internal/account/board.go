@@ -104,7 +104,7 @@ func LastDay(lists []Family, now time.Time) (of []Family) {
 	var day time.Time
 	for _, f := range lists {
 		began := todo.Midnight(f.Updated().In(now.Location()))
-		if f.State() == todo.Finished && (len(of) == 0 || began.Equal(day)) {
+		if f.State().Ended() && (len(of) == 0 || began.Equal(day)) {
 			of, day = append(of, f), began
 		}
 	}

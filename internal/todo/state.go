@@ -26,13 +26,18 @@ const (
 	Away State = "archived"
 	// Finished: all items are settled.
 	Finished State = "finished"
+	// InVain: all items are settled, some failed, and none is completed.
+	InVain State = "failed"
 )
 
 // IdleAfter is for how long after its last write an agent counts as working.
 const IdleAfter = 10 * time.Minute
 
 // Rests reports whether no agent works on a list in this state.
-func (s State) Rests() bool { return s == LeftOpen || s == Away || s == Finished }
+func (s State) Rests() bool { return s == LeftOpen || s == Away || s.Ended() }
+
+// Ended reports whether nothing more is expected of a list in this state.
+func (s State) Ended() bool { return s == Finished || s == InVain }
 
 // States returns the states of lists, by id.
 func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
@@ -61,8 +66,11 @@ func (l Lists) Together(ctx context.Context, main Snapshot) (subs []Snapshot, st
 // State returns how the list stands; there is false when no agent is.
 func (s Snapshot) State(there bool, now time.Time) State {
 	_, current := s.Current()
+	progress := s.Progress()
 	rests := now.Sub(s.Worked) >= IdleAfter
 	switch {
+	case s.Settled() && progress.Failed > 0 && progress.Done == 0:
+		return InVain
 	case s.Settled(), len(s.Items) == 0 && (!there || rests):
 		return Finished
 	case s.Archived:

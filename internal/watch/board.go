@@ -139,6 +139,8 @@ func stateLook(state todo.State) (sign styled, name string) {
 		return styled{dim, "◦"}, "left open"
 	case todo.Away:
 		return styled{dim, "◦"}, ""
+	case todo.InVain:
+		return styled{bad, "✗"}, "failed"
 	}
 	return styled{done, "✓"}, "finished"
 }
@@ -148,7 +150,7 @@ func stateLook(state todo.State) (sign styled, name string) {
 func (m *model) listTime(f account.Family) styled {
 	item, current := f.Main.Current()
 	switch {
-	case f.State() == todo.Finished:
+	case f.State().Ended():
 		return styled{dim, render.Moment(f.Since(), m.now)}
 	case f.State() == todo.Working && current && !item.Started.IsZero():
 		return tookUntil(item.Started, m.now)

@@ -129,7 +129,7 @@ func (m *model) events(before, l todo.Snapshot, known, first bool) (events []str
 	}
 	events = render.Diff(before, l, m.lists[l.ReplacedBy])
 	if l.Settled() && !before.Settled() {
-		events = append(events, "finished")
+		events = append(events, string(l.State(false, m.now)))
 	}
 	return events
 }

@@ -58,8 +58,11 @@ func (d drawing) cardSubs(f *account.Family) Node {
 // subLine returns a sub-agent's list as one line.
 func (d drawing) subLine(f *account.Family, s todo.Snapshot) Node {
 	at := d.at(&account.Family{Main: s, States: f.States})
-	if f.States[s.List.ID] == todo.Finished {
+	switch f.States[s.List.ID] {
+	case todo.Finished:
 		at = "done"
+	case todo.InVain:
+		at = "failed"
 	}
 	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), bdi(at, Class("cut")),
 		progressOf(s.Progress(), "/")}
@@ -70,7 +73,7 @@ func (d drawing) at(f *account.Family) string {
 	if now := nowOf(f, d.now); now != nil {
 		return now.Title
 	}
-	if f.State() == todo.Finished {
+	if f.State().Ended() {
 		return ""
 	}
 	return stoppedAt(f.Main)
@@ -99,6 +102,8 @@ func (d drawing) row(f *account.Family, query, match string) Node {
 	switch state {
 	case todo.Finished:
 		lamp = glyphOf("i ok", "tick")
+	case todo.InVain:
+		lamp = glyphOf("i bad", string(todo.Failed))
 	case todo.Working:
 		lamp = span("lamp beat")
 	}

@@ -106,7 +106,7 @@ func (page *listPage) crumbs() []Node {
 		kind = crumb("Archived", "/?show=archived")
 	case state == todo.LeftOpen:
 		kind = crumb("Left open", "/?show=left")
-	case state == todo.Finished:
+	case state.Ended():
 		kind = crumb("Past lists", "/?show=past")
 	}
 	folder := page.Main.List.Workspace

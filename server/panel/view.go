@@ -41,7 +41,7 @@ func readFamily(ctx context.Context, lists todo.Lists, id string) (account.Famil
 // placeOf says where the lists stand on the board. While it is the same, nothing
 // moves.
 func placeOf(f *account.Family, now time.Time) string {
-	today := f.State() == todo.Finished && !f.Updated().Before(todo.Midnight(now))
+	today := f.State().Ended() && !f.Updated().Before(todo.Midnight(now))
 	return digestOf(fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace))
 }
 

@@ -32,8 +32,8 @@ func Lists(fs *flag.FlagSet) app.Run {
 	fs.IntVar(&o.limit, "limit", 50, "show at most `N` lists; 0 is any number")
 	fs.BoolVar(&o.all, "all", false, "all lists, archived and empty ones too, however many")
 	fs.BoolVar(&o.archived, "archived", false, "the archived lists alone")
-	o.state = app.WordFlag(fs, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, or open (all but finished)",
-		"working", "idle", "waiting", "left-open", "finished", "open")
+	o.state = app.WordFlag(fs, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, failed, or open (all but these two)",
+		"working", "idle", "waiting", "left-open", "finished", "failed", "open")
 	o.project = fs.String("project", "", "only lists of this `PROJECT`, or of the folder with this path (. is this one)")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		lists, done, err := a.OpenLists()
@@ -108,7 +108,7 @@ func inProject(l todo.List, project string) bool {
 
 // hasState reports whether a state is one that the word of --state means.
 func hasState(state todo.State, word string) bool {
-	return word == "" || word == "open" && state != todo.Finished || word == strings.ReplaceAll(string(state), " ", "-")
+	return word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 }
 
 // rest says what there is beside the lists that are shown, and how to see it.
