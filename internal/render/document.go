@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 )
 
@@ -19,10 +20,11 @@ type ListDocument struct {
 	Agent     string     `json:"agent,omitempty"`
 	Workspace string     `json:"workspace,omitempty"`
 	Revision  int64      `json:"revision"`
-	Updated   *time.Time `json:"updated,omitempty"` // RFC 3339, UTC
-	Worked    *time.Time `json:"worked,omitempty"`  // when an agent wrote, where a person did since
-	Client    string     `json:"client,omitempty"`  // wrote this revision, with Variant
-	Variant   string     `json:"variant,omitempty"`
+	Updated   *time.Time `json:"updated,omitempty"`  // RFC 3339, UTC
+	Worked    *time.Time `json:"worked,omitempty"`   // when an agent wrote, where a person did since
+	Client    string     `json:"client,omitempty"`   // whose agent works on the list
+	Writer    string     `json:"writer,omitempty"`   // the client that wrote this revision, if another
+	Variant   string     `json:"variant,omitempty"`  // with which tool
 	User      string     `json:"user,omitempty"`     // who was signed in as the client
 	Person    bool       `json:"person,omitempty"`   // a person wrote this revision
 	Archived  bool       `json:"archived,omitempty"` // put away: front ends do not show it by default
@@ -51,9 +53,12 @@ type ItemDocument struct {
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
+		Revision: s.Revision, Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
 		Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
 		AllCompleted: s.AllCompleted(), Order: s.Order, Items: []ItemDocument{},
+	}
+	if s.Writer.Client != d.Client {
+		d.Writer = s.Writer.Client
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
@@ -73,8 +78,8 @@ func Document(s todo.Snapshot) ListDocument {
 // nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
-		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User, Person: d.Person},
+		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored, Client: d.Client},
+		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
 		Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Order: d.Order, Items: []todo.Item{},
 	}
 	if d.Updated != nil {

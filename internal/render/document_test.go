@@ -51,7 +51,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := want.List
-	want.List = todo.List{ID: l.ID, Name: l.Name, Parent: l.Parent, Agent: l.Agent, Workspace: l.Workspace, Mirrored: true}
+	want.List = todo.List{ID: l.ID, Name: l.Name, Parent: l.Parent, Agent: l.Agent, Workspace: l.Workspace, Mirrored: true, Client: l.Client}
 	want.LastID, want.Operation, want.Report = 0, todo.Operation{}, todo.Report{}
 	want.Writer.Agent, want.Writer.Process = "", ""
 	want.Items[0].BegunBy, want.Items[0].ByPerson = "", false

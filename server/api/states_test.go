@@ -35,10 +35,15 @@ func TestStates(t *testing.T) {
 	if len(before) != 1 || before[0].State != "working" || before[0].Unseen != nil || before[0].Client != "tester" {
 		t.Fatalf("states %+v", before)
 	}
-	byPerson := todo.Write{Target: todo.Target{List: before[0].List}, Writer: todo.Writer{Person: true}}
+	byPerson := todo.Write{Target: todo.Target{List: before[0].List}, Writer: todo.Writer{Client: "panel", Person: true}}
 	servertest.Apply(t, s.Board.As(""), byPerson, func(d *todo.Draft) { d.SetStatus("2", todo.Completed) })
 	if got := get(); fmt.Sprint(got[0].Unseen) != "[2]" {
 		t.Errorf("after a person's edit: %+v", got)
+	}
+	var list struct{ Client, Writer string }
+	servertest.GetJSON(t, url+"/api/lists/"+before[0].List, &list)
+	if list.Client != "tester" || list.Writer != "panel" {
+		t.Errorf("after a person's edit the list is of %q, and written by %q", list.Client, list.Writer)
 	}
 	servertest.Post(t, url+"/mcp?list=open", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("in_progress", "C")), `"todo-mcp/agent":"helper"`), "Mcp-Session-Id", id)
 	sub := get()[0].List
