@@ -60,7 +60,9 @@ func (b *Board) archived(s Snapshot) Snapshot {
 }
 
 // Find reads the newest snapshot of each list that matches. It sets
-// q.Principal, except for [Board.Everyone].
+// q.Principal, except for [Board.Everyone]. Where the query has no place to go on from,
+// those that changed last come first, by their own times: of an imported list the time
+// in its history counts.
 func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 	if !l.all {
 		q.Principal = &l.principal
@@ -68,6 +70,9 @@ func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 	found, err := l.board.store.Find(ctx, q)
 	for i, s := range found {
 		found[i] = l.board.archived(s)
+	}
+	if !q.OldestFirst && q.AfterSeq == 0 && q.BeforeSeq == 0 {
+		slices.SortStableFunc(found, func(a, b Snapshot) int { return b.Updated.Compare(a.Updated) })
 	}
 	return found, err
 }

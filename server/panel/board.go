@@ -1,8 +1,10 @@
 package panel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -338,7 +340,7 @@ func search(r *edge.Request, s board, query string) (page boardPage, err error) 
 // those before the Seq that the address names, and the link to the next ones. It holds
 // one page of lists and what it keeps, however many there are.
 func (page *boardPage) addFound(r *edge.Request, s board, query string, keep func(todo.Snapshot) bool) error {
-	before, rows := numberIn(r, "before"), 0
+	before, rows := cmp.Or(numberIn(r, "before"), math.MaxInt64), 0 // in the order of Seq from the first page on
 	for looked := 0; looked < maxScanned; looked += scanPage {
 		lists, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: scanPage})
 		if err != nil {

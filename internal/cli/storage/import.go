@@ -122,6 +122,8 @@ func (i importer) plan(ctx context.Context, histories []history) (p importPlan, 
 			return p, err
 		}
 	}
+	// Stores find first what was written last.
+	slices.SortStableFunc(p.parts, func(a, b part) int { return a.snapshots.last().Updated.Compare(b.snapshots.last().Updated) })
 	return p, i.checkQuota(ctx, begun)
 }
 

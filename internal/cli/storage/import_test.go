@@ -122,6 +122,31 @@ func TestImportKeepsSubAgentsLists(t *testing.T) {
 	}
 }
 
+// Imported lists stand where their histories have them: among each other, and among
+// those that are here.
+func TestImportKeepsTheOrder(t *testing.T) {
+	i := into(t, memory.New(), false)
+	at := func(id string, hours int) history {
+		s := revision(todo.List{ID: id}, 1, id)
+		s.Updated = began.Add(time.Duration(hours) * time.Hour)
+		return history{s}
+	}
+	for _, histories := range [][]history{{at("newest", 9)}, {at("b", 3), at("c", 2), at("a", 4)}} {
+		if _, err := i.run(t, histories...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := i.lists.Find(t.Context(), todo.Query{})
+	stored, err2 := i.store.Find(t.Context(), todo.Query{Limit: 3})
+	var got []string
+	for _, l := range append(found, stored...) {
+		got = append(got, l.List.ID)
+	}
+	if want := "newest a b c a b c"; strings.Join(got, " ") != want || err != nil || err2 != nil {
+		t.Errorf("%q, want %s, %v, %v", got, want, err, err2)
+	}
+}
+
 // What is wrong in a line is refused. BAD-INPUT 83: so is a line that two readers could
 // take differently: each key comes once, in its own case, and texts have no lone
 // surrogate. BAD-INPUT 82: ids are what a list gives, 1 to last_id, so that the next
