@@ -67,12 +67,9 @@ type Config struct {
 	// SessionKey returns the key that signs the ids of HTTP sessions. It is called at
 	// most once, when the first id is made or checked; nil where there are no sessions.
 	SessionKey func() []byte
-	// Subscriptions keeps what sessions subscribed to, where other servers share the
-	// store; nil where none does.
-	Subscriptions todo.Subscriptions
-	// SubscriptionLinger is how long a session keeps its subscriptions without a
-	// stream, in case its client opens another one; 0 means a minute.
-	SubscriptionLinger time.Duration
+	// WatchCurrent calls hint, until ctx ends, when another server may have given
+	// conversations another current list; nil where no other shares the store.
+	WatchCurrent func(ctx context.Context, hint func()) error
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
@@ -98,11 +95,6 @@ func New(c Config) (*Server, error) {
 	// The store then has time to close within the ten seconds after which service
 	// managers and hosts kill a process.
 	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
-	// Ten times what a client shows of lists at once, for a hundred such clients; each
-	// takes about a kilobyte.
-	c.MaxSubscriptions, c.MaxAllSubscriptions = cmp.Or(c.MaxSubscriptions, 100), cmp.Or(c.MaxAllSubscriptions, 10_000)
-	// Longer than any client takes to open its stream again.
-	c.SubscriptionLinger = cmp.Or(c.SubscriptionLinger, time.Minute)
 	if c.List != "" {
 		if err := todo.CheckName(c.List); err != nil {
 			return nil, err
@@ -114,7 +106,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{Config: c}
 	s.subscriptions = subscriptions.New(subscriptions.Config{
-		Board: c.Board, Max: c.MaxSubscriptions, MaxAll: c.MaxAllSubscriptions, Linger: c.SubscriptionLinger, Store: c.Subscriptions, Log: c.Log,
+		Board: c.Board, Max: c.MaxSubscriptions, MaxAll: c.MaxAllSubscriptions, WatchCurrent: c.WatchCurrent,
 	})
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -54,11 +53,11 @@ type session struct {
 	tool       string // the tool that it calls
 	toolFailed bool   // the result says that the model made a mistake
 	readOnly   bool   // it would have changed a list that its sender may only read
-	failed     error  // why it is refused, although mcp-go does not refuse it
 
 	client *subscriptions.Client // nil until the message subscribes
 	// Of subscriptions/listen alone:
 	stream          string                       // what it is known by to the subscriptions
+	listens         bool                         // it subscribed to something
 	acknowledgement chan mcp.JSONRPCNotification // has one when mcp-go has acknowledged it
 }
 
@@ -101,9 +100,6 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 	if answer == nil {
 		answer = s.mcp.HandleMessage(session.ctx, m.Brief)
 	}
-	if session.failed != nil {
-		answer = jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", session.failed).Answer(m.ID)
-	}
 	if refused, ok := answer.(mcp.JSONRPCError); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", s.Timeout)
 		answer = refused
@@ -114,31 +110,27 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 	return answer, nil
 }
 
-// Listen serves the request subscriptions/listen, which has an id, until ctx ends or its
-// client cancels it: it sends the acknowledgement, notifications and then the answer.
-// One that is refused is sent the answer alone.
+// Listen serves the request subscriptions/listen, which has an id, until ctx ends: it
+// sends the acknowledgement, notifications and then the answer. One that is refused is
+// sent the answer alone.
 func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send func(mcp.JSONRPCMessage) error) {
 	began := time.Now()
-	ctx, end := context.WithCancel(ctx)
-	defer end()
 	session := s.newSession(ctx, p, m)
 	session.stream, session.acknowledgement = rand.Text(), make(chan mcp.JSONRPCNotification, 1)
 	stream := s.subscriptions.Open(session.subscriber())
 	defer stream.Close()
-	var sending sync.WaitGroup
-	sending.Go(func() {
-		if acknowledgement, ok := <-session.acknowledgement; ok && send(acknowledgement) == nil {
+	ended, end := context.WithCancel(session.ctx)
+	end() // else mcp-go would wait for the end, and keep the whole request
+	answer := s.mcp.HandleMessage(ended, m.Brief)
+	select {
+	case acknowledgement := <-session.acknowledgement:
+		if send(acknowledgement) == nil && session.listens {
 			_ = stream.Serve(ctx, func(n mcp.JSONRPCNotification) error { return send(n) })
 		}
-	})
-	answer := s.mcp.HandleMessage(session.ctx, m.Brief)
-	session.observe(answer, time.Since(began))
-	end()
-	close(session.acknowledgement)
-	sending.Wait()
-	if answer != nil {
-		_ = send(answer)
+	default: // it is refused
 	}
+	session.observe(answer, time.Since(began))
+	_ = send(answer)
 }
 
 // Notifications opens the stream of what changes of what a peer's session subscribed to,
@@ -187,11 +179,11 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 	}
 }
 
-// EndSession removes the subscriptions of a peer's session that has ended, also at
-// other servers, and ends its stream; its conversation counts as gone.
+// EndSession removes the subscriptions of a peer's session that has ended, and ends its
+// stream; its conversation counts as gone.
 func (s *Server) EndSession(ctx context.Context, p Peer) {
 	session := s.newSession(ctx, p, jsonrpc.Message{})
-	_ = s.subscriptions.Unsubscribe(ctx, session.subscriber(), "") // it has logged it; no stream opens for them
+	s.subscriptions.Unsubscribe(sessionKey(p), "")
 	r := s.newRequest(session.ctx, nil)
 	who := s.caller(r).who
 	if who.Shared {
@@ -202,7 +194,7 @@ func (s *Server) EndSession(ctx context.Context, p Peer) {
 	}
 }
 
-// sessionKey is what a peer's session is known by to other servers: a digest of its
+// sessionKey is what a peer's session is known by to the subscriptions: a digest of its
 // id, with which nobody can call.
 func sessionKey(p Peer) string { return digest(p.Session) }
 
@@ -236,12 +228,16 @@ func (s *session) SessionID() string {
 
 // SubscribeToResourceErr implements mcpserver.SessionWithResourceSubscriptionsErr.
 func (s *session) SubscribeToResourceErr(uri string) error {
+	s.listens = true
 	return s.server.subscriptions.Subscribe(s.ctx, s.subscriber(), uri)
 }
 
-// UnsubscribeFromResource implements mcpserver.SessionWithResourceSubscriptions.
+// UnsubscribeFromResource implements mcpserver.SessionWithResourceSubscriptions. What a
+// stream of subscriptions/listen wants ends with it.
 func (s *session) UnsubscribeFromResource(uri string) {
-	s.failed = s.server.subscriptions.Unsubscribe(s.ctx, s.subscriber(), uri)
+	if s.stream == "" {
+		s.server.subscriptions.Unsubscribe(sessionKey(s.Peer), uri)
+	}
 }
 
 // NotificationChannel implements mcpserver.ClientSession.

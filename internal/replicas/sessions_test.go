@@ -4,8 +4,6 @@ package replicas
 
 import (
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,41 +67,6 @@ func TestSessionWhileTheDatabaseIsDown(t *testing.T) {
 	f.until("both replicas are ready", func() bool { return f.replicas[0].isReady() && f.replicas[1].isReady() })
 	a.Writes("p:one p:by a")
 	b.Writes("p:one p:by b")
-}
-
-// A session of the older protocol has its subscriptions wherever its stream is: the
-// subscription may come to one replica and the stream to another, before or after it,
-// and the stream may go on at a third, or be opened again after a restart.
-func TestSubscriptionsGoWithTheStream(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 2, newDatabase(t).address)
-	a, b := f.replicas[0], f.replicas[1]
-	writer, subscriber := converse(t, a, "plan"), converse(t, a, "plan")
-	writer.Writes("p:one")
-	writes := 0
-	expect := func(where string, stream *watcher, uris ...string) {
-		t.Helper()
-		stream.name = where
-		for range 3 { // the first may be seen since the server has just learnt of the subscription
-			writes++
-			writer.Writes(fmt.Sprint("p:one p:write ", writes))
-			stream.await(t, slices.Clone(uris)...)
-		}
-	}
-	open := func(r *replica) *watcher {
-		header := http.Header{"Mcp-Session-Id": {subscriber.Session}, "Accept": {"text/event-stream"}}
-		return openStreamOf(t, r.endpoint("plan"), header)
-	}
-	stream := open(b)
-	subscriber.Subscribe("todo://list")
-	const list, lists = `"uri":"todo://list"`, `"uri":"todo://lists"`
-	expect("a stream that was there before", stream, list)
-	subscriber.Subscribe("todo://lists")
-	expect("a second subscription", stream, list, lists)
-	stream.stop()
-	f.restart(1)
-	expect("a stream after a restart", open(b), list, lists)
-	expect("a stream at another replica", open(a), list, lists)
 }
 
 // What a conversation comes to have through one replica, its stream at another knows:

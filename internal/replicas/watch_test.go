@@ -158,10 +158,17 @@ func subscribe(t testing.TB, url, era string) *watcher {
 	return w
 }
 
-// watchers follow a server in every way that there is.
+// watchers follow the servers at an address in every way that works across servers.
 func watchers(t testing.TB, url string) []*watcher {
 	t.Helper()
-	return []*watcher{stream(t, url+"/api/events"), stream(t, url+"/panel/events"), subscribe(t, url, servertest.Legacy), subscribe(t, url, servertest.Modern)}
+	return []*watcher{stream(t, url+"/api/events"), stream(t, url+"/panel/events"), subscribe(t, url, servertest.Modern)}
+}
+
+// watchersOf follow one server, also by a session's subscription, which it alone knows.
+func watchersOf(t testing.TB, r *replica) []*watcher {
+	t.Helper()
+	url := r.url.String()
+	return append(watchers(t, url), subscribe(t, url, servertest.Legacy))
 }
 
 // measure has an agent write n times and returns how long after each answer each
@@ -207,7 +214,7 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 	a := newAgents(t, f, 1)[0]
 	a.chat = converse(t, f.replicas[0], "a")
 	n := programtest.Size(30, 500)
-	took := measure(t, a, watchers(t, f.replicas[1].url.String()), n)
+	took := measure(t, a, watchersOf(t, f.replicas[1]), n)
 	text, largest := describe(took)
 	report.Add(t, programtest.Row{Fault: "none", Tried: "a write on one replica, watched on another", Times: fmt.Sprint(n, " writes"), Acknowledged: n, Notes: "median/p99 until sent: " + text})
 	for name, each := range took {
@@ -239,7 +246,7 @@ func TestLostNotices(t *testing.T) {
 	f := newFleet(t, 2, db.address, "--store-notices", notices)
 	a := newAgents(t, f, 1)[0]
 	a.chat = converse(t, f.replicas[0], "a")
-	all := watchers(t, f.replicas[1].url.String())
+	all := watchersOf(t, f.replicas[1])
 	measure(t, a, all, 1)
 	n := programtest.Size(1, 20)
 	line.Hold()

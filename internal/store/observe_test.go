@@ -92,21 +92,12 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// inAddition is what a [store.SessionKeeper] does that every store does not.
-type inAddition interface {
-	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
-	Subscribe(ctx context.Context, s todo.Subscription, most int) error
-	Unsubscribe(ctx context.Context, session, uri string) error
-	WatchSubscriptions(ctx context.Context, hint func()) error
-	SubscriptionsOf(ctx context.Context, sessions []string) ([]todo.Subscription, error)
-}
-
 // What only some stores can do is found through those that wrap them.
 func TestAs(t *testing.T) {
 	type closer interface{ Close() error }
 	type keeper struct {
 		todo.Store
-		inAddition
+		store.SessionKeeper
 	}
 	st := keeper{Store: memory.New()}
 	if found, ok := store.As[store.SessionKeeper](store.Observed(store.Observed(st, untold), untold)); !ok || found != any(st) {

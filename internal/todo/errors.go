@@ -25,8 +25,6 @@ var (
 	// ErrTooManyLists: the principal has, or the conversation began, as many
 	// lists as the store allows.
 	ErrTooManyLists = errors.New("too many lists")
-	// ErrTooManySubscriptions means that a session has as many as it may have.
-	ErrTooManySubscriptions = errors.New("too many subscriptions")
 	// ErrStoreFull: the store has grown to the size that it may have.
 	ErrStoreFull = errors.New("the store is full")
 	// ErrReadOnly: the identity may see the lists and not change them.
@@ -63,7 +61,7 @@ const (
 	KindReused    Kind = "reused"    // [ErrOperationReused]
 	KindMirrored  Kind = "mirrored"  // [ErrMirrored]
 	KindReadOnly  Kind = "read only" // [ErrReadOnly]
-	KindFull      Kind = "full"      // [FullError], [ErrTooManySubscriptions]
+	KindFull      Kind = "full"      // [FullError]
 	KindCancelled Kind = "cancelled" // its caller had gone
 	KindLate      Kind = "late"      // its time was over
 	KindFailed    Kind = "failed"    // any other: whose fault it is, its text says
@@ -82,7 +80,7 @@ func KindOf(err error) Kind {
 	}{
 		{ErrUnknownOutcome, KindUnknown}, {ErrNotFound, KindMissing}, {ErrItemGone, KindItemGone},
 		{ErrOperationReused, KindReused}, {ErrMirrored, KindMirrored}, {ErrReadOnly, KindReadOnly},
-		{ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull}, {ErrTooManySubscriptions, KindFull},
+		{ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull},
 		{context.Canceled, KindCancelled}, {context.DeadlineExceeded, KindLate},
 	} {
 		if errors.Is(err, known.err) {

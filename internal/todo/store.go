@@ -105,34 +105,6 @@ type Store interface {
 	HostCall(ctx context.Context, principal, id string) (HostCall, error)
 }
 
-// Subscription says that an MCP session subscribed to a resource.
-type Subscription struct {
-	// Session is a digest of the session's id, and URI the resource's.
-	Session, URI string
-	// Conversation is who subscribed, where the resource is that conversation's.
-	Conversation Conversation
-}
-
-// Subscriptions is what a store keeps for several servers in addition: what sessions
-// subscribed to, whose requests and stream may go to different servers. A subscription
-// that no stream asked for in [CursorAge] may be deleted.
-type Subscriptions interface {
-	// Subscribe stores a subscription and hints watchers. It returns
-	// [ErrTooManySubscriptions] when the session has most others.
-	Subscribe(ctx context.Context, s Subscription, most int) error
-
-	// Unsubscribe deletes a session's subscriptions to a resource, or all that it has
-	// when uri is empty, and hints watchers.
-	Unsubscribe(ctx context.Context, session, uri string) error
-
-	// SubscriptionsOf reads the subscriptions of some sessions.
-	SubscriptionsOf(ctx context.Context, sessions []string) ([]Subscription, error)
-
-	// WatchSubscriptions is Watch of [Store] for subscriptions and for conversations
-	// that come to hold another list: any other save gives no hint.
-	WatchSubscriptions(ctx context.Context, hint func()) error
-}
-
 // Query selects lists for [Store.Find]. Zero fields do not restrict.
 type Query struct {
 	// Principal restricts to lists of one principal; nil is any.

@@ -89,6 +89,7 @@ type transport struct {
 	calls   context.Context // for everything but streams
 	streams context.Context
 	open    sync.WaitGroup // the streams: notifications of the session, subscriptions/listen
+	cancel  sync.Map       // by the id of subscriptions/listen, a func() that ends its stream
 
 	lines   chan []byte     // to be written
 	givenUp context.Context // ends when nothing more is written
@@ -201,6 +202,9 @@ func (t *transport) handleLine(l rawLine) {
 	case m.Method == string(mcp.MethodSubscriptionsListen) && m.ID != nil:
 		t.listen(m)
 		return
+	case m.Method == string(mcp.MethodNotificationCancelled):
+		t.cancelStream(l.data)
+		return
 	case m.Method == string(mcp.MethodInitialize):
 		t.peer.Client, t.peer.Apps = m.Client, card.ShownBy(m.Capabilities.Extensions)
 		t.hasRoots = m.Capabilities.Roots != nil
@@ -236,15 +240,32 @@ func (t *transport) takeRoots(response []byte) {
 // the first message of that is written: then a cancellation can end the stream.
 func (t *transport) listen(m jsonrpc.Message) {
 	begun, begin := context.WithCancel(context.Background())
-	peer := t.peer
+	ctx, end := context.WithCancel(t.streams)
+	id, peer := jsonrpc.RequestID(m.ID), t.peer
+	t.cancel.Store(id, end)
 	t.open.Go(func() {
+		defer end()
+		defer t.cancel.Delete(id)
 		defer begin() // also if nothing is sent
-		t.server.Listen(t.streams, peer, m, func(m mcp.JSONRPCMessage) error {
+		t.server.Listen(ctx, peer, m, func(m mcp.JSONRPCMessage) error {
 			defer begin()
 			return t.send(m)
 		})
 	})
 	<-begun.Done()
+}
+
+// cancelStream ends the stream that a notification cancels. A call is answered by then.
+func (t *transport) cancelStream(cancelled []byte) {
+	var n struct {
+		Params struct {
+			RequestID json.RawMessage `json:"requestId"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(cancelled, &n) // what has another shape cancels nothing
+	if end, ok := t.cancel.Load(jsonrpc.RequestID(n.Params.RequestID)); ok {
+		end.(context.CancelFunc)()
+	}
 }
 
 // send writes a message, unless that was given up. It ignores nil, which is the answer

@@ -29,18 +29,15 @@ func (r *Room) Open(c Client) *Stream {
 	s := &Stream{room: r}
 	s.ctx, s.end = context.WithCancel(r.ctx)
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	s.sub = r.subscriber(c)
 	if s.sub.stream != nil {
 		s.sub.stream.end()
 	}
 	s.sub.stream = s
-	for w, c := range s.sub.wants {
-		s.sub.pending[w.uri], c.stale = true, true
+	for _, c := range s.sub.wants {
+		c.pending, c.stale = true, true
 		s.sub.signal()
-	}
-	r.mu.Unlock()
-	if r.Store != nil && c.Listen == nil {
-		r.read(c.Session)
 	}
 	return s
 }
@@ -55,7 +52,7 @@ func (s *Stream) Close() {
 	defer s.room.mu.Unlock()
 	if s.sub.stream == s {
 		s.sub.stream, s.sub.ended = nil, time.Now()
-		s.room.remove(s.sub.Session, func(want) bool { return false })
+		s.room.remove(s.sub.Session, func(want) bool { return s.sub.Listen != nil })
 	}
 }
 
@@ -97,7 +94,7 @@ func (s *subscriber) changed(list todo.List) {
 	for w, c := range s.wants {
 		switch {
 		case w.uri == All, w.uri == One+list.ID, w.uri == Current && c.list == list.ID:
-			s.pending[w.uri] = true
+			c.pending = true
 		case w.uri == Current && (c.stale || c.who.Key == list.Conversation || c.who.Name != "" && c.who.Name == list.Name):
 			c.stale = true // the conversation may have begun it, perhaps in another process, or it was not read
 		default:
@@ -112,7 +109,7 @@ func (s *subscriber) changed(list todo.List) {
 func (s *Stream) due() []string {
 	s.room.mu.Lock()
 	defer s.room.mu.Unlock()
-	for w, c := range maps.Clone(s.sub.wants) {
+	for _, c := range maps.Clone(s.sub.wants) {
 		if !c.stale {
 			continue
 		}
@@ -123,23 +120,28 @@ func (s *Stream) due() []string {
 		switch {
 		case err != nil:
 			c.stale = true
-		case list != c.list && s.sub.wants[w] == c: // else it was unsubscribed meanwhile
-			c.list = list
-			s.sub.pending[Current] = true
+		case list != c.list:
+			c.list, c.pending = list, true
 		}
 	}
 	if s.ctx.Err() != nil {
 		return nil // they are for the next stream
 	}
-	uris := slices.Sorted(maps.Keys(s.sub.pending))
-	clear(s.sub.pending)
+	var uris []string
+	for w, c := range s.sub.wants {
+		if c.pending && !slices.Contains(uris, w.uri) { // of several conversations one tells
+			uris = append(uris, w.uri)
+		}
+		c.pending = false
+	}
+	slices.Sort(uris)
 	return uris
 }
 
 // current reads the id of a conversation's current list, which is empty if there is none,
-// when it has its turn, or fails within [readInterval].
+// when it has its turn, or fails within [readTimeout].
 func (r *Room) current(ctx context.Context, c Client, who todo.Conversation) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, readInterval)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	select {
 	case r.reading <- struct{}{}:

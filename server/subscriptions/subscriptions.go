@@ -8,11 +8,11 @@
 package subscriptions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"strings"
 	"sync"
@@ -28,29 +28,37 @@ const (
 	One     = "todo://lists/"
 )
 
-// maxURI is how many bytes the URI of a resource of ours may have.
-const maxURI = 200
+const (
+	// maxURI is how many bytes the URI of a resource of ours may have.
+	maxURI = 200
+	// linger is how long a session keeps its subscriptions without a stream: longer than
+	// any client takes to open its stream again.
+	linger = time.Minute
+	// readTimeout is how long a read of a current list may take, with the wait for its turn.
+	readTimeout = 4 * time.Second
+	// maxReading is how many current lists are read at once. A hint makes all that are
+	// subscribed to be read, by as many goroutines as there are streams, and a store has
+	// few connections.
+	maxReading = 2
+	// hintInterval is the least time between two hints of the store.
+	hintInterval = 200 * time.Millisecond
+)
 
-// Config configures a [Room]. All but Store is required.
+// Config configures a [Room]. Board is required.
 type Config struct {
 	Board *todo.Board
-	// Max is how many subscriptions a session or stream may have; todo://list counts
-	// once for each conversation. MaxAll is for all together.
+	// Max is how many subscriptions a session or stream may have, each conversation's
+	// todo://list counted; 0 means 100. MaxAll is for all together; 0 means 10,000.
 	Max, MaxAll int
-	// Linger is how long a session keeps its subscriptions without a stream, in case
-	// its client opens another one.
-	Linger time.Duration
-	// Store keeps the subscriptions of sessions, where other servers share it; nil
-	// where none does.
-	Store todo.Subscriptions
-	Log   *slog.Logger
+	// WatchCurrent calls hint, until ctx ends, when another server may have given
+	// conversations another current list; nil where no other shares the store.
+	WatchCurrent func(ctx context.Context, hint func()) error
 }
 
 // Client says who subscribes.
 type Client struct {
 	todo.Identity
-	// Session is what the session, or the stream of subscriptions/listen, is known by
-	// here and in a store: nobody can call with it.
+	// Session is what the session, or the stream of subscriptions/listen, is known by.
 	Session string
 	// Conversation is the one whose list todo://list is.
 	Conversation todo.Conversation
@@ -73,11 +81,10 @@ type Room struct {
 // subscriber is what a client subscribed to.
 type subscriber struct {
 	Client
-	wants   map[want]*current
-	pending map[string]bool // the URIs that it is notified of next
-	stream  *Stream         // nil while none is open
-	ended   time.Time       // when the last stream ended
-	wake    chan struct{}   // has an element when its stream has something to do
+	wants  map[want]*current
+	stream *Stream       // nil while none is open
+	ended  time.Time     // when the last stream ended
+	wake   chan struct{} // has an element when its stream has something to do
 }
 
 // want is a resource that a subscriber wants to be notified of.
@@ -86,32 +93,75 @@ type want struct {
 	conversation string // the key of the one whose list it is; empty but for [Current]
 }
 
-// current is a conversation and its current list, for [Current].
+// current is how a want stands.
 type current struct {
+	pending bool // the client is to be notified
+	// For [Current]:
 	who   todo.Conversation
-	list  string // as it was last read
-	stale bool   // it may be another list now
+	list  string // its current list, as it was last read
+	stale bool   // it may be another one now
 }
-
-// maxReading is how many current lists are read at once. A hint makes all that are
-// subscribed to be read, by as many goroutines as there are streams, and a store has
-// few connections.
-const maxReading = 2
 
 // New returns a room without subscriptions. [Room.Close] must be called.
 func New(c Config) *Room {
+	// Ten times what a client shows of lists at once, for a hundred such clients; each
+	// takes about a kilobyte.
+	c.Max, c.MaxAll = cmp.Or(c.Max, 100), cmp.Or(c.MaxAll, 10_000)
 	r := &Room{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
-	if c.Store != nil {
+	if c.WatchCurrent != nil {
 		r.work.Go(r.follow)
 	}
 	return r
 }
 
-// Close ends all streams, and waits until nothing is read from the store any more.
+// Close ends all streams, and waits until no hint is taken any more.
 func (r *Room) Close() {
 	r.stop()
 	r.work.Wait()
+}
+
+// follow reads all current lists anew after a hint, and after [readTimeout] without one,
+// until the room is closed.
+func (r *Room) follow() {
+	hints := make(chan struct{}, 1)
+	r.work.Go(func() {
+		_ = r.WatchCurrent(r.ctx, func() { signal(hints) }) // the clock hints while it fails
+	})
+	for r.ctx.Err() == nil {
+		select {
+		case <-hints:
+		case <-time.After(readTimeout):
+		case <-r.ctx.Done():
+		}
+		r.reread(func(*subscriber, want) bool { return true })
+		select {
+		case <-time.After(hintInterval):
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+// reread makes stale which lists are current, of the wants that which says.
+func (r *Room) reread(which func(*subscriber, want) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, sub := range r.clients {
+		for w, c := range sub.wants {
+			if w.uri == Current && which(sub, w) {
+				c.stale = true
+				sub.signal()
+			}
+		}
+	}
+}
+
+// Moved says that a call may have given a conversation another current list, otherwise
+// than by beginning it. If so its subscribers are notified.
+func (r *Room) Moved(of todo.Identity, conversation string) {
+	r.reread(func(sub *subscriber, w want) bool {
+		return w.conversation == conversation && sub.Principal == of.Principal
+	})
 }
 
 // Subscribe adds a resource to what a client wants, or returns why that is refused. The
@@ -129,25 +179,10 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 		}
 	}
 	r.mu.Lock()
-	sub, isNew, err := r.add(c, w, now)
-	var stream *Stream
-	if err == nil {
-		stream = sub.stream
-	}
+	stream, err := r.add(c, w, now)
 	r.mu.Unlock()
 	if stream != nil {
 		stream.watch.Do(stream.beginToWatch)
-	}
-	if err != nil || c.Listen != nil {
-		return err
-	}
-	err = r.inStore(ctx, "stored", func(ctx context.Context) error {
-		return r.Store.Subscribe(ctx, todo.Subscription{Session: c.Session, URI: uri, Conversation: now.who}, r.Max)
-	})
-	if err != nil && isNew {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.remove(c.Session, func(have want) bool { return have == w })
 	}
 	return err
 }
@@ -160,63 +195,38 @@ func (r *Room) wants(session string, w want) bool {
 	return sub != nil && sub.wants[w] != nil
 }
 
-// Unsubscribe removes a resource of a client, also at other servers, or all with the
-// client's stream when uri is empty. With an error it removes no resource.
-func (r *Room) Unsubscribe(ctx context.Context, c Client, uri string) error {
+// Unsubscribe removes a resource of a session or stream, or all with the stream when uri
+// is empty.
+func (r *Room) Unsubscribe(session, uri string) {
 	r.mu.Lock()
-	if sub := r.clients[c.Session]; uri == "" && sub != nil && sub.stream != nil {
+	defer r.mu.Unlock()
+	if sub := r.clients[session]; uri == "" && sub != nil && sub.stream != nil {
 		sub.stream.end()
 	}
-	r.mu.Unlock()
-	if c.Listen == nil {
-		err := r.inStore(ctx, "removed", func(ctx context.Context) error { return r.Store.Unsubscribe(ctx, c.Session, uri) })
-		if err != nil {
-			return err
+	r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
+}
+
+// add adds what a client wants, if there is room, and returns its stream, nil if none is
+// open. The caller must lock mu, as for all that follows.
+func (r *Room) add(c Client, w want, now *current) (*Stream, error) {
+	sub := r.clients[c.Session]
+	if sub == nil || sub.wants[w] == nil {
+		if err := r.fits(sub); err != nil {
+			return nil, err
 		}
+		sub = r.subscriber(c)
+		sub.wants[w] = now
+		sub.signal()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remove(c.Session, func(w want) bool { return uri == "" || w.uri == uri })
-	return nil
+	return sub.stream, nil
 }
-
-// Moved says that a call may have given a conversation another current list, otherwise
-// than by beginning it. If so its subscribers are notified.
-func (r *Room) Moved(of todo.Identity, conversation string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, sub := range r.clients {
-		if c := sub.wants[want{Current, conversation}]; c != nil && sub.Principal == of.Principal {
-			c.stale = true
-			sub.signal()
-		}
-	}
-}
-
-// add adds what a client wants, if there is room, and reports whether it is new. The
-// caller must lock mu, as for all that follows.
-func (r *Room) add(c Client, w want, now *current) (sub *subscriber, isNew bool, err error) {
-	sub = r.clients[c.Session]
-	if sub != nil && sub.wants[w] != nil {
-		return sub, false, nil
-	}
-	if err := r.fits(sub); err != nil {
-		return nil, false, err
-	}
-	sub = r.subscriber(c)
-	sub.wants[w] = now
-	sub.signal()
-	return sub, true, nil
-}
-
-const tooMany = "one connection may have %d subscriptions"
 
 // fits returns an error unless a subscriber, nil for a new one, may have one more
 // subscription. The others that have had no stream for too long are forgotten.
 func (r *Room) fits(one *subscriber) error {
 	all := 0
 	for session, sub := range r.clients {
-		if sub != one && sub.stream == nil && time.Since(sub.ended) > r.Linger {
+		if sub != one && sub.stream == nil && time.Since(sub.ended) > linger {
 			delete(r.clients, session)
 			continue
 		}
@@ -224,7 +234,7 @@ func (r *Room) fits(one *subscriber) error {
 	}
 	switch {
 	case one != nil && len(one.wants) >= r.Max:
-		return fmt.Errorf(tooMany, r.Max)
+		return fmt.Errorf("one connection may have %d subscriptions", r.Max)
 	case all >= r.MaxAll:
 		return fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
@@ -234,8 +244,7 @@ func (r *Room) fits(one *subscriber) error {
 // subscriber returns a client's subscriber, and creates it if necessary.
 func (r *Room) subscriber(c Client) *subscriber {
 	if r.clients[c.Session] == nil {
-		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[want]*current),
-			pending: make(map[string]bool), wake: make(chan struct{}, 1)}
+		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[want]*current), wake: make(chan struct{}, 1)}
 	}
 	return r.clients[c.Session]
 }

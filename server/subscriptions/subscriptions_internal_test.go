@@ -37,7 +37,7 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 		store := silent{memory.New(), new(atomic.Int32)}
 		board := todo.NewBoard(store)
 		defer board.Close()
-		r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
+		r := New(Config{Board: board, Max: 2, MaxAll: 20})
 		defer r.Close()
 		const streams = 5
 		told := make(chan mcp.JSONRPCNotification, 2*streams)
@@ -80,11 +80,35 @@ func serve(t *testing.T, r *Room, c Client, told chan<- mcp.JSONRPCNotification)
 	return s
 }
 
+// BAD-INPUT 64: the subscriptions of a session without a stream end after a while, and of
+// one that has unsubscribed from all at once.
+func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		board := todo.NewBoard(memory.New())
+		defer board.Close()
+		r := New(Config{Board: board, MaxAll: 1})
+		defer r.Close()
+		subscribe := func(session string, refused bool) {
+			t.Helper()
+			if err := r.Subscribe(t.Context(), Client{Session: session}, Current); (err != nil) != refused {
+				t.Errorf("64: %s: %v", session, err)
+			}
+		}
+		subscribe("a", false)
+		r.Unsubscribe("a", Current)
+		subscribe("b", false)
+		time.Sleep(linger) // of the test's clock
+		subscribe("c", true)
+		time.Sleep(1)
+		subscribe("c", false)
+	})
+}
+
 // A hint makes no subscriber read that does not want its current list.
 func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
-	r := New(Config{Board: board, Max: 1, MaxAll: 2, Linger: time.Minute})
+	r := New(Config{Board: board, Max: 1, MaxAll: 2})
 	defer r.Close()
 	for uri, wakes := range map[string]bool{Current: true, All: false} {
 		if err := r.Subscribe(t.Context(), Client{Session: uri}, uri); err != nil {
@@ -92,7 +116,7 @@ func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
 		}
 		sub := r.clients[uri]
 		<-sub.wake
-		if r.refresh(); len(sub.wake) == 1 != wakes {
+		if r.reread(func(*subscriber, want) bool { return true }); len(sub.wake) == 1 != wakes {
 			t.Errorf("%s: woken is %t", uri, !wakes)
 		}
 	}
@@ -117,7 +141,7 @@ func TestAChangeOfTheCurrentList(t *testing.T) {
 		if err := lists.SetCurrent(t.Context(), who, current); err != nil {
 			t.Fatal(err)
 		}
-		r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
+		r := New(Config{Board: board, Max: 2, MaxAll: 20})
 		defer r.Close()
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
@@ -169,7 +193,7 @@ func TestACurrentListIsReadAgain(t *testing.T) {
 		if err := lists.SetCurrent(t.Context(), who, taken); err != nil {
 			t.Fatal(err)
 		}
-		r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
+		r := New(Config{Board: board, Max: 2, MaxAll: 20})
 		defer r.Close()
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
@@ -190,7 +214,7 @@ func TestACurrentListIsReadAgain(t *testing.T) {
 func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
-	r := New(Config{Board: board, Max: 1, MaxAll: 1, Linger: time.Minute})
+	r := New(Config{Board: board, Max: 1, MaxAll: 1})
 	defer r.Close()
 	for n := range 3 {
 		err := r.Subscribe(t.Context(), Client{Session: fmt.Sprint(n)}, All)
@@ -210,7 +234,7 @@ func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			board := todo.NewBoard(memory.New())
 			defer board.Close()
-			r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
+			r := New(Config{Board: board, Max: 2, MaxAll: 20})
 			defer r.Close()
 			c := Client{Session: "s"}
 			first := r.Open(c)

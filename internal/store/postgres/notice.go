@@ -31,7 +31,7 @@ type topic string
 
 const (
 	saves    topic = "saves"
-	sessions topic = "sessions" // what sessions subscribe to, and which lists are current
+	currents topic = "currents" // which lists are current
 )
 
 // notices sends and receives notices on one connection, which it opens again when
@@ -110,7 +110,7 @@ func (s *Store) NoticeLag() time.Duration {
 
 func (n *notices) start(config *pgx.ConnConfig) {
 	n.config, n.wake, n.wanted = config, make(chan struct{}, 1), make(map[topic]bool)
-	n.watchers = map[topic]*hints.Hints{saves: {}, sessions: {}}
+	n.watchers = map[topic]*hints.Hints{saves: {}, currents: {}}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
 	n.done.Go(func() { n.receive(ctx) })
@@ -209,7 +209,7 @@ func (n *notices) listen(ctx context.Context) error {
 	}
 	n.lag.listening()
 	n.hint(saves)
-	n.hint(sessions)
+	n.hint(currents)
 	for {
 		notice, err := conn.WaitForNotification(ctx)
 		if err != nil {
@@ -236,9 +236,9 @@ const settleAfter = 10 * time.Millisecond
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error { return s.watch(ctx, saves, hint) }
 
-// WatchSubscriptions implements todo.Subscriptions.
-func (s *Store) WatchSubscriptions(ctx context.Context, hint func()) error {
-	return s.watch(ctx, sessions, hint)
+// WatchCurrent implements store.SessionKeeper: another save gives no hint.
+func (s *Store) WatchCurrent(ctx context.Context, hint func()) error {
+	return s.watch(ctx, currents, hint)
 }
 
 func (s *Store) watch(ctx context.Context, t topic, hint func()) error {

@@ -100,17 +100,6 @@ CREATE TABLE todo_mcp.host_calls (
 );
 CREATE INDEX ON todo_mcp.host_calls (at);
 
--- What MCP sessions subscribed to: their stream may be at another server.
-CREATE TABLE todo_mcp.subscriptions (
-	session      text COLLATE "C" NOT NULL, -- a digest of its id
-	uri          text COLLATE "C" NOT NULL,
-	key          text COLLATE "C" NOT NULL, -- of the conversation, '' where it does not matter
-	conversation text    NOT NULL, -- todo.Conversation, JSON
-	at           bigint  NOT NULL, -- when a stream last asked for it, to a day
-	PRIMARY KEY (session, uri, key)
-);
-CREATE INDEX ON todo_mcp.subscriptions (at);
-
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);
 
@@ -125,22 +114,6 @@ $$;
 CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
 	SELECT (seq_offset + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 16 FROM todo_mcp.store
 $$;
-
--- Stores a subscription, and returns false if the session has p_most others. It
--- deletes those before p_old.
-CREATE FUNCTION todo_mcp.subscribe(p_session text, p_uri text, p_key text, p_conversation text, p_most int, p_now bigint, p_old bigint)
-RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM pg_advisory_xact_lock(hashtextextended(p_session, 1)); -- so that they are counted one after the other
-	IF (SELECT count(*) FROM todo_mcp.subscriptions WHERE session = p_session AND (uri, key) <> (p_uri, p_key)) >= p_most THEN
-		RETURN false;
-	END IF;
-	INSERT INTO todo_mcp.subscriptions VALUES (p_session, p_uri, p_key, p_conversation, p_now)
-		ON CONFLICT (session, uri, key) DO UPDATE SET conversation = excluded.conversation, at = excluded.at;
-	DELETE FROM todo_mcp.subscriptions WHERE (session, uri, key) IN (
-		SELECT session, uri, key FROM todo_mcp.subscriptions WHERE at < p_old LIMIT 100 FOR UPDATE SKIP LOCKED);
-	RETURN true;
-END $$;
 
 -- The list that a conversation holds; '' for none.
 CREATE FUNCTION todo_mcp.held(p_principal text, p_conversation text) RETURNS text LANGUAGE sql STABLE AS $$

@@ -80,7 +80,7 @@ func (s *Store) try(ctx context.Context, key todo.Key, change func(todo.Tx) erro
 		s.notices.send(saves)
 	}
 	if t.moves {
-		s.notices.send(sessions)
+		s.notices.send(currents)
 	}
 	return false, nil
 }
