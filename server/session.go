@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -143,39 +144,32 @@ func (s *Server) Notifications(p Peer) *subscriptions.Stream {
 const attendTimeout = time.Second
 
 // Attend says that the conversation of a peer's session is there, although it makes no
-// call, until leave is called. What the store has not taken when Attend returns, because
-// it does not answer, it may take later.
+// call, until leave is called.
 func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := s.newRequest(s.newSession(ctx, p, jsonrpc.Message{}).ctx, nil)
 	who := s.caller(r).who
 	stay := func() {
-		if err := r.lists.Stay(ctx, who); err != nil && ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(ctx, attendTimeout)
+		defer cancel()
+		if err := r.lists.Stay(ctx, who); err != nil && !errors.Is(err, context.Canceled) {
 			s.Log.Warn("a session with a stream may count as gone", "error", err)
 		}
 	}
-	again, said, left := time.NewTicker(sessionLasts/3), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(left)
-		stay()
-		close(said)
-		for {
+	stay()
+	var staying sync.WaitGroup
+	staying.Go(func() {
+		for again := time.Tick(sessionLasts / 3); ; stay() {
 			select {
-			case <-again.C:
-				stay()
+			case <-again:
 			case <-ctx.Done():
 				return
 			}
 		}
-	}()
-	select {
-	case <-said:
-	case <-time.After(attendTimeout):
-	}
+	})
 	return func() {
-		again.Stop()
 		cancel()
-		<-left
+		staying.Wait()
 	}
 }
 

@@ -108,8 +108,5 @@ func (a *answer) FlushError() error {
 	return a.control.Flush()
 }
 
-// Flush implements http.Flusher, by which mcp-go recognises that it can stream.
-func (a *answer) Flush() { _ = a.FlushError() }
-
 // Unwrap is for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -37,7 +37,7 @@ func (r *Room) Open(c Client) *Stream {
 	s.sub.stream = s
 	for _, c := range s.sub.wants {
 		c.pending, c.stale = true, true
-		s.sub.signal()
+		signal(s.sub.wake)
 	}
 	return s
 }
@@ -66,7 +66,7 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 			return nil
 		}
 		if s.ctx.Err() != nil {
-			s.sub.signal() // it was for the next stream
+			signal(s.sub.wake) // it was for the next stream
 			return nil
 		}
 		s.watch.Do(s.beginToWatch)
@@ -100,7 +100,7 @@ func (s *subscriber) changed(list todo.List) {
 		default:
 			continue
 		}
-		s.signal()
+		signal(s.wake)
 	}
 }
 
@@ -129,13 +129,13 @@ func (s *Stream) due() []string {
 	}
 	var uris []string
 	for w, c := range s.sub.wants {
-		if c.pending && !slices.Contains(uris, w.uri) { // of several conversations one tells
+		if c.pending {
 			uris = append(uris, w.uri)
 		}
 		c.pending = false
 	}
 	slices.Sort(uris)
-	return uris
+	return slices.Compact(uris) // several conversations may want the same
 }
 
 // current reads the id of a conversation's current list, which is empty if there is none,

@@ -60,8 +60,7 @@ type Client struct {
 	todo.Identity
 	// Session is what the session, or the stream of subscriptions/listen, is known by.
 	Session string
-	// Conversation is the one whose list todo://list is.
-	Conversation todo.Conversation
+	Conversation todo.Conversation // whose list todo://list is
 	// Listen is the id of the request subscriptions/listen, as JSON; nil for a session.
 	Listen json.RawMessage
 }
@@ -134,7 +133,7 @@ func (r *Room) follow() {
 		case <-time.After(readTimeout):
 		case <-r.ctx.Done():
 		}
-		r.reread(func(*subscriber, want) bool { return true })
+		r.Moved(todo.Identity{}, "")
 		select {
 		case <-time.After(hintInterval):
 		case <-r.ctx.Done():
@@ -142,26 +141,20 @@ func (r *Room) follow() {
 	}
 }
 
-// reread makes stale which lists are current, of the wants that which says.
-func (r *Room) reread(which func(*subscriber, want) bool) {
+// Moved says that a call may have given a conversation another current list, otherwise
+// than by beginning it, or any conversation if it is empty. If so its subscribers are
+// notified.
+func (r *Room) Moved(of todo.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, sub := range r.clients {
 		for w, c := range sub.wants {
-			if w.uri == Current && which(sub, w) {
+			if w.uri == Current && (conversation == "" || w.conversation == conversation && sub.Principal == of.Principal) {
 				c.stale = true
-				sub.signal()
+				signal(sub.wake)
 			}
 		}
 	}
-}
-
-// Moved says that a call may have given a conversation another current list, otherwise
-// than by beginning it. If so its subscribers are notified.
-func (r *Room) Moved(of todo.Identity, conversation string) {
-	r.reread(func(sub *subscriber, w want) bool {
-		return w.conversation == conversation && sub.Principal == of.Principal
-	})
 }
 
 // Subscribe adds a resource to what a client wants, or returns why that is refused. The
@@ -174,7 +167,11 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	w, now := want{uri: uri}, &current{}
 	if uri == Current {
 		w.conversation, now = c.Conversation.Key, &current{who: c.Conversation, stale: true}
-		if !r.wants(c.Session, w) { // else one message could make it be read a thousand times
+		r.mu.Lock()
+		sub := r.clients[c.Session]
+		known := sub != nil && sub.wants[w] != nil
+		r.mu.Unlock()
+		if !known { // else one message could make it be read a thousand times
 			now.list, _ = r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
 		}
 	}
@@ -185,14 +182,6 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 		stream.watch.Do(stream.beginToWatch)
 	}
 	return err
-}
-
-// wants reports whether a client wants a resource already.
-func (r *Room) wants(session string, w want) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	sub := r.clients[session]
-	return sub != nil && sub.wants[w] != nil
 }
 
 // Unsubscribe removes a resource of a session or stream, or all with the stream when uri
@@ -216,7 +205,7 @@ func (r *Room) add(c Client, w want, now *current) (*Stream, error) {
 		}
 		sub = r.subscriber(c)
 		sub.wants[w] = now
-		sub.signal()
+		signal(sub.wake)
 	}
 	return sub.stream, nil
 }
@@ -261,9 +250,6 @@ func (r *Room) remove(session string, which func(want) bool) {
 		delete(r.clients, session)
 	}
 }
-
-// signal makes a subscriber's stream look for what is pending or stale.
-func (s *subscriber) signal() { signal(s.wake) } // nothing, if it will, or there is no stream
 
 // signal sends on a channel with a buffer of one, unless the buffer is full.
 func signal(slot chan<- struct{}) {
