@@ -26,9 +26,7 @@ const (
 	Current = "todo://list"
 	All     = "todo://lists"
 	One     = "todo://lists/"
-)
 
-const (
 	// maxURI is how many bytes the URI of a resource of ours may have.
 	maxURI = 200
 	// linger is how long a session keeps its subscriptions without a stream: longer than
@@ -59,7 +57,7 @@ type Config struct {
 type Client struct {
 	todo.Identity
 	// Session is what the session, or the stream of subscriptions/listen, is known by.
-	Session string
+	Session      string
 	Conversation todo.Conversation // whose list todo://list is
 	// Listen is the id of the request subscriptions/listen, as JSON; nil for a session.
 	Listen json.RawMessage
