@@ -105,14 +105,14 @@ func (s *Server) caller(r request) caller {
 	}
 	switch {
 	case r.host.Session != "": // 1: a hook of the host said which chat makes this very call
-		who.Key, who.Chat = ChatKey(r.host.Session), r.host.Session
+		who.Key, who.Chat = ChatKey(r.host.Session), opaque(r.host.Session)
 	case id != "": // 2: the host sent a conversation id in _meta
-		who.Key, who.Chat = conversationKey(field, id), id
+		who.Key, who.Chat = conversationKey(field, id), opaque(id)
 	case r.session.Peer.Session != "" && !known.SessionPerCall && !r.session.message.Modern: // 3
 		who.Key, who.Shared = "session:"+digest(r.session.Peer.Session), known.SharesConnection
 		who.Hint = who.Shared
 	case variable != "": // 4: after a command such as /clear the process goes on with another chat
-		who.Key, who.Chat, who.Hint = ChatKey(variable), variable, true
+		who.Key, who.Chat, who.Hint = ChatKey(variable), opaque(variable), true
 	case r.session.Process: // 5: a command such as /new begins another chat in it
 		who.Key, who.Hint, who.Shared = "process:"+s.Board.Process(), true, known.SharesConnection
 	default: // 6: client and workspace, which several chats of a user may share
@@ -178,7 +178,7 @@ func (s *Server) subAgent(r request, c *caller) {
 	switch {
 	case agent != "":
 		if parent := r.text(metaParent); parent != "" {
-			main.Key, main.Chat, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), parent, false, false, ""
+			main.Key, main.Chat, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), opaque(parent), false, false, ""
 		}
 		c.who = main
 		c.who.Key = AgentKey(c.who.Key, agent)

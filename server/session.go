@@ -123,6 +123,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	ended, end := context.WithCancel(session.ctx)
 	end() // else mcp-go would wait for the end, and keep the whole request
 	answer := s.mcp.HandleMessage(ended, m.Brief)
+	session.message.Brief = nil
 	select {
 	case acknowledgement := <-session.acknowledgement:
 		if send(acknowledgement) == nil && session.listens {

@@ -3,7 +3,9 @@
 package attacks
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +44,7 @@ func attacks() []attack {
 		{61, "SIGTERM with 150 unread answers of 4 MB", "8 s", unreadAtTheEnd, 1000, 5 * time.Second},
 		{63, "1,000 silent streams and one write of 256 kB", "2.7 GB, 5.6 s", silentStreams, 250, 5 * time.Second},
 		{64, "800 subscriptions with URIs of 1 MB in one session", "1.5 GB", subscriptions, 150, 60 * time.Second},
+		{64, "250 streams of subscriptions/listen, with ids or _meta of 1 MB", "1.4 GB", listens, 150, 60 * time.Second},
 		{68, "stdio: nobody reads, and the input ends", "25 s", stdio(false), 100, 15 * time.Second},
 		{68, "stdio: nobody reads, and SIGTERM", "25 s", stdio(true), 100, 15 * time.Second},
 	}
@@ -153,6 +156,32 @@ func subscriptions(t *testing.T, program string, full bool) result {
 		}
 	}
 	return p.cost(time.Since(began), "until all are refused")
+}
+
+func listens(t *testing.T, program string, full bool) result {
+	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 0)
+	const listen = `{"jsonrpc":"2.0","id":"%s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://lists"]},%s}}`
+	header := "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
+		"MCP-Protocol-Version: " + servertest.Modern + "\r\nMcp-Method: subscriptions/listen\r\nContent-Length: %d\r\n\r\n"
+	long, begun, began := strings.Repeat("x", 1_000_000), 0, time.Now()
+	padded := func(n int) string { return strings.Replace(servertest.Meta, "{", `{"pad":"`+long[:n]+`",`, 1) }
+	for n := range choose(full, 250, 60) {
+		body := fmt.Sprintf(listen, "L", padded(60_000))
+		switch n % 3 {
+		case 1:
+			body = fmt.Sprintf(listen, long, servertest.Meta)
+		case 2:
+			body = fmt.Sprintf(listen, "L", padded(len(long)))
+		}
+		status := make([]byte, len("HTTP/1.1 200"))
+		if _, err := io.ReadFull(p.send(fmt.Sprintf(header, len(body))+body), status); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.HasSuffix(status, []byte("200")) {
+			begun++
+		}
+	}
+	return p.cost(time.Since(began), fmt.Sprint("until ", begun, " have begun and the others are refused"))
 }
 
 // stdio returns an attack in which nobody reads what the program writes, and the

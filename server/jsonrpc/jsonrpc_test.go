@@ -27,7 +27,7 @@ func TestScanner(t *testing.T) {
 		"two ids, one long":      {`{"id":"` + long + `","method":"ping","id":2}`, ``, "ping"},
 		"a response":             {`{"id":1,"result":{}}`, ``, ""},
 		"an object as id":        {`{"id":{"a":1},"method":"ping"}`, ``, "ping"},
-		"a long id":              {`{"id":"` + long + `","method":"ping"}`, `"` + long + `"`, "ping"},
+		"a long id":              {`{"id":"` + long[:254] + `","method":"ping"}`, `"` + long[:254] + `"`, "ping"},
 		"an escaped key":         {`{"\u0069d":7,"method":"ping"}`, `7`, "ping"},
 		"a cut id":               {`{"method":"ping","id":12`, ``, "ping"},
 		"a batch":                {`[{"id":1,"method":"ping"}]`, ``, ""},
@@ -91,8 +91,8 @@ func TestTooLarge(t *testing.T) {
 //
 // BAD-INPUT 20: A batch → Refused
 //
-// BAD-INPUT 21: An id that is neither a string nor an integer within ±2^53 → Refused,
-// with id null
+// BAD-INPUT 21: An id that is neither a string nor an integer within ±2^53, or has more
+// than 256 bytes → Refused, with id null
 //
 // BAD-INPUT 26: Invalid UTF-8 → Refused
 func TestRefusalsCarryTheirID(t *testing.T) {
@@ -102,6 +102,8 @@ func TestRefusalsCarryTheirID(t *testing.T) {
 		"18 case":          {`{"jsonrpc":"2.0","method":"ping","Method":"ping","id":"x"}`, `"id":"x"`},
 		"19 trailing":      {`{"jsonrpc":"2.0","id":4,"method":"ping"} tail`, `"id":4`},
 		"21 odd id":        {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"id":null`},
+		"21 long id":       {`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 255) + `","method":"ping"}`, `"id":null`},
+		"64 long listen":   {`{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen","params":"` + strings.Repeat("x", 64<<10) + `"}`, `"id":4`},
 		"17 two ids":       {`{"jsonrpc":"2.0","id":4,"id":5,"method":"ping"}`, `"id":null`},
 		"26 UTF-8":         {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\",\"params\":\"\xff\"}", `"id":4`},
 		"a response":       {`{"jsonrpc":"2.0","id":4,"result":{"a":1,"a":2}}`, `"id":null`},

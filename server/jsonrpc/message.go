@@ -27,9 +27,15 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// maxDepth is how deep a message may nest; MCP itself needs fewer than ten
-// levels.
-const maxDepth = 64
+const (
+	// maxDepth is how deep a message may nest; MCP itself needs fewer than ten levels.
+	maxDepth = 64
+	// maxID is how many bytes an id may have: a stream keeps it as long as it is open.
+	maxID = 256
+	// maxListen is how many bytes subscriptions/listen may have, which opens a stream: a
+	// hundred addresses of 200 bytes, and three times as much beside them.
+	maxListen = 64 << 10
+)
 
 // Message is the part of a message that the transports use before they pass it
 // to mcp-go.
@@ -289,6 +295,12 @@ func (r *reader) message() (Message, *Error) {
 	if err := checkID(m.ID); err != nil {
 		return m, err
 	}
+	if m.Method == string(mcp.MethodSubscriptionsListen) {
+		if len(r.raw) > maxListen {
+			return m, Refuse(mcp.INVALID_REQUEST, "%s is larger than %d bytes", m.Method, maxListen)
+		}
+		m.ID = bytes.Clone(m.ID) // its stream keeps no more than that
+	}
 	m.Protocol = text(p[version])
 	m.Modern = mcp.IsModernProtocol(m.Protocol)
 	switch {
@@ -320,9 +332,12 @@ func decode(raw []byte, into any) {
 	}
 }
 
-// checkID returns an error unless an id is missing, a string, or an integer
-// within ±2^53, which a float64 represents exactly.
+// checkID returns an error unless an id is missing, a string of at most maxID bytes, or
+// an integer within ±2^53, which a float64 represents exactly.
 func checkID(id json.RawMessage) *Error {
+	if len(id) > maxID {
+		return Refuse(mcp.INVALID_REQUEST, "id is longer than %d bytes", maxID)
+	}
 	if len(id) == 0 || id[0] == '"' {
 		return nil
 	}
