@@ -134,6 +134,31 @@ func TestStreamsAreCountedByUser(t *testing.T) {
 	servertest.OpenStream(t, "GET", s.URL+"/api/events", "", append(bearer(ann), "X-Forwarded-For", "192.0.2.2")...)
 }
 
+// BAD-INPUT 64: who may only look cannot take the subscriptions of others.
+func TestSubscriptionsAreCountedByUser(t *testing.T) {
+	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 0 })
+	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})
+	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
+	subscribe := func(session []string, n int) (answer string) {
+		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://lists/%d"}}`, n)
+		return s.ask(t, "POST /mcp", message, session...).body
+	}
+	for range 50 {
+		session := s.begin(t, viewer)
+		for n := range 100 {
+			if a := subscribe(session, n); !strings.Contains(a, "result") {
+				t.Fatal(a)
+			}
+		}
+	}
+	if a := subscribe(s.begin(t, viewer), 0); !strings.Contains(a, "one user may have 5000 subscriptions") {
+		t.Errorf("64: one more of the same: %s", a)
+	}
+	if a := subscribe(s.begin(t, ann), 0); !strings.Contains(a, "result") {
+		t.Errorf("64: another user: %s", a)
+	}
+}
+
 // Streams that have ended keep nothing of their requests.
 func TestEndedStreamsKeepNothing(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 0 })

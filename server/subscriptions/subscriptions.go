@@ -29,14 +29,12 @@ const (
 
 	// maxURI is how many bytes the URI of a resource of ours may have.
 	maxURI = 200
-	// linger is how long a session keeps its subscriptions without a stream: longer than
-	// any client takes to open its stream again.
+	// linger is how long a session keeps its subscriptions without a stream.
 	linger = time.Minute
 	// readTimeout is how long a read of a current list may take, with the wait for its turn.
 	readTimeout = 4 * time.Second
-	// maxReading is how many current lists are read at once. A hint makes all that are
-	// subscribed to be read, by as many goroutines as there are streams, and a store has
-	// few connections.
+	// maxReading is how many current lists are read at once. A store has few connections,
+	// and a hint makes all that are subscribed to be read.
 	maxReading = 2
 	// hintInterval is the least time between two hints of the store.
 	hintInterval = 200 * time.Millisecond
@@ -101,8 +99,7 @@ type current struct {
 
 // New returns a room without subscriptions. [Room.Close] must be called.
 func New(c Config) *Room {
-	// Ten times what a client shows of lists at once, for a hundred such clients; each
-	// takes about a kilobyte.
+	// Ten times what a client shows at once, for a hundred clients; each takes a kilobyte.
 	c.Max, c.MaxAll = cmp.Or(c.Max, 100), cmp.Or(c.MaxAll, 10_000)
 	r := &Room{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -118,8 +115,7 @@ func (r *Room) Close() {
 	r.work.Wait()
 }
 
-// follow reads all current lists anew after a hint, and after [readTimeout] without one,
-// until the room is closed.
+// follow makes all current lists stale after a hint, and after [readTimeout] without one.
 func (r *Room) follow() {
 	hints := make(chan struct{}, 1)
 	r.work.Go(func() {
@@ -198,7 +194,7 @@ func (r *Room) Unsubscribe(session, uri string) {
 func (r *Room) add(c Client, w want, now *current) (*Stream, error) {
 	sub := r.clients[c.Session]
 	if sub == nil || sub.wants[w] == nil {
-		if err := r.fits(sub); err != nil {
+		if err := r.fits(c, sub); err != nil {
 			return nil, err
 		}
 		sub = r.subscriber(c)
@@ -208,20 +204,26 @@ func (r *Room) add(c Client, w want, now *current) (*Stream, error) {
 	return sub.stream, nil
 }
 
-// fits returns an error unless a subscriber, nil for a new one, may have one more
-// subscription. The others that have had no stream for too long are forgotten.
-func (r *Room) fits(one *subscriber) error {
-	all := 0
+// fits returns an error unless a client, whose subscriber is nil for a new one, may have
+// one more subscription. Half of all is kept for others than one who signed in. The
+// subscribers that have had no stream for too long are forgotten.
+func (r *Room) fits(c Client, one *subscriber) error {
+	all, theirs, share := 0, 0, max(1, r.MaxAll/2)
 	for session, sub := range r.clients {
 		if sub != one && sub.stream == nil && time.Since(sub.ended) > linger {
 			delete(r.clients, session)
 			continue
 		}
 		all += len(sub.wants)
+		if c.Subject != "" && sub.Subject == c.Subject && sub.Principal == c.Principal {
+			theirs += len(sub.wants)
+		}
 	}
 	switch {
 	case one != nil && len(one.wants) >= r.Max:
 		return fmt.Errorf("one connection may have %d subscriptions", r.Max)
+	case theirs >= share:
+		return fmt.Errorf("one user may have %d subscriptions", share)
 	case all >= r.MaxAll:
 		return fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
