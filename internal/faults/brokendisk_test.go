@@ -61,8 +61,8 @@ func diskFaults() []diskFault {
 // file that is moved or deleted → Errors within a bound that say why, one log line
 // each, not ready; reads go on, from a read-only folder too. A refused write is not
 // applied, one that may be says that its outcome is unknown; recovery without a
-// restart where possible. A log that was left by processes that were killed is merged
-// before the first write, as a sync of it may have failed
+// restart where possible. A log that killed processes left is merged before the first
+// write, as a sync of it may have failed
 func TestDiskFails(t *testing.T) {
 	why := canMount(t)
 	for _, fault := range diskFaults() {

@@ -99,12 +99,15 @@ func (c *Client) stream(ctx context.Context, after int64, alive func(), show fun
 // that ended the stream, never nil.
 func readEvents(in io.Reader, alive func(), data func([]byte)) error {
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxResponse)
+	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {
 		alive()
 		if said, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:")); ok {
 			data(said)
 		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return errTooLarge
 	}
 	return cmp.Or(lines.Err(), errEnded)
 }

@@ -36,9 +36,12 @@ const (
 	// requestTimeout bounds a request for a document, and the wait for the
 	// response headers of a stream.
 	requestTimeout = 30 * time.Second
-	// maxResponse is the largest response body, and the longest line of a stream, that
-	// is read, in bytes.
-	maxResponse = 256 << 20
+	// maxResponse is the largest response body that is read, in bytes: 2000 lists of
+	// fifty items of a line each are a quarter of it.
+	maxResponse = 64 << 20
+	// maxEvent is the longest line of a stream, in bytes. The largest list there may be
+	// has 256 kB of text, each character of which JSON may escape in six.
+	maxEvent = 8 << 20
 )
 
 // Client reads lists from one server. It is safe for concurrent use.
@@ -53,7 +56,8 @@ type Client struct {
 }
 
 // New returns a client of the server at an http or https URL. A token is
-// printable ASCII without spaces; the empty token sends no credentials.
+// printable ASCII without spaces; the empty token sends no credentials. The client follows
+// no redirect, so that the token reaches this server alone.
 func New(server, token string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -68,7 +72,9 @@ func New(server, token string) (*Client, error) {
 	// No HTTP/2: its transport would reuse a dead connection for the next try.
 	transport.ForceAttemptHTTP2 = false
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-	return &Client{base: base, token: token, http: &http.Client{Transport: transport}, pause: backOff, maxSilence: maxSilence}, nil
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{base: base, token: token, http: &http.Client{Transport: transport, CheckRedirect: stay},
+		pause: backOff, maxSilence: maxSilence}, nil
 }
 
 // Where returns the server's address for display, without the password.
@@ -160,7 +166,10 @@ func (c *Client) call(ctx context.Context, path string, body, out any) error {
 		return err
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
+	data, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, maxResponse))
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return errTooLarge
+	}
 	if err != nil {
 		return err
 	}
@@ -198,8 +207,12 @@ func (c *Client) send(ctx context.Context, path string, header http.Header, body
 	return res, nil
 }
 
-// errNotTodoServer is the error for a response that is not the JSON that was asked for.
-var errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
+// errNotTodoServer is the error for a response that is not the JSON that was asked for,
+// and errTooLarge for one that no todo-mcp server sends.
+var (
+	errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
+	errTooLarge      = fmt.Errorf("%w: its answer is too large", errNotTodoServer)
+)
 
 // refused is the error for a response with a status other than 200.
 type refused struct {
@@ -217,6 +230,9 @@ func newRefused(res *http.Response) error {
 		text = reply.Error
 	} else if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		text = string(body)
+	}
+	if to := res.Header.Get("Location"); to != "" { // it would be sent the token
+		text = "it sends on to " + to + "; give that address if you trust it"
 	}
 	return &refused{res.StatusCode, render.Safe(strings.TrimSpace(text))}
 }

@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,6 +245,52 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%d %s: %q, want %q in it", a.status, a.body, got, a.want)
 		}
 		ts.Close()
+	}
+}
+
+// The token goes to the server alone, also when that sends on elsewhere: the error says
+// where, and nothing is sent there.
+//
+// BAD-INPUT 119: A server that `watch --server` follows sends on to another, or answers
+// without end → The other is sent nothing, and the error names it; an answer is read up
+// to 64 MB, an event up to 8
+func TestRedirectIsNotFollowed(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("119: the other server is sent %s %s, Authorization %q", r.Method, r.URL, r.Header.Get("Authorization"))
+	}))
+	defer other.Close()
+	ts := httptest.NewServer(http.RedirectHandler(other.URL+"/elsewhere", http.StatusTemporaryRedirect))
+	defer ts.Close()
+	c := newClient(t, ts.URL, "s3cret")
+	if got := follow(t, c)(); !strings.Contains(got, "307: it sends on to "+other.URL+"/elsewhere") {
+		t.Errorf("119: %s", got)
+	}
+	if _, err := c.Edit(t.Context(), "x", todo.Edit{Do: "archive"}); err == nil {
+		t.Error("119: an edit was sent on")
+	}
+}
+
+// Of an answer or an event without end only so much is read as a todo-mcp server sends.
+func TestEndlessAnswer(t *testing.T) {
+	for _, endless := range []string{"/api/lists", "/api/events"} {
+		sent := 0
+		ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != endless {
+				io.WriteString(w, "[]")
+				return
+			}
+			piece := bytes.Repeat([]byte(" "), 1<<20)
+			for err := error(nil); err == nil && sent < 1<<30; sent += len(piece) {
+				_, err = w.Write(piece)
+			}
+		}))
+		var reason error
+		ctx, cancel := context.WithCancel(t.Context())
+		err := newClient(t, ts.URL, "").Follow(ctx, func([]todo.Snapshot, bool) {}, func(err error) { reason = err; cancel() })
+		ts.Close()
+		if !errors.Is(cmp.Or(reason, err), errTooLarge) || sent > maxResponse+(8<<20) {
+			t.Errorf("119: %s: %v, %v after %d MB", endless, err, reason, sent>>20)
+		}
 	}
 }
 

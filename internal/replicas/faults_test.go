@@ -100,8 +100,8 @@ var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 // BAD-INPUT 53: PostgreSQL stopped, crashed, restarted, silent, its connections cut →
 // Calls fail within `--request-timeout` (10 s), or say that the outcome is unknown and
 // can be repeated with their operation id; `/readyz` answers 503; no more connections
-// than before; all recovers by itself, with the sessions that there were. Nothing
-// acknowledged is lost, nothing is applied twice
+// than before; all recovers by itself, sessions too. Nothing acknowledged is lost or
+// applied twice
 func TestDatabaseGoes(t *testing.T) {
 	for _, c := range []struct {
 		fault, tried string
