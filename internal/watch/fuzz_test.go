@@ -21,7 +21,7 @@ import (
 func FuzzFrame(f *testing.F) {
 	// Escape, Enter and the arrows; a tab searches the text; other runes are keys themselves.
 	names := map[rune]key{'\x1b': "Esc", '\r': "Enter", '↓': "Down", '←': "Left"}
-	const everywhere = "/\t\x1b\rG\r\x1bge\x1bbxufaah↓\x1b?\x1b\x1b/\t\r"
+	const everywhere = "/\t\x1b\rG\r\x1bge\x1bbxufAAh↓\x1b?\x1b\x1b/\t\r"
 	evil := "\x1b[2J\x1b]8;;http://x\a\x1b]52;c;aGk=\a\r\b\u009b31m\u202e\u200b\x00\xff"
 	f.Add(evil, evil, everywhere, uint8(80), uint8(30))
 	f.Add(evil, "x"+evil, everywhere, uint8(250), uint8(30))

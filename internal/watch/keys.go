@@ -77,7 +77,7 @@ func editing() []binding {
 func wholeLists() []binding {
 	return []binding{
 		{"h", anywhere, "h history", "history of the list", onShown((*model).openHistory)},
-		{"a", anywhere, "a archive", "archive the list, or bring it back", onShown((*model).archive)},
+		{"A", anywhere, "A archive", "archive the list, or bring it back", onShown((*model).archive)},
 	}
 }
 

@@ -163,7 +163,7 @@ func TestWatchEdits(t *testing.T) {
 	term.do("G|b", "‖ Celebrate 🎉")
 	write(t, db, "release", "pending", "Write tests", "Ship")
 	term.see("‖ Celebrate", "Ship it", "!waits to be seen") // the agent's write is merged, and it has seen all
-	term.do("Escape|a", "Nothing is open")
+	term.do("Escape|A", "Nothing is open")
 	term.do("u", "▌‖ release")
 	term.do("/|celeb", "/ celeb", "release")
 	term.do("xyz", "Nothing matches “celebxyz”")
@@ -236,7 +236,7 @@ func TestWatchServer(t *testing.T) {
 	write(t, db, "release", "pending", "Live again", "Ship")
 	term.see("○ Live again")
 	for _, c := range []struct{ key, made, undone string }{
-		{"x", "1/2", "0/2"}, {"a", "Nothing is open", "○ Ship"}, {"e", "0/1", "○ Ship"},
+		{"x", "1/2", "0/2"}, {"A", "Nothing is open", "○ Ship"}, {"e", "0/1", "○ Ship"},
 	} {
 		term.do(c.key, c.made)
 		term.see("u undo") // the list may change before the edit is answered
