@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,10 +102,20 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
 	return nil
 }
 
-// follow passes what comes from the source to the loop.
+// follow passes what comes from the source to the loop: all lists together with how they
+// stand, since the cursor stays with the list that is the first one then.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
-		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
+		var standings map[string]Standing
+		if all { // without an answer the lists are shown as far as they tell themselves
+			standings, _ = v.source.Standings(ctx, lists)
+		}
+		v.update(ctx, func() {
+			if v.stale = true; all {
+				v.standings = standings
+			}
+			v.receiveLists(lists, all)
+		})
 	}
 	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lost = err }) })
 }
@@ -189,14 +201,9 @@ func (v *viewer) askStandings(ctx context.Context) {
 	if !v.loaded || v.lost != nil || v.asking || since < standingRest || !v.stale && since < standingEvery {
 		return
 	}
-	var open []todo.Snapshot
-	for _, l := range v.lists {
-		if l.Open() || len(l.Items) == 0 {
-			open = append(open, l)
-		}
-	}
+	lists := slices.Collect(maps.Values(v.lists))
 	v.asking, v.stale = true, false
-	ask(ctx, v, func() (map[string]Standing, error) { return v.source.Standings(ctx, open) },
+	ask(ctx, v, func() (map[string]Standing, error) { return v.source.Standings(ctx, lists) },
 		func(standings map[string]Standing, err error) {
 			v.asking, v.asked = false, time.Now()
 			if err == nil && v.lost == nil {

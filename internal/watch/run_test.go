@@ -81,7 +81,8 @@ func TestRun(t *testing.T) {
 // scripted is a source that does what its functions say.
 type scripted struct {
 	Source
-	follow func(show func([]todo.Snapshot, bool), lost func(error)) error
+	standings map[string]Standing
+	follow    func(show func([]todo.Snapshot, bool), lost func(error)) error
 }
 
 func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lost func(error)) error {
@@ -89,7 +90,8 @@ func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lo
 }
 
 func (s scripted) Standings(context.Context, []todo.Snapshot) (map[string]Standing, error) {
-	return map[string]Standing{}, nil
+	<-time.After(2 * frameEvery) // longer than it takes to draw what is known
+	return s.standings, nil
 }
 
 // Run restores the terminal however it ends: by an error or a panic of the
@@ -124,6 +126,35 @@ func TestTerminalRestored(t *testing.T) {
 		_ = run(t.Context(), Local{Lists: newLists(t)}, c, Options{Now: func() time.Time { panic("viewer") }})
 	}()
 	c.checkRestored(t)
+}
+
+// At the start who works is on the screen, at the cursor, however many lists were left open.
+func TestStartsAtWhoWorks(t *testing.T) {
+	lists, standings := []todo.Snapshot{list("busy", 100, 1, time.Hour, "in_progress Ship")}, map[string]Standing{}
+	for i := range 30 {
+		id := fmt.Sprint("left", i)
+		lists = append(lists, list(id, int64(i), 1, 2*time.Minute, "pending a"))
+		standings[id] = Standing{State: todo.LeftOpen}
+	}
+	more, ended, c := make(chan struct{}), make(chan struct{}), newTerminal()
+	source := scripted{standings: standings, follow: func(show func([]todo.Snapshot, bool), _ func(error)) error {
+		show(lists, true)
+		<-more
+		show([]todo.Snapshot{list("busy", 101, 2, 0, "in_progress Ship", "pending Celebrate")}, false)
+		<-ended
+		return nil
+	}}
+	done := make(chan error)
+	go func() { done <- run(t.Context(), source, c, Options{Now: noon}) }()
+	c.waitFor(t, "live")
+	close(more)
+	c.waitFor(t, "1 working")
+	c.waitFor(t, "▌◐ busy")
+	c.SendRaw([]byte("q"))
+	close(ended)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // Plain writes a line for each event, and ends when its reader is gone.

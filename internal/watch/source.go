@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/remote"
@@ -20,7 +21,8 @@ type Source interface {
 	Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error
 	// History returns the revisions of a list that are kept, oldest first.
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
-	// Standings returns how open lists stand now, by id. A list may be missing.
+	// Standings returns how lists stand now, by id. A list may be missing: how one stands
+	// whose items are settled, its snapshot says.
 	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
 	// Edit makes an edit of a list. The outcome has After and Changed at least.
 	Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error)
@@ -62,6 +64,7 @@ func (l Local) History(ctx context.Context, list string) ([]todo.Snapshot, error
 
 // Standings implements [Source].
 func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error) {
+	lists = slices.DeleteFunc(slices.Clone(lists), todo.Snapshot.Settled)
 	states, err := l.Lists.States(ctx, lists...)
 	if err != nil {
 		return nil, err
