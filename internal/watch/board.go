@@ -118,7 +118,7 @@ func (m *model) boardLines(f account.Family, width int, selected bool) []string 
 	if f.State().Rests() && f.Main.Progress().Failed > 0 {
 		sign = styled{bad, "✗"}
 	}
-	title := render.Cut(listName(f.Main), width-4-paintedCells(right))
+	title := render.Cut(listName(f.Main), width-4-render.Cells(right))
 	lines := []string{spread(cursor+sign.paint()+" "+m.paintMatch(titleRole, title), right+" ", width)}
 	if selected && m.width < twoPanes {
 		lines = append(lines, nextSteps(f.Main, width, min(3, m.height-6))...)

@@ -28,8 +28,8 @@ func (m *model) frame() []line {
 	}
 	lines = append(lines, line{left: m.bottomLine()})
 	for i, l := range lines { // the parts of a line have a least width
-		if m.width < twoPanes && paintedCells(l.left) > m.width {
-			lines[i].left = render.Cut(unpainted(l.left), m.width)
+		if m.width < twoPanes {
+			lines[i].left = render.Cut(l.left, m.width)
 		}
 	}
 	return lines[:min(len(lines), max(m.height, 1))]
@@ -122,7 +122,7 @@ func (m *model) topLine() string {
 	space := m.width - render.Cells(lamp.text) - 2
 	left := paint(bold, render.Cut(" todo-mcp  ", space))
 	for _, part := range m.summary() {
-		if part.text += "  "; paintedCells(left+part.text) <= space {
+		if part.text += "  "; render.Cells(left+part.text) <= space {
 			left += part.paint()
 		}
 	}

@@ -87,14 +87,9 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// hasRaw reports whether a painted text has a role that is none, or a rune that a terminal
-// may take for more than a character.
+// hasRaw reports whether a painted text has a rune, roles aside, that a terminal may take
+// for more than a character.
 func hasRaw(text string) bool {
-	for i, part := range strings.Split(text, roleMark) {
-		if i > 0 && (part == "" || role(part[0]) < plainText || role(part[0]) > struck) {
-			return true
-		}
-	}
 	return strings.ContainsFunc(unpainted(text), func(r rune) bool {
 		return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200b || r == 0xfeff
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -83,11 +84,21 @@ func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	return m
 }
 
+// unpainted returns a text without its roles.
+func unpainted(text string) string {
+	return strings.Map(func(r rune) rune {
+		if isRole(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // flat returns a line as the terminal shows it.
 func (l line) flat() string {
 	text := l.left
 	if l.at > 0 {
-		text += strings.Repeat(" ", max(l.at-paintedCells(text), 0)) + l.right
+		text += strings.Repeat(" ", max(l.at-render.Cells(text), 0)) + l.right
 	}
 	return text
 }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -56,7 +57,7 @@ func TestAnythingGoes(t *testing.T) {
 				t.Fatalf("%d lines on a screen of %d", len(lines), m.height)
 			}
 			for _, l := range lines {
-				if n := paintedCells(l.flat()); n > m.width {
+				if n := render.Cells(l.flat()); n > m.width {
 					t.Fatalf("a line of %d cells on a screen of %d: %q", n, m.width, l.flat())
 				}
 			}

@@ -72,13 +72,15 @@ func (s *screen) draw(lines []line) {
 // put puts a painted text at a place, and blanks after it up to a width.
 func (s *screen) put(x, y, width int, text string) {
 	s.FillArea(x, y, width, 1, ' ', tcell.StyleDefault)
-	plain, painted, _ := strings.Cut(text, roleMark)
-	s.PutStrStyled(x, y, plain, tcell.StyleDefault)
-	for part := range strings.SplitSeq(painted, roleMark) {
-		if part != "" {
-			x += render.Cells(plain)
-			plain = part[1:]
-			s.PutStrStyled(x, y, plain, s.styles[role(part[0])])
+	for style := tcell.StyleDefault; text != ""; {
+		plain := text
+		if i := strings.IndexFunc(text, isRole); i >= 0 {
+			plain = text[:i]
+		}
+		s.PutStrStyled(x, y, plain, style)
+		x += render.Cells(plain)
+		if text = text[len(plain):]; text != "" {
+			style, text = s.styles[role(text[0])], text[1:]
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -81,13 +82,17 @@ func (s *script) step(commands string) {
 	}
 	for _, l := range lines {
 		flat := l.flat()
-		if paintedCells(flat) > s.m.width {
-			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", commands, paintedCells(flat), s.m.width, flat)
+		if render.Cells(flat) > s.m.width {
+			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", commands, render.Cells(flat), s.m.width, flat)
 		}
-		if !s.painted {
-			flat = unpainted(flat)
+		for r := plainText; r <= struck; r++ {
+			shown := ""
+			if s.painted {
+				shown = fmt.Sprint("␛", r-plainText)
+			}
+			flat = strings.ReplaceAll(flat, string(r), shown)
 		}
-		s.out.WriteString(strings.TrimRight(strings.ReplaceAll(flat, "\x1b", "␛"), " ") + "\n")
+		s.out.WriteString(strings.TrimRight(flat, " ") + "\n")
 	}
 }
 

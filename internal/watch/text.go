@@ -14,10 +14,13 @@ import (
 
 // role is what a colour stands for. A role never stands alone: each has a sign
 // or a word too, so that nothing is lost without colours.
+//
+// Within a text, a role is a control character in front of what has it, as no safe text
+// has one. It takes no cell, so that a painted text is measured and cut as it is.
 type role byte
 
 const (
-	plainText role = '0' + iota
+	plainText role = 0x0e + iota
 	bold
 	dim
 	accent // current, selected, a person's
@@ -36,27 +39,15 @@ func styles() map[role]tcell.Style {
 		accent: colour(6), done: colour(2), warn: colour(3), bad: colour(1)}
 }
 
-// roleMark begins a part of a text that has a role, which is the byte after it. No safe text
-// contains it.
-const roleMark = "\x1b"
+func isRole(r rune) bool { return r >= rune(plainText) && r <= rune(struck) }
 
-// paint gives a text that has no roles one.
+// paint gives a text a role.
 func paint(r role, text string) string {
 	if r == plainText || text == "" {
 		return text
 	}
-	return roleMark + string(r) + text + roleMark + string(plainText)
+	return string(r) + text + string(plainText)
 }
-
-func unpainted(text string) string {
-	plain, painted, _ := strings.Cut(text, roleMark)
-	for part := range strings.SplitSeq(painted, roleMark) {
-		plain += part[min(1, len(part)):]
-	}
-	return plain
-}
-
-func paintedCells(text string) int { return render.Cells(unpainted(text)) }
 
 type styled struct {
 	role role
@@ -69,7 +60,7 @@ func (s styled) cut(width int) styled { return styled{s.role, render.Cut(s.text,
 
 // spread puts one painted text at the left of a width and another at the right.
 func spread(left, right string, width int) string {
-	return left + strings.Repeat(" ", max(width-paintedCells(left+right), 0)) + right
+	return left + strings.Repeat(" ", max(width-render.Cells(left+right), 0)) + right
 }
 
 // join joins parts with a separator to at most width cells. It skips empty parts, cuts
