@@ -118,8 +118,8 @@ func (m *model) boardLines(f account.Family, width int, selected bool) []string 
 	if f.State().Rests() && f.Main.Progress().Failed > 0 {
 		sign = styled{bad, "✗"}
 	}
-	title := render.Cut(listName(f.Main), width-4-render.Cells(right))
-	lines := []string{spread(cursor+sign.paint()+" "+m.paintMatch(titleRole, title), right+" ", width)}
+	title := m.paintTitle(titleRole, listName(f.Main), width-4-render.Cells(right))
+	lines := []string{spread(cursor+sign.paint()+" "+title, right+" ", width)}
 	if selected && m.width < twoPanes {
 		lines = append(lines, nextSteps(f.Main, width, min(3, m.height-6))...)
 	}
@@ -168,15 +168,18 @@ func nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 			if item.Reason != "" {
 				text += ": " + render.Safe(item.Reason)
 			}
-			lines = append(lines, "     "+sign.paint()+" "+paint(look, render.Cut(text, width-8)))
+			lines = append(lines, "     "+sign.paint()+" "+cut(marked(look, text), width-8))
 		}
 	}
 	return lines
 }
 
-// paintMatch paints a text, and what the search found in it so that it shows.
-func (m *model) paintMatch(r role, text string) (painted string) {
-	for _, part := range render.Parts(text, m.filter) {
+// paintTitle paints a title, and what the search found in it so that it shows.
+func (m *model) paintTitle(r role, title string, width int) (painted string) {
+	if m.filter == "" {
+		return cut(marked(r, title), width)
+	}
+	for _, part := range render.Parts(render.Cut(title, width), m.filter) {
 		if part.Hit {
 			painted += paint(accent, part.Text)
 		} else {

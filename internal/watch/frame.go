@@ -95,8 +95,8 @@ func framed(title string, focused bool, width, height int, lines []string) []str
 	}
 	rule := func(n int) string { return strings.Repeat("─", max(n, 0)) }
 	out := []string{paint(border, "╭"+rule(width-2)+"╮")}
-	if title = render.Cut(title, width-6); title != "" {
-		out[0] = paint(border, "╭─ ") + paint(titleRole, title) + paint(border, " "+rule(width-render.Cells(title)-5)+"╮")
+	if title = cut(marked(titleRole, title), width-6); title != "" {
+		out[0] = paint(border, "╭─ ") + title + paint(border, " "+rule(width-render.Cells(title)-5)+"╮")
 	}
 	side := paint(border, "│")
 	for i := range height - 2 {
@@ -135,7 +135,7 @@ func (m *model) bottomLine() string {
 	case m.searching:
 		return paint(accent, render.Cut(" / "+render.Safe(m.filter)+"▏", m.width))
 	case m.note.text != "" && m.now.Before(m.note.until):
-		return paint(m.note.role, render.Cut(" "+m.note.text, m.width))
+		return cut(marked(m.note.role, " "+m.note.text), m.width)
 	case m.page != nil:
 		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))
 	}

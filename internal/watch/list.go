@@ -60,11 +60,11 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	note := m.itemNote(s, item, hand.Of(item.ID))
 	inside := max(width-rowIndent-max(noteWidth, render.Cells(note.text)+2), min(width-rowIndent-1, leastTitle))
 	note = note.cut(width - rowIndent - inside - 1)
-	for i, line := range wrap(render.Safe(item.Title()), inside, limit) {
+	for i, line := range wrap(marked(look, render.Safe(item.Title())), inside, limit) {
 		if i == 0 {
-			lines = append(lines, spread(cursor+sign.paint()+" "+paint(look, line), note.paint(), width-1))
+			lines = append(lines, spread(cursor+sign.paint()+" "+line, note.paint(), width-1))
 		} else {
-			lines = append(lines, cursor+"  "+paint(look, line))
+			lines = append(lines, cursor+"  "+line)
 		}
 	}
 	yours := hand.Overridden[item.ID]
@@ -73,7 +73,7 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	}
 	for _, below := range []styled{{warn, render.Safe(item.Reason)}, {dim, render.Work(s, item)}, {dim, yours}} {
 		if below.text != "" {
-			lines = append(lines, cursor+"    "+below.cut(width-6).paint())
+			lines = append(lines, cursor+"    "+cut(marked(below.role, below.text), width-6))
 		}
 	}
 	return lines
@@ -131,7 +131,7 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	}
 	name := "↳ " + render.Cut(listName(s), max(width/3, 8))
 	left := max(width-render.Cells(name)-2-noteWidth, 0)
-	return spread(paint(look, name)+"  "+render.Cut(doing, left), paint(dim, progress(s)), width-1)
+	return spread(paint(look, name)+"  "+cut(marked(plainText, doing), left), paint(dim, progress(s)), width-1)
 }
 
 // focus returns the items of a list from the one that matters most on: the current one,
@@ -199,7 +199,7 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 	if m.standings[s.List.ID].Hand.Order == account.Overridden {
 		order = " " + paint(warn, render.Cut("Your order is overridden.", width-2))
 	}
-	return []string{paint(dim, " "+m.whoLine(s, width-2)), " " + bar + " " + paint(dim, count), order}
+	return []string{marked(dim, " "+m.whoLine(s, width-2)), " " + bar + " " + paint(dim, count), order}
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,

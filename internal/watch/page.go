@@ -25,8 +25,8 @@ func (p *page) add(r role, text string) { p.texts = append(p.texts, styled{r, te
 func (p *page) draw(width, height int) []string {
 	var lines []string
 	for _, t := range p.texts {
-		for _, line := range wrap(t.text, width-4, pageLines) {
-			lines = append(lines, " "+paint(t.role, line))
+		for _, line := range wrap(marked(t.role, t.text), width-4, pageLines) {
+			lines = append(lines, " "+line)
 		}
 	}
 	p.top = min(max(p.top, 0), max(len(lines)-max(height-2, 0), 0))

@@ -26,6 +26,32 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// Bold and code are drawn as Markdown writes them, and what only looks like it stays. A
+// line that is broken within them goes on in them, and no line is wider for their marks.
+func TestMarked(t *testing.T) {
+	signs := strings.NewReplacer(string(plainText), "0", string(bold), "B", string(dim), "D", string(code), "C")
+	lines := wrap(marked(plainText, "run `make test` and **all** of it"), 9, maxWrapped)
+	if got := signs.Replace(strings.Join(lines, "|")); got != "run Cmake0|Ctest00 and0|0Ball00 of it" {
+		t.Errorf("wrapped: %q", got)
+	}
+	for text, want := range map[string]string{
+		"plain":                "plain",
+		"run `make` now":       "run Cmake00 now",
+		"``a`b``":              "Ca`b00",
+		"**all** of it":        "Ball00 of it",
+		"**run `x` now**":      "Brun Cx0B now00",
+		"src/**/a and b/**/c":  "src/**/a and b/**/c",
+		"a ** b ** c, `, f(**": "a ** b ** c, `, f(**",
+	} {
+		if got := signs.Replace(marked(plainText, text)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+	if got := signs.Replace(marked(dim, "**a** `b`")); strings.ContainsAny(got, "BC*`") {
+		t.Errorf("dim: %q", got)
+	}
+}
+
 // The table has no key twice in one place.
 func TestBindings(t *testing.T) {
 	for _, p := range []place{onBoard, onList, onPage} {

@@ -12,8 +12,8 @@ import (
 
 type screen struct {
 	tcell.Screen
-	styles map[role]tcell.Style // nil paints nothing
-	shown  []line               // the lines of the last frame; nil if it is to be drawn again
+	styles map[role]tcell.Style
+	shown  []line // the lines of the last frame; nil if it is to be drawn again
 }
 
 // openScreen takes over a terminal; nil is the one in which the program runs.
@@ -35,6 +35,7 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.styles = map[role]tcell.Style{code: tcell.StyleDefault.Underline(true)} // as its marks are not shown
 	if colour {
 		s.styles = styles()
 	}

@@ -85,7 +85,7 @@ func (s *script) step(commands string) {
 		if render.Cells(flat) > s.m.width {
 			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", commands, render.Cells(flat), s.m.width, flat)
 		}
-		for r := plainText; r <= struck; r++ {
+		for r := plainText; r <= code; r++ {
 			shown := ""
 			if s.painted {
 				shown = fmt.Sprint("␛", r-plainText)

@@ -139,9 +139,9 @@ func TestDrawWritesOnlyChanges(t *testing.T) {
 	}
 }
 
-// Each role has a look of its own, and none where there are to be no colours.
+// Each role has a look of its own; without colours code alone, which no sign tells.
 func TestStyles(t *testing.T) {
-	roles := []role{plainText, bold, dim, accent, done, warn, bad, struck}
+	roles := []role{plainText, bold, dim, accent, done, warn, bad, struck, code}
 	frame := ""
 	for _, r := range roles {
 		frame += paint(r, "x")
@@ -153,7 +153,7 @@ func TestStyles(t *testing.T) {
 		for x, r := range roles {
 			looks[c.GetCell(vt.Coord{X: vt.Col(x), Y: 0}).S] = r
 		}
-		if want := map[bool]int{true: len(roles), false: 1}[colour]; len(looks) != want {
+		if want := map[bool]int{true: len(roles), false: 2}[colour]; len(looks) != want {
 			t.Errorf("colours %t: %d looks, want %d", colour, len(looks), want)
 		}
 		if got := c.GetCell(vt.Coord{X: 3, Y: 0}).S.Fg(); colour && got != color.PaletteColor(6) {

@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -28,6 +29,7 @@ const (
 	warn   // waits
 	bad    // failed
 	struck // removed, cancelled
+	code   // code in a text
 )
 
 // styles returns how a terminal shows each role: in the colours that the user chose to be
@@ -36,10 +38,10 @@ func styles() map[role]tcell.Style {
 	s := tcell.StyleDefault
 	colour := func(n int) tcell.Style { return s.Foreground(tcell.PaletteColor(n)) }
 	return map[role]tcell.Style{bold: s.Bold(true), dim: s.Dim(true), struck: s.Dim(true).StrikeThrough(true),
-		accent: colour(6), done: colour(2), warn: colour(3), bad: colour(1)}
+		accent: colour(6), done: colour(2), warn: colour(3), bad: colour(1), code: colour(5)}
 }
 
-func isRole(r rune) bool { return r >= rune(plainText) && r <= rune(struck) }
+func isRole(r rune) bool { return r >= rune(plainText) && r <= rune(code) }
 
 // paint gives a text a role.
 func paint(r role, text string) string {
@@ -47,6 +49,41 @@ func paint(r role, text string) string {
 		return text
 	}
 	return string(r) + text + string(plainText)
+}
+
+// markup matches bold and code as Markdown writes them, which agents do. A text in
+// asterisks begins with a letter, a digit, code or a quote: else it is part of a path.
+var markup = regexp.MustCompile("``(.+?)``|`([^`]+)`|\\*\\*([\\pL\\pN`\"'“(](?:.*?[^\\s*])?)\\*\\*")
+
+// marked gives a text a role, and draws what is bold or code in it. Of a text that is dim
+// all is.
+func marked(r role, text string) (painted string) {
+	inside := func(of role) role {
+		if r == dim || r == struck {
+			return r
+		}
+		return of
+	}
+	end := 0
+	for _, at := range markup.FindAllStringSubmatchIndex(text, -1) {
+		part := func(n int) string { return text[max(at[2*n], 0):max(at[2*n+1], 0)] }
+		painted += text[end:at[0]]
+		if end = at[1]; part(3) != "" {
+			painted += marked(inside(bold), part(3)) + string(r)
+		} else {
+			painted += paint(inside(code), part(1)+part(2)) + string(r)
+		}
+	}
+	return paint(r, painted+text[end:])
+}
+
+// cut cuts a painted text to a width.
+func cut(text string, width int) string {
+	short := render.Cut(text, width)
+	if short != text && strings.ContainsFunc(short, isRole) {
+		short += string(plainText)
+	}
+	return short
 }
 
 type styled struct {
@@ -82,7 +119,7 @@ func join(separator string, width int, parts ...string) string {
 // maxWrapped is how many lines the text of an item takes unless it is shown whole.
 const maxWrapped = 3
 
-// wrap breaks a text into lines of a width, at spaces where there are any. The
+// wrap breaks a painted text into lines of a width, at spaces where there are any. The
 // last of at most limit lines is cut.
 func wrap(text string, width, limit int) []string {
 	width = max(width, 1)
@@ -95,10 +132,14 @@ func wrap(text string, width, limit int) []string {
 		if i := strings.LastIndexByte(head, ' '); i > 0 && text[len(head)] != ' ' {
 			head = head[:i]
 		}
-		lines = append(lines, strings.TrimRight(head, " "))
 		text = strings.TrimLeft(text[len(head):], " ")
+		head = strings.TrimRight(head, " ")
+		if i := strings.LastIndexFunc(head, isRole); i >= 0 { // it goes on in the next line
+			head, text = head+string(plainText), head[i:i+1]+text
+		}
+		lines = append(lines, head)
 	}
-	return append(lines, render.Cut(text, width))
+	return append(lines, cut(text, width))
 }
 
 // listName returns the agent of a sub-agent's list, and the title of any other.
