@@ -114,7 +114,7 @@ func (m *model) topLine() string {
 	lamp := styled{done, "● live"}
 	switch {
 	case m.lost != nil:
-		lamp = styled{warn, "○ not live (" + rootCause(m.lost) + ")"}
+		lamp = styled{warn, "○ not live since " + m.now.Format("15:04") + " (" + rootCause(m.lost) + ")"}
 	case !m.loaded:
 		lamp = styled{dim, "○ connecting…"}
 	}
@@ -134,7 +134,7 @@ func (m *model) bottomLine() string {
 	switch {
 	case m.searching:
 		return paint(accent, render.Cut(" / "+render.Safe(m.filter)+"▏", m.width))
-	case m.note.text != "" && m.now.Before(m.note.until):
+	case m.note.text != "" && m.clock.Before(m.note.until):
 		return cut(marked(m.note.role, " "+m.note.text), m.width)
 	case m.page != nil:
 		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))

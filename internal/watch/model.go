@@ -13,7 +13,8 @@ import (
 
 // model is the state of the viewer.
 type model struct {
-	now           time.Time
+	clock         time.Time
+	now           time.Time // what the lists are shown as of: the clock, unless the source is lost
 	width, height int
 	sourceName    string // name of the source, for people
 
@@ -51,7 +52,7 @@ type note struct {
 // noteTime is how long a note stays; a key ends it, too.
 const noteTime = 8 * time.Second
 
-func (m *model) say(r role, text string) { m.note = note{text, r, m.now.Add(noteTime)} }
+func (m *model) say(r role, text string) { m.note = note{text, r, m.clock.Add(noteTime)} }
 
 // effect is what the viewer must do after changes of the model.
 type effect struct {
@@ -90,10 +91,10 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 	m.openWanted()
 }
 
-// tick notes what time it is. While the source is lost the time stops, since nobody knows
-// what has gone on.
+// tick notes what time it is. While the source is lost the times of lists stop, since
+// nobody knows what has gone on.
 func (m *model) tick(now time.Time) {
-	if m.lost == nil {
+	if m.clock = now; m.lost == nil {
 		m.now = now
 	}
 }

@@ -78,7 +78,8 @@ func exampleLists() []todo.Snapshot {
 // modelWith returns a model of lists whose agents are there, "forgotten" aside.
 func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	m := newModel(Options{})
-	m.now, m.width, m.height, m.sourceName = noon(), width, height, "todo.db"
+	m.tick(noon())
+	m.width, m.height, m.sourceName = width, height, "todo.db"
 	m.receiveLists(lists, true)
 	m.standings["forgotten"] = Standing{State: todo.LeftOpen}
 	return m

@@ -107,7 +107,8 @@ func (s *script) run(name, rest string) {
 	switch name {
 	case "wait": // for the lists, perhaps for one
 		s.m = newModel(Options{List: rest})
-		s.m.now, s.m.sourceName = noon(), "todo.db"
+		s.m.tick(noon())
+		s.m.sourceName = "todo.db"
 	case "open": // lists whose agents are there
 		s.m = modelWith(80, 24, fixture()...)
 	case "start": // with a list, as listOf reads it; none
@@ -137,7 +138,7 @@ func (s *script) run(name, rest string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		m.tick(m.now.Add(d))
+		m.tick(m.clock.Add(d))
 	case "archive": // a list, or all
 		for id, l := range maps.Clone(m.lists) {
 			if rest == "" || rest == id {
