@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// pollInterval is how often the feed reads the store without a hint. It bounds
-// how long a lost hint can delay a change (BAD-INPUT 56: 5 s).
-const pollInterval = 4 * time.Second
+// pollInterval is how often the feed reads the store without a hint. It bounds how long a
+// lost hint can delay a change (BAD-INPUT 56: 5 s, of which the rest is for a slow machine).
+const pollInterval = 3 * time.Second
 
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be
 // read. The next successful read then fetches it, and followers of calls receive
