@@ -42,6 +42,8 @@ func TestMarked(t *testing.T) {
 		"**run `x` now**":      "Brun Cx0B now00",
 		"src/**/a and b/**/c":  "src/**/a and b/**/c",
 		"a ** b ** c, `, f(**": "a ** b ** c, `, f(**",
+		"x**2 and y**2":        "x**2 and y**2",
+		"这是**重点**内容":           "这是B重点00内容",
 	} {
 		if got := signs.Replace(marked(plainText, text)); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -52,29 +52,23 @@ func paint(r role, text string) string {
 }
 
 // markup matches bold and code as Markdown writes them, which agents do. A text in
-// asterisks begins with a letter, a digit, code or a quote: else it is part of a path.
-var markup = regexp.MustCompile("``(.+?)``|`([^`]+)`|\\*\\*([\\pL\\pN`\"'“(](?:.*?[^\\s*])?)\\*\\*")
+// asterisks stands by itself, and begins with a letter, a digit, code or a quote: others are
+// powers and paths.
+var markup = regexp.MustCompile("``.+?``|`[^`]+`|\\B\\*\\*[\\pL\\pN`\"'“(](.*?[^\\s*])?\\*\\*\\B")
 
 // marked gives a text a role, and draws what is bold or code in it. Of a text that is dim
 // all is.
-func marked(r role, text string) (painted string) {
-	inside := func(of role) role {
-		if r == dim || r == struck {
-			return r
-		}
-		return of
+func marked(r role, text string) string {
+	strong, quoted := bold, code
+	if r == dim || r == struck {
+		strong, quoted = r, r
 	}
-	end := 0
-	for _, at := range markup.FindAllStringSubmatchIndex(text, -1) {
-		part := func(n int) string { return text[max(at[2*n], 0):max(at[2*n+1], 0)] }
-		painted += text[end:at[0]]
-		if end = at[1]; part(3) != "" {
-			painted += marked(inside(bold), part(3)) + string(r)
-		} else {
-			painted += paint(inside(code), part(1)+part(2)) + string(r)
+	return paint(r, markup.ReplaceAllStringFunc(text, func(found string) string {
+		if inside, isBold := strings.CutPrefix(found, "**"); isBold {
+			return marked(strong, strings.TrimSuffix(inside, "**")) + string(r)
 		}
-	}
-	return paint(r, painted+text[end:])
+		return paint(quoted, strings.Trim(found, "`")) + string(r)
+	}))
 }
 
 // cut cuts a painted text to a width.
