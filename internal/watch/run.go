@@ -102,20 +102,16 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
 	return nil
 }
 
-// follow passes what comes from the source to the loop: all lists together with how they
+// follow passes what comes from the source to the loop: all lists once it is known how they
 // stand, since the cursor stays with the list that is the first one then.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
-		var standings map[string]Standing
-		if all { // without an answer the lists are shown as far as they tell themselves
-			standings, _ = v.source.Standings(ctx, lists)
-		}
-		v.update(ctx, func() {
-			if v.stale = true; all {
-				v.standings = standings
+		if all {
+			if standings, err := v.source.Standings(ctx, lists); err == nil {
+				v.update(ctx, func() { v.standings = standings })
 			}
-			v.receiveLists(lists, all)
-		})
+		}
+		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
 	}
 	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lost = err }) })
 }

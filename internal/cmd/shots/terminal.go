@@ -110,7 +110,7 @@ var sgr = regexp.MustCompile("^\x1b\\[([0-9;]*)m")
 func styles() map[string]string {
 	return map[string]string{
 		"1": "font-weight:700", "2": "opacity:.6", "7": "background:#d8dde6;color:#12151b", "9": "text-decoration:line-through",
-		"31": "color:#ff8a7d", "32": "color:#5fd38a", "33": "color:#f0b95a", "36": "color:#6cc7d9", "90": "color:#7d8796",
+		"31": "color:#ff8a7d", "32": "color:#5fd38a", "33": "color:#f0b95a", "35": "color:#c79bf0", "36": "color:#6cc7d9", "90": "color:#7d8796",
 		"39": "color:#d8dde6", "49": "background:none",
 	}
 }
