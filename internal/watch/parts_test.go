@@ -26,6 +26,16 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// A number at the right of a text from right to left is parted from it by what counts as a
+// letter from left to right, in which a terminal keeps it there.
+func TestSpreadRightToLeft(t *testing.T) {
+	for text, want := range map[string]string{"left": "left    5m", "עברית": "עברית⠀  5m", "كتابة x": "كتابة x⠀5m", "אבגדהוזח": "אבגדהוזח5m"} {
+		if got := spread(text, "5m", 10); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Bold and code are drawn as Markdown writes them, and what only looks like it stays. A
 // line that is broken within them goes on in them, and no line is wider for their marks.
 func TestMarked(t *testing.T) {

@@ -89,9 +89,24 @@ func (s styled) paint() string { return paint(s.role, s.text) }
 
 func (s styled) cut(width int) styled { return styled{s.role, render.Cut(s.text, width)} }
 
-// spread puts one painted text at the left of a width and another at the right.
+// spread puts one painted text at the left of a width and another at the right. Behind a
+// text from right to left, a terminal that orders such text would put a number at the right
+// before it: a blank that counts as a letter from left to right parts them.
 func spread(left, right string, width int) string {
-	return left + strings.Repeat(" ", max(width-render.Cells(left+right), 0)) + right
+	space := strings.Repeat(" ", max(width-render.Cells(left+right), 0))
+	if space != "" && strings.ContainsFunc(left, isRightToLeft) {
+		space = brailleBlank + space[1:]
+	}
+	return left + space + right
+}
+
+const brailleBlank = "\u2800"
+
+// isRightToLeft reports whether a rune is in a block of letters that are written from right
+// to left.
+func isRightToLeft(r rune) bool {
+	return r >= 0x590 && r < 0x900 || r >= 0xfb1d && r < 0xfe00 || r >= 0xfe70 && r < 0xff00 ||
+		r >= 0x10800 && r < 0x11000 || r >= 0x1e800 && r < 0x1f000
 }
 
 // join joins parts with a separator to at most width cells. It skips empty parts, cuts
