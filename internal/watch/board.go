@@ -102,8 +102,7 @@ const (
 func (m *model) boardLines(f account.Family, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
-		t := m.listTime(f)
-		right += paint(t.role, fmt.Sprintf("%*s", timeWidth, t.text))
+		right += spread("", m.listTime(f), timeWidth)
 	}
 	cursor, titleRole := " ", plainText
 	switch {
@@ -116,10 +115,10 @@ func (m *model) boardLines(f account.Family, width int, selected bool) []string 
 	}
 	sign, _ := stateLook(f.State())
 	if f.State().Rests() && f.Main.Progress().Failed > 0 {
-		sign = styled{bad, "✗"}
+		sign = paint(bad, "✗")
 	}
 	title := m.paintTitle(titleRole, listName(f.Main), width-4-render.Cells(right))
-	lines := []string{spread(cursor+sign.paint()+" "+title, right+" ", width)}
+	lines := []string{spread(cursor+sign+" "+title, right+" ", width)}
 	if selected && m.width < twoPanes {
 		lines = append(lines, nextSteps(f.Main, width, min(3, m.height-6))...)
 	}
@@ -127,35 +126,35 @@ func (m *model) boardLines(f account.Family, width int, selected bool) []string 
 }
 
 // stateLook returns the sign of a state, and how a list in it stands, in words.
-func stateLook(state todo.State) (sign styled, name string) {
+func stateLook(state todo.State) (sign string, name string) {
 	switch state {
 	case todo.Working:
-		return styled{accent, "◐"}, "working"
+		return paint(accent, "◐"), "working"
 	case todo.Waiting:
-		return styled{warn, "‖"}, "waits for you"
+		return paint(warn, "‖"), "waits for you"
 	case todo.Idle:
-		return styled{dim, "◌"}, "idle"
+		return paint(dim, "◌"), "idle"
 	case todo.LeftOpen:
-		return styled{dim, "◦"}, "left open"
+		return paint(dim, "◦"), "left open"
 	case todo.Away:
-		return styled{dim, "◦"}, ""
+		return paint(dim, "◦"), ""
 	case todo.InVain:
-		return styled{bad, "✗"}, "failed"
+		return paint(bad, "✗"), "failed"
 	}
-	return styled{done, "✓"}, "finished"
+	return paint(done, "✓"), "finished"
 }
 
 // listTime returns for how long the current item is in progress or the list rests, and of a
 // finished list when it ended.
-func (m *model) listTime(f account.Family) styled {
+func (m *model) listTime(f account.Family) string {
 	item, current := f.Main.Current()
 	switch {
 	case f.State().Ended():
-		return styled{dim, render.Moment(f.Since(), m.now)}
+		return paint(dim, render.Moment(f.Since(), m.now))
 	case f.State() == todo.Working && current && !item.Started.IsZero():
 		return tookUntil(item.Started, m.now)
 	}
-	return styled{dim, render.Roughly(m.now.Sub(f.Since()))}
+	return paint(dim, render.Roughly(m.now.Sub(f.Since())))
 }
 
 // nextSteps returns the current item of a list and the next to do, at most
@@ -168,7 +167,7 @@ func nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 			if item.Reason != "" {
 				text += ": " + render.Safe(item.Reason)
 			}
-			lines = append(lines, "     "+sign.paint()+" "+cut(marked(look, text), width-8))
+			lines = append(lines, "     "+sign+" "+cut(marked(look, text), width-8))
 		}
 	}
 	return lines
@@ -189,12 +188,13 @@ func (m *model) paintTitle(r role, title string, width int) (painted string) {
 	return painted
 }
 
-// summary counts the lists by state, for the first line: "5 working  1 waiting".
-func (m *model) summary() (parts []styled) {
+// summary counts the lists by state, for the first line: "5 working  1 waiting". Each count
+// has the role with which the state's sign begins.
+func (m *model) summary() (parts []string) {
 	n := account.Counts(slices.DeleteFunc(m.families(), func(f account.Family) bool { return f.Main.Archived }))
 	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {
 		if sign, _ := stateLook(state); n[state] > 0 {
-			parts = append(parts, styled{sign.role, fmt.Sprintf("%d %s", n[state], state)})
+			parts = append(parts, paint(role(sign[0]), fmt.Sprintf("%d %s", n[state], state)))
 		}
 	}
 	return parts

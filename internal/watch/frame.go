@@ -111,22 +111,22 @@ func framed(title string, focused bool, width, height int, lines []string) []str
 
 // topLine returns the first line: what there is, and whether it is live.
 func (m *model) topLine() string {
-	lamp := styled{done, "● live"}
+	lamp := paint(done, "● live")
 	switch {
 	case m.lost != nil:
-		lamp = styled{warn, "○ not live since " + m.now.Format("15:04") + " (" + rootCause(m.lost) + ")"}
+		lamp = paint(warn, "○ not live since "+m.now.Format("15:04")+" ("+rootCause(m.lost)+")")
 	case !m.loaded:
-		lamp = styled{dim, "○ connecting…"}
+		lamp = paint(dim, "○ connecting…")
 	}
-	lamp = lamp.cut(max(m.width-12, 6))
-	space := m.width - render.Cells(lamp.text) - 2
+	lamp = cut(lamp, max(m.width-12, 6))
+	space := m.width - render.Cells(lamp) - 2
 	left := paint(bold, render.Cut(" todo-mcp  ", space))
 	for _, part := range m.summary() {
-		if part.text += "  "; render.Cells(left+part.text) <= space {
-			left += part.paint()
+		if render.Cells(left+part+"  ") <= space {
+			left += part + "  "
 		}
 	}
-	return spread(left, lamp.paint()+" ", m.width)
+	return spread(left, lamp+" ", m.width)
 }
 
 // bottomLine returns the last line: the search, a note, or as many keys as fit.
@@ -135,7 +135,7 @@ func (m *model) bottomLine() string {
 	case m.searching:
 		return paint(accent, render.Cut(" / "+render.Safe(m.filter)+"▏", m.width))
 	case m.note.text != "" && m.clock.Before(m.note.until):
-		return cut(marked(m.note.role, " "+m.note.text), m.width)
+		return cut(m.note.text, m.width)
 	case m.page != nil:
 		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))
 	}

@@ -58,11 +58,11 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 		limit = todo.MaxText
 	}
 	note := m.itemNote(s, item, hand.Of(item.ID))
-	inside := max(width-rowIndent-max(noteWidth, render.Cells(note.text)+2), min(width-rowIndent-1, leastTitle))
-	note = note.cut(width - rowIndent - inside - 1)
+	inside := max(width-rowIndent-max(noteWidth, render.Cells(note)+2), min(width-rowIndent-1, leastTitle))
+	note = cut(note, width-rowIndent-inside-1)
 	for i, line := range wrap(marked(look, render.Safe(item.Title())), inside, limit) {
 		if i == 0 {
-			lines = append(lines, spread(cursor+sign.paint()+" "+line, note.paint(), width-1))
+			lines = append(lines, spread(cursor+sign+" "+line, note, width-1))
 		} else {
 			lines = append(lines, cursor+"  "+line)
 		}
@@ -71,9 +71,9 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	if yours != "" {
 		yours = "yours: " + render.Safe(yours)
 	}
-	for _, below := range []styled{{warn, render.Safe(item.Reason)}, {dim, render.Work(s, item)}, {dim, yours}} {
-		if below.text != "" {
-			lines = append(lines, cursor+"    "+cut(marked(below.role, below.text), width-6))
+	for _, below := range []string{marked(warn, render.Safe(item.Reason)), marked(dim, render.Work(s, item)), marked(dim, yours)} {
+		if below != "" {
+			lines = append(lines, cursor+"    "+cut(below, width-6))
 		}
 	}
 	return lines
@@ -81,43 +81,43 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 
 // itemNote returns what stands at the right of an item: what became of a person's change,
 // or how long the item took. That a change was seen does not take the place of a time.
-func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) styled {
+func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string {
 	switch {
 	case fate == account.Overridden:
-		return styled{warn, string(fate)}
+		return paint(warn, string(fate))
 	case fate == account.Waits:
-		return styled{accent, string(fate)}
+		return paint(accent, string(fate))
 	case i.Status == todo.InProgress && !i.Started.IsZero() && !m.state(s).Rests():
 		return tookUntil(i.Started, m.now)
 	case i.Status.Settled() && !i.Started.IsZero() && i.Ended.After(i.Started):
-		return styled{dim, render.Took(i.Ended.Sub(i.Started))}
+		return paint(dim, render.Took(i.Ended.Sub(i.Started)))
 	}
-	return styled{dim, string(fate)}
+	return paint(dim, string(fate))
 }
 
-func tookUntil(started, now time.Time) styled {
+func tookUntil(started, now time.Time) string {
 	took := now.Sub(started)
 	if took > account.LongAfter {
-		return styled{warn, render.Took(took)}
+		return paint(warn, render.Took(took))
 	}
-	return styled{dim, render.Took(took)}
+	return paint(dim, render.Took(took))
 }
 
 // itemLook returns the sign of a status, and how a text with it looks.
-func itemLook(s todo.Status) (sign styled, text role) {
+func itemLook(s todo.Status) (sign string, text role) {
 	switch s {
 	case todo.Completed:
-		return styled{done, "✓"}, dim
+		return paint(done, "✓"), dim
 	case todo.InProgress:
-		return styled{accent, "◐"}, bold
+		return paint(accent, "◐"), bold
 	case todo.Failed:
-		return styled{bad, "✗"}, plainText
+		return paint(bad, "✗"), plainText
 	case todo.Blocked:
-		return styled{warn, "‖"}, plainText
+		return paint(warn, "‖"), plainText
 	case todo.Cancelled:
-		return styled{dim, "–"}, struck
+		return paint(dim, "–"), struck
 	}
-	return styled{dim, "○"}, plainText
+	return paint(dim, "○"), plainText
 }
 
 // subLine draws a sub-agent's list in one line: name, what it does, progress.

@@ -44,15 +44,14 @@ func newModel(o Options) *model {
 
 // note is what the last line says for a while instead of the keys.
 type note struct {
-	text  string
-	role  role
+	text  string // painted
 	until time.Time
 }
 
 // noteTime is how long a note stays; a key ends it, too.
 const noteTime = 8 * time.Second
 
-func (m *model) say(r role, text string) { m.note = note{text, r, m.clock.Add(noteTime)} }
+func (m *model) say(r role, text string) { m.note = note{marked(r, " "+text), m.clock.Add(noteTime)} }
 
 // effect is what the viewer must do after changes of the model.
 type effect struct {

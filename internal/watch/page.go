@@ -16,16 +16,16 @@ const pageLines = 20
 // page is a text over the whole screen, which scrolls.
 type page struct {
 	title string
-	texts []styled
-	top   int // the first line shown
+	texts []string // painted
+	top   int      // the first line shown
 }
 
-func (p *page) add(r role, text string) { p.texts = append(p.texts, styled{r, text}) }
+func (p *page) add(r role, text string) { p.texts = append(p.texts, marked(r, text)) }
 
 func (p *page) draw(width, height int) []string {
 	var lines []string
 	for _, t := range p.texts {
-		for _, line := range wrap(marked(t.role, t.text), width-4, pageLines) {
+		for _, line := range wrap(t, width-4, pageLines) {
 			lines = append(lines, " "+line)
 		}
 	}
@@ -42,7 +42,7 @@ func (m *model) showKeys() {
 	}{{"Moving", moving()}, {"Items", editing()}, {"Lists", wholeLists()}, {"Everywhere", looking()}} {
 		m.page.add(bold, section.title)
 		for _, b := range section.table {
-			line := styled{plainText, render.Pad(signs.Replace(b.keys), 14) + b.help}
+			line := render.Pad(signs.Replace(b.keys), 14) + b.help
 			if b.help != "" && !slices.Contains(m.page.texts, line) {
 				m.page.texts = append(m.page.texts, line)
 			}

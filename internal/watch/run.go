@@ -278,7 +278,7 @@ func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
 		return err
 	})
 	if err != nil {
-		v.page = &page{title: "Not changed", texts: []styled{{plainText, render.Safe(err.Error())}}}
+		v.page = &page{title: "Not changed", texts: []string{marked(plainText, render.Safe(err.Error()))}}
 	}
 }
 

@@ -94,7 +94,7 @@ func TestUndo(t *testing.T) {
 		t.Helper()
 		out = apply(t, source, e)
 		m.edited(e, shown, out, nil)
-		if !strings.HasPrefix(m.note.text, says) {
+		if !strings.HasPrefix(unpainted(m.note.text), " "+says) {
 			t.Errorf("it says %q, want %q", m.note.text, says)
 		}
 		return out

@@ -80,15 +80,6 @@ func cut(text string, width int) string {
 	return short
 }
 
-type styled struct {
-	role role
-	text string
-}
-
-func (s styled) paint() string { return paint(s.role, s.text) }
-
-func (s styled) cut(width int) styled { return styled{s.role, render.Cut(s.text, width)} }
-
 // spread puts one painted text at the left of a width and another at the right. Behind a
 // text from right to left, a terminal that orders such text would put a number at the right
 // before it: a blank that counts as a letter from left to right parts them.
