@@ -98,7 +98,7 @@ func commands() []command {
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON",
 			"todo-mcp export > lists.ndjson", aboutStore, store, noFlags(storage.Export)},
 		{"import", "[FILE]", "Read what export wrote",
-			"todo-mcp import lists.ndjson", aboutStore, lists, storage.Import},
+			"todo-mcp import lists.ndjson", aboutStore, lists, noFlags(storage.Import)},
 		{setup.DoctorName, "", "Look at everything that must work, and say what to do about what does not",
 			"todo-mcp doctor", aboutProgram, everything, setup.Doctor},
 		{"demo", "", "Show a panel with a scripted agent at work",

@@ -15,7 +15,6 @@ import (
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -32,20 +31,14 @@ func revision(l todo.List, n int64, text string) todo.Snapshot {
 		Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
 }
 
-// into returns an importer into a store.
-func into(t testing.TB, store todo.Store, replace bool) importer {
-	board := todo.NewBoard(store)
-	t.Cleanup(board.Close)
-	return importer{store: store, lists: board.Everyone(), replace: replace}
-}
-
-// run plans and writes an import.
-func (i importer) run(t *testing.T, histories ...history) (importPlan, error) {
-	plan, err := i.plan(t.Context(), histories)
+// imports plans and writes an import into a store.
+func imports(t testing.TB, store todo.Store, histories ...history) (missing []history, err error) {
+	i := importer{store: store}
+	missing, err = i.plan(t.Context(), histories)
 	if err == nil {
-		err = i.write(t.Context(), plan)
+		err = i.write(t.Context(), missing)
 	}
-	return plan, err
+	return missing, err
 }
 
 // breaking is a store that fails every save after some.
@@ -75,8 +68,7 @@ func TestImportGoesOn(t *testing.T) {
 		h = append(h, s)
 	}
 	store := &breaking{Store: memory.New(), saves: 1}
-	i := into(t, store, false)
-	if _, err := i.run(t, h); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "50 of 110 revisions were imported") {
+	if _, err := imports(t, store, h); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "50 of 110 revisions were imported") {
 		t.Errorf("a fault: %v", err)
 	}
 	store.saves = 9
@@ -84,8 +76,8 @@ func TestImportGoesOn(t *testing.T) {
 		h    history
 		want int
 	}{{h[:70], 20}, {h, 40}, {h, 0}, {h[:3], 0}} {
-		if plan, err := i.run(t, c.h); err != nil || plan.revisions() != c.want {
-			t.Errorf("import %d: %v, %d revisions", n+2, err, plan.revisions())
+		if missing, err := imports(t, store, c.h); err != nil || revisions(missing) != c.want {
+			t.Errorf("import %d: %v, %d revisions", n+2, err, revisions(missing))
 		}
 	}
 	got, err := store.History(t.Context(), "a", 0, 0)
@@ -97,47 +89,24 @@ func TestImportGoesOn(t *testing.T) {
 	}
 }
 
-// A sub-agent's list stays below its main list also where --replace puts that
-// into a list with another id.
-func TestImportKeepsSubAgentsLists(t *testing.T) {
-	store := memory.New()
-	named := todo.Cursor{Key: todo.Key{Conversation: todo.NameKey("a")}, List: "here", Current: true}
-	if _, err := storetest.Save(t.Context(), store, revision(todo.List{ID: "here", Name: "a"}, 1, "Mine"), named); err != nil {
-		t.Fatal(err)
-	}
-	i := into(t, store, true)
-	for range 2 { // the second import finds what the first did
-		_, err := i.run(t, history{revision(todo.List{ID: "main", Name: "a"}, 1, "Main")},
-			history{revision(todo.List{ID: "sub", Parent: "main", Agent: "helper"}, 1, "Sub")})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	main, err := store.Load(t.Context(), "here", 0)
-	if err != nil || main.Revision != 2 || main.Items[0].Text != "Main" {
-		t.Errorf("main list: %+v, %v", main, err)
-	}
-	if subs, err := store.Find(t.Context(), todo.Query{Parent: "here"}); err != nil || len(subs) != 1 || subs[0].Revision != 1 {
-		t.Errorf("sub-agent's list: %+v, %v", subs, err)
-	}
-}
-
 // Imported lists stand where their histories have them: among each other, and among
 // those that are here.
 func TestImportKeepsTheOrder(t *testing.T) {
-	i := into(t, memory.New(), false)
+	store := memory.New()
+	board := todo.NewBoard(store)
+	defer board.Close()
 	at := func(id string, hours int) history {
 		s := revision(todo.List{ID: id}, 1, id)
 		s.Updated = began.Add(time.Duration(hours) * time.Hour)
 		return history{s}
 	}
 	for _, histories := range [][]history{{at("newest", 9)}, {at("b", 3), at("c", 2), at("a", 4)}} {
-		if _, err := i.run(t, histories...); err != nil {
+		if _, err := imports(t, store, histories...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	found, err := i.lists.Find(t.Context(), todo.Query{})
-	stored, err2 := i.store.Find(t.Context(), todo.Query{Limit: 3})
+	found, err := board.Everyone().Find(t.Context(), todo.Query{})
+	stored, err2 := store.Find(t.Context(), todo.Query{Limit: 3})
 	var got []string
 	for _, l := range append(found, stored...) {
 		got = append(got, l.List.ID)
@@ -252,7 +221,7 @@ func TestExportKeepsHands(t *testing.T) {
 		t.Fatal(read, err)
 	}
 	store := memory.New()
-	if _, err := into(t, store, false).run(t, read...); err != nil {
+	if _, err := imports(t, store, read...); err != nil {
 		t.Fatal(err)
 	}
 	here, err := store.Load(t.Context(), "list", 0)
