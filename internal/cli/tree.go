@@ -61,7 +61,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if nearest := app.Nearest(args[0], names); nearest != "" {
 		meant = fmt.Sprintf("; did you mean %s? See", nearest)
 	}
-	return app.UsageError{Err: fmt.Errorf("there is no command %q%s `todo-mcp help`", args[0], meant)}
+	return app.Usagef("there is no command %q%s `todo-mcp help`", args[0], meant)
 }
 
 // node returns the command for a tree, which fills the settings.
@@ -72,10 +72,8 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	}
 	run := c.flags(node.Flags())
 	c.addSettings(node, settings)
+	node.Args = func(_ *cobra.Command, args []string) error { return c.checkArguments(args) }
 	node.RunE = func(node *cobra.Command, args []string) error {
-		if c.args == "" && len(args) > 0 {
-			return app.UsageError{Err: fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])}
-		}
 		if err := settings.Collect(env); err != nil && c.name != setup.DoctorName {
 			return app.UsageError{Err: err}
 		}
@@ -90,6 +88,26 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 		node.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	return node
+}
+
+// checkArguments returns an error unless there are as many arguments as the usage line
+// shows.
+func (c command) checkArguments(args []string) error {
+	words := strings.Fields(c.args)
+	least, most := 0, len(words)
+	for _, word := range words {
+		if !strings.HasPrefix(word, "[") {
+			least++
+		}
+		if strings.Contains(word, "...") {
+			most = len(args)
+		}
+	}
+	if least <= len(args) && len(args) <= most {
+		return nil
+	}
+	return app.Usagef("%s takes %s, received %q; for example `%s`, with quotes around what has spaces",
+		c.name, cmp.Or(c.args, "no arguments"), args, c.example)
 }
 
 // addSettings adds the flags of the settings that the command accepts, and --config

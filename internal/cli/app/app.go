@@ -5,6 +5,7 @@ package app
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -76,6 +77,9 @@ type UsageError struct{ Err error }
 func (e UsageError) Error() string { return e.Err.Error() }
 
 func (e UsageError) Unwrap() error { return e.Err }
+
+// Usagef returns a [UsageError], see [fmt.Errorf].
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
 // VerbatimError is an error that is printed without the prefix "todo-mcp: "
 // (docs/spec/variants.md C1, C2).

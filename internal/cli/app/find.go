@@ -34,9 +34,6 @@ func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, tod
 // directory, or if there is none the last changed of all; of [App.Folder], where it is
 // named, that folder's alone. An archived list is returned where there is no other.
 func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
-	if len(args) > 1 {
-		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d; a title of several words stands in quotes", len(args))
-	}
 	if wanted := append(args, a.List)[0]; wanted != "" {
 		return a.Named(ctx, lists, wanted, NamedOptions{})
 	}

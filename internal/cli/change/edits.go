@@ -32,9 +32,6 @@ func Archive(fs *flag.FlagSet) app.Run {
 func Rename(fs *flag.FlagSet) app.Run {
 	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app.App, args []string) error {
-		if len(args) != 2 {
-			return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
-		}
 		rename := edit(a, todo.Edit{Do: todo.EditRename, Text: args[1]}, "Renamed to %q (%s).")
 		return forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, rename)
 	}
@@ -52,7 +49,7 @@ func Delete(fs *flag.FlagSet) app.Run {
 		do := edit(a, todo.Edit{Do: todo.EditDelete}, "Deleted %q (%s). For a day `todo-mcp delete --undo %[2]s` brings it back.")
 		switch {
 		case *undo && *purges:
-			return errors.New("--undo and --purge contradict each other")
+			return app.Usagef("--undo and --purge contradict each other")
 		case *undo:
 			do = edit(a, todo.Edit{Do: todo.EditUndelete}, "Brought back %q (%s).")
 		case *purges:
@@ -104,13 +101,10 @@ func jsonFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("json", false, "print JSON, one list a line")
 }
 
-// forLists calls do for each list that the arguments name, at least one, and prints the
+// forLists calls do for each list that the arguments name, and prints the
 // list that do leaves, as JSON or in its words. It calls do for none if one is not
 // found.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, asJSON bool, do edited) error {
-	if len(args) == 0 {
-		return errors.New("say which list; see `todo-mcp lists`")
-	}
 	lists, done, err := a.OpenLists()
 	if err != nil {
 		return err
@@ -142,12 +136,9 @@ func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions
 func Restore(fs *flag.FlagSet) app.Run {
 	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app.App, args []string) error {
-		if len(args) != 2 {
-			return errors.New("restore takes a list and a revision: `todo-mcp restore LIST 3`; see `todo-mcp history LIST`")
-		}
 		revision, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil || revision < 1 {
-			return fmt.Errorf("revision %q: must be a whole number, 1 or more", args[1])
+			return app.Usagef("revision %q: must be a whole number, 1 or more", args[1])
 		}
 		words := fmt.Sprintf("Revision %d of %%q (%%s) is back, as a new one.", revision)
 		restore := edit(a, todo.Edit{Do: todo.EditRestore, Revision: revision}, words)

@@ -72,7 +72,7 @@ func Serve(fs *flag.FlagSet) app.Run {
 		service := &service{App: a}
 		if *lan {
 			if exposed(a) || signsIn(a) {
-				return errors.New("--lan is for one person's own devices: leave out --addr, --tokens and --issuer")
+				return app.Usagef("--lan is for one person's own devices: leave out --addr, --tokens and --issuer")
 			}
 			ip, err := lanAddress(net.InterfaceAddrs())
 			if err != nil {

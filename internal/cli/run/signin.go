@@ -49,13 +49,10 @@ func CheckSignIn(a *app.App) error {
 
 // secure adds to a configuration who may use the server, and TLS.
 func (a *service) secure(c *edge.Config) (err error) {
-	if a.lan == nil {
-		err = CheckSignIn(a.App)
+	if wrong := CheckSignIn(a.App); wrong != nil && a.lan == nil {
+		return app.UsageError{Err: wrong}
 	}
-	if err == nil {
-		c.TLS, err = LoadTLS(a.App)
-	}
-	if err != nil {
+	if c.TLS, err = LoadTLS(a.App); err != nil {
 		return err
 	}
 	c.PublicURL, c.MaxRate, c.TrustedProxies = a.PublicURL, a.MaxRate, a.Proxies

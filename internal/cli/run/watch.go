@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	flag "github.com/spf13/pflag"
 
@@ -21,9 +20,6 @@ func Watch(fs *flag.FlagSet) app.Run {
 	notify := fs.Bool("notify", false, "ring the bell and notify the desktop when a list finishes, fails, is blocked or waits")
 	token := fs.String("token", "", "bearer `TOKEN` for --server (default: what the variable TODO_TOKEN says)")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		if len(args) > 1 {
-			return fmt.Errorf("one list at a time, received %d", len(args))
-		}
 		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify, Getenv: a.Getenv}
 		o.Edit = func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error {
 			return change.InEditor(ctx, a, list, false, apply)

@@ -251,7 +251,7 @@ func TestWatchServer(t *testing.T) {
 // Wrong arguments are reported before watch writes anything.
 func TestWatchMistakes(t *testing.T) {
 	for want, args := range map[string]string{
-		"one list at a time":         "a b",
+		"watch takes [LIST]":         "a b",
 		"must be a URL":              "--server localhost",
 		"seen by their own process":  "--store memory",
 		"must be printable ASCII":    "--server http://x --token a\x00b",

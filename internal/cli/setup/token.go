@@ -3,7 +3,6 @@ package setup
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ func Token(fs *flag.FlagSet) app.Run {
 		path, command := a.SignIn.Tokens, strings.Join(args[:min(1, len(args))], "")
 		switch {
 		case path == "":
-			return errors.New("name the tokens' file, the one that serve has: --tokens FILE, or TODO_TOKENS, or a line in the config file")
+			return app.Usagef("name the tokens' file, the one that serve has: --tokens FILE, or TODO_TOKENS, or a line in the config file")
 		case command == "new" && len(args) == 2:
 			t.Name, t.Scopes = args[1], []string{auth.ScopeRead}
 			if !*readOnly {
@@ -45,7 +44,7 @@ func Token(fs *flag.FlagSet) app.Run {
 			}
 			return a.Say("Revoked %s.\n", render.Safe(args[1]))
 		}
-		return errors.New("say `token new NAME`, `token list` or `token revoke NAME`")
+		return app.Usagef("say `token new NAME`, `token list` or `token revoke NAME`")
 	}
 }
 

@@ -43,10 +43,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 // input opens the file that the argument names; without one, or for "-", it
 // returns standard input, and says in a terminal what it waits for.
 func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error) {
-	switch {
-	case len(args) > 1:
-		return nil, fmt.Errorf("one file at a time, received %d", len(args))
-	case len(args) == 0 || args[0] == "-":
+	if len(args) == 0 || args[0] == "-" {
 		if app.IsTerminal(a.Stdin) {
 			fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
 		}
