@@ -108,14 +108,9 @@ func (a *App) Picture(list todo.Snapshot, o render.BoxOptions, under ...string) 
 	return box
 }
 
-// PrintJSON prints a value as JSON over several lines, safe to show in a terminal
-// (BAD-INPUT 80).
-func PrintJSON(w io.Writer, v any) error { return printJSON(w, v, "  ") }
-
-// PrintLine is [PrintJSON] in one line.
-func PrintLine(w io.Writer, v any) error { return printJSON(w, v, "") }
-
-func printJSON(w io.Writer, v any, indent string) error {
+// PrintJSON prints a value as JSON, safe to show in a terminal (BAD-INPUT 80). Without an
+// indent it is one line.
+func PrintJSON(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetIndent("", indent)

@@ -120,7 +120,7 @@ func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions
 		case err != nil:
 			return err
 		case asJSON:
-			err = app.PrintLine(a.Stdout, render.Document(l))
+			err = app.PrintJSON(a.Stdout, render.Document(l), "")
 		default:
 			err = a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
 		}

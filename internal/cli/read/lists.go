@@ -62,7 +62,7 @@ func Lists(fs *flag.FlagSet) app.Run {
 			for _, l := range found[:shown] {
 				documents = append(documents, listed{render.Document(l), states[l.List.ID]})
 			}
-			err = app.PrintJSON(a.Stdout, documents)
+			err = app.PrintJSON(a.Stdout, documents, "  ")
 		case shown > 0:
 			err = a.Say("%s", render.Lists(found[:shown], states, time.Now(), app.TerminalWidth(a.Stdout), every...))
 		}

@@ -47,7 +47,7 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 		return err
 	}
 	if format == "json" {
-		return app.PrintJSON(a.Stdout, listed{render.Document(list), family.State()})
+		return app.PrintJSON(a.Stdout, listed{render.Document(list), family.State()}, "  ")
 	}
 	box := render.BoxOptions{Title: list.Title(), Width: width}
 	if n := list.Progress(); len(list.Items) > 0 {
@@ -174,7 +174,7 @@ func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, asJSO
 		for _, i := range items {
 			out.Overrode[i.ID] = i.Hand.Text
 		}
-		return app.PrintLine(a.Stdout, out)
+		return app.PrintJSON(a.Stdout, out, "")
 	}
 	by := render.Writer(r.Writer, render.Client(r.Writer.Client), render.Client(r.Writer.Client))
 	if r.Writer.Variant != "" {

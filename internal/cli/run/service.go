@@ -143,18 +143,17 @@ func (a *service) sessionKey() []byte {
 	if a.sharedKey != nil {
 		return a.sharedKey
 	}
-	key := newKey()
 	place, err := a.Place()
 	if err == nil && !place.Memory() {
-		var stored []byte
-		if stored, err = loadOrStoreKey(place.KeyFile(), key); err == nil {
-			return stored
+		var key []byte
+		if key, err = loadOrStoreKey(place.KeyFile()); err == nil {
+			return key
 		}
 	}
 	if err != nil {
 		fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
 	}
-	return key
+	return newKey()
 }
 
 func newKey() []byte {
@@ -163,42 +162,40 @@ func newKey() []byte {
 	return key
 }
 
-// loadOrStoreKey returns the key in the file at path. If there is no file it
-// writes key there and returns it. When several processes start at once, all
-// return the key of the one that was first.
-func loadOrStoreKey(path string, key []byte) ([]byte, error) {
+// loadOrStoreKey returns the key in the file at path, and makes the file if there is
+// none. When several processes start at once, all return the key of the one that was
+// first.
+func loadOrStoreKey(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = storeKey(path, key); !errors.Is(err, fs.ErrExist) {
-			return key, err
+		err = storeKey(path)
+		if err == nil || errors.Is(err, fs.ErrExist) { // another process may have been first
+			data, err = os.ReadFile(path)
 		}
-		data, err = os.ReadFile(path) // another process was first
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read session key: %w", err)
+		return nil, fmt.Errorf("session key: %w", err)
 	}
 	stored, err := hex.DecodeString(strings.TrimSpace(string(data)))
 	if err != nil || len(stored) < 32 {
-		return nil, fmt.Errorf("read session key: %s is damaged, delete it", path)
+		return nil, fmt.Errorf("session key: %s is damaged, delete it", path)
 	}
 	return stored, nil
 }
 
-// storeKey writes a key to a file that does not exist yet; the error wraps
+// storeKey writes a new key to a file that does not exist yet; the error wraps
 // [fs.ErrExist] when it does. The file has its name only once it is whole, and on
 // the disk: nobody would replace an empty one that a power loss left.
-func storeKey(path string, key []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make folder for session key: %w", err)
+func storeKey(path string) error {
+	key := hex.EncodeToString(newKey())
+	temporary := path + "." + key[:8]
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = atomicfile.WritePrivate(temporary, []byte(key+"\n"))
 	}
-	temporary := path + "." + hex.EncodeToString(key[:4])
-	err := atomicfile.WritePrivate(temporary, []byte(hex.EncodeToString(key)+"\n"))
 	if err == nil {
 		defer os.Remove(temporary)
 		err = os.Link(temporary, path)
 	}
-	if err != nil {
-		return fmt.Errorf("write session key: %w", err)
-	}
-	return nil
+	return err
 }

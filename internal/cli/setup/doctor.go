@@ -105,7 +105,7 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 	switch {
 	case err != nil:
 	case asJSON:
-		err = app.PrintJSON(a.Stdout, r)
+		err = app.PrintJSON(a.Stdout, r, "  ")
 	default:
 		err = a.Say("%s", r.String())
 	}

@@ -51,7 +51,7 @@ func FuzzImport(f *testing.F) {
 				t.Fatalf("%d revisions of %d, %v", len(revisions), l.Revision, err)
 			}
 			for _, r := range revisions {
-				if err := app.PrintLine(&exported, r); err != nil {
+				if err := app.PrintJSON(&exported, r, ""); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -213,7 +213,7 @@ func TestExportKeepsHands(t *testing.T) {
 		Archived: true, ReplacedBy: "next",
 		Order: todo.Order{Was: "1,2", Person: "2,1", Repeats: 2, Revision: 1}}
 	var first, second bytes.Buffer
-	if err := app.PrintLine(&first, want); err != nil {
+	if err := app.PrintJSON(&first, want, ""); err != nil {
 		t.Fatal(err)
 	}
 	read, err := readExport(bytes.NewReader(first.Bytes()))
@@ -226,7 +226,7 @@ func TestExportKeepsHands(t *testing.T) {
 	}
 	here, err := store.Load(t.Context(), "list", 0)
 	if err == nil {
-		err = app.PrintLine(&second, here)
+		err = app.PrintJSON(&second, here, "")
 	}
 	if err != nil || second.String() != first.String() {
 		t.Errorf("%v\n%s%s", err, &first, &second)

@@ -46,7 +46,7 @@ func Export(ctx context.Context, a *app.App, args []string) error {
 		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
 			if err == nil {
 				r.Operation = todo.Operation{}
-				err = app.PrintLine(out, r)
+				err = app.PrintJSON(out, r, "")
 			}
 			if err != nil {
 				return err
