@@ -101,7 +101,7 @@ func commands() []command {
 			"todo-mcp import lists.ndjson", aboutStore, lists, noFlags(storage.Import)},
 		{setup.DoctorName, "", "Look at everything that must work, and say what to do about what does not",
 			"todo-mcp doctor", aboutProgram, everything, setup.Doctor},
-		{"demo", "", "Show a panel with a scripted agent at work",
+		{"demo", "", "Open a panel with scripted agents at work",
 			"todo-mcp demo", aboutProgram, []app.Group{app.AddressGroup}, run.Demo},
 		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags(version)},
 	}

@@ -3,26 +3,31 @@ package run
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/server"
-	"todo-mcp/server/jsonrpc"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/web"
+	"todo-mcp/tools"
 )
 
-// Demo shows a scripted agent at work.
+// Demo shows scripted agents at work, on lists in memory, until it is ended.
 func Demo(fs *flag.FlagSet) app.Run {
 	pace := fs.Duration("pace", 1500*time.Millisecond, "the `TIME` between two steps")
-	once := fs.Bool("once", false, "end after the plan instead of waiting")
 	return func(ctx context.Context, a *app.App, _ []string) error {
+		settings := app.NewSettings() // what is set for a real server is not for this one
+		if err := settings.Collect(app.Env{Getenv: func(string) string { return "" }}); err != nil {
+			return err
+		}
+		settings.Store, settings.Addr = "memory", a.Addr
 		listener, err := net.Listen("tcp", a.Addr)
 		if err != nil { // a real server may use the address; any port will do
 			listener, err = net.Listen("tcp", "127.0.0.1:0")
@@ -31,112 +36,120 @@ func Demo(fs *flag.FlagSet) app.Run {
 			return fmt.Errorf("listen: %w", err)
 		}
 		defer listener.Close()
-		return demo(ctx, a, listener, *pace, *once)
+		return (&service{App: &app.App{Env: a.Env, Settings: settings}}).demo(ctx, listener, *pace)
 	}
 }
 
-// demo serves a panel on lists in memory while a scripted agent works through a plan.
-func demo(ctx context.Context, a *app.App, listener net.Listener, pace time.Duration, once bool) error {
-	own := *a.Settings
-	own.Store, own.Notices, own.List, own.Publish, own.Operator = "memory", "", "", []string{"all"}, app.OperatorSettings{}
-	service := &service{App: &app.App{Env: a.Env, Settings: &own}}
-	s, done, err := service.open(false)
+// demo serves a panel, opens it in the browser, and lets the agents work.
+func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Duration) error {
+	s, done, err := a.open(false)
 	if err != nil {
 		return err
 	}
 	defer done()
-	handler, err := web.New(s, service.webConfig(s)) // nobody signs in
+	handler, err := web.New(s, a.webConfig(s)) // nobody signs in
 	if err != nil {
 		return err
 	}
+	url := "http://" + listener.Addr().String() + "/"
+	err = a.Say("Open %s to watch agents at work. They begin when the page is open; nothing here is kept.\n\nStop with Ctrl-C.\n", url)
+	if err != nil {
+		return err
+	}
+	a.browse(ctx, url)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- handler.Serve(ctx, listener) }()
-	fmt.Fprintf(a.Stdout, "Open http://%s/ and watch an agent at work. Nothing here is kept.\n\n", listener.Addr())
-	err = play(ctx, a, s, pace)
-	if err == nil && !once {
-		fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
-		<-ctx.Done()
-	}
-	stop()
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return errors.Join(err, <-served)
-}
-
-// scene is one TodoWrite call of the demo: an agent says how many steps of its plan are
-// done, -1 before it begins the first one. The main agent has no name.
-type scene struct {
-	agent string
-	done  int
-}
-
-func (s scene) todos() (todos []map[string]string) {
-	plan := [][2]string{
-		{"Read the bug report", "Reading the bug report"},
-		{"Find the cause", "Finding the cause"},
-		{"Write a failing test", "Writing a failing test"},
-		{"Fix the parser", "Fixing the parser"},
-		{"Run the whole suite", "Running the whole suite"},
-	}
-	if s.agent != "" {
-		plan = [][2]string{{"List the callers", "Listing the callers"}, {"Read the history", "Reading the history"}}
-	}
-	for i, step := range plan {
-		status := [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, s.done)]
-		todos = append(todos, map[string]string{"content": step[0], "activeForm": step[1], "status": status})
-	}
-	return todos
-}
-
-// play sends the demo's calls to a server, waits for pace after each, and prints the
-// results: the main agent does the steps of its plan in order, and a sub-agent works through
-// a list of its own during the second one.
-func play(ctx context.Context, a *app.App, s *server.Server, pace time.Duration) error {
-	for _, scene := range []scene{
-		{"", -1}, {"", 0}, {"", 1}, {"searcher", 0}, {"searcher", 1}, {"searcher", 2}, {"", 2}, {"", 3}, {"", 4}, {"", 5},
-	} {
-		answer, err := scene.call(ctx, s)
-		if err != nil {
-			return fmt.Errorf("demo agent: %w", err)
+	played := make(chan error, 1)
+	go func() {
+		err := play(ctx, s.Board, pace)
+		if ctx.Err() != nil {
+			err = nil // a write that was cut off
 		}
-		if err := a.Say("%s\n", answer); err != nil {
+		played <- err
+		stop()
+	}()
+	return errors.Join(handler.Serve(ctx, listener), <-played)
+}
+
+// actor is an agent of the demo, in demo.json.
+type actor struct {
+	Client, Folder string
+	Agent          string      // a sub-agent of the first one; empty for a main agent
+	Done           int         // how many steps are done; the next one is in progress
+	Steps          [][2]string // text and active text
+	Waits          string      // for what of a person's it waits in its current step, if it does
+	list           string      // its id
+}
+
+//go:embed demo.json
+var cast []byte
+
+// play lets the agents work in turn, a step at each pace, until ctx ends. All begin when
+// somebody watches. When a plan is done its list goes, and the agent begins again.
+func play(ctx context.Context, board *todo.Board, pace time.Duration) error {
+	var actors []*actor
+	if err := json.Unmarshal(cast, &actors); err != nil {
+		return err
+	}
+	for board.Watching() == 0 && pause(ctx, 50*time.Millisecond) {
+	}
+	lists := board.As("")
+	for _, a := range actors {
+		if err := a.write(ctx, lists); err != nil {
 			return err
 		}
-		select {
-		case <-time.After(pace):
-		case <-ctx.Done():
-			return ctx.Err()
+		if a.Waits != "" {
+			block := todo.Edit{Do: todo.EditBlock, Item: fmt.Sprint(a.Done + 1), Text: a.Waits}
+			if _, err := lists.Edit(ctx, a.list, block, app.CommandLine("demo")); err != nil {
+				return err
+			}
 		}
 	}
-	return a.Say("\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
+	for turn := 0; pause(ctx, pace); turn++ {
+		if err := actors[turn%len(actors)].move(ctx, lists); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// call has the server handle the scene's call of TodoWrite, as one that came over MCP, and
-// returns the text of the result.
-func (s scene) call(ctx context.Context, to *server.Server) (string, error) {
-	params, by := map[string]any{"name": "TodoWrite", "arguments": map[string]any{"todos": s.todos()}}, ""
-	if s.agent != "" {
-		params["_meta"], by = map[string]string{"todo-mcp/agent": s.agent}, " ("+s.agent+")"
+// pause waits for a time and reports whether ctx has not ended.
+func pause(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
 	}
-	raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-	if err != nil {
-		return "", err
+	return ctx.Err() == nil
+}
+
+// move does the next step of the agent's plan, unless it waits for a person.
+func (a *actor) move(ctx context.Context, lists todo.Lists) error {
+	s, err := lists.Load(ctx, a.list, 0)
+	if err == nil && slices.ContainsFunc(s.Items, func(i todo.Item) bool { return i.Status == todo.Blocked }) {
+		return nil
 	}
-	message, refusal := jsonrpc.Read(raw)
-	if refusal != nil {
-		return "", refusal
+	if a.Done++; err != nil || a.Done > len(a.Steps) {
+		a.Done = 0
+		_, _ = lists.Purge(ctx, app.CommandLine("demo"), a.list) // a person may have deleted it
 	}
-	answer, err := to.Handle(ctx, server.Peer{Client: mcp.Implementation{Name: "demo agent"}, Session: "demo"}, message)
-	if err != nil {
-		return "", err
+	return a.write(ctx, lists)
+}
+
+// write writes the agent's plan as it stands, as a call of TodoWrite does.
+func (a *actor) write(ctx context.Context, lists todo.Lists) error {
+	var lines []todo.Line
+	for i, step := range a.Steps {
+		status := [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, a.Done)]
+		lines = append(lines, todo.Line{Text: step[0], Active: step[1], Status: status})
 	}
-	response, _ := answer.(mcp.JSONRPCResponse)
-	result, ok := response.Result.(*mcp.CallToolResult)
-	if !ok || result.IsError || len(result.Content) == 0 {
-		return "", fmt.Errorf("tools/call: %+v", answer)
+	main := "demo:" + a.Client + a.Folder
+	w := todo.Write{Writer: todo.Writer{Client: a.Client, Variant: "TodoWrite", Agent: a.Agent}}
+	w.Target = todo.Target{Conversation: todo.Conversation{Key: main, Client: a.Client, Workspace: a.Folder}, Agent: a.Agent}
+	if a.Agent != "" {
+		w.Begin.ParentConversation, w.Target.Conversation.Key = main, main+a.Agent
 	}
-	return mcp.GetTextFromContent(result.Content[0]) + by, nil
+	w.Change = func(d *todo.Draft) error { d.Replace(tools.TodoWriteView(), lines); return nil }
+	out, err := lists.Apply(ctx, w)
+	a.list = out.After.List.ID
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -126,21 +127,33 @@ func TestPanelPortTaken(t *testing.T) {
 	}
 }
 
-// demo --once prints the address of its panel and the result of every call, and
-// ends after the plan. Settings for who signs in are for other servers.
+// demo opens the browser and begins when the page is open; then seven lists are at work,
+// one of which waits, until it is ended. Settings for who signs in are for other servers.
 func TestDemo(t *testing.T) {
-	began := time.Now()
-	call := clitest.Call{Env: map[string]string{"TODO_TOKENS": "tokens", "TODO_ISSUER": "https://id.example.com", "TODO_AUDIENCE": "todo", "TODO_LIST": "named"}}
-	printed, err := call.Run(t.Context(), "demo", "--once", "--pace", "1ms", "--addr", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	out, log := make(clitest.Lines, 100), make(clitest.Lines, 100)
+	ctx, end := context.WithCancel(t.Context())
+	variables := map[string]string{"TODO_TOKENS": "tokens", "TODO_ISSUER": "https://id.example.com", "TODO_LIST": "named"}
+	env := cli.Env{Stdout: out, Stderr: log, Version: "v0", Getenv: func(name string) string { return variables[name] }}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cli.Run(ctx, []string{"todo-mcp", "demo", "--pace", "1ms", "--addr", "127.0.0.1:0"}, env)
+	}()
+	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(out.Await("Ctrl-C"))
+	if said := log.Await("browser"); !strings.Contains(said, "open "+url+"/ yourself") {
+		t.Errorf("without a browser it says %q", said)
 	}
-	for _, want := range []string{"Open http://127.0.0.1:", "0 completed, 0 in_progress, 5 pending", "(searcher)", "5 completed, 0 in_progress, 0 pending", "todo-mcp serve"} {
-		if !strings.Contains(printed, want) {
-			t.Errorf("the demo does not print %q:\n%s", want, printed)
-		}
+	if _, lists := clitest.Get(t, url+"/api/lists"); lists != "[]\n" {
+		t.Errorf("it has begun: %s", lists)
 	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the demo took %s", took)
+	stream := servertest.OpenStream(t, "GET", url+"/api/events", "")
+	for range 300 {
+		stream.Expect("event: list:update") // every plan is done more than once
+	}
+	for lists := ""; strings.Count(lists, `"list":`) != 9 || strings.Count(lists, `"parent":`) != 2 || !strings.Contains(lists, "Needs your yes"); {
+		_, lists = clitest.Get(t, url+"/api/lists") // between two plans of an agent there are fewer
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -222,13 +222,18 @@ in their mcp.json:
 	}
 	b.WriteString("\nStop with Ctrl-C.\n")
 	if opens {
-		go func() { // for as long as that takes
-			if err := watch.Browse(context.WithoutCancel(ctx), a.Getenv, url+"/"); err != nil {
-				fmt.Fprintf(a.Stderr, "todo-mcp: no browser could be opened (%v): open %s/ yourself\n", err, url)
-			}
-		}()
+		a.browse(ctx, url+"/")
 	}
 	return a.Say("%s", b.String())
+}
+
+// browse opens an address in the browser, in the background: it may take long.
+func (a *service) browse(ctx context.Context, url string) {
+	go func() {
+		if err := watch.Browse(context.WithoutCancel(ctx), a.Getenv, url); err != nil {
+			fmt.Fprintf(a.Stderr, "todo-mcp: no browser could be opened (%v): open %s yourself\n", err, url)
+		}
+	}()
 }
 
 // calledBy returns what a person types to call this program, and what a client can start:
