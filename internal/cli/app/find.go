@@ -17,16 +17,13 @@ const MaxRecentLists = 50
 
 // OnList calls do with the list that a command is about; see [App.FindList].
 func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, todo.Snapshot) error) error {
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	list, err := a.FindList(ctx, lists, args)
-	if err != nil {
-		return err
-	}
-	return do(lists, list)
+	return a.OnLists(func(lists todo.Lists) error {
+		list, err := a.FindList(ctx, lists, args)
+		if err != nil {
+			return err
+		}
+		return do(lists, list)
+	})
 }
 
 // FindList returns the newest snapshot of the list that the argument or --list names,

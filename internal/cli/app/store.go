@@ -26,19 +26,19 @@ func (a *App) Open() (st todo.Store, board *todo.Board, done func(), err error) 
 	}, nil
 }
 
-// OpenLists opens the store and returns the lists of all principals, for a
-// command that the store's owner runs; done closes the store. One that cannot be read
-// within the time of a request is an error: another program may have it locked for ever.
-func (a *App) OpenLists() (lists todo.Lists, done func(), err error) {
+// OnLists calls do with the lists of all principals, for a command that the store's owner
+// runs. A store that cannot be read within the time of a request is an error: another
+// program may have it locked for ever.
+func (a *App) OnLists(do func(todo.Lists) error) error {
 	_, board, done, err := a.Open()
 	if err != nil {
-		return todo.Lists{}, nil, err
+		return err
 	}
+	defer done()
 	if err := IsReadable(board, a.Request); err != nil {
-		done()
-		return todo.Lists{}, nil, err
+		return err
 	}
-	return board.Everyone(), done, nil
+	return do(board.Everyone())
 }
 
 // IsReadable returns why a board's store cannot be read within a time; nil if it can.

@@ -105,30 +105,21 @@ func jsonFlag(fs *flag.FlagSet) *bool {
 // list that do leaves, as JSON or in its words. It calls do for none if one is not
 // found.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, asJSON bool, do edited) error {
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	found, err := a.NamedAll(ctx, lists, args, o)
-	if err != nil {
-		return err
-	}
-	for _, l := range found {
-		words, err := do(ctx, lists, &l)
-		switch {
-		case err != nil:
-			return err
-		case asJSON:
-			err = app.PrintJSON(a.Stdout, render.Document(l), "")
-		default:
-			err = a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
+	return a.OnLists(func(lists todo.Lists) error {
+		found, err := a.NamedAll(ctx, lists, args, o)
+		for _, l := range found {
+			words, err := do(ctx, lists, &l)
+			if err == nil && asJSON {
+				err = app.PrintJSON(a.Stdout, render.Document(l), "")
+			} else if err == nil {
+				err = a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // Restore saves a copy of an earlier revision as the list's new revision. The

@@ -49,20 +49,17 @@ func todoWrite(ctx context.Context, a *app.App, args []string) error {
 	if err != nil {
 		return toolFailure(tool, err)
 	}
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	out, err := lists.Apply(ctx, todoWriteTo(a, call))
-	if err != nil {
-		return toolFailure(tool, err)
-	}
-	drawn := ""
-	if app.TerminalWidth(a.Stdout) > 0 {
-		drawn = a.Picture(out.After, render.BoxOptions{Title: out.After.List.Name})
-	}
-	return a.Say("%s%s\n", drawn, tool.Result(call, out).Text)
+	return a.OnLists(func(lists todo.Lists) error {
+		out, err := lists.Apply(ctx, todoWriteTo(a, call))
+		if err != nil {
+			return toolFailure(tool, err)
+		}
+		drawn := ""
+		if app.TerminalWidth(a.Stdout) > 0 {
+			drawn = a.Picture(out.After, render.BoxOptions{Title: out.After.List.Name})
+		}
+		return a.Say("%s%s\n", drawn, tool.Result(call, out).Text)
+	})
 }
 
 // todoWriteJSON returns the arguments, joined by spaces, or standard input for "-".

@@ -36,42 +36,41 @@ func Lists(fs *flag.FlagSet) app.Run {
 		"working", "idle", "waiting", "left-open", "finished", "failed", "open")
 	o.project = fs.String("project", "", "only lists of this `PROJECT`, or of the folder with this path (. is this one)")
 	return func(ctx context.Context, a *app.App, _ []string) error {
-		lists, done, err := a.OpenLists()
-		if err != nil {
-			return err
-		}
-		defer done()
-		every, err := lists.Find(ctx, todo.Query{})
-		if err != nil {
-			return err
-		}
-		states, err := lists.States(ctx, every...)
-		if err != nil {
-			return err
-		}
-		found := o.choose(every, states)
-		shown := len(found)
-		if o.limit > 0 && !o.all {
-			shown = min(shown, o.limit)
-		}
-		out := a.Stdout
-		switch {
-		case o.json:
-			out = a.Stderr
-			documents := make([]listed, 0, shown)
-			for _, l := range found[:shown] {
-				documents = append(documents, listed{render.Document(l), states[l.List.ID]})
-			}
-			err = app.PrintJSON(a.Stdout, documents, "  ")
-		case shown > 0:
-			err = a.Say("%s", render.Lists(found[:shown], states, time.Now(), app.TerminalWidth(a.Stdout), every...))
-		}
-		if err != nil {
-			return err
-		}
-		_, err = io.WriteString(out, o.rest(every, len(found), shown))
+		return a.OnLists(func(lists todo.Lists) error { return o.show(ctx, a, lists) })
+	}
+}
+
+func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) error {
+	every, err := lists.Find(ctx, todo.Query{})
+	if err != nil {
 		return err
 	}
+	states, err := lists.States(ctx, every...)
+	if err != nil {
+		return err
+	}
+	found := o.choose(every, states)
+	shown := len(found)
+	if o.limit > 0 && !o.all {
+		shown = min(shown, o.limit)
+	}
+	out := a.Stdout
+	switch {
+	case o.json:
+		out = a.Stderr
+		documents := make([]listed, 0, shown)
+		for _, l := range found[:shown] {
+			documents = append(documents, listed{render.Document(l), states[l.List.ID]})
+		}
+		err = app.PrintJSON(a.Stdout, documents, "  ")
+	case shown > 0:
+		err = a.Say("%s", render.Lists(found[:shown], states, time.Now(), app.TerminalWidth(a.Stdout), every...))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, o.rest(every, len(found), shown))
+	return err
 }
 
 // choose returns the lists that are to be shown, in the order of the board, each main

@@ -22,11 +22,6 @@ import (
 // list of the chat, or the open list of the folder. It prints nothing when there is
 // none, and neither when it is not found: a status bar has no place for errors.
 func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool, width int) error {
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return err
-	}
-	defer done()
 	var chat claudeStatus
 	if claudeCode {
 		err := json.NewDecoder(io.LimitReader(a.TypedInput(ctx), todo.MaxRequest)).Decode(&chat)
@@ -34,19 +29,21 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 			return fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
 		}
 	}
-	list, err := statusList(ctx, a, lists, args, claudeCode, chat)
-	if err != nil || len(list.Items) == 0 {
-		return nil //nolint:nilerr // see above
-	}
-	family, err := familyOf(ctx, lists, list)
-	if err != nil {
-		return err
-	}
-	line := render.StatusLine(list)
-	if family.State() == todo.LeftOpen && time.Since(family.Since()) > todo.IdleAfter {
-		line = strings.Replace(line, " ", " left open: ", 1)
-	}
-	return a.Say("%s\n", render.Cut(line, width))
+	return a.OnLists(func(lists todo.Lists) error {
+		list, err := statusList(ctx, a, lists, args, claudeCode, chat)
+		if err != nil || len(list.Items) == 0 {
+			return nil //nolint:nilerr // see above
+		}
+		family, err := familyOf(ctx, lists, list)
+		if err != nil {
+			return err
+		}
+		line := render.StatusLine(list)
+		if family.State() == todo.LeftOpen && time.Since(family.Since()) > todo.IdleAfter {
+			line = strings.Replace(line, " ", " left open: ", 1)
+		}
+		return a.Say("%s\n", render.Cut(line, width))
+	})
 }
 
 // claudeStatus is what is used of what Claude Code writes to its status line command.

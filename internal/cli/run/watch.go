@@ -39,13 +39,8 @@ func Watch(fs *flag.FlagSet) app.Run {
 		if place.Memory() {
 			return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
 		}
-		_, board, done, err := a.Open()
-		if err != nil {
-			return err
-		}
-		defer done()
 		o.Where = place.String(a.Getenv("HOME"))
-		return watchSource(ctx, a, watch.Local{Lists: board.Everyone()}, o)
+		return a.OnLists(func(lists todo.Lists) error { return watchSource(ctx, a, watch.Local{Lists: lists}, o) })
 	}
 }
 

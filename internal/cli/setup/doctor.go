@@ -188,11 +188,7 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 		return
 	}
 	began := time.Now()
-	lists, done, err := a.OpenLists()
-	if err == nil {
-		err = lists.TryWrite(ctx)
-		done()
-	}
+	err = a.OnLists(func(lists todo.Lists) error { return lists.TryWrite(ctx) })
 	cure := ""
 	if errors.Is(err, context.DeadlineExceeded) {
 		cure = "another program may have it locked: end it, or name another store with --store"

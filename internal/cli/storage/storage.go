@@ -26,11 +26,10 @@ func Export(ctx context.Context, a *app.App, args []string) error {
 	if err := a.CheckNamed(); err != nil {
 		return err
 	}
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return err
-	}
-	defer done()
+	return a.OnLists(func(lists todo.Lists) error { return export(ctx, a, lists, args) })
+}
+
+func export(ctx context.Context, a *app.App, lists todo.Lists, args []string) error {
 	exported, err := a.NamedAll(ctx, lists, args, app.NamedOptions{})
 	if err == nil && len(args) == 0 {
 		exported, err = lists.Find(ctx, todo.Query{})
