@@ -45,18 +45,15 @@ type Settings struct {
 	Proxies   []netip.Prefix
 	TLSCert   string
 	TLSKey    string
-	Operator  OperatorSettings
+	Operator  struct { // for who runs a server for others
+		Addr, Audit string
+		Drain       time.Duration
+	}
 
 	Rows  []*Setting // the table of all settings, group by group
 	Set   []*Setting // those that somebody set
 	File  string     // the config file, which need not be there; empty for none
 	Wrong []error    // what is not allowed, see Collect
-}
-
-// OperatorSettings are for who runs a server for others.
-type OperatorSettings struct {
-	Addr, Audit string
-	Drain       time.Duration
 }
 
 // Group is a group of settings. A command accepts whole groups.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/store"
@@ -187,26 +188,12 @@ func NumberFlag(fs *flag.FlagSet, name string, def int, usage string, most int) 
 	return &value
 }
 
-// Nearest returns which of some names was probably meant: one that differs in one place,
-// by at most two characters and not by all of them. It is empty for none.
-func Nearest(typed string, names []string) (meant string) {
-	least := 3
+// Nearest returns which of some names was probably meant, as for a mistyped command: one
+// that differs by at most two characters, or begins so. It is empty for none.
+func Nearest(typed string, names []string) string {
+	among := &cobra.Command{SuggestionsMinimumDistance: min(2, len(typed)/2)}
 	for _, name := range names {
-		if d := difference(strings.ToLower(typed), strings.ToLower(name)); d < least && d < len(name)-1 {
-			meant, least = name, d
-		}
+		among.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
-	return meant
-}
-
-// difference returns how many characters are left of the longer text without the
-// beginning and the end that both have.
-func difference(a, b string) int {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return max(len(a), len(b))
+	return append(among.SuggestionsFor(typed), "")[0]
 }
