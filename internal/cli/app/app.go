@@ -80,9 +80,3 @@ func (e UsageError) Unwrap() error { return e.Err }
 
 // Usagef returns a [UsageError], see [fmt.Errorf].
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
-
-// VerbatimError is an error that is printed without the prefix "todo-mcp: "
-// (docs/spec/variants.md C1, C2).
-type VerbatimError string
-
-func (e VerbatimError) Error() string { return string(e) }

@@ -21,18 +21,9 @@ const (
 	usageItem  = `Usage: TodoWrite '{"todos":[{"content":"...","activeForm":"...","status":"pending"}]}'`
 )
 
-// TodoWrite runs system 3's command. It prints the result text on standard
-// output, or returns an error with the exact message for standard error, which
-// the program prints before it exits with 1 (docs/spec/variants.md C1–C5).
+// TodoWrite runs system 3's command. It prints the result text on standard output, or
+// returns an error with the message for standard error (docs/spec/variants.md C1–C5).
 func TodoWrite(ctx context.Context, a *app.App, args []string) error {
-	err := todoWrite(ctx, a, args)
-	if exact := app.VerbatimError(""); err != nil && !errors.As(err, &exact) {
-		return app.VerbatimError("Error: " + err.Error())
-	}
-	return err
-}
-
-func todoWrite(ctx context.Context, a *app.App, args []string) error {
 	raw, err := todoWriteJSON(a, args)
 	if err != nil {
 		return err
@@ -62,23 +53,26 @@ func todoWrite(ctx context.Context, a *app.App, args []string) error {
 	})
 }
 
-// todoWriteJSON returns the arguments, joined by spaces, or standard input for "-".
+// todoWriteJSON returns the JSON in the arguments, which words may stand before, or
+// standard input for "-".
 func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
+	if text == "-" {
+		raw, err := io.ReadAll(io.LimitReader(a.Stdin, todo.MaxRequest+1))
+		if err != nil {
+			return nil, fmt.Errorf("read standard input: %w", err)
+		}
+		if len(raw) > todo.MaxRequest {
+			return nil, fmt.Errorf("the JSON is larger than %d bytes", todo.MaxRequest)
+		}
+		text = strings.TrimSpace(string(raw))
+	} else if at := strings.IndexAny(text, "{["); at > 0 {
+		text = text[at:]
+	}
 	if text == "" {
 		return nil, errors.New("Missing JSON parameter\n" + usageShort)
 	}
-	if text != "-" {
-		return []byte(text), nil
-	}
-	raw, err := io.ReadAll(io.LimitReader(a.Stdin, todo.MaxRequest+1))
-	if err != nil {
-		return nil, fmt.Errorf("read standard input: %w", err)
-	}
-	if len(raw) > todo.MaxRequest {
-		return nil, fmt.Errorf("the JSON is larger than %d bytes", todo.MaxRequest)
-	}
-	return raw, nil
+	return []byte(text), nil
 }
 
 // commandLasts is for how long after a command the agent that ran it counts as there.
@@ -108,7 +102,7 @@ func toolFailure(tool *tools.Tool, err error) error {
 	case !ok:
 		return err
 	case errors.Is(err, tools.ErrInvalidJSON):
-		return app.VerbatimError(result.Text + "\n" + usageItem)
+		return errors.New(result.Text + "\n" + usageItem)
 	}
-	return app.VerbatimError(result.Text)
+	return errors.New(result.Text)
 }
