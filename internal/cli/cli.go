@@ -80,7 +80,7 @@ func commands() []command {
 		{"lists", "", "Show all lists, those at work first",
 			"todo-mcp lists --state waiting", aboutLists, store, read.Lists},
 		{"history", "[LIST]", "Show what changed in a list, revision by revision",
-			"todo-mcp history release --since 2h", aboutLists, shows, read.History},
+			"todo-mcp history release", aboutLists, shows, read.History},
 		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write",
 			"todo-mcp edit release", aboutLists, lists, change.Edit},
 		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one",

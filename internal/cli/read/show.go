@@ -108,22 +108,15 @@ func subsPicture(a *app.App, subs []todo.Snapshot, width int) (text string) {
 	return fmt.Sprintf("\nsub-agents %d of %d\n%s\n", all.Done, all.Total, indented)
 }
 
-type historyOptions struct {
-	json  bool
-	since time.Duration // 0 is any
-}
-
 // History shows what changed in a list.
 func History(fs *flag.FlagSet) app.Run {
-	var o historyOptions
-	fs.BoolVar(&o.json, "json", false, "print JSON, one revision a line")
-	fs.DurationVar(&o.since, "since", 0, "only revisions of the last `TIME`, such as 90m or 48h")
+	asJSON := fs.Bool("json", false, "print JSON, one revision a line")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return history(ctx, a, lists, list, o) })
+		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return history(ctx, a, lists, list, *asJSON) })
 	}
 }
 
-func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, o historyOptions) error {
+func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, asJSON bool) error {
 	_, line, err := standing(ctx, lists, list)
 	if err != nil {
 		return err
@@ -132,7 +125,7 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 	if err != nil {
 		return err
 	}
-	if !o.json {
+	if !asJSON {
 		if err := a.Say("%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line); err != nil {
 			return err
 		}
@@ -140,8 +133,8 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 	hand := account.HandOf(saw, list)
 	before := todo.Snapshot{}
 	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
-		if err == nil && (o.since == 0 || time.Since(r.Updated) <= o.since) {
-			err = printRevision(a, before, r, hand, o.json)
+		if err == nil {
+			err = printRevision(a, before, r, hand, asJSON)
 		}
 		if err != nil {
 			return err
