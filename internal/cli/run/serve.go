@@ -188,13 +188,8 @@ func (a *service) webConfig(s *server.Server) edge.Config {
 // greet prints where the panel and the lists are and how to add the server to a client.
 // If opens is true it opens the panel in the browser.
 func (a *service) greet(ctx context.Context, addr net.Addr, place store.Place, opens bool) error {
-	listens, signsIn := Scheme(a.App)+"://"+addr.String(), signsIn(a.App) || a.lan != nil
+	listens := Scheme(a.App) + "://" + addr.String()
 	url := cmp.Or(ownAddress(a.App, addr), listens)
-	shell := install.POSIX // into which a person here probably pastes a command
-	if runtime.GOOS == "windows" {
-		shell = install.PowerShell
-	}
-	typed, program := calledBy(a.App, shell)
 	var b strings.Builder
 	fmt.Fprintf(&b, `todo-mcp %[1]s
 
@@ -206,18 +201,11 @@ Add it to your clients with `+"`%[4]s install --http %[2]s/mcp`"+`, or by hand, 
 in their mcp.json:
 
   {"mcpServers": {"todo": {"url": "%[2]s/mcp"}}}
-`, a.Version, url, place.String(a.Getenv("HOME")), typed)
-	if place.File != "" && !signsIn {
-		command := program
-		if a.Store != "" {
-			command += " " + shell.Command("--store", a.Store)
-		}
-		fmt.Fprintf(&b, "\nOr let each client start it, over stdio, on the same lists:\n\n  %s install, or the command %s\n", program, command)
-	}
+`, a.Version, url, place.String(a.Getenv("HOME")), calledBy(a.App))
 	if url != listens {
 		fmt.Fprintf(&b, "\nIt listens on %s", listens)
 	}
-	if signsIn {
+	if signsIn(a.App) || a.lan != nil {
 		b.WriteString("\nClients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".")
 	}
 	b.WriteString("\nStop with Ctrl-C.\n")
@@ -236,18 +224,20 @@ func (a *service) browse(ctx context.Context, url string) {
 	}()
 }
 
-// calledBy returns what a person types to call this program, and what a client can start:
-// not one that `go run` built for now.
-func calledBy(a *app.App, shell install.Shell) (typed, program string) {
+// calledBy returns what a person here types to call this program.
+func calledBy(a *app.App) string {
 	m, err := install.ThisMachine(a.Getenv)
 	if err != nil {
-		return "todo-mcp", "todo-mcp"
+		return "todo-mcp"
 	}
 	words, err := m.Command(false)
-	if err != nil {
-		return "go run .", "todo-mcp"
+	if err != nil { // `go run` built it for now
+		return "go run ."
 	}
-	return shell.Command(words...), shell.Command(words...)
+	if runtime.GOOS == "windows" {
+		return install.PowerShell.Command(words...)
+	}
+	return install.POSIX.Command(words...)
 }
 
 // ready returns why this server should be sent no calls although its store works;
