@@ -142,11 +142,10 @@ func execute(ctx context.Context, env Env, args []string) error {
 // ExitCode returns the exit code for what [Run] returned: 0 for none, 2 when the
 // command line is wrong, else 1.
 func ExitCode(err error) int {
-	var usage app.UsageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &usage):
+	}
+	if usage := (app.UsageError{}); errors.As(err, &usage) {
 		return 2
 	}
 	return 1

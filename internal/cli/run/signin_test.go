@@ -86,16 +86,10 @@ func TestServeBehindProxy(t *testing.T) {
 	if status := ask("192.0.2.1", token); status != 200 {
 		t.Fatalf("a valid token: %d", status)
 	}
-	limited := func(forwarded string) bool {
-		for range 100 {
-			if status := ask(forwarded, "todo_wrong"); status == http.StatusTooManyRequests {
-				return true
-			}
+	for n := 0; ask("198.51.100.7, 192.0.2.2", "todo_wrong") != http.StatusTooManyRequests; n++ {
+		if n > 100 {
+			t.Fatal("failed sign-ins behind a proxy are not limited")
 		}
-		return false
-	}
-	if !limited("192.0.2.1") || !limited("198.51.100.7, 192.0.2.2") {
-		t.Error("failed sign-ins behind a proxy are not limited")
 	}
 	if status := ask("192.0.2.1, 192.0.2.3", "todo_wrong"); status != http.StatusUnauthorized {
 		t.Errorf("another client: %d", status)

@@ -43,17 +43,13 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 // input opens the file that the argument names; without one, or for "-", it
 // returns standard input, and says in a terminal what it waits for.
 func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error) {
-	if len(args) == 0 || args[0] == "-" {
-		if app.IsTerminal(a.Stdin) {
-			fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
-		}
-		return io.NopCloser(a.TypedInput(ctx)), nil
+	if len(args) > 0 && args[0] != "-" {
+		return os.Open(args[0])
 	}
-	f, err := os.Open(args[0])
-	if err != nil {
-		return nil, fmt.Errorf("import: %w", err)
+	if app.IsTerminal(a.Stdin) {
+		fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
 	}
-	return f, nil
+	return io.NopCloser(a.TypedInput(ctx)), nil
 }
 
 type importer struct {
