@@ -120,11 +120,17 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 		return err
 	}
 	defer endAdmin()
+	listens := Scheme(a.App) + "://" + listener.Addr().String()
+	url := cmp.Or(s.Panel, listens)
+	page := url + "/"
 	if a.lan != nil {
-		a.greetPhone(listener.Addr())
+		page = a.greetPhone(listens)
 	}
-	if err := a.greet(ctx, listener.Addr(), place, opens); err != nil {
+	if err := a.greet(url, listens, place); err != nil {
 		return err
+	}
+	if opens {
+		a.browse(ctx, page)
 	}
 	return handler.Serve(ctx, listener)
 }
@@ -185,11 +191,9 @@ func (a *service) webConfig(s *server.Server) edge.Config {
 	return c
 }
 
-// greet prints where the panel and the lists are and how to add the server to a client.
-// If opens is true it opens the panel in the browser.
-func (a *service) greet(ctx context.Context, addr net.Addr, place store.Place, opens bool) error {
-	listens := Scheme(a.App) + "://" + addr.String()
-	url := cmp.Or(ownAddress(a.App, addr), listens)
+// greet prints where the panel and the lists are, how to add the server to a client, and
+// on which address it listens if that is another one.
+func (a *service) greet(url, listens string, place store.Place) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `todo-mcp %[1]s
 
@@ -209,9 +213,6 @@ in their mcp.json:
 		b.WriteString("\nClients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".")
 	}
 	b.WriteString("\nStop with Ctrl-C.\n")
-	if opens {
-		a.browse(ctx, url+"/")
-	}
 	return a.Say("%s", b.String())
 }
 

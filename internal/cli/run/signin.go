@@ -90,11 +90,12 @@ func (a *service) joinNetwork(ip netip.Addr) {
 	a.lan, a.phone = auth.OneToken(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 }
 
-// greetPhone prints the address that has the token, also as a QR code.
-func (a *service) greetPhone(addr net.Addr) {
-	url := Scheme(a.App) + "://" + addr.String() + "/signin#" + a.phone
+// greetPhone prints the address that has the token, also as a QR code, and returns it.
+func (a *service) greetPhone(listens string) string {
+	url := listens + "/signin#" + a.phone
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
 	qrterminal.GenerateHalfBlock(url, qrterminal.L, a.Stdout)
+	return url
 }
 
 // lanAddress returns this machine's address in a private network, IPv4 rather than IPv6.

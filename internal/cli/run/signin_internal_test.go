@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,15 +16,15 @@ import (
 )
 
 // With --lan the network needs a token: the address that is printed signs in, also as a
-// QR code. A server that stops is drained (BAD-INPUT 58).
+// QR code, and --open opens it. A server that stops is drained (BAD-INPUT 58).
 //
 // BAD-INPUT 58: SIGTERM → Not ready at once; calls are taken for `--drain` (0) seconds
 // more; then calls in hand are answered, streams are closed with a comment that says
 // why, exit 0 within 10 s. A second signal ends it at once
 func TestServeLAN(t *testing.T) {
-	out := make(clitest.Lines, 100)
+	out, log := make(clitest.Lines, 100), make(clitest.Lines, 100)
 	variables := map[string]string{"TODO_STORE": "memory", "TODO_ADDR": "127.0.0.1:0", "TODO_DRAIN": "1"}
-	env := app.Env{Stdout: out, Stderr: io.Discard, Getenv: func(name string) string { return variables[name] }}
+	env := app.Env{Stdout: out, Stderr: log, Getenv: func(name string) string { return variables[name] }}
 	settings := app.NewSettings()
 	if err := settings.Collect(env); err != nil {
 		t.Fatal(err)
@@ -34,11 +33,14 @@ func TestServeLAN(t *testing.T) {
 	a.joinNetwork(netip.MustParseAddr("127.0.0.2"))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- a.serve(ctx, false) }()
+	go func() { done <- a.serve(ctx, true) }()
 	stdout := out.Await("Stop with Ctrl-C")
 	address := regexp.MustCompile(`(http://127\.0\.0\.2:[0-9]+)/signin#(\S+)`).FindStringSubmatch(stdout)
 	if address == nil || !strings.Contains(stdout, "\u2588") {
 		t.Fatalf("printed: %s", stdout)
+	}
+	if said := log.Await("browser"); !strings.Contains(said, "open "+address[0]+" yourself") {
+		t.Errorf("--open opens another page: %s", said)
 	}
 	base, token := address[1], "Bearer "+address[2]
 	for url, want := range map[string]int{"/api/lists": 401, "/metrics": 401, "/signin": 200} {
