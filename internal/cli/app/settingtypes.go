@@ -15,6 +15,7 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/store"
+	"todo-mcp/server/edge"
 )
 
 // kind is how the value of a setting is written and read.
@@ -139,6 +140,20 @@ func checkOrigin(text string) error {
 	return err
 }
 
+// checkIssuer is [checkURL] of an address that nobody on the way can answer for: what it
+// says decides who is let in.
+func checkIssuer(text string) error {
+	err := checkURL(text)
+	if u, _ := url.Parse(text); err == nil && u.Scheme == "http" && !edge.IsLoopback(u.Host) {
+		err = errors.New("must be an https address, on other machines than this one")
+	}
+	return err
+}
+
+// widestNetwork is how many bits of an address a network of proxies has at least. Private
+// networks have 7 or more: a wider one has everybody, who could say for whom they call.
+const widestNetwork = 7
+
 // parseNetworks reads networks, and addresses as the networks of them alone.
 func parseNetworks(text string) (networks []netip.Prefix, err error) {
 	for _, word := range words(text) {
@@ -148,6 +163,9 @@ func parseNetworks(text string) (networks []netip.Prefix, err error) {
 		}
 		if err != nil {
 			return nil, errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
+		}
+		if p.Bits() < widestNetwork {
+			return nil, fmt.Errorf("%s has more than proxies in it: name their own networks, such as 10.0.0.0/8", p)
 		}
 		networks = append(networks, p.Masked())
 	}
