@@ -116,7 +116,11 @@ func checkStore(text string) error {
 }
 
 func checkAddress(text string) error {
-	if _, port, err := net.SplitHostPort(text); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil && port != "" {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil || port == "" {
 		return errors.New("must be an address with a port, such as 127.0.0.1:8765, or :8765 for every interface")
 	}
 	return nil

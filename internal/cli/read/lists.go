@@ -21,7 +21,7 @@ import (
 
 type listsOptions struct {
 	json, all, archived bool
-	limit               int
+	limit               *int
 	state, project      *string
 }
 
@@ -29,7 +29,7 @@ type listsOptions struct {
 func Lists(fs *flag.FlagSet) app.Run {
 	var o listsOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON")
-	fs.IntVar(&o.limit, "limit", 50, "show at most `N` lists; 0 is any number")
+	o.limit = app.NumberFlag(fs, "limit", 50, "show at most `N` lists; 0 is any number", 1_000_000)
 	fs.BoolVar(&o.all, "all", false, "all lists, archived and empty ones too, however many")
 	fs.BoolVar(&o.archived, "archived", false, "the archived lists alone")
 	o.state = app.WordFlag(fs, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, failed, or open (all but these two)",
@@ -51,8 +51,8 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) er
 	}
 	found := o.choose(every, states)
 	shown := len(found)
-	if o.limit > 0 && !o.all {
-		shown = min(shown, o.limit)
+	if *o.limit > 0 && !o.all {
+		shown = min(shown, *o.limit)
 	}
 	out := a.Stdout
 	switch {

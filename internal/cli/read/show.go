@@ -21,7 +21,7 @@ func Show(fs *flag.FlagSet) app.Run {
 	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown, json or statusline",
 		"text", "markdown", "json", "statusline")
 	asJSON := fs.Bool("json", false, "the same as --format json")
-	width := fs.Int("width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)")
+	width := app.NumberFlag(fs, "width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)", 10_000)
 	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
 	claudeCode := fs.Bool("claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
 	return func(ctx context.Context, a *app.App, args []string) error {
@@ -30,7 +30,7 @@ func Show(fs *flag.FlagSet) app.Run {
 		}
 		a.Folder = *folder
 		if *claudeCode || *format == "statusline" {
-			return statusLine(ctx, a, args, *claudeCode, cmp.Or(max(*width, 0), 60))
+			return statusLine(ctx, a, args, *claudeCode, cmp.Or(*width, 60))
 		}
 		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
 			return show(ctx, a, lists, list, *format, *width)

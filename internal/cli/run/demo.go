@@ -23,6 +23,9 @@ import (
 func Demo(fs *flag.FlagSet) app.Run {
 	pace := fs.Duration("pace", 1500*time.Millisecond, "the `TIME` between two steps")
 	return func(ctx context.Context, a *app.App, _ []string) error {
+		if *pace < time.Millisecond {
+			return app.Usagef("--pace %s: must be 1ms or longer", *pace)
+		}
 		settings := app.NewSettings() // what is set for a real server is not for this one
 		if err := settings.Collect(app.Env{Getenv: func(string) string { return "" }}); err != nil {
 			return err
