@@ -106,8 +106,10 @@ func (c command) checkArguments(args []string) error {
 	if least <= len(args) && len(args) <= most {
 		return nil
 	}
-	return app.Usagef("%s takes %s, received %q; for example `%s`, with quotes around what has spaces",
-		c.name, cmp.Or(c.args, "no arguments"), args, c.example)
+	if c.args == "" {
+		return app.Usagef("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])
+	}
+	return app.Usagef("%s takes %s, received %q; for example `%s`, with quotes around what has spaces", c.name, c.args, args, c.example)
 }
 
 // addSettings adds the flags of the settings that the command accepts, and --config

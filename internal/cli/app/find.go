@@ -45,9 +45,16 @@ func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string) (to
 	case len(last) == 0 && a.Folder != "":
 		return todo.Snapshot{}, fmt.Errorf("no list was begun in %s; see `todo-mcp lists --project %s`", folder, a.Folder)
 	case len(last) == 0:
-		return todo.Snapshot{}, errors.New("there are no lists yet; an agent makes one by calling its todo tool (`todo-mcp demo` shows one at it)")
+		return todo.Snapshot{}, errors.New("there " + a.NoLists())
 	}
 	return last[max(slices.IndexFunc(last, func(l todo.Snapshot) bool { return !l.Archived }), 0)], nil
+}
+
+// NoLists says where there are no lists, and how to come to one, as the end of a sentence.
+func (a *App) NoLists() string {
+	place, _ := a.Place() // it is open
+	return fmt.Sprintf("are no lists yet in %s; an agent makes one by calling its todo tool.\n"+
+		"`todo-mcp serve` says how to add it to a client, `todo-mcp demo` shows agents at work.", place.String(a.Getenv("HOME")))
 }
 
 // Absolute returns the whole path of a folder, which may be relative to the working

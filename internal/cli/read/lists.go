@@ -69,7 +69,11 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) er
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(out, o.rest(every, len(found), shown))
+	rest := o.rest(every, len(found), shown)
+	if len(every) == 0 {
+		rest = "There " + a.NoLists() + "\n"
+	}
+	_, err = io.WriteString(out, rest)
 	return err
 }
 
@@ -112,23 +116,22 @@ func hasState(state todo.State, word string) bool {
 
 // rest says what there is beside the lists that are shown, and how to see it.
 func (o listsOptions) rest(every []todo.Snapshot, found, shown int) (text string) {
+	away := 0
+	for _, l := range every {
+		if l.Archived && !o.archived && !o.all {
+			away++
+		}
+	}
 	switch {
-	case len(every) == 0:
-		return "There are no lists yet; an agent makes one by calling its todo tool.\n" +
-			"`todo-mcp serve` says how to add it to a client, `todo-mcp demo` shows one at work.\n"
+	case found == 0 && away == len(every):
+		text = "Nothing is on the board\n"
 	case found == 0:
 		text = "No list is like that; `todo-mcp lists --all` shows all.\n"
 	case found > shown:
 		text = fmt.Sprintf("and %d more: --all shows them\n", found-shown)
 	}
-	archived := 0
-	for _, l := range every {
-		if l.Archived {
-			archived++
-		}
-	}
-	if archived > 0 && !o.archived && !o.all {
-		text += fmt.Sprintf("and %d archived: --archived shows them\n", archived)
+	if away > 0 {
+		text += fmt.Sprintf("and %d archived: --archived shows them\n", away)
 	}
 	if text != "" && shown > 0 && !o.json {
 		text = "\n" + text
