@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
@@ -129,7 +130,12 @@ func Run(ctx context.Context, args []string, env Env) error {
 func execute(ctx context.Context, env Env, args []string) error {
 	root := Tree(env)
 	root.SetArgs(args)
+	runs := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { runs = true }
 	err := root.ExecuteContext(ctx)
+	if err != nil && !runs { // its line could not be read
+		err = app.UsageError{Err: err}
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -46,7 +46,7 @@ func Tree(env Env) *cobra.Command {
 		root.AddCommand(c.node(env, settings))
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
-		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), app.UsageError{Err: flagError(node.Flags(), err)})
+		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), flagError(node.Flags(), err))
 	})
 	return root
 }
@@ -107,9 +107,9 @@ func (c command) checkArguments(args []string) error {
 		return nil
 	}
 	if c.args == "" {
-		return app.Usagef("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])
+		return fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])
 	}
-	return app.Usagef("%s takes %s, received %q; for example `%s`, with quotes around what has spaces", c.name, c.args, args, c.example)
+	return fmt.Errorf("%s takes %s, received %q; for example `%s`, with quotes around what has spaces", c.name, c.args, args, c.example)
 }
 
 // addSettings adds the flags of the settings that the command accepts, and --config

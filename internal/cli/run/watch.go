@@ -27,7 +27,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 		if *server != "" {
 			client, err := remote.New(*server, cmp.Or(*token, a.Getenv("TODO_TOKEN")))
 			if err != nil {
-				return err
+				return app.UsageError{Err: err}
 			}
 			o.Where = client.Where()
 			return watchSource(ctx, a, client, o)
