@@ -63,20 +63,23 @@ func (r *reader) sentence(format string, args ...any) {
 // err returns the problems as an [*todo.InputError], or nil when there are none or
 // when the list decides: then the change returns what errFor finds.
 func (r *reader) err() error {
-	if len(r.problems) == 0 || slices.ContainsFunc(r.problems, func(p mistake) bool { return p.names != nil }) {
+	if slices.ContainsFunc(r.problems, func(p mistake) bool { return p.names != nil }) {
 		return nil
 	}
-	return r.errFor(nil)
+	return r.errFor()
 }
 
 // errFor returns all problems of a call as an [*todo.InputError], or nil when there
-// are none. Long texts are problems as far as no item of the list has them: what others
+// are none. Long texts are problems as far as no item of the lists has them: what others
 // wrote, and the agent was told, it may write back (docs/spec/variants.md T2).
-func (r *reader) errFor(items []todo.Item) error {
-	var problems []todo.Problem
+func (r *reader) errFor(lists ...[]todo.Item) error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	names, problems := todo.Names(slices.Concat(lists...)), []todo.Problem(nil)
+	isName := func(text string) bool { return names[todo.Fold(text)] }
 	for _, p := range r.problems {
-		isCalled := func(i todo.Item) bool { return slices.ContainsFunc(p.names, i.IsCalled) }
-		if !slices.ContainsFunc(items, isCalled) {
+		if !slices.ContainsFunc(p.names, isName) {
 			problems = append(problems, p.Problem)
 		}
 	}

@@ -3,6 +3,7 @@ package tools_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -186,6 +187,36 @@ func shown(v variant, items []todo.Item) (out [][3]string) {
 		}
 	}
 	return out
+}
+
+// T2: lines that are all too long are refused in a time that grows with their number, not
+// with its square: a thousand take no more than nine times as long as 250.
+func TestLongLinesAreReadInLinearTime(t *testing.T) {
+	write := tools.Find(newTools(t, func(o *tools.Options) { o.MaxItems = 0 }), "TodoWrite")
+	took := func(n int) time.Duration {
+		lines, items := make([]string, n), make([]todo.Item, n)
+		for i := range lines {
+			text := strings.Repeat("x ", 100) + fmt.Sprint(i)
+			lines[i], items[i] = "p "+text, todo.Item{ID: fmt.Sprint(i + 1), Text: "Mine " + text, Status: todo.Pending}
+		}
+		call, err := write.Read([]byte(todos(lines...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := time.Hour
+		for range 5 {
+			begun := time.Now()
+			err := call.Change(todo.NewDraft(todo.Snapshot{Items: items, LastID: n}, begun))
+			best = min(best, time.Since(begun))
+			if result, _ := write.Failure(err); strings.Count(result.Text, "Must be at most 200") != 2*n {
+				t.Fatalf("%d lines: %.200s", n, result.Text)
+			}
+		}
+		return best
+	}
+	if few, many := took(250), took(1000); many > 9*few {
+		t.Errorf("250 lines took %v, 1,000 lines %v", few, many)
+	}
 }
 
 // For any bytes as arguments, Read returns a call or an error that Failure can

@@ -72,10 +72,8 @@ func content(o Options, s shape, ids, counts bool) variant {
 		}
 		lines := r.lines(elements, "todos", s)
 		return &Call{Lines: lines, Change: func(d *todo.Draft) error {
-			if len(r.problems) > 0 { // some are long texts
-				if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
-					return err
-				}
+			if err := r.errFor(d.Items(), d.Earlier()); err != nil { // for long texts
+				return err
 			}
 			if len(lines) == 0 || !d.Patch(s.view, lines) {
 				d.Replace(s.view, lines)

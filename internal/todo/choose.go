@@ -511,6 +511,18 @@ func (i Item) names() []string {
 // was told it, or one that a person replaced.
 func (i Item) IsCalled(text string) bool { return slices.Contains(i.names(), Fold(text)) }
 
+// Names returns the folded texts by which an agent may mean one of the items, see
+// [Item.IsCalled].
+func Names(items []Item) map[string]bool {
+	names := make(map[string]bool, 2*len(items))
+	for _, item := range items {
+		for _, name := range item.names() {
+			names[name] = true
+		}
+	}
+	return names
+}
+
 // revision returns a revision of a list, or the first kept one after it.
 func revision(ctx context.Context, read Reader, newest Snapshot, revision int64) (Snapshot, error) {
 	if revision >= newest.Revision {
