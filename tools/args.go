@@ -18,19 +18,45 @@ import (
 	"todo-mcp/prompts"
 )
 
-// shape is how a variant encodes an item in its arguments.
+// shape is how a variant writes a whole list in its arguments.
 type shape struct {
 	view   todo.View
-	text   string // key of the text, such as "content"
-	active string // key of the active text; "" if the variant has none
-	// mayLack is true when an item may be without the active text, and words are
-	// those that a status may be.
-	mayLack bool
-	words   []string
-	details bool // an item may have a priority and a due date
+	field  string // the key of the list
+	text   string // the key of an item's text, such as "content"
+	active string // the key of its active text; "" if the variant has none
+	// mayLack is true when an item may be without the active text, details when it
+	// may have a priority and a due date.
+	mayLack, details bool
+	// reads is true when a call without the list reads it, patches when a call that
+	// names stored items by their ids leaves the others as they are, and foreign when
+	// ids are not ours.
+	reads, patches, foreign bool
+	policy                  Policy
+	words                   []string // that statuses may be; reader sets them
 	// maxItems and maxText (runes) are the variant's own limits; 0 means that
 	// only the hard caps apply.
 	maxItems, maxText int
+}
+
+// reader returns the function that reads calls of this shape.
+func (s shape) reader() func(r *reader, args value) *Call {
+	s.words = s.view.Accepts()
+	return func(r *reader, args value) *Call {
+		elements, ok := r.list(args, s.field, s.reads)
+		if !ok {
+			return &Call{}
+		}
+		lines := r.lines(elements, s)
+		return &Call{Lines: lines, Change: func(d *todo.Draft) error {
+			if err := r.errFor(d.Items(), d.Earlier()); err != nil { // for long texts
+				return err
+			}
+			if !s.patches || len(lines) == 0 || !d.Patch(s.view, lines) {
+				d.Replace(s.view, lines)
+			}
+			return oneInProgress(d, s.policy)
+		}}
+	}
 }
 
 // reader reads a call's arguments and collects every problem in them.
@@ -108,7 +134,7 @@ func (r *reader) arguments(args value, field string) value {
 // list reads an array in the arguments, which may also be sent as a JSON string or, if it
 // has one element, as that element. ok is false when the array is missing or not an
 // array; then list adds a problem, unless the array is missing and optional.
-func (r *reader) list(args value, field string, optional bool) (elements []value, ok bool) {
+func (r *reader) list(args value, field string, optional bool) (elements []member, ok bool) {
 	v := r.arguments(args, field).get(field)
 	if inner, is := v.unquote(); is {
 		v = inner
@@ -119,11 +145,11 @@ func (r *reader) list(args value, field string, optional bool) (elements []value
 	}
 	switch {
 	case v.kind == '[':
-		return v.elements, true
+		return v.elements(), true
 	case v.kind == '{':
-		return []value{v}, true
+		return []member{{value: v}}, true
 	case v.missing() && optional:
-		return nil, false
+		r.otherCase(args, field)
 	case v.kind == 0:
 		r.problem(field, r.words.Required)
 	default:
@@ -132,9 +158,8 @@ func (r *reader) list(args value, field string, optional bool) (elements []value
 	return nil, false
 }
 
-// otherCase adds a problem when a field that is missing was sent in another
-// case. Where the field is optional, its caller would get an answer to another
-// call than it made.
+// otherCase adds a problem when an optional field that is missing was sent in another
+// case. Its caller would get an answer to another call than it made.
 func (r *reader) otherCase(args value, field string) {
 	for _, m := range args.members {
 		if m.name != field && strings.EqualFold(m.name, field) {
@@ -144,20 +169,20 @@ func (r *reader) otherCase(args value, field string) {
 }
 
 // lines reads all items of a whole-list write.
-func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
+func (r *reader) lines(elements []member, s shape) []todo.Line {
 	limit := min(cmp.Or(s.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
-		r.problemf(field, "Must have at most %d items, received %d", limit, len(elements))
+		r.problemf(s.field, "Must have at most %d items, received %d", limit, len(elements))
 		return nil
 	}
 	lines := make([]todo.Line, len(elements))
 	seen := make(map[string]int)
 	for i, e := range elements {
-		path := fmt.Sprintf("%s[%d]", field, i)
-		lines[i] = r.line(e, path, s)
+		path := fmt.Sprintf("%s[%d]", s.field, i)
+		lines[i] = r.line(e.value, path, s)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
-				r.problemf(path+".id", "Same id as %s[%d], ids must differ", field, first)
+				r.problemf(path+".id", "Same id as %s[%d], ids must differ", s.field, first)
 			}
 			seen[id] = i
 		}
@@ -170,7 +195,10 @@ func (r *reader) line(v value, path string, s shape) todo.Line {
 		r.problemf(path, r.words.WrongType, "object", v.name())
 		return todo.Line{}
 	}
-	line := todo.Line{ID: r.id(v.get("id"), path+".id", false)}
+	var line todo.Line
+	if !s.foreign {
+		line.ID = r.id(v.get("id"), path+".id", false)
+	}
 	var isLong bool
 	if line.Text, isLong = r.text(v.get(s.text), path+"."+s.text, s.maxText); isLong {
 		r.problems[len(r.problems)-1].names = []string{line.Text}
@@ -222,6 +250,7 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 	return text, n > limit && n <= todo.MaxText
 }
 
+// status reads a status, which must be one of the words.
 func (r *reader) status(v value, path string, words []string) string {
 	switch {
 	case v.kind == '"' && slices.Contains(words, v.text):
@@ -280,8 +309,7 @@ type value struct {
 	// surrogate is the position in runes, from 1, of the first lone surrogate
 	// in a string; 0 when there is none.
 	surrogate int
-	members   []member // of an object
-	elements  []value  // of an array
+	members   []member // of an object, or of an array, where they have no names
 }
 
 type member struct {
@@ -297,6 +325,14 @@ func (v value) get(name string) value {
 		}
 	}
 	return value{}
+}
+
+// elements returns the elements of an array; nil for any other value.
+func (v value) elements() []member {
+	if v.kind != '[' {
+		return nil
+	}
+	return v.members
 }
 
 // missing reports whether the value was left out or null.
@@ -346,32 +382,23 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 		}
 		return v, nil
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return v, err
-	}
-	if v.kind == '{' {
-		v.members = make([]member, 0, 4)
-	}
-	for end := v.kind + 2; d.PeekKind() != end; { // ']' and '}' stand two behind '[' and '{'
-		var name string
-		if v.kind == '{' {
-			token, err := d.ReadToken()
-			if err != nil {
-				return v, err
-			}
-			name = token.String()
-		}
-		inner, err := decode(d)
-		switch {
-		case err != nil:
-			return v, err
-		case v.kind == '{':
-			v.members = append(v.members, member{name, inner})
-		default:
-			v.elements = append(v.elements, inner)
-		}
-	}
+	v.members = make([]member, 0, 4)
 	_, err = d.ReadToken()
+	for end := v.kind + 2; err == nil && d.PeekKind() != end; { // ']' and '}' stand two behind '[' and '{'
+		var m member
+		if v.kind == '{' {
+			var name jsontext.Token
+			name, err = d.ReadToken()
+			m.name = name.String()
+		}
+		if err == nil {
+			m.value, err = decode(d)
+		}
+		v.members = append(v.members, m)
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
 	return v, err
 }
 

@@ -66,46 +66,25 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	return call, r.err()
 }
 
-// wholeList returns the reader of a tool that takes the whole list.
-func wholeList(field, text string) func(*reader, value, value) *Call {
-	return func(r *reader, input, _ value) *Call {
-		lines := r.hostLines(input, field, text)
-		return &Call{Lines: lines, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}
-	}
-}
-
-// hostLines reads items under a field, whose text is under a key. Hosts use the core
-// statuses, each some of them, and ids of their own.
-func (r *reader) hostLines(input value, field, text string) []todo.Line {
-	s := shape{view: todo.CoreView(), text: text, active: "activeForm", mayLack: true, words: coreWords(), details: true}
-	elements, ok := r.list(input, field, false)
-	if !ok {
-		return nil
-	}
-	lines := r.lines(elements, field, s)
-	for i := range lines {
-		lines[i].ID = ""
-	}
-	return lines
-}
-
-// coreWords returns the core statuses as words.
-func coreWords() (words []string) {
-	for _, status := range todo.Statuses() {
-		words = append(words, string(status))
-	}
-	return words
+// wholeList returns the reader of a tool that takes the whole list under a field, in which
+// the texts of items are under a key. Hosts use the core statuses, each some of them, and
+// ids of their own.
+func wholeList(field, text string) func(r *reader, input, response value) *Call {
+	s := shape{view: todo.CoreView(), field: field, text: text, active: "activeForm", mayLack: true, details: true,
+		foreign: true, policy: Allow}
+	read := s.reader()
+	return func(r *reader, input, _ value) *Call { return read(r, input) }
 }
 
 // cursorTodos reads Cursor's tool, which with merge true adds items to the list and
 // changes those with the same text.
 func cursorTodos(r *reader, input, response value) *Call {
+	call := wholeList("todos", "content")(r, input, response)
 	if input.get("merge").kind != 't' {
-		return wholeList("todos", "content")(r, input, response)
+		return call
 	}
-	lines := r.hostLines(input, "todos", "content")
 	return &Call{Append: true, Change: func(d *todo.Draft) error {
-		for _, line := range lines {
+		for _, line := range call.Lines {
 			at := slices.IndexFunc(d.Items(), func(i todo.Item) bool { return todo.Fold(i.Text) == todo.Fold(line.Text) })
 			if at < 0 {
 				line.ID = d.Append(line.Text)[0].ID
@@ -171,7 +150,7 @@ func taskUpdate(r *reader, input, response value) *Call {
 // taskList reads the answer of TaskList, by which tasks are mirrored that were made
 // when no hook was there.
 func taskList(r *reader, _, response value) *Call {
-	elements := response.get("tasks").elements
+	elements := response.get("tasks").elements()
 	if len(elements) == 0 {
 		return nil
 	}
@@ -181,7 +160,7 @@ func taskList(r *reader, _, response value) *Call {
 	}
 	tasks := make([]task, len(elements))
 	for i, e := range elements {
-		tasks[i] = r.task(e, fmt.Sprintf("tasks[%d].", i), "id", "blockedBy")
+		tasks[i] = r.task(e.value, fmt.Sprintf("tasks[%d].", i), "id", "blockedBy")
 	}
 	return &Call{Append: true, Change: func(d *todo.Draft) error {
 		for _, t := range tasks {
@@ -200,7 +179,7 @@ func taskList(r *reader, _, response value) *Call {
 func (r *reader) task(v value, path, id, waits string) task {
 	t := task{id: r.taskID(v.get(id), path+id), text: r.optional(v, "subject"), waits: r.taskIDs(v.get(waits), path+waits)}
 	if status := v.get("status"); !status.missing() {
-		t.status = r.status(status, path+"status", coreWords())
+		t.status = r.status(status, path+"status", todo.CoreView().Accepts())
 	}
 	t.owner = r.detail(v.get("owner"), path+"owner")
 	return t
@@ -226,8 +205,8 @@ func (r *reader) taskID(v value, path string) string {
 
 // taskIDs reads the ids of tasks; none if they are left out.
 func (r *reader) taskIDs(v value, path string) (ids []string) {
-	for i, e := range v.elements[:min(len(v.elements), todo.MaxItems)] {
-		ids = append(ids, r.taskID(e, fmt.Sprintf("%s[%d]", path, i)))
+	for i, e := range v.elements()[:min(len(v.elements()), todo.MaxItems)] {
+		ids = append(ids, r.taskID(e.value, fmt.Sprintf("%s[%d]", path, i)))
 	}
 	return ids
 }

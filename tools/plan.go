@@ -84,20 +84,20 @@ func (r *reader) steps(args value) []string {
 		v = inner
 	}
 	if v.kind == '"' {
-		v = value{kind: '[', elements: []value{v}}
+		v = value{kind: '[', members: []member{{value: v}}}
 	}
 	switch {
-	case v.missing() || v.kind == '[' && len(v.elements) == 0:
+	case v.missing() || v.kind == '[' && len(v.elements()) == 0:
 		r.sentence("%s", r.words.NoItems)
 	case v.kind != '[':
 		r.problemf("items", r.words.WrongType, "array", v.name())
-	case len(v.elements) > todo.MaxItems:
-		r.sentence(r.words.TooMany, todo.MaxItems, len(v.elements))
+	case len(v.elements()) > todo.MaxItems:
+		r.sentence(r.words.TooMany, todo.MaxItems, len(v.elements()))
 		return nil
 	}
-	texts := make([]string, 0, len(v.elements))
-	for i, e := range v.elements {
-		texts = append(texts, r.step(e, i))
+	texts := make([]string, 0, len(v.elements()))
+	for i, e := range v.elements() {
+		texts = append(texts, r.step(e.value, i))
 	}
 	return texts
 }

@@ -47,18 +47,8 @@ func setTodoListView() todo.View {
 }
 
 func setTodoList() variant {
-	view := setTodoListView()
-	s := shape{view: view, text: "title", words: view.Accepts(), details: true}
-	read := func(r *reader, args value) *Call {
-		elements, ok := r.list(args, "todos", true)
-		if !ok {
-			r.otherCase(args, "todos")
-			return &Call{}
-		}
-		lines := r.lines(elements, "todos", s)
-		return &Call{Lines: lines, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}
-	}
-	return variant{view: view, input: setTodoListInput{}, output: setTodoListResult{}, read: read,
+	s := shape{view: setTodoListView(), field: "todos", text: "title", details: true, reads: true, policy: Allow}
+	return variant{view: s.view, input: setTodoListInput{}, output: setTodoListResult{}, read: s.reader(),
 		answer: setTodoListAnswer, failure: setTodoListFailure}
 }
 

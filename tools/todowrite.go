@@ -54,32 +54,15 @@ func TodoWriteView() todo.View {
 	}}
 }
 
-// content returns TodoWrite, or with only the hard caps as limits and a text that only
+// todoWrite returns TodoWrite, or with only the hard caps as limits and a text that only
 // confirms the write, system 1's write_todos (docs/spec/variants.md W1), whose event
 // stream is in server/api. ids says whether ids are shown, counts whether the text has
 // how many items have each status.
-func content(o Options, s shape, ids, counts bool) variant {
-	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
-	s.words = s.view.Accepts()
-	v := variant{view: s.view, input: todoWriteInput{}, output: result[todoWriteShown, todoWriteCounts]{}}
+func todoWrite(s shape, ids, counts bool) variant {
+	s.view, s.field, s.text, s.active, s.patches = TodoWriteView(), "todos", "content", "activeForm", true
+	v := variant{view: s.view, input: todoWriteInput{}, output: result[todoWriteShown, todoWriteCounts]{}, read: s.reader()}
 	if ids {
 		v.input = todoWriteInputIDs{}
-	}
-	v.read = func(r *reader, args value) *Call {
-		elements, ok := r.list(args, "todos", false)
-		if !ok {
-			return nil
-		}
-		lines := r.lines(elements, "todos", s)
-		return &Call{Lines: lines, Change: func(d *todo.Draft) error {
-			if err := r.errFor(d.Items(), d.Earlier()); err != nil { // for long texts
-				return err
-			}
-			if len(lines) == 0 || !d.Patch(s.view, lines) {
-				d.Replace(s.view, lines)
-			}
-			return oneInProgress(d, o.InProgress)
-		}}
 	}
 	v.answer = func(w prompts.Words, _ *Call, out todo.Outcome) Result {
 		shown, n := show(s.view, out.After, func(l todo.Line) todoWriteShown {

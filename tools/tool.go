@@ -136,9 +136,12 @@ func New(o Options) ([]*Tool, error) {
 	if o.Texts == nil {
 		o.Texts, _ = prompts.New("")
 	}
+	own := shape{maxItems: o.MaxItems, maxText: o.MaxContentLength, policy: o.InProgress}
 	list := []*Tool{
-		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, words: english, variant: content(o, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength}, o.ItemIDs, true)},
-		{Name: "write_todos", Title: "Write todos", Idempotent: true, words: english, variant: content(o, shape{}, false, false)},
+		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, words: english,
+			variant: todoWrite(own, o.ItemIDs, true)},
+		{Name: "write_todos", Title: "Write todos", Idempotent: true, words: english,
+			variant: todoWrite(shape{policy: o.InProgress}, false, false)},
 		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, words: english, variant: setTodoList()},
 		{Name: "create_todos", Title: "Add plan steps", words: words, variant: createTodos()},
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, words: words, variant: updateTodo()},

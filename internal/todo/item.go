@@ -193,11 +193,11 @@ func (v View) Core(word string) (Status, bool) {
 	return "", false
 }
 
-// Accepts returns the words that a caller may send: those for pending, in
-// progress, completed and failed, in this order and without repeats.
+// Accepts returns the words that a caller may send, without repeats: those for pending, in
+// progress, completed, failed, blocked and cancelled, in this order.
 func (v View) Accepts() []string {
-	words := make([]string, 0, 4)
-	for _, s := range []Status{Pending, InProgress, Completed, Failed} {
+	words := make([]string, 0, 6)
+	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {
 		if w, ok := v.Words[s]; ok && !slices.Contains(words, w) {
 			words = append(words, w)
 		}
