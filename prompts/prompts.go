@@ -27,47 +27,43 @@ type Texts struct{ files map[string]string }
 // ones. The error names a file there that cannot be read or is empty, so that the server
 // does not start with it.
 func New(dir string) (*Texts, error) {
-	if dir != "" {
-		if _, err := os.ReadDir(dir); err != nil {
-			return nil, fmt.Errorf("read prompts folder: %w", err)
-		}
+	t := &Texts{files: make(map[string]string)}
+	if err := t.read(embedded, false); err != nil || dir == "" {
+		return t, err
 	}
-	names, err := fs.Glob(embedded, "*.md")
-	if err != nil {
-		return nil, fmt.Errorf("list prompts: %w", err)
+	if _, err := os.ReadDir(dir); err != nil {
+		return nil, fmt.Errorf("read prompts folder: %w", err)
 	}
-	t := &Texts{files: make(map[string]string, len(names))}
-	for _, name := range names { // TodoWrite.long.md before TodoWrite.md
-		text, err := embedded.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read prompt %s: %w", name, err)
-		}
-		t.files[name] = strings.TrimSpace(string(text))
-		if dir == "" {
-			continue
-		}
-		text, err = fs.ReadFile(os.DirFS(dir), name)
-		switch own := strings.TrimSpace(string(text)); {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return nil, fmt.Errorf("read prompt %s: %w", name, err)
-		case own == "":
-			return nil, fmt.Errorf("read prompt %s: the file is empty", name)
-		default:
-			t.files[name], t.files[strings.TrimSuffix(name, ".md")+".long.md"] = own, own
-		}
-	}
-	return t, nil
+	return t, t.read(os.DirFS(dir), true)
 }
 
-// Tool returns the description of a tool.
-func (t *Texts) Tool(name string) (string, error) { return t.Text(name) }
+// read reads the texts of a folder. A user's own stands for the long one, too.
+func (t *Texts) read(folder fs.FS, isOwn bool) error {
+	names, err := fs.Glob(embedded, "*.md")
+	if err != nil {
+		return fmt.Errorf("list prompts: %w", err)
+	}
+	for _, name := range names { // TodoWrite.long.md before TodoWrite.md
+		data, err := fs.ReadFile(folder, name)
+		switch text := strings.TrimSpace(string(data)); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("read prompt %s: %w", name, err)
+		case text == "":
+			return fmt.Errorf("read prompt %s: the file is empty", name)
+		case isOwn:
+			t.files[strings.TrimSuffix(name, ".md")+".long.md"] = text
+			fallthrough
+		default:
+			t.files[name] = text
+		}
+	}
+	return nil
+}
 
-// Document returns the long description of a tool that is a command, which prints it
-// as help. If the user's folder has a description, that replaces the long one too.
-func (t *Texts) Document(name string) (string, error) { return t.Text(name + ".long") }
-
-// Text returns any text, by its file name without ".md".
+// Text returns a text, by its file name without ".md". The description of a tool has the
+// tool's name; the long one of a tool that is a command, which prints it as help, has
+// ".long" behind that.
 func (t *Texts) Text(name string) (string, error) {
 	text, ok := t.files[name+".md"]
 	if !ok {

@@ -402,21 +402,15 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 	return v, err
 }
 
-// escape matches an escape in a JSON string, and U+FFFD itself.
-var escape = regexp.MustCompile(`\\(u[0-9A-Fa-f]{4}|.)|\x{FFFD}`)
-
 // loneSurrogate returns the position in runes, from 1, of the first surrogate in a
 // JSON string that is not half of a pair. There must be one.
 func loneSurrogate(raw []byte) int {
-	// What is U+FFFD in the text then was none of these.
-	raw = escape.ReplaceAllFunc(raw, func(e []byte) []byte {
-		if bytes.EqualFold(e, []byte(`\ufffd`)) || string(e) == "\uFFFD" {
-			return []byte("x")
-		}
-		return e
-	})
-	text, _ := jsontext.AppendUnquote(nil, raw)
-	before, _, _ := bytes.Cut(text, []byte("\uFFFD"))
+	var syntax *jsontext.SyntacticError // of a strict reader, which stops there
+	_, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue()
+	if !errors.As(err, &syntax) {
+		return 1
+	}
+	before, _ := jsontext.AppendUnquote(nil, string(raw[:syntax.ByteOffset])+`"`)
 	return utf8.RuneCount(before) + 1
 }
 

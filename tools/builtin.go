@@ -110,10 +110,19 @@ func taskCreate(r *reader, input, response value) *Call {
 	t := task{id: r.taskID(response.get("task").get("id"), "tool_response.task.id"), status: string(todo.Pending)}
 	t.text, _ = r.text(input.get("subject"), "subject", 0)
 	t.active = r.optional(input, "activeForm")
+	// If it is known, the hook of an update was quicker.
+	return mirror([]task{t}, func(_ task, isKnown bool) bool { return !isKnown })
+}
+
+// mirror returns a call that puts tasks on the list, as far as puts says so.
+func mirror(tasks []task, puts func(t task, isKnown bool) bool) *Call {
 	return &Call{Append: true, Change: func(d *todo.Draft) error {
-		if _, known := d.Item(t.id); !known { // else the hook of an update was quicker
-			t.put(d)
+		for _, t := range tasks {
+			if _, isKnown := d.Item(t.id); puts(t, isKnown) {
+				t.put(d)
+			}
 		}
+		d.EndWaits()
 		return nil
 	}}
 }
@@ -162,16 +171,10 @@ func taskList(r *reader, _, response value) *Call {
 	for i, e := range elements {
 		tasks[i] = r.task(e.value, fmt.Sprintf("tasks[%d].", i), "id", "blockedBy")
 	}
-	return &Call{Append: true, Change: func(d *todo.Draft) error {
-		for _, t := range tasks {
-			// One that is completed may be of an earlier list of the chat.
-			if _, known := d.Item(t.id); known || t.status != string(todo.Completed) && t.text != "" {
-				t.put(d)
-			}
-		}
-		d.EndWaits()
-		return nil
-	}}
+	// One that is completed may be of an earlier list of the chat.
+	return mirror(tasks, func(t task, isKnown bool) bool {
+		return isKnown || t.status != string(todo.Completed) && t.text != ""
+	})
 }
 
 // task reads what an object says of a task, its id and what it waits for under these

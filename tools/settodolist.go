@@ -39,12 +39,7 @@ type setTodoListCounts struct {
 	Cancelled  int `json:"cancelled,omitempty"`
 }
 
-func setTodoListView() todo.View {
-	return todo.View{Words: map[todo.Status]string{
-		todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "done",
-		todo.Failed: "in_progress", todo.Blocked: "pending",
-	}}
-}
+func setTodoListView() todo.View { return wholeListView(false, "done") }
 
 func setTodoList() variant {
 	s := shape{view: setTodoListView(), field: "todos", text: "title", details: true, reads: true, policy: Allow}

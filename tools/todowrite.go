@@ -47,9 +47,13 @@ type todoWriteCounts struct {
 
 // TodoWriteView returns the view in the first column of the table in
 // docs/spec/variants.md.
-func TodoWriteView() todo.View {
-	return todo.View{Active: true, Words: map[todo.Status]string{
-		todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed",
+func TodoWriteView() todo.View { return wholeListView(true, "completed") }
+
+// wholeListView returns the view of a tool that writes the whole list; active is true if it
+// has active texts.
+func wholeListView(active bool, completed string) todo.View {
+	return todo.View{Active: active, Words: map[todo.Status]string{
+		todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: completed,
 		todo.Failed: "in_progress", todo.Blocked: "pending",
 	}}
 }

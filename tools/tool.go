@@ -147,7 +147,7 @@ func New(o Options) ([]*Tool, error) {
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, words: words, variant: updateTodo()},
 	}
 	for _, t := range list {
-		if t.Description, err = o.Texts.Tool(t.Name); err != nil {
+		if t.Description, err = o.Texts.Text(t.Name); err != nil {
 			return nil, err
 		}
 		if err := t.publish(); err != nil {

@@ -139,7 +139,7 @@ func printDocument(env Env, tool string) {
 	document := ""
 	texts, err := prompts.New(env.Getenv("TODO_PROMPTS"))
 	if err == nil {
-		document, err = texts.Document(tool)
+		document, err = texts.Text(tool + ".long")
 	}
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "Error:", err)
