@@ -12,16 +12,26 @@ E2E       = -tags e2e
 MODULES   = . internal/cmd
 # The packages whose tests only drive the program: the race detector sees nothing of it.
 DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/attacks ./internal/conformance
+# What `make test` runs beside the tests.
+BESIDE    = lint cross developers allocations fuzz-short
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race drivers cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test build fmt vet lint race drivers developers cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
 ONLY     ?= .
 
 ## test: all that must hold before a change lands
-test: deps fmt lint race drivers allocations fuzz-short golden cross
+# The tests wait a third of their time, for browsers, programs and bounds. What only
+# compiles and counts runs beside them meanwhile, and gives way to them; it is printed
+# behind them.
+test: deps fmt
+	@log=$$(mktemp); nice -n 19 $(MAKE) -k --no-print-directory $(BESIDE) >$$log 2>&1 & beside=$$!; \
+	trap "kill $$beside" INT TERM; \
+	$(MAKE) -k --no-print-directory race drivers; tests=$$?; wait $$beside; others=$$?; \
+	cat $$log; rm $$log; exit $$((tests + others))
+	@$(MAKE) --no-print-directory golden
 	@echo "== all passed"
 
 ## deps: programs the tests drive, from Debian's packages
@@ -49,6 +59,10 @@ lint:
 race:
 	@echo "== tests under the race detector"
 	@export GORACE=atexit_sleep_ms=0; $(GO) test $(E2E) -race -vet=off -timeout 15m $$($(GO) list $(E2E) ./... | grep -vxF "$$($(GO) list $(E2E) $(DRIVERS))")
+
+## developers: tests of the programs of developers
+developers:
+	@echo "== tests of internal/cmd under the race detector"
 	@export GORACE=atexit_sleep_ms=0; $(GO) test -C internal/cmd $(E2E) -race -vet=off -timeout 15m ./...
 
 ## drivers: tests that only drive the program: it is killed, raced, attacked, replicated
