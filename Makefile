@@ -65,10 +65,11 @@ developers:
 	@echo "== tests of internal/cmd under the race detector"
 	@export GORACE=atexit_sleep_ms=0; $(GO) test -C internal/cmd $(E2E) -race -vet=off -timeout 15m ./...
 
-## drivers: tests that only drive the program: it is killed, raced, attacked, replicated
+## drivers: tests that only drive the program: it is killed, raced, attacked, replicated; and what the race detector only slows down
 drivers:
 	@echo "== tests that drive the program"
 	@$(GO) test $(E2E) -vet=off -timeout 15m $(DRIVERS)
+	@$(GO) test $(E2E) -vet=off -run '^Test(PanelFrames|SafeIsTheSameInJavaScript)$$' ./server/panel ./server/card
 
 ## allocations: what a call allocates beside one to a bare server, against a golden file; race cannot tell, since its detector allocates as well
 allocations:
