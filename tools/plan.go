@@ -140,15 +140,17 @@ func updateTodo() variant {
 	return variant{view: planView(), input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, failure: planFailure}
 }
 
+// stepStatus reads the status of a step. Of what else came, an error names the value.
 func (r *reader) stepStatus(v value) string {
-	if v.kind == '"' && slices.Contains(updateWords(), v.text) {
+	words := updateWords()
+	switch {
+	case v.kind == '"' && slices.Contains(words, v.text):
 		return v.text
+	case v.kind == 0, v.kind == '{', v.kind == '[':
+		r.problemf("status", r.words.WrongType, todo.Quote(words), v.name())
+	default:
+		r.sentence(r.words.UnknownStatus, unquotedExcerpt(v.text), strings.Join(words, ", "))
 	}
-	received := v.name()
-	if v.kind == '"' {
-		received = unquotedExcerpt(v.text)
-	}
-	r.sentence(r.words.UnknownStatus, received, strings.Join(updateWords(), ", "))
 	return ""
 }
 
