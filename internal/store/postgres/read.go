@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -20,8 +21,9 @@ var queries = tables.Dialect{
 	Schema:  `todo_mcp.`,
 	Columns: `h.seq, h.body, l.meta`,
 	Newest:  `JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`,
-	True:    `true`,
 	Settled: `todo_mcp.settled()`,
+	Forget:  []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
+	Lock:    ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 }.Queries()
 
 // scanSnapshot reads a row of a query for snapshots as a caller reads it: with the
@@ -57,11 +59,11 @@ func collect[T any](ctx context.Context, q querier, scan func(tables.Rows) (T, e
 	return tables.Collect(rows{found}, scan)
 }
 
-// one reads the only row of a query.
-func one(ctx context.Context, q querier, into []any, sql string, args ...any) error {
-	found, err := collect(ctx, q, func(from tables.Rows) (struct{}, error) { return struct{}{}, from.Scan(into...) }, sql, args...)
+// one reads the only row of a query, or returns [sql.ErrNoRows].
+func one(ctx context.Context, q querier, into []any, query string, args ...any) error {
+	found, err := collect(ctx, q, func(from tables.Rows) (struct{}, error) { return struct{}{}, from.Scan(into...) }, query, args...)
 	if err == nil && len(found) == 0 {
-		err = pgx.ErrNoRows
+		err = sql.ErrNoRows
 	}
 	return err
 }
@@ -158,9 +160,12 @@ func (r rows) Scan(into ...any) error {
 }
 
 // numbered returns SQL with a number for each question mark.
-func numbered(sql string) string {
-	for n := 1; strings.Contains(sql, "?"); n++ {
-		sql = strings.Replace(sql, "?", fmt.Sprint("$", n), 1)
+func numbered(query string) string {
+	before, rest, more := strings.Cut(query, "?")
+	var out strings.Builder
+	for n := 1; more; n++ {
+		fmt.Fprint(&out, before, "$", n)
+		before, rest, more = strings.Cut(rest, "?")
 	}
-	return sql
+	return out.String() + before
 }

@@ -46,7 +46,7 @@ func TestPositionMissesNothing(t *testing.T) {
 		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(), updated, deleted, bytes FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(), updated, operation, person, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
+	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(), updated, operation, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
 		t.Fatal(err)
 	}
 	var slowSeq int64

@@ -6,7 +6,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, seq_offset) VALUES (4, 0);
+INSERT INTO todo_mcp.store (version, seq_offset) VALUES (5, 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -47,7 +47,6 @@ CREATE TABLE todo_mcp.history (
 	seq       bigint  NOT NULL,
 	updated   bigint  NOT NULL,
 	operation text    COLLATE "C" NOT NULL, -- id of the write
-	person    boolean NOT NULL,
 	body      text    NOT NULL,             -- record, JSON
 	PRIMARY KEY (list, revision)
 );
@@ -120,55 +119,9 @@ CREATE FUNCTION todo_mcp.held(p_principal text, p_conversation text) RETURNS tex
 	SELECT coalesce((SELECT list FROM todo_mcp.cursors WHERE principal = p_principal AND conversation = p_conversation AND current), '')
 $$;
 
--- Deletes the revisions of a list up to one.
-CREATE FUNCTION todo_mcp.trim(p_list text, p_revision bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-	freed bigint;
-BEGIN
-	WITH gone AS (DELETE FROM todo_mcp.history WHERE list = p_list AND revision <= p_revision RETURNING octet_length(body) AS size)
-		SELECT sum(size) INTO freed FROM gone;
-	IF freed IS NOT NULL THEN
-		UPDATE todo_mcp.lists SET bytes = bytes - freed WHERE id = p_list;
-	END IF;
-END $$;
-
 -- Removes a list with all that belongs to it.
 CREATE FUNCTION todo_mcp.forget(p_list text) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM todo_mcp.history WHERE list = p_list;
 	DELETE FROM todo_mcp.cursors WHERE list = p_list;
 	DELETE FROM todo_mcp.lists WHERE id = p_list;
-$$;
-
--- Removes abandoned lists of a principal and returns how many.
-CREATE FUNCTION todo_mcp.evict(p_principal text, p_before bigint, p_limit int) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	id text;
-	n int := 0;
-BEGIN
-	FOR id IN SELECT l.id FROM todo_mcp.lists l WHERE l.principal = p_principal AND l.revision = 1 AND l.updated < p_before AND l.conversation <> ''
-		AND NOT EXISTS (SELECT 1 FROM todo_mcp.cursors c WHERE c.list = l.id AND c.conversation <> l.conversation)
-		ORDER BY l.updated LIMIT p_limit FOR UPDATE SKIP LOCKED LOOP
-		PERFORM todo_mcp.forget(id);
-		n := n + 1;
-	END LOOP;
-	RETURN n;
-END $$;
-
--- Removes some lists that were deleted before p_trash, and cursors that were used
--- before p_cursors last.
-CREATE FUNCTION todo_mcp.tidy(p_trash bigint, p_cursors bigint) RETURNS void LANGUAGE sql AS $$
-	SELECT todo_mcp.forget(id) FROM (SELECT id FROM todo_mcp.lists WHERE deleted AND updated < p_trash LIMIT 4 FOR UPDATE SKIP LOCKED) AS l;
-	DELETE FROM todo_mcp.cursors WHERE (principal, conversation, list) IN (
-		SELECT principal, conversation, list FROM todo_mcp.cursors
-		WHERE at < p_cursors AND conversation NOT LIKE 'name:%' LIMIT 100 FOR UPDATE SKIP LOCKED);
-$$;
-
--- Replaces all revisions of a list by one without content, see todo.Store.
-CREATE FUNCTION todo_mcp.purge(p_list text, p_revision bigint, p_seq bigint, p_meta text, p_body text, p_now bigint) RETURNS void LANGUAGE sql AS $$
-	DELETE FROM todo_mcp.history WHERE list = p_list;
-	DELETE FROM todo_mcp.cursors WHERE list = p_list;
-	UPDATE todo_mcp.lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = p_meta,
-		revision = p_revision, seq = p_seq, updated = p_now, deleted = true, bytes = octet_length(p_body)
-		WHERE id = p_list;
-	INSERT INTO todo_mcp.history VALUES (p_list, p_revision, p_seq, p_now, '', true, p_body);
 $$;

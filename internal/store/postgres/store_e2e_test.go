@@ -87,7 +87,9 @@ func both(t testing.TB) (a, b *Store) {
 }
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t testing.TB) todo.Store { return open(t, newDatabase(t)) })
+	inDatabase := func(t testing.TB) todo.Store { return open(t, newDatabase(t)) }
+	storetest.Run(t, inDatabase)
+	storetest.RunBeside(t, inDatabase)
 }
 
 func TestKeep(t *testing.T) {

@@ -3,15 +3,15 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
@@ -21,6 +21,7 @@ import (
 // the next other read or the commit, to be sent with it.
 type tx struct {
 	tables.Reader
+	saver   tables.Saver
 	store   *Store
 	conn    *pgxpool.Conn
 	pending *pgx.Batch
@@ -32,6 +33,11 @@ type tx struct {
 	saves   int64
 	moves   bool // the current list of a conversation is another one
 }
+
+var (
+	_ todo.Tx   = (*tx)(nil)
+	_ tables.DB = (*tx)(nil)
+)
 
 // newTx returns a transaction that is to begin, with a connection, which end releases.
 func (s *Store) newTx(ctx context.Context) (*tx, error) {
@@ -47,13 +53,8 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
 	t.Reader = newReader(t, t.do)
+	t.saver = tables.Saver{SQL: queries, DB: t, Keep: s.keep}
 	return t, nil
-}
-
-// write writes with the next read or the commit.
-func (t *tx) write(sql string, args ...any) {
-	t.pending.Queue(sql, stored(args)...)
-	t.writes = true
 }
 
 // cursorsOf selects the cursors of a conversation or a name.
@@ -168,115 +169,78 @@ func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 	if err != nil {
 		return err
 	}
-	after, set := todo.SetCursor(all, c, time.Now())
 	if c.Current && todo.Current(all) != c.List {
 		t.queueLock(c.List)
-		t.write(`UPDATE todo_mcp.cursors SET current = false WHERE principal = $1 AND conversation = $2 AND current`, c.Principal, c.Conversation)
 		t.moves = true
 	}
-	t.cursors[c.Key] = after
-	t.write(`INSERT INTO todo_mcp.cursors (principal, conversation, list, seen, process, until, moved, current, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen,
-		process = excluded.process, until = excluded.until, moved = excluded.moved, current = excluded.current, at = excluded.at`,
-		tables.CursorValues(set)...)
-	return nil
+	t.cursors[c.Key], err = t.saver.SetCursor(all, c, false)
+	return err
 }
 
 // Save implements todo.Tx.
-func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	next = next.Clone()
-	err := t.do(ctx, "save snapshot", func() error {
-		id := next.List.ID
-		before, isLocked := t.lists[id]
-		if !isLocked && next.Revision > 1 {
-			// It was only found, so that another server may have changed it since.
-			if err := t.lock(ctx, `$1`, id); err != nil {
-				return err
-			}
-			if before = t.lists[id]; before.Revision != next.Revision-1 {
-				return errRaced
-			}
+func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
+	id := next.List.ID
+	err = t.do(ctx, "save snapshot", func() error {
+		_, isLocked := t.lists[id]
+		before, err := t.newest(ctx, id)
+		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+			return err
 		}
-		if before.Revision > 0 {
-			return t.saveNext(ctx, before, &next)
+		if !isLocked && next.Revision > 1 && before.Revision != next.Revision-1 {
+			return errRaced // it was only found, so that another server may have changed it since
 		}
-		return t.saveFirst(ctx, &next)
+		if saved, err = t.saver.Save(ctx, next); err == nil && saved.Revision == 1 && saved.List.ParentConversation != "" {
+			err = one(ctx, t, []any{&saved.List.Parent}, `SELECT todo_mcp.held($1, $2)`, saved.List.Principal, saved.List.ParentConversation)
+			t.lists[id] = saved
+		}
+		return err
 	})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	return t.asRead(next), nil
+	return t.asRead(saved), nil
 }
 
-// saveFirst begins a list.
-func (t *tx) saveFirst(ctx context.Context, next *todo.Snapshot) error {
-	if next.Revision < 1 {
-		return fmt.Errorf("revision %d of list %s: %w", next.Revision, next.List.ID, todo.ErrNotFound)
-	}
-	now := time.Now()
-	values, err := tables.ListValues(*next, now)
-	if err != nil {
+// Purge implements todo.Tx.
+func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
+	return t.do(ctx, "purge list", func() error {
+		clear(t.cursors)
+		err := t.saver.Purge(ctx, list, by, now)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = todo.ErrNotFound
+		}
 		return err
-	}
-	parent, err := t.makeRoom(ctx, next.List, now)
-	if err != nil {
-		return err
-	}
-	body, err := t.encode(next)
-	if err != nil {
-		return err
-	}
-	t.write(`INSERT INTO todo_mcp.lists VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		append(values, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, len(body))...)
-	if next.List.ParentConversation != "" {
-		next.List.Parent = parent
-	}
-	t.add(*next, body)
-	t.write(`SELECT todo_mcp.tidy($1, $2)`, record.UnixNano(now.Add(-todo.TrashAge)), record.UnixNano(now.Add(-todo.CursorAge)))
+	})
+}
+
+// Exec implements [tables.DB].
+func (t *tx) Exec(query string, args ...any) error {
+	t.pending.Queue(numbered(query), stored(args)...)
+	t.writes = true
 	return nil
 }
 
-// saveNext saves the next revision of a list.
-func (t *tx) saveNext(ctx context.Context, before todo.Snapshot, next *todo.Snapshot) error {
-	id := next.List.ID
-	if before.Revision != next.Revision-1 {
-		return fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, id, before.Revision, todo.ErrNotFound)
-	}
-	if !next.Deleted {
-		size, err := t.size(ctx, false)
-		if err == nil {
-			err = t.store.keep.CheckBytes(size, false)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	next.List = before.List
-	body, err := t.encode(next)
-	if err != nil {
-		return err
-	}
-	t.write(`UPDATE todo_mcp.lists SET revision = $2, seq = $3, updated = $4, deleted = $5, bytes = bytes + $6 WHERE id = $1`,
-		id, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, len(body))
-	t.add(*next, body)
-	return nil
+// Remove implements [tables.DB].
+func (t *tx) Remove(query string, args ...any) error { return t.Exec(query, args...) }
+
+// Scan implements [tables.DB].
+func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) error {
+	return one(ctx, t, into, numbered(query), args...)
 }
 
-// encode gives a revision its seq and returns its body.
-func (t *tx) encode(next *todo.Snapshot) ([]byte, error) {
-	next.Seq = t.seq + t.saves
+// Newest implements [tables.DB].
+func (t *tx) Newest(ctx context.Context, list string) (todo.Snapshot, error) {
+	return t.newest(ctx, list)
+}
+
+// Remember implements [tables.DB].
+func (t *tx) Remember(newest todo.Snapshot, bytes int) {
+	t.lists[newest.List.ID] = newest
+	t.store.size.bytes.Add(int64(bytes))
+}
+
+// NextSeq implements [tables.DB].
+func (t *tx) NextSeq() (int64, error) {
 	t.saves++
-	return record.Body(*next)
-}
-
-// add adds a revision to the history of its list, and deletes what is not kept.
-func (t *tx) add(next todo.Snapshot, body []byte) {
-	id := next.List.ID
-	t.write(`INSERT INTO todo_mcp.history VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		id, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Operation.ID, next.Writer.Person, string(body))
-	if first := t.store.keep.First(next.Revision); first > 1 {
-		t.write(`SELECT todo_mcp.trim($1, $2)`, id, first-1)
-	}
-	t.store.size.bytes.Add(int64(len(body)))
-	t.lists[id] = next
+	return t.seq + t.saves - 1, nil
 }

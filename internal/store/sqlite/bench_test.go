@@ -48,7 +48,7 @@ func BenchmarkSave(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n++
-			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, person, updated, body, sum) VALUES ('a', ?, '', 0, 0, ?, 1)`, n, string(body)); err != nil {
+			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, updated, body, sum) VALUES ('a', ?, '', 0, ?, 1)`, n, string(body)); err != nil {
 				b.Fatal(err)
 			}
 		}

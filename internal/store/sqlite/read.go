@@ -16,23 +16,23 @@ import (
 
 // queries are what is read of the tables; a list without its newest revision is damaged.
 var queries = tables.Dialect{
-	Columns: `h.seq, h.list, h.revision, h.operation, h.person, h.updated, h.body, h.sum,
+	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
 		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
-	Newest:        `LEFT JOIN history h ON h.seq = l.seq`,
-	CursorColumns: `, c.sum`,
-	True:          `1`,
+	Newest: `LEFT JOIN history h ON h.seq = l.seq`,
+	Sum:    sumOf,
+	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM cursors WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries()
 
 // row is a row of a query for snapshots: its columns as they are stored, blobs as text,
 // and nil for all of history where a list is without its newest revision.
-type row [21]any
+type row [20]any
 
 // Columns of a row, in their order. Both tables have their checksum behind what it is of,
 // the last one is the current list of the parent's conversation.
 const (
-	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 6, 7
-	rowID, rowMeta, rowListSum                    = 8, 16, 17
-	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
+	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 5, 6
+	rowID, rowMeta, rowListSum                    = 7, 15, 16
+	rowNewestSeq, rowNewest, rowCurrent           = 17, 18, 19
 )
 
 // scan reads one row.

@@ -3,7 +3,6 @@ CREATE TABLE history (
 	list      TEXT    NOT NULL,
 	revision  INTEGER NOT NULL,
 	operation TEXT    NOT NULL,                   -- id of the write
-	person    INTEGER NOT NULL,                   -- 1: a person wrote it
 	updated   INTEGER NOT NULL,                   -- Unix nanoseconds
 	body      TEXT    NOT NULL,                   -- record, JSON
 	sum       INTEGER NOT NULL,                   -- of what is in the row, as in each table
@@ -24,7 +23,8 @@ CREATE TABLE lists (
 	revision            INTEGER NOT NULL,  -- the newest, and of it:
 	seq                 INTEGER NOT NULL REFERENCES history (seq),
 	updated             INTEGER NOT NULL,  -- Unix nanoseconds
-	deleted             INTEGER NOT NULL
+	deleted             INTEGER NOT NULL,
+	bytes               INTEGER NOT NULL   -- the size of the bodies of its revisions
 ) WITHOUT ROWID;
 CREATE INDEX lists_seq ON lists (seq);
 CREATE INDEX lists_principal ON lists (principal, seq);
@@ -34,7 +34,7 @@ CREATE INDEX lists_parent_conversation ON lists (parent_conversation) WHERE pare
 CREATE INDEX lists_updated ON lists (updated);
 CREATE INDEX lists_conversation ON lists (conversation, begun);
 CREATE INDEX lists_abandoned ON lists (principal, updated) WHERE revision = 1;
-CREATE INDEX lists_deleted ON lists (updated) WHERE deleted = 1;
+CREATE INDEX lists_deleted ON lists (updated) WHERE deleted;
 -- What each conversation knows of which lists.
 CREATE TABLE cursors (
 	principal    TEXT    NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE cursors (
 ) WITHOUT ROWID;
 CREATE INDEX cursors_list ON cursors (list, principal);
 CREATE INDEX cursors_at ON cursors (at);
-CREATE INDEX cursors_current ON cursors (principal, conversation) WHERE current = 1;
+CREATE INDEX cursors_current ON cursors (principal, conversation) WHERE current;
 -- What hooks of hosts said about calls before these arrived.
 CREATE TABLE host_calls (
 	principal TEXT    NOT NULL,

@@ -15,7 +15,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t testing.TB) todo.Store { return open(t, filepath.Join(t.TempDir(), "todo.db")) })
+	inFile := func(t testing.TB) todo.Store { return open(t, filepath.Join(t.TempDir(), "todo.db")) }
+	storetest.Run(t, inFile)
+	storetest.RunBeside(t, inFile)
 }
 
 func TestKeep(t *testing.T) {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +14,10 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-var _ todo.Tx = (*writer)(nil)
+var (
+	_ todo.Tx   = (*writer)(nil)
+	_ tables.DB = (*writer)(nil)
+)
 
 // read is the [tables.Query] of the transaction. It does not end with a context: the
 // transaction of others would end with it.
@@ -60,96 +64,27 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 	return found, nil
 }
 
-// Save implements todo.Tx. It deletes the revisions that are not kept any more.
+// Save implements todo.Tx.
 func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
-	defer func() {
-		if w.note(err) != nil {
-			saved, err = todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
-		}
-	}()
-	before, err := w.Load(ctx, next.List.ID, 0)
-	if err != nil && !errors.Is(err, todo.ErrNotFound) {
-		return next, err
+	if saved, err = w.saver.Save(ctx, next); err == nil {
+		saved, err = w.Load(ctx, saved.List.ID, 0)
 	}
-	if next.Revision != before.Revision+1 && (before.Revision > 0 || next.Revision < 1) {
-		return next, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
+	if w.note(err) != nil {
+		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
 	}
-	next = next.Clone()
-	if before.Revision == 0 {
-		return w.begin(ctx, next, time.Now())
-	}
-	next.List = before.List
-	size, err := w.storeSize()
-	if err == nil && !next.Deleted {
-		err = w.store.keep.CheckBytes(size, false)
-	}
-	if err == nil {
-		err = w.appendHistory(&next)
-	}
-	if err != nil {
-		return next, err
-	}
-	_, err = w.exec(`UPDATE lists SET revision = ?, seq = ?, updated = ?, deleted = ? WHERE id = ?`,
-		next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, next.List.ID)
-	if first := w.store.keep.First(next.Revision); err == nil && first > 1 {
-		_, err = w.exec(`DELETE FROM history WHERE list = ? AND revision < ?`, next.List.ID, first)
-	}
-	return next, err
+	return saved, nil
 }
 
-// begin stores the first revision of a list, if there is room, and tidies up.
-func (w *writer) begin(ctx context.Context, first todo.Snapshot, now time.Time) (todo.Snapshot, error) {
-	err := w.makeRoom(first.List, now)
-	if err == nil {
-		err = w.insertList(&first, now)
+// Purge implements todo.Tx.
+func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
+	err := w.saver.Purge(ctx, list, by, now)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = todo.ErrNotFound
 	}
-	if err != nil {
-		return first, err
+	if w.note(err) != nil {
+		return fmt.Errorf("purge list: %w", err)
 	}
-	saved, err := w.Load(ctx, first.List.ID, 0)
-	if err == nil {
-		err = w.tidy(now)
-	}
-	return saved, err
-}
-
-// errEncode means that a revision cannot be stored, as one with a time after the year
-// 9999; others are not affected.
-var errEncode = errors.New("it has no stored form")
-
-// insertList stores the row of a list that began at a time, and of its one revision.
-func (w *writer) insertList(first *todo.Snapshot, begun time.Time) error {
-	values, err := tables.ListValues(*first, begun)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errEncode, err)
-	}
-	if err := w.appendHistory(first); err != nil {
-		return err
-	}
-	_, err = w.exec(`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum,
-		revision, seq, updated, deleted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append(values, sumOf(values...), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted)...)
-	return err
-}
-
-// appendHistory inserts the row of one revision, sets its Seq and keeps it in memory.
-func (w *writer) appendHistory(next *todo.Snapshot) error {
-	body, err := record.Body(*next)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errEncode, err)
-	}
-	values := []any{next.List.ID, next.Revision, next.Operation.ID, next.Writer.Person, record.UnixNano(next.Updated)}
-	sum := sumOf(append(values, body)...)
-	done, err := w.exec(`INSERT INTO history (list, revision, operation, person, updated, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		append(values, string(body), sum)...)
-	if err != nil {
-		return err
-	}
-	if next.Seq, err = done.LastInsertId(); err == nil {
-		w.grow(record.Footprint(*next))
-		w.memory.lists[next.List.ID] = *next
-	}
-	return err
+	return nil
 }
 
 // cursorsOf returns the cursors of a conversation but for the damaged ones, and
@@ -186,21 +121,68 @@ func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
 	if err == nil && isDamaged {
 		_, err = w.exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
 	}
-	all, set := todo.SetCursor(known, c, time.Now())
-	for _, now := range all {
-		ended := !now.Current && now.List == todo.Current(known)
-		if err == nil && (isDamaged || now.List == set.List || ended) {
-			values := tables.CursorValues(now)
-			_, err = w.exec(`INSERT OR REPLACE INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, sumOf(values...))...)
-		}
+	if err == nil {
+		known, err = w.saver.SetCursor(known, c, isDamaged)
 	}
 	if err == nil {
-		w.grow((len(all) + 1) * (256 + len(c.Principal) + len(c.Conversation)))
-		w.memory.cursors[c.Key] = all
+		w.grow((len(known) + 1) * (256 + len(c.Principal) + len(c.Conversation)))
+		w.memory.cursors[c.Key] = known
 	}
 	if w.note(err) != nil {
 		return fmt.Errorf("save cursor: %w", err)
 	}
 	return nil
+}
+
+// Exec implements [tables.DB].
+func (w *writer) Exec(query string, args ...any) error {
+	_, err := w.exec(query, args...)
+	return err
+}
+
+// Remove implements [tables.DB].
+func (w *writer) Remove(query string, args ...any) error {
+	done, err := w.exec(query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); n > 0 || err != nil {
+		w.forget()
+	}
+	return nil
+}
+
+// Scan implements [tables.DB].
+func (w *writer) Scan(_ context.Context, query string, args []any, into ...any) error {
+	return w.scan(query, args, into...)
+}
+
+// Newest implements [tables.DB].
+func (w *writer) Newest(ctx context.Context, list string) (todo.Snapshot, error) {
+	return w.Load(ctx, list, 0)
+}
+
+// Remember implements [tables.DB].
+func (w *writer) Remember(newest todo.Snapshot, _ int) {
+	w.grow(record.Footprint(newest))
+	w.memory.lists[newest.List.ID] = newest
+	w.memory.seq = newest.Seq
+}
+
+// NextSeq implements [tables.DB]. A seq is not given again, also after its revision was
+// removed.
+func (w *writer) NextSeq() (seq int64, err error) {
+	if seq = w.memory.seq; seq == 0 {
+		err = w.scan(`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'history'`, nil, &seq)
+	}
+	return seq + 1, err
+}
+
+// Size implements [tables.DB]: it is the size of the file in the open transaction.
+func (w *writer) Size(context.Context, bool) (bytes int64, err error) {
+	if w.store.keep.Bytes > 0 {
+		err = w.scan(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) *
+			(SELECT page_size FROM pragma_page_size)`, nil, &bytes)
+	}
+	return bytes, err
 }

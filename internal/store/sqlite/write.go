@@ -20,6 +20,7 @@ type writer struct {
 	tables.Reader
 	*statements
 	store  *Store
+	saver  tables.Saver
 	file   *file
 	conn   *sql.Conn
 	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
@@ -30,6 +31,7 @@ type writer struct {
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
 	w.Reader = tables.NewReader(queries, w.read, scanSnapshot, scanCursor)
+	w.saver = tables.Saver{SQL: queries, DB: w, Keep: s.keep}
 	return w
 }
 
@@ -40,7 +42,8 @@ func newWriter(s *Store) *writer {
 type memory struct {
 	lists   map[string]todo.Snapshot // the newest revisions
 	cursors map[todo.Key][]todo.Cursor
-	put     int // the size of all that was put into it, in bytes
+	seq     int64 // of the last revision; 0 if it is not known
+	put     int   // the size of all that was put into it, in bytes
 }
 
 // maxPut is how much is put into a memory before the next one begins: what is needed is
@@ -69,7 +72,7 @@ func (w *writer) close() {
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
-	*w = writer{store: w.store, Reader: w.Reader}
+	*w = writer{store: w.store, saver: w.saver, Reader: w.Reader}
 }
 
 // open opens the file that the path names, and saves what it can of another one that is
@@ -249,5 +252,5 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 // isAboutOne reports whether an error of the store concerns one request only: what it
 // stored is taken back, and the transaction goes on.
 func isAboutOne(err error) bool {
-	return errors.Is(err, errRecord) || errors.Is(err, errEncode) || failedWith(err, codeTooBig, codeConstraint)
+	return errors.Is(err, errRecord) || errors.Is(err, tables.ErrEncode) || failedWith(err, codeTooBig, codeConstraint)
 }

@@ -386,6 +386,13 @@ func immutable(t *testing.T, s todo.Store) {
 	}
 }
 
+// RunBeside tests a store whose reads do not wait for an update that runs.
+func RunBeside(t *testing.T, open Open) {
+	s := open(t)
+	defer s.Close()
+	t.Run("nothing is seen half-way", func(t *testing.T) { isolated(t, s) })
+}
+
 // RunDurable tests that what was saved is there after the store was closed and opened
 // again, and that two stores on the same data are as one. open opens the store at path,
 // and creates it the first time.

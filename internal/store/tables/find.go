@@ -17,10 +17,15 @@ type Dialect struct {
 	Columns string
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
-	// CursorColumns are more columns of a row c of cursors.
-	CursorColumns string
-	// True is how a truth is stored.
-	True string
+	// Sum returns the checksum of the columns of a row, which each row has in its column
+	// sum; nil where rows have none.
+	Sum func(columns ...any) int64
+	// Forget are the statements that remove the lists that a query selects, whose place
+	// is %s.
+	Forget []string
+	// Lock and SkipLocked end a query that locks the rows that it selects, SkipLocked
+	// without those that are locked.
+	Lock, SkipLocked string
 	// Settled is below which seq nothing is saved any more; empty where saves are in
 	// the order of seq.
 	Settled string
@@ -39,18 +44,38 @@ type SQL struct {
 	loadRevision, history               string
 	cursorsOn, currentCursors, hostCall string
 	current, cursors, settled           string
+
+	sum func(columns ...any) int64
+
+	addRevision, addList, updateList, countTrimmed, trim, setCursor string
+	usage, lockList, oldCursors                                     string
+	// Queries for the ids of lists, each one of which is removed by all of forget.
+	list, trash, abandoned string
+	forget                 []string
+}
+
+// summed returns the columns of a row with their checksum, where rows have one.
+func (s *SQL) summed(columns []any) []any {
+	if s.sum == nil {
+		return columns
+	}
+	return append(columns, s.sum(columns...))
 }
 
 // Queries returns the queries of a dialect.
 func (d Dialect) Queries() *SQL {
 	cursors := d.Schema + "cursors"
 	current := `coalesce((SELECT b.list FROM ` + cursors + ` b WHERE l.parent_conversation <> '' AND b.principal = l.principal
-		AND b.conversation = l.parent_conversation AND b.current = ` + d.True + `), '')`
+		AND b.conversation = l.parent_conversation AND b.current), '')`
 	columns := `SELECT ` + d.Columns + `, ` + current + ` FROM ` + d.Schema
+	sum := ""
+	if d.Sum != nil {
+		sum = ", c.sum"
+	}
 	q := &SQL{
 		Revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
 		Newest:    columns + `lists l ` + d.Newest,
-		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + d.CursorColumns +
+		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
 			` FROM ` + cursors + ` c`,
 		hostCall: `SELECT id, session, agent, folder FROM ` + d.Schema + `host_calls WHERE principal = ? AND id = ? AND at >= ?`,
 		current:  current, cursors: cursors, settled: d.Settled,
@@ -62,8 +87,44 @@ func (d Dialect) Queries() *SQL {
 	// With the empty text a database goes by the list, on which few are, and not through
 	// all of the principal.
 	q.cursorsOn = q.AllCursors + ` WHERE c.principal || '' = ? AND c.list = ? ORDER BY c.conversation`
-	q.currentCursors = q.AllCursors + ` WHERE c.principal = ? AND c.current = ` + d.True + ` ORDER BY c.conversation`
+	q.currentCursors = q.AllCursors + ` WHERE c.principal = ? AND c.current ORDER BY c.conversation`
+	d.saves(q)
 	return q
+}
+
+// saves adds what a [Saver] runs.
+func (d Dialect) saves(q *SQL) {
+	history, lists, cursors := d.Schema+"history", d.Schema+"lists", d.Schema+"cursors"
+	insert := func(table, columns, more string) string {
+		if d.Sum != nil {
+			columns += ", sum"
+		}
+		columns += more
+		return `INSERT INTO ` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(columns, ",")) + `)`
+	}
+	q.sum, q.forget = d.Sum, d.Forget
+	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
+	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta`,
+		`, revision, seq, updated, deleted, bytes`)
+	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ? WHERE id = ?`
+	q.trim = `DELETE FROM ` + history + ` WHERE list = ? AND revision < ?`
+	q.countTrimmed = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
+		WHERE list = ? AND revision < ?) WHERE id = ?`
+	q.setCursor = insert(cursors, `principal, conversation, list, seen, process, until, moved, current, at`, ``) + `
+		ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen, process = excluded.process, until = excluded.until,
+		moved = excluded.moved, current = excluded.current, at = excluded.at`
+	if d.Sum != nil {
+		q.setCursor += `, sum = excluded.sum`
+	}
+	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
+		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? LIMIT ?) AS lately)`
+	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
+	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ? LIMIT ?`
+	q.abandoned = `SELECT id FROM ` + lists + ` l WHERE principal = ? AND revision = 1 AND updated < ? AND conversation <> ''
+		AND NOT EXISTS (SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.conversation <> l.conversation) ORDER BY updated LIMIT ?`
+	q.lockList = `SELECT principal, revision, begun FROM ` + lists + ` WHERE id = ?` + d.Lock
+	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
+		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT ?` + d.SkipLocked + `)`
 }
 
 // Find returns the SQL of a query and its arguments.

@@ -1,6 +1,6 @@
-// Package tables reads lists, cursors and host calls from the tables in which SQLite
-// and PostgreSQL keep them. Both have the same tables with the same columns; what
-// differs is a [Dialect].
+// Package tables reads and writes the tables in which SQLite and PostgreSQL keep lists and
+// cursors. Both have the same tables with the same columns; what differs is a [Dialect],
+// and a transaction of each is a [DB].
 package tables
 
 import (
@@ -65,14 +65,14 @@ func (r Reader) snapshots(ctx context.Context, sql string, args ...any) ([]todo.
 	return collect(ctx, r, "read snapshots", sql, r.snapshot, args...)
 }
 
-// ErrNoSnapshot wraps [todo.ErrNotFound].
-var ErrNoSnapshot = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+// errNoSnapshot wraps [todo.ErrNotFound].
+var errNoSnapshot = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 
-// one returns the first snapshot that a query selects, or ErrNoSnapshot.
+// one returns the first snapshot that a query selects, or errNoSnapshot.
 func (r Reader) one(ctx context.Context, sql string, args ...any) (todo.Snapshot, error) {
 	found, err := r.snapshots(ctx, sql, args...)
 	if err == nil && len(found) == 0 {
-		err = ErrNoSnapshot
+		err = errNoSnapshot
 	}
 	if err != nil {
 		return todo.Snapshot{}, err
@@ -143,9 +143,9 @@ func CursorValues(c todo.Cursor) []any {
 	return []any{c.Principal, c.Conversation, c.List, c.Seen, c.Process, until, c.Moved, c.Current, record.UnixNano(c.At)}
 }
 
-// ListValues returns the columns of the list that begins with a revision at a time, but
+// listValues returns the columns of the list that begins with a revision at a time, but
 // for those that say which revision is the newest.
-func ListValues(first todo.Snapshot, begun time.Time) ([]any, error) {
+func listValues(first todo.Snapshot, begun time.Time) ([]any, error) {
 	l := first.List
 	if l.ParentConversation != "" {
 		l.Parent = "" // it is looked up
