@@ -72,10 +72,10 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
 	t.seq++
 	next.Seq = t.seq
-	t.size += int64(record.Footprint(next))
+	t.size += footprint(next)
 	l.revisions = append(l.revisions, next) // beyond what others read
 	for l.revisions[0].Revision < t.store.keep.First(next.Revision) {
-		t.size -= int64(record.Footprint(l.revisions[0]))
+		t.size -= footprint(l.revisions[0])
 		l.revisions = l.revisions[1:]
 	}
 	t.lists[next.List.ID] = l
@@ -132,7 +132,7 @@ func (t *tx) wasShown(l todo.List) bool {
 func (t *tx) remove(ids []string) {
 	for _, id := range ids {
 		for _, s := range t.lists[id].revisions {
-			t.size -= int64(record.Footprint(s))
+			t.size -= footprint(s)
 		}
 		delete(t.lists, id)
 	}
@@ -154,4 +154,17 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 	t.remove([]string{id})
 	t.add(list{begun: l.begun}, record.Purged(id, last.List.Principal, last.Revision, l.begun, by, now))
 	return ctx.Err()
+}
+
+// footprint estimates the memory that a revision takes, in bytes. Texts count in full,
+// although revisions share them.
+func footprint(s todo.Snapshot) int64 {
+	size := 1024 + 128*len(s.Report.Notes)
+	for _, items := range [][]todo.Item{s.Items, s.Report.Dropped} {
+		size += 256*len(items) + todo.Size(items)
+	}
+	for _, d := range s.Report.Unseen {
+		size += 512 + todo.Size([]todo.Item{d.Before, d.After})
+	}
+	return int64(size)
 }

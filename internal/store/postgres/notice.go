@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,14 +55,8 @@ type notices struct {
 type noticeLag struct {
 	mu     sync.Mutex
 	since  time.Time // a save waits since then for its notice to come back; zero: none does
-	last   time.Duration
-	came   time.Time     // when the notice of last came back
-	sender atomic.Uint32 // the database's process that sends notices of this server
+	sender uint32    // the database's process that sends notices of this server
 }
-
-// lagAge is for how long the lag of a notice that came back is told: on a server
-// that saves nothing any more it says nothing of how notices are.
-const lagAge = time.Minute
 
 // wait is called when a save is to be told of.
 func (l *noticeLag) wait() {
@@ -74,38 +67,27 @@ func (l *noticeLag) wait() {
 	}
 }
 
-// receive is called when a notice of a process of the database has come.
+// receive is called when a notice of a process of the database has come. Process 0 means
+// that this server listens again: a notice that was sent before may never come, and what
+// it told is read anyhow.
 func (l *noticeLag) receive(process uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if process == l.sender.Load() && !l.since.IsZero() {
-		l.last, l.came, l.since = time.Since(l.since), time.Now(), time.Time{}
+	if process == l.sender || process == 0 {
+		l.since = time.Time{}
 	}
 }
 
-// listening is called when this server has begun to listen, perhaps again: a notice
-// that was sent before may never come, and what it told is read anyhow.
-func (l *noticeLag) listening() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.since = time.Time{}
-}
-
-// NoticeLag returns how long the last notice of a save took to come back from the
-// database, 0 when that was a minute ago, or how long the one that is to come is
-// taking, if that is longer.
+// NoticeLag returns for how long a notice of a save has been on its way back from the
+// database; 0 when none is.
 func (s *Store) NoticeLag() time.Duration {
 	l := &s.notices.lag
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lag := time.Duration(0)
-	if time.Since(l.came) < lagAge {
-		lag = l.last
+	if l.since.IsZero() {
+		return 0
 	}
-	if !l.since.IsZero() {
-		lag = max(lag, time.Since(l.since))
-	}
-	return lag
+	return time.Since(l.since)
 }
 
 func (n *notices) start(config *pgx.ConnConfig) {
@@ -167,7 +149,9 @@ func (n *notices) run(ctx context.Context) {
 			conn, err = pgx.ConnectConfig(ctx, n.config)
 		}
 		if err == nil {
-			n.lag.sender.Store(conn.PgConn().PID())
+			n.lag.mu.Lock()
+			n.lag.sender = conn.PgConn().PID()
+			n.lag.mu.Unlock()
 			_, err = conn.Exec(ctx, "SELECT pg_notify($1, t) FROM unnest($2::text[]) AS t", channel, topics)
 		}
 		pause := noticeInterval
@@ -207,7 +191,7 @@ func (n *notices) listen(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
-	n.lag.listening()
+	n.lag.receive(0)
 	n.hint(saves)
 	n.hint(currents)
 	for {

@@ -99,8 +99,8 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	return err
 }
 
-// newest returns the newest revision of a list, which is locked, or todo.ErrNotFound.
-func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
+// Newest implements [tables.DB]: the list is locked.
+func (t *tx) Newest(ctx context.Context, list string) (todo.Snapshot, error) {
 	if _, isLocked := t.lists[list]; !isLocked {
 		if err := t.lock(ctx, `$1`, list); err != nil {
 			return todo.Snapshot{}, err
@@ -120,7 +120,7 @@ func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.
 		return t.Reader.Load(ctx, list, revision)
 	}
 	err = t.do(ctx, "read snapshot", func() error {
-		at, err := t.newest(ctx, list)
+		at, err := t.Newest(ctx, list)
 		found = t.asRead(at)
 		return err
 	})
@@ -182,7 +182,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 	id := next.List.ID
 	err = t.do(ctx, "save snapshot", func() error {
 		_, isLocked := t.lists[id]
-		before, err := t.newest(ctx, id)
+		before, err := t.Newest(ctx, id)
 		if err != nil && !errors.Is(err, todo.ErrNotFound) {
 			return err
 		}
@@ -226,11 +226,6 @@ func (t *tx) Remove(query string, args ...any) error { return t.Exec(query, args
 // Scan implements [tables.DB].
 func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) error {
 	return one(ctx, t, into, numbered(query), args...)
-}
-
-// Newest implements [tables.DB].
-func (t *tx) Newest(ctx context.Context, list string) (todo.Snapshot, error) {
-	return t.newest(ctx, list)
 }
 
 // Remember implements [tables.DB].

@@ -54,7 +54,7 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	if err := errors.Join(json.Unmarshal(body, &s), json.Unmarshal(list, &s.List)); err != nil {
 		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrCorrupt, err)
 	}
-	if !s.Writer.Person && s.Worked.IsZero() { // it is the same, or an earlier version wrote it
+	if !s.Writer.Person && s.Worked.IsZero() {
 		s.Worked = s.Updated
 	}
 	s.Seq = seq
@@ -66,20 +66,6 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by}
-}
-
-// Footprint estimates the memory that a revision takes, in bytes. Texts count in full,
-// although revisions share them.
-func Footprint(s todo.Snapshot) int {
-	size := 512 + len(s.List.Conversation) + len(s.List.ParentConversation) + len(s.List.Workspace) + len(s.GivenTitle)
-	size += 256*(len(s.Items)+len(s.Report.Dropped)) + todo.Size(s.Items) + todo.Size(s.Report.Dropped)
-	for _, d := range s.Report.Unseen {
-		size += 512 + todo.Size([]todo.Item{d.Before, d.After})
-	}
-	for _, note := range s.Report.Notes {
-		size += 16 + len(note)
-	}
-	return size
 }
 
 // UnixNano returns t in Unix nanoseconds, as stores compare times in columns of

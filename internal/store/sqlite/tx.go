@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
@@ -53,7 +52,7 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 		if found, err = w.Reader.Load(ctx, list, 0); err != nil {
 			return found, err
 		}
-		w.grow(record.Footprint(found))
+		w.grow(todo.Size(found.Items) + todo.Size(found.Report.Dropped))
 		w.memory.lists[list] = found
 	}
 	if l := &found.List; l.ParentConversation != "" {
@@ -163,8 +162,8 @@ func (w *writer) Newest(ctx context.Context, list string) (todo.Snapshot, error)
 }
 
 // Remember implements [tables.DB].
-func (w *writer) Remember(newest todo.Snapshot, _ int) {
-	w.grow(record.Footprint(newest))
+func (w *writer) Remember(newest todo.Snapshot, bytes int) {
+	w.grow(bytes)
 	w.memory.lists[newest.List.ID] = newest
 	w.memory.seq = newest.Seq
 }

@@ -55,12 +55,12 @@ func (w *writer) forget() {
 	w.memory = &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
 }
 
-// grow is called before something is put into the memory.
+// grow is called before something is put into the memory, with the size of its texts.
 func (w *writer) grow(bytes int) {
 	if w.memory.put > maxPut {
 		w.forget()
 	}
-	w.memory.put += bytes
+	w.memory.put += 1000 + bytes
 }
 
 // close rolls back a transaction that is still open and closes the file. It

@@ -30,7 +30,7 @@ type DB interface {
 	Newest(ctx context.Context, list string) (todo.Snapshot, error)
 
 	// Remember is told which revision of a list is the newest now, and the size of its
-	// body in bytes.
+	// stored form in bytes.
 	Remember(newest todo.Snapshot, bytes int)
 
 	// NextSeq returns the Seq of the next revision that is stored.
@@ -133,8 +133,9 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, err error) {
 	if next.Seq, err = s.DB.NextSeq(); err != nil {
 		return 0, err
 	}
-	values := []any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), string(body)}
-	return len(body), s.DB.Exec(s.SQL.addRevision, append(s.SQL.summed(values), next.Seq)...)
+	values := s.SQL.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
+	values[4] = string(body) // it is stored as text
+	return len(body), s.DB.Exec(s.SQL.addRevision, append(values, next.Seq)...)
 }
 
 // makeRoom returns an error when a list may not begin, see [todo.Keep.MakeRoom].
