@@ -135,7 +135,7 @@ cost: build
 	@$(GO) build -C internal/cmd -o ../../bin/cost ./cost
 	@bin/cost $(COST) . bin/todo-mcp testdata/npm-peers
 
-## benchmarks: what Go measures, package by package; benchstat compares two runs; BENCH="-bench Save -count 10" for some of it
+## benchmarks: what Go measures, package by package; benchstat compares two runs; BENCH="-bench Call -count 10" for some of it
 benchmarks:
 	@$(GO) test -run '^$$' -benchmem -timeout 60m $(or $(BENCH),-bench .) ./...
 
