@@ -99,8 +99,8 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	return err
 }
 
-// Newest implements [tables.DB]: the list is locked.
-func (t *tx) Newest(ctx context.Context, list string) (todo.Snapshot, error) {
+// newest returns the newest revision of a list, which is locked, or todo.ErrNotFound.
+func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 	if _, isLocked := t.lists[list]; !isLocked {
 		if err := t.lock(ctx, `$1`, list); err != nil {
 			return todo.Snapshot{}, err
@@ -120,7 +120,7 @@ func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.
 		return t.Reader.Load(ctx, list, revision)
 	}
 	err = t.do(ctx, "read snapshot", func() error {
-		at, err := t.Newest(ctx, list)
+		at, err := t.newest(ctx, list)
 		found = t.asRead(at)
 		return err
 	})
@@ -182,7 +182,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 	id := next.List.ID
 	err = t.do(ctx, "save snapshot", func() error {
 		_, isLocked := t.lists[id]
-		before, err := t.Newest(ctx, id)
+		before, err := t.newest(ctx, id)
 		if err != nil && !errors.Is(err, todo.ErrNotFound) {
 			return err
 		}

@@ -15,8 +15,9 @@ type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	}
-	of  sync.Map // *sql.Stmt by SQL text; a search has some dozen forms
-	ran int      // how many that change something exec has run
+	of      sync.Map // *sql.Stmt by SQL text; a search has some dozen forms
+	ran     int      // how many that change something Exec has run
+	changed int64    // how many rows the last of them changed
 }
 
 // prepared returns a statement.
@@ -48,14 +49,18 @@ func (s *statements) query(ctx context.Context, query string, args []any, read f
 	return read(rows)
 }
 
-// exec runs a statement that changes something. One goroutine at a time may call it.
-func (s *statements) exec(query string, args ...any) (sql.Result, error) {
+// Exec implements [tables.DB]. One goroutine at a time may call it.
+func (s *statements) Exec(query string, args ...any) error {
 	s.ran++
 	stmt, err := s.prepared(context.Background(), query)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return stmt.Exec(args...)
+	done, err := stmt.Exec(args...)
+	if err == nil {
+		s.changed, err = done.RowsAffected()
+	}
+	return err
 }
 
 // scan reads the only row of a query, or returns [sql.ErrNoRows].

@@ -118,7 +118,7 @@ func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, er
 func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
 	known, isDamaged, err := w.cursorsOf(c.Key)
 	if err == nil && isDamaged {
-		_, err = w.exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
+		err = w.Exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
 	}
 	if err == nil {
 		known, err = w.saver.SetCursor(known, c, isDamaged)
@@ -133,32 +133,18 @@ func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
 	return nil
 }
 
-// Exec implements [tables.DB].
-func (w *writer) Exec(query string, args ...any) error {
-	_, err := w.exec(query, args...)
-	return err
-}
-
 // Remove implements [tables.DB].
 func (w *writer) Remove(query string, args ...any) error {
-	done, err := w.exec(query, args...)
-	if err != nil {
-		return err
-	}
-	if n, err := done.RowsAffected(); n > 0 || err != nil {
+	err := w.Exec(query, args...)
+	if err == nil && w.changed > 0 {
 		w.forget()
 	}
-	return nil
+	return err
 }
 
 // Scan implements [tables.DB].
 func (w *writer) Scan(_ context.Context, query string, args []any, into ...any) error {
 	return w.scan(query, args, into...)
-}
-
-// Newest implements [tables.DB].
-func (w *writer) Newest(ctx context.Context, list string) (todo.Snapshot, error) {
-	return w.Load(ctx, list, 0)
 }
 
 // Remember implements [tables.DB].

@@ -52,10 +52,10 @@ func (r *request) call(w *writer) {
 func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
 	err := s.Update(ctx, todo.Key{}, func(tx todo.Tx) error {
 		w := tx.(*writer)
-		_, err := w.exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
+		err := w.Exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
 			principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
 		if err == nil {
-			_, err = w.exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))
+			err = w.Exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))
 		}
 		return w.note(err)
 	})

@@ -171,7 +171,7 @@ func (w *writer) beginTx() error {
 		}
 	}
 	var now int64
-	_, err := w.exec(`BEGIN IMMEDIATE`)
+	err := w.Exec(`BEGIN IMMEDIATE`)
 	if err == nil {
 		err = w.scan(`PRAGMA data_version`, nil, &now)
 	}
@@ -207,7 +207,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 	alone := len(batch) == 1
 	unlessAlone := func(statement string) {
 		if !alone && err == nil {
-			_, err = w.exec(statement)
+			err = w.Exec(statement)
 		}
 	}
 	for _, req := range batch {
@@ -225,7 +225,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		if req.err != nil && wrote {
 			w.forget() // it may have what is taken back
 			if alone {
-				_, err = w.exec(`ROLLBACK`)
+				err = w.Exec(`ROLLBACK`)
 				return false, err
 			}
 			unlessAlone(`ROLLBACK TO request`)
@@ -236,7 +236,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := w.exec(`COMMIT`); err != nil {
+	if err := w.Exec(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
 			// The commit may be in the log in spite of the error.
 			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)

@@ -25,9 +25,9 @@ type DB interface {
 	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
 	Scan(ctx context.Context, sql string, args []any, into ...any) error
 
-	// Newest reads the newest revision of a list, which nobody else changes until the
-	// transaction ends, or returns [todo.ErrNotFound].
-	Newest(ctx context.Context, list string) (todo.Snapshot, error)
+	// Load is of [todo.Reader]. Until the transaction ends nobody else changes a list
+	// whose newest revision it has read.
+	Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error)
 
 	// Remember is told which revision of a list is the newest now, and the size of its
 	// stored form in bytes.
@@ -55,7 +55,7 @@ var ErrEncode = errors.New("it has no stored form")
 // Save stores a revision as [todo.Tx] says, and deletes the revisions that are not kept
 // any more. It returns what it stored, with the list as it began.
 func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	before, err := s.DB.Newest(ctx, next.List.ID)
+	before, err := s.DB.Load(ctx, next.List.ID, 0)
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return next, err
 	}
