@@ -23,11 +23,7 @@ func TestNoticesHaveATopic(t *testing.T) {
 	if _, err := storetest.Save(t.Context(), b, snapshot("b", 1)); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "b to receive notices", func() bool {
-		b.notices.lag.mu.Lock()
-		defer b.notices.lag.mu.Unlock()
-		return b.notices.lag.last > 0
-	})
+	await(t, "b to receive notices", func() bool { return b.NoticeLag() == 0 })
 	saved, _ := b.notices.watchers[saves].Add()
 	moved, _ := b.notices.watchers[currents].Add()
 	if _, err := storetest.Save(t.Context(), a, snapshot("a", 1)); err != nil {
