@@ -39,6 +39,7 @@ type result struct {
 func attacks() []attack {
 	return []attack{
 		{59, "300 connections with bodies that never come, at 256 descriptors", "every client is stopped without end", silentBodies, 100, 20 * time.Second},
+		{59, "300 connections that are kept and idle, at 256 descriptors", "every client waits two minutes", idleConnections, 100, 10 * time.Second},
 		{60, "one GET of the history of 204 revisions of 256 kB", "beyond 14 GB", history, 300, 15 * time.Second},
 		{61, "150 unread answers of 4 MB", "965 MB for 55 s", unreadAnswers, 1000, 20 * time.Second},
 		{61, "SIGTERM with 150 unread answers of 4 MB", "8 s", unreadAtTheEnd, 1000, 5 * time.Second},
@@ -86,6 +87,16 @@ func silentBodies(t *testing.T, program string, full bool) result {
 	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 256)
 	for range 300 {
 		p.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
+	}
+	began := time.Now()
+	p.chat().Writes("p:A")
+	return p.cost(time.Since(began), "until another client is answered")
+}
+
+func idleConnections(t *testing.T, program string, full bool) result {
+	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 256)
+	for range 300 {
+		p.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	}
 	began := time.Now()
 	p.chat().Writes("p:A")

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -18,39 +21,71 @@ const (
 	maxHeader = 32 << 10
 )
 
-// smallBuffers is a listener whose connections hold little of what their clients
-// do not read. By itself the system takes some megabytes for each, beyond what
-// this process is seen to use, and copies a large change to every silent stream
-// before the reading ones have it (BAD-INPUT 61, 63).
-type smallBuffers struct{ net.Listener }
+// connections is a listener that knows which of its connections are idle. When it can
+// accept no more it closes half of these, those that were idle longest: keeping many
+// open must not keep others out (BAD-INPUT 59).
+//
+// Its connections hold little of what their clients do not read. By itself the system
+// takes some megabytes for each, beyond what this process is seen to use, and copies a
+// large change to every silent stream before the reading ones have it (BAD-INPUT 61, 63).
+type connections struct {
+	net.Listener
+	mu   sync.Mutex
+	idle map[net.Conn]time.Time // since when
+}
 
 // writeBuffer is how many bytes the system keeps for a client that does not read;
 // on this machine nobody reads faster with more.
 const writeBuffer = 64 << 10
 
-func (l smallBuffers) Accept() (net.Conn, error) {
+// Accept implements net.Listener. The HTTP server calls it again after an error.
+func (l *connections) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		l.release()
+	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(writeBuffer)
 	}
 	return conn, err
 }
 
+// note notes whether a connection is idle; it is a hook of the HTTP server.
+func (l *connections) note(conn net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if delete(l.idle, conn); state == http.StateIdle {
+		l.idle[conn] = time.Now()
+	}
+}
+
+// release closes half of the idle connections.
+func (l *connections) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	longest := slices.SortedFunc(maps.Keys(l.idle), func(a, b net.Conn) int { return l.idle[a].Compare(l.idle[b]) })
+	for _, conn := range longest[:(len(longest)+1)/2] {
+		_ = conn.Close()
+		delete(l.idle, conn)
+	}
+}
+
 // Serve serves until ctx ends, and for [Config.Drain] longer. In that time requests are
 // answered, but /readyz says that the server stops, and each answer that its connection
 // does: who sends requests here can turn elsewhere before any is refused. Then Serve ends
 // streams, lets other requests in progress finish for up to the stop timeout, and returns
-// nil. It returns an error when l fails.
-func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
+// nil. It returns an error when the listener fails.
+func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
+	l := &connections{Listener: on, idle: make(map[net.Conn]time.Time)}
+	srv := &http.Server{Handler: e, ConnState: l.note, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
 		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() {
 		if e.config.TLS != nil {
-			failed <- srv.ServeTLS(smallBuffers{l}, "", "")
+			failed <- srv.ServeTLS(l, "", "")
 		} else {
-			failed <- srv.Serve(smallBuffers{l})
+			failed <- srv.Serve(l)
 		}
 	}()
 	select {

@@ -135,9 +135,8 @@ func (r *Room) follow() {
 	}
 }
 
-// Moved says that a call may have given a conversation another current list, otherwise
-// than by beginning it, or any conversation if it is empty. If so its subscribers are
-// notified.
+// Moved says that a call may have given a conversation, any if it is empty, another
+// current list, otherwise than by beginning it. Its subscribers are then notified.
 func (r *Room) Moved(of todo.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
