@@ -201,7 +201,7 @@ func stdio(terminate bool) func(t *testing.T, program string, full bool) result 
 	return func(t *testing.T, program string, full bool) result {
 		store := filepath.Join(t.TempDir(), "todo.db")
 		p := start(t, 0, program, "stdio", "--store", "sqlite:"+store)
-		messages := servertest.Initialize(1, "tester") + "\n" + strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", 40) +
+		messages := servertest.Initialize(1, "tester") + "\n" + strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", 300) +
 			servertest.Call(3, "create_todos", `{"items":["last"]}`) + "\n"
 		if _, err := p.In.WriteString(messages); err != nil {
 			t.Fatal(err)

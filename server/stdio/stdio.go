@@ -25,27 +25,30 @@ import (
 	"todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client on in and out until in ends, out is closed or ctx ends.
+// Serve serves one client until its input ends, its output is closed or ctx ends.
 // Streams of subscriptions/listen run beside the other messages. If the client leaves an
 // answer unread for the server's StopTimeout after the end, the messages that were read
-// are still handled, without answers (BAD-INPUT 68).
+// are still handled for up to a second, without answers (BAD-INPUT 68).
 //
 // mcp-go's own stdio transport is not used, because it applies pipelined calls
 // out of order, loses answers at the end of input, accepts lines of any length
 // and has one global session.
 //
-// When ctx ends during a read from in, the goroutine that reads remains until
+// When ctx ends during a read of the input, the goroutine that reads remains until
 // the read returns; so does one that writes when the client never reads.
-func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
+func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	ending, end := context.WithCancel(ctx) // also at the end of input
 	givenUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
+	in := newInput(from, end)
+	context.AfterFunc(ctx, func() { time.AfterFunc(arriving, in.stop) })
 	context.AfterFunc(ending, func() {
 		select {
 		case <-time.After(s.StopTimeout):
 			s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
+			time.AfterFunc(unanswered, in.drop)
 			giveUp()
 		case <-givenUp.Done(): // served
 		}
@@ -61,6 +64,7 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
 		defer close(written)
 		for line := range t.lines {
 			if _, err := out.Write(line); err != nil {
+				time.AfterFunc(unanswered, in.drop)
 				hangUp()
 			}
 		}
@@ -70,9 +74,7 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
 	t.open.Go(func() {
 		_ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) })
 	})
-	for l := range readLines(input{ctx, in}, end) {
-		t.handleLine(l)
-	}
+	t.handleAll(in)
 	endStreams()
 	t.open.Wait()
 	close(t.lines)
@@ -104,60 +106,86 @@ type rawLine struct {
 	tooLong *jsonrpc.Scanner // nil when the message is in data
 }
 
-// maxQueued is how many messages may wait to be handled. When it is reached
-// nothing more is read, so that the pipe fills and the client waits.
-const maxQueued = 64
+const (
+	// maxAhead is how many bytes are read ahead. When it is reached nothing more is read,
+	// so that the pipe fills and the client waits.
+	maxAhead = 512 << 10
+	// arriving is how long after the server is told to stop its input is still read.
+	arriving = 20 * time.Millisecond
+	// unanswered is for how long messages are handled whose answers nobody reads.
+	unanswered = time.Second
+)
 
-// input is the client's end of the pipe. It is not read any more when ctx has ended.
+// input is the client's end of the pipe. It is read ahead, so that its end is known also
+// while answers wait to be read.
 type input struct {
-	ctx context.Context
-	in  io.Reader
+	mu      sync.Mutex
+	changed *sync.Cond
+	ahead   bytes.Buffer
+	err     error // that follows what was read ahead; nil while there may be more
 }
 
 // errStopped is the error of reading from an [input] that is not read any more.
 var errStopped = errors.New("stopped")
 
-func (i input) Read(p []byte) (n int, err error) {
-	if i.ctx.Err() != nil {
-		return 0, errStopped
-	}
-	read := make(chan struct{})
-	var got int
-	var failed error
+// newInput starts a goroutine that reads until the input ends or is stopped, and then
+// calls end.
+func newInput(from io.Reader, end func()) *input {
+	in := &input{}
+	in.changed = sync.NewCond(&in.mu)
 	go func() {
-		defer close(read)
-		got, failed = i.in.Read(p) // nobody uses p after errStopped
-	}()
-	select {
-	case <-read:
-		return got, failed
-	case <-i.ctx.Done():
-		return 0, errStopped
-	}
-}
-
-// readLines starts a goroutine that reads lines until in ends or is stopped, and then
-// calls end. It skips empty lines.
-func readLines(in input, end func()) <-chan rawLine {
-	lines := make(chan rawLine, maxQueued)
-	go func() {
-		defer close(lines)
 		defer end()
-		r := bufio.NewReaderSize(in, 64<<10)
-		for {
-			l, err := readLine(r)
-			if errors.Is(err, errStopped) {
-				return // l is a part of a message
-			}
-			if len(l.data) > 0 || l.tooLong != nil {
-				lines <- l // all are handled
-			}
-			if err != nil {
-				return
-			}
+		chunk := make([]byte, 64<<10)
+		for more := true; more; {
+			n, err := from.Read(chunk)
+			more = in.add(chunk[:n], err)
 		}
 	}()
-	return lines
+	return in
+}
+
+// add adds what was read, and what follows it, when there is room. It reports whether
+// more is to be read.
+func (i *input) add(chunk []byte, err error) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for i.ahead.Len() >= maxAhead && i.err == nil {
+		i.changed.Wait()
+	}
+	i.ahead.Write(chunk)
+	i.err = cmp.Or(i.err, err)
+	i.changed.Broadcast()
+	return i.err == nil
+}
+
+// Read implements io.Reader.
+func (i *input) Read(p []byte) (int, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for i.ahead.Len() == 0 && i.err == nil {
+		i.changed.Wait()
+	}
+	if i.ahead.Len() == 0 {
+		return 0, i.err
+	}
+	i.changed.Broadcast()
+	return i.ahead.Read(p)
+}
+
+// stop ends the input behind what was read ahead.
+func (i *input) stop() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.err = cmp.Or(i.err, errStopped)
+	i.changed.Broadcast()
+}
+
+// drop ends the input without what was read ahead.
+func (i *input) drop() {
+	i.stop()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.ahead.Reset()
 }
 
 // readLine reads up to a line break or the end of input. It keeps at most
@@ -180,6 +208,23 @@ func readLine(r *bufio.Reader) (rawLine, error) {
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			l.data = bytes.TrimSpace(l.data)
 			return l, err
+		}
+	}
+}
+
+// handleAll answers each message of the input in its turn. It skips empty lines.
+func (t *transport) handleAll(in *input) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		l, err := readLine(r)
+		if errors.Is(err, errStopped) {
+			return // l is a part of a message
+		}
+		if len(l.data) > 0 || l.tooLong != nil {
+			t.handleLine(l)
+		}
+		if err != nil {
+			return
 		}
 	}
 }

@@ -204,12 +204,12 @@ func (r *onceThenSilent) Read(p []byte) (int, error) {
 }
 
 // BAD-INPUT 58: every message that was read before the server is stopped is
-// answered, also those that wait for a place in the queue. The half of a message
+// answered, also those that wait for their turn. The half of a message
 // is not.
 func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 	store := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
 	s := servertest.New(t, store, nil)
-	const pings = 300 // more than the queue holds
+	const pings = 300
 	input := servertest.Call(0, "TodoWrite", servertest.Todos("pending", "A")) + "\n"
 	for n := range pings {
 		input += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", n+1)
@@ -242,8 +242,8 @@ func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 // input and when it is stopped. Every call that it has read is applied before.
 //
 // BAD-INPUT 68: On stdio: nobody reads the answers, and the input ends or the server
-// is stopped → It ends after 8 s; what it has read is applied and on disk before,
-// without answers
+// is stopped → It ends after 8 s; of what it has read, up to 512 kB ahead, all that a
+// second allows is applied and on disk before, without answers
 func TestStdioEndsUnread(t *testing.T) {
 	for name, end := range map[string]func(p *servertest.Pipe){
 		"end of input": func(p *servertest.Pipe) { p.In.Close() },
