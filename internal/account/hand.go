@@ -48,8 +48,9 @@ func HandOf(saw, list todo.Snapshot) Hand {
 	if list.Writer.Person && list.Worked.IsZero() && saw.Revision == list.Revision {
 		h.Saw = 0
 	}
-	for _, i := range list.Items {
-		before, _ := saw.Item(i.ID)
+	find := todo.Near(saw.Items)
+	for n, i := range list.Items {
+		before, _ := find(n, i.ID)
 		switch {
 		case i.Overridden():
 			if h.Overridden == nil {

@@ -262,8 +262,18 @@ func hasAny(lines []Line, list Snapshot) bool {
 			return true // as almost always
 		}
 	}
-	return shared(lines, list.Items) > 0 ||
-		slices.ContainsFunc(lines, func(l Line) bool { return l.ID != "" && indexOf(list.Items, l.ID) >= 0 })
+	return shared(lines, list.Items) > 0 || named(lines, list.Items) > 0
+}
+
+// named counts the lines that name an item by its id.
+func named(lines []Line, items []Item) (n int) {
+	places := placesOf(items)
+	for _, l := range lines {
+		if _, names := places[l.ID]; names {
+			n++
+		}
+	}
+	return n
 }
 
 // guess chooses for a whole-list write of a conversation that is not certain: an earlier
@@ -274,8 +284,7 @@ func (a *attempt) guess(ctx context.Context) error {
 		a.begins = current.Settled()
 		return a.checkOnlyOneOpen(ctx)
 	}
-	// namesAll: every line names an item of the list by its id.
-	namesAll := !slices.ContainsFunc(a.Lines, func(l Line) bool { return l.ID == "" || indexOf(current.Items, l.ID) < 0 })
+	namesAll := named(a.Lines, current.Items) == len(a.Lines)
 	if current.Revision > 0 && !a.isElsewhere(current) && (len(current.Items) == 0 || namesAll) {
 		return nil
 	}

@@ -54,9 +54,10 @@ func (d *Draft) nextID() string {
 // keepBlocks blocks the items again that others blocked since the writer saw the
 // list, unless the writer settled them: what was blocked unseen is not begun.
 func (d *Draft) keepBlocks(saw Snapshot) {
+	before, shown := Near(d.before.Items), Near(saw.Items)
 	for i, item := range d.next.Items {
-		stored, ok := d.before.Item(item.ID)
-		seen, _ := saw.Item(item.ID)
+		stored, ok := before(i, item.ID)
+		seen, _ := shown(i, item.ID)
 		if ok && stored.Status == Blocked && seen.Status != Blocked && !item.Status.Settled() {
 			d.next.Items[i].takeStatus(stored)
 		}
@@ -90,8 +91,9 @@ func (d *Draft) Suggest(title string) { d.suggested = title }
 // Begun returns the items that the change puts in progress, and all that are in progress
 // by its hand: not those that a person or another conversation put there last.
 func (d *Draft) Begun() (begun, running []Item) {
+	find := Near(d.before.Items)
 	for n, item := range d.next.Items {
-		before, _ := itemNear(d.before.Items, n, item.ID)
+		before, _ := find(n, item.ID)
 		begins := item.Status == InProgress && before.Status != InProgress
 		if begins {
 			begun = append(begun, item)
@@ -117,7 +119,7 @@ func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) {
-	return itemNear(d.next.Items, 0, id)
+	return d.next.Item(id)
 }
 
 // Append adds a pending item at the end for each text, with ids that continue
@@ -169,11 +171,13 @@ func (d *Draft) Replace(view View, lines []Line) {
 // they are. It returns false and changes nothing when any id is missing or
 // unknown.
 func (d *Draft) Patch(view View, lines []Line) bool {
-	if slices.ContainsFunc(lines, func(l Line) bool { return l.ID == "" || indexOf(d.next.Items, l.ID) < 0 }) {
+	if named(lines, d.next.Items) < len(lines) {
 		return false
 	}
+	places := placesOf(d.next.Items)
 	for _, line := range lines {
-		d.edit(line.ID, func(i *Item) { *i = d.applyLine(view, i, line) })
+		item := &d.next.Items[places[line.ID]]
+		*item = d.applyLine(view, item, line)
 	}
 	return true
 }
@@ -221,11 +225,11 @@ func (d *Draft) Move(id string, to int) bool {
 // ids included. Ids that were used are still not used again. Items that it puts in
 // progress are begun by the hand that restores.
 func (d *Draft) Restore(items []Item) {
-	before := Snapshot{Items: d.next.Items}
+	before := Near(d.next.Items)
 	d.next.Items = slices.Clone(items)
 	for i, item := range d.next.Items {
 		d.next.LastID = max(d.next.LastID, itemNumber(item.ID))
-		now, stays := before.Item(item.ID)
+		now, stays := before(i, item.ID)
 		switch {
 		case stays && item.Status == now.Status:
 			d.next.Items[i].BegunBy, d.next.Items[i].ByPerson = now.BegunBy, now.ByPerson

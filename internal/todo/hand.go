@@ -255,10 +255,12 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 		d.recordHand()
 		return nil
 	}
+	stored, seen := Near(d.before.Items), Near(saw.Items)
 	for i := range d.next.Items {
-		before, known := itemNear(d.before.Items, i, d.next.Items[i].ID)
-		if known && before.Hand.Text != "" {
-			kept = append(kept, d.keepText(&d.next.Items[i], before, saw)...)
+		item := &d.next.Items[i]
+		if before, known := stored(i, item.ID); known && before.Hand.Text != "" {
+			shown, _ := seen(i, item.ID)
+			kept = append(kept, d.keepText(item, before, shown)...)
 		}
 	}
 	if d.before.Order.Was != "" && !InSameOrder(d.before.Items, d.next.Items) {
@@ -268,8 +270,9 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 }
 
 // keepText keeps the wording that a person gave an item, unless the agent has one of
-// its own, or insists. before is the item as it is stored.
-func (d *Draft) keepText(item *Item, before Item, saw Snapshot) (kept []Difference) {
+// its own, or insists. before is the item as it is stored, and shown as the writer was
+// shown it.
+func (d *Draft) keepText(item *Item, before, shown Item) (kept []Difference) {
 	switch {
 	case item.Text == before.Text:
 		if item.Active != before.Active && before.Hand.has(item.Active) {
@@ -281,7 +284,7 @@ func (d *Draft) keepText(item *Item, before Item, saw Snapshot) (kept []Differen
 	case before.Hand.Repeats < MaxRepeats: // else the agent's wish; Hand.Text has the person's words
 		sent := *item
 		item.Text, item.Active = before.Text, before.Active
-		if shown, ok := saw.Item(item.ID); ok && shown.Text == before.Text {
+		if shown.Text == before.Text {
 			item.Hand.Repeats++ // it had been told
 			kept = []Difference{{Kind: Changed, Before: sent, After: *item}}
 		}
@@ -291,8 +294,9 @@ func (d *Draft) keepText(item *Item, before Item, saw Snapshot) (kept []Differen
 
 // recordHand notes which texts and which order a person changed.
 func (d *Draft) recordHand() {
+	find := Near(d.before.Items)
 	for i, item := range d.next.Items {
-		if before, known := d.before.Item(item.ID); known && before.Text != item.Text {
+		if before, known := find(i, item.ID); known && before.Text != item.Text {
 			d.next.Items[i].Hand = before.Hand.reworded(before, item.Text, d.before.Revision+1)
 		}
 	}

@@ -238,8 +238,9 @@ type Difference struct {
 func Diff(before, after Snapshot) []Difference {
 	var out []Difference
 	moved := movedItems(before.Items, after.Items)
+	find := Near(before.Items)
 	for n, item := range after.Items {
-		old, ok := itemNear(before.Items, n, item.ID)
+		old, ok := find(n, item.ID)
 		switch {
 		case !ok:
 			out = append(out, Difference{Kind: Added, After: item})
@@ -249,8 +250,9 @@ func Diff(before, after Snapshot) []Difference {
 			out = append(out, Difference{Kind: Moved, Before: old, After: item})
 		}
 	}
+	find = Near(after.Items)
 	for n, item := range before.Items {
-		if _, ok := itemNear(after.Items, n, item.ID); !ok {
+		if _, ok := find(n, item.ID); !ok {
 			out = append(out, Difference{Kind: Removed, Before: item})
 		}
 	}

@@ -133,17 +133,30 @@ func (s Snapshot) Written() int64 {
 }
 
 // Item returns the item with an id.
-func (s Snapshot) Item(id string) (Item, bool) { return itemNear(s.Items, 0, id) }
+func (s Snapshot) Item(id string) (Item, bool) {
+	if i := indexOf(s.Items, id); i >= 0 {
+		return s.Items[i], true
+	}
+	return Item{}, false
+}
 
-// itemNear returns the item with an id. It looks first where the item probably is.
-func itemNear(items []Item, n int, id string) (Item, bool) {
-	if n >= len(items) || items[n].ID != id {
-		n = indexOf(items, id)
+// Near returns a function that finds items by their ids, for who looks for one after the
+// other. It looks first at the index n, where the item probably is.
+func Near(items []Item) func(n int, id string) (Item, bool) {
+	var places map[string]int
+	return func(n int, id string) (Item, bool) {
+		if n < len(items) && items[n].ID == id {
+			return items[n], true
+		}
+		if places == nil {
+			places = placesOf(items)
+		}
+		at, ok := places[id]
+		if !ok {
+			return Item{}, false
+		}
+		return items[at], true
 	}
-	if n < 0 {
-		return Item{}, false
-	}
-	return items[n], true
 }
 
 // indexOf returns the index of the item with an id, or -1.

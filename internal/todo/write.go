@@ -309,8 +309,9 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 		return &InputError{Problems: []Problem{{Message: err.Error()}}}
 	}
 	report.Notes = d.notes
+	find := Near(d.next.Items)
 	for n, item := range d.before.Items {
-		if _, stays := itemNear(d.next.Items, n, item.ID); !stays && !item.Status.Settled() {
+		if _, stays := find(n, item.ID); !stays && !item.Status.Settled() {
 			report.Dropped = append(report.Dropped, item)
 		}
 	}
