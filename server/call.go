@@ -51,9 +51,6 @@ func (s *Server) handler(tool *tools.Tool, do func(request, *tools.Tool, *tools.
 
 // call applies a tool's call to the list of its caller.
 func (s *Server) call(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
-	if title := r.text(metaTitle); title != "" {
-		call.Change = titled(title, call.Change)
-	}
 	who := s.caller(r)
 	out, err := s.apply(r, tool, call, who)
 	if err != nil {
@@ -90,6 +87,7 @@ func (s *Server) apply(r request, tool *tools.Tool, call *tools.Call, who caller
 		Writer:    todo.Writer{Client: who.client, Variant: tool.Name, Agent: who.agent},
 		Operation: operation(r, who, tool.Name),
 		Change:    call.Change,
+		Title:     r.text(metaTitle),
 	})
 	if err != nil {
 		return todo.Outcome{}, fmt.Errorf("the todo list could not be saved: %w", err)

@@ -212,20 +212,6 @@ func operation(r request, c caller, tool string) todo.Operation {
 	return todo.Operation{ID: kind + digest(r.session.Principal+"\x00"+who+"\x00"+id), Digest: content}
 }
 
-// titled returns a change that also gives the list the title that the host sent,
-// unless it was given one before. A title that [todo.CleanTitle] refuses is passed
-// over.
-func titled(title string, change todo.Change) todo.Change {
-	title, err := todo.CleanTitle(title)
-	if err != nil || title == "" || change == nil {
-		return change
-	}
-	return func(d *todo.Draft) error {
-		d.Suggest(title)
-		return change(d)
-	}
-}
-
 // opaque returns an id from a client in a form that fits into a key: unchanged
 // if it has at most 128 bytes, all visible ASCII, else its digest.
 func opaque(id string) string {

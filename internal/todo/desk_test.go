@@ -72,6 +72,7 @@ type chat struct {
 	who     todo.Conversation
 	agent   string
 	begin   todo.List // what its writes begin
+	title   string    // what its host calls the list
 }
 
 // proof returns a conversation with a key of its own; hint one whose key may
@@ -119,7 +120,7 @@ func (c chat) lists() todo.Lists { return c.board(c.process).As("") }
 func (c chat) apply(target todo.Target, change todo.Change) (todo.Outcome, error) {
 	c.t.Helper()
 	target.Conversation = c.who
-	return c.lists().Apply(context.Background(), todo.Write{Target: target, Begin: c.begin, Change: change})
+	return c.lists().Apply(context.Background(), todo.Write{Target: target, Begin: c.begin, Title: c.title, Change: change})
 }
 
 // writes replaces the list and returns what became of it.

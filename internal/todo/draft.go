@@ -21,8 +21,7 @@ type Draft struct {
 	earlier      []Item          // see Earlier
 	ended        map[Line]Status // what ended in earlier, by the line that shows it with its text folded
 	notes        []string
-	suggested    string // see Suggest
-	archives     bool   // the change says whether the list is archived
+	archives     bool // the change says whether the list is archived
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
@@ -74,7 +73,7 @@ func (d *Draft) Items() []Item { return d.next.Items }
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
 	b, n := d.before, d.next
-	return n.Order != b.Order || cmp.Or(n.GivenTitle, d.suggested) != b.GivenTitle || n.Archived != b.Archived ||
+	return n.Order != b.Order || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
 		n.Deleted != b.Deleted || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
@@ -84,9 +83,6 @@ func (d *Draft) Rename(title string) { d.next.GivenTitle = title }
 // Earlier returns the items of the list that the conversation held until now, where the
 // draft is of the next one.
 func (d *Draft) Earlier() []Item { return d.earlier }
-
-// Suggest gives the list a title unless it was given one, also by others meanwhile.
-func (d *Draft) Suggest(title string) { d.suggested = title }
 
 // Begun returns the items that the change puts in progress, and all that are in progress
 // by its hand: not those that a person or another conversation put there last.
@@ -296,7 +292,6 @@ func (d *Draft) endedAs(view View, line Line) Status {
 func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next := d.next
 	next.Revision++
-	next.GivenTitle = cmp.Or(next.GivenTitle, d.suggested)
 	if next.Items == nil {
 		next.Items = []Item{}
 	}

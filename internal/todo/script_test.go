@@ -254,8 +254,8 @@ func (s *script) calls(c chat, verb string, words []string) string {
 		target.Lines = lines
 		change = func(d *todo.Draft) error { d.Replace(target.View, lines); return nil }
 	case "suggests":
-		target.Lines = lines[1:]
-		change = func(d *todo.Draft) error { d.Suggest(words[0]); d.Replace(target.View, lines[1:]); return nil }
+		c.title, target.Lines = words[0], lines[1:]
+		change = func(d *todo.Draft) error { d.Replace(target.View, target.Lines); return nil }
 	case "patches":
 		target.Lines = lines
 		change = func(d *todo.Draft) error { d.Patch(target.View, lines); return nil }

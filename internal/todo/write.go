@@ -21,6 +21,9 @@ type Write struct {
 	// none. A caller that may repeat the write adds a digest of its content.
 	Operation Operation
 	Change    Change
+	// Title is the list's title from its host, unless it was given one, also by others
+	// meanwhile; empty for none. One that [CleanTitle] refuses is passed over.
+	Title string
 	// Seen is the revision that the writer saw, for a person who edits it; 0 is the
 	// newest, or for an agent what its cursor says.
 	Seen int64
@@ -296,6 +299,9 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 		d.keepBlocks(saw)
 	}
 	report.Kept = d.applyHand(saw)
+	if title, err := CleanTitle(a.Title); err == nil {
+		d.next.GivenTitle = cmp.Or(d.next.GivenTitle, title)
+	}
 	if slices.ContainsFunc(report.Kept, func(k Difference) bool { return k.Kind == Moved }) {
 		report.Ordered = texts(d.next.Items)
 	}
