@@ -136,13 +136,9 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find what the conversation holds: %w", err)
 		}
-		for _, next := range later {
-			if next.Moved > held.Moved {
-				c.ids[next.List] = true
-			}
-		}
-		if c.newest == wanted && len(later) > 0 {
+		if len(later) > 0 {
 			c.newest = later[0].List
+			c.ids[c.newest] = true
 		}
 	}
 	return c, nil
