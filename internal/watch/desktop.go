@@ -41,6 +41,8 @@ func notice(before, after todo.Snapshot) string {
 	p := after.Progress()
 	if after.Settled() && !before.Settled() {
 		switch {
+		case p.Failed > 0 && p.Done == 0:
+			return fmt.Sprintf("Failed: %s (%d of %d)", name, p.Done, p.Total)
 		case p.Failed > 0:
 			return fmt.Sprintf("Finished: %s (%d of %d, %d failed)", name, p.Done, p.Total, p.Failed)
 		case after.List.Agent == "":
