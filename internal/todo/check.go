@@ -1,7 +1,9 @@
 package todo
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,19 +90,14 @@ func (s Snapshot) Check() error {
 	return nil
 }
 
-// Equal reports whether two snapshots have the same list, revision, items
-// (times included), writer and operation. It does not compare
-// Report and Seq.
+// Equal reports whether two snapshots are the same revision of the same list: in all that
+// is stored of a revision but the report, when an agent last wrote, and who else did.
 func (s Snapshot) Equal(o Snapshot) bool {
-	l := s.List
-	l.Client, l.Chat, l.ParentConversation, l.Previous = o.List.Client, o.List.Chat, o.List.ParentConversation, o.List.Previous
-	l.Created = o.List.Created
-	return l == o.List && s.List.Created.Equal(l.Created) && s.Revision == o.Revision && s.LastID == o.LastID &&
-		s.GivenTitle == o.GivenTitle && s.Order == o.Order && s.ReplacedBy == o.ReplacedBy &&
-		s.Archived == o.Archived && s.Deleted == o.Deleted && s.Updated.Equal(o.Updated) &&
-		s.Writer == o.Writer && s.Operation == o.Operation && slices.EqualFunc(s.Items, o.Items, func(a, b Item) bool {
-		return a.equal(b) && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.Ended.Equal(b.Ended)
-	})
+	id := s.List.ID
+	s.List, s.Report, s.Worked, s.Other = o.List, o.Report, o.Worked, o.Other
+	one, err := json.Marshal(s)
+	other, err2 := json.Marshal(o)
+	return id == o.List.ID && err == nil && err2 == nil && bytes.Equal(one, other)
 }
 
 // CheckName returns an error unless name may be the name of a list: 1 to
