@@ -235,7 +235,7 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 	if err != nil {
 		return err
 	}
-	a.left = Cursor{Key: Key{a.principal, a.Conversation.Key}, List: a.current.List.ID, Seen: a.current.Revision}
+	a.left = []Cursor{{Key: Key{a.principal, a.Conversation.Key}, List: a.current.List.ID, Seen: a.current.Revision}}
 	return nil
 }
 
@@ -364,11 +364,6 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 			}
 		}
 	}
-	if a.left.List != "" {
-		if err := a.tx.SetCursor(ctx, a.left); err != nil {
-			return Outcome{}, err
-		}
-	}
 	if err := a.setCursors(ctx, after, report.Elsewhere == ""); err != nil {
 		return Outcome{}, err
 	}
@@ -436,10 +431,11 @@ func (a *attempt) begun(s Snapshot) List {
 // setCursors stores what the conversation knows after the write, as far as the store
 // does not know it: it has seen this revision, and holds the list if it moves.
 func (a *attempt) setCursors(ctx context.Context, s Snapshot, moves bool) error {
-	if s.Revision == 0 {
-		return nil
+	var cursors []Cursor
+	if s.Revision > 0 {
+		cursors = a.cursors(a.Write, s, moves)
 	}
-	for _, c := range a.cursors(a.Write, s, moves) {
+	for _, c := range append(cursors, a.left...) {
 		known := a.byKey
 		if c.Conversation == a.Conversation.Key {
 			known = a.known
