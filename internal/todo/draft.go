@@ -348,31 +348,24 @@ func itemNumber(id string) int {
 // SetOwner says which sub-agent does an item; empty is none.
 func (d *Draft) SetOwner(id, owner string) { d.edit(id, func(i *Item) { i.Owner = owner }) }
 
-// WaitFor adds to the items that an item waits for. It passes over those that are
-// settled or not on the list, see [Draft.EndWaits].
+// WaitFor adds to the items that an item waits for; [Draft.EndWaits] comes after it.
 func (d *Draft) WaitFor(id string, others ...string) {
-	d.edit(id, func(i *Item) { i.WaitsFor = d.openOf(append(i.Waits(), others...), id) })
+	d.edit(id, func(i *Item) { i.WaitsFor = strings.Join(append(i.Waits(), others...), ",") })
 }
 
-// EndWaits makes no item wait any more for one that is settled or not on the list.
+// EndWaits makes every item wait once for each of the others that it waits for, and for
+// none that is settled or not on the list.
 func (d *Draft) EndWaits() {
-	for i, item := range d.next.Items {
-		if item.WaitsFor != "" {
-			d.next.Items[i].WaitsFor = d.openOf(item.Waits(), item.ID)
+	find := Near(d.next.Items)
+	for n, item := range d.next.Items {
+		var open []string
+		for _, id := range item.Waits() {
+			if other, ok := find(0, id); ok && id != item.ID && !other.Status.Settled() && !slices.Contains(open, id) {
+				open = append(open, id)
+			}
 		}
+		d.next.Items[n].WaitsFor = strings.Join(open, ",")
 	}
-}
-
-// openOf returns the ids among some that open items have, other than one, each once, as
-// Item.WaitsFor has them.
-func (d *Draft) openOf(ids []string, not string) string {
-	var open []string
-	for _, id := range ids {
-		if item, ok := d.Item(id); ok && id != not && !item.Status.Settled() && !slices.Contains(open, id) {
-			open = append(open, id)
-		}
-	}
-	return strings.Join(open, ",")
 }
 
 // Waits returns the ids of the items that the item waits for.

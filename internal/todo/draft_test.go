@@ -211,17 +211,15 @@ func TestWaits(t *testing.T) {
 	d.WaitFor("3", "1", "2", "2", "3", "4", "9")
 	d.WaitFor("3", "1")
 	d.WaitFor("9", "1")
-	waits := func() string { i, _ := d.Item("3"); return strings.Join(i.Waits(), " ") }
+	waits := func() string { d.EndWaits(); i, _ := d.Item("3"); return strings.Join(i.Waits(), " ") }
 	if waits() != "1 2" {
 		t.Errorf("waits for %q", waits())
 	}
 	d.SetStatus("1", todo.Cancelled)
-	d.EndWaits()
 	if waits() != "2" {
 		t.Errorf("waits for %q", waits())
 	}
 	d.Remove("2")
-	d.EndWaits()
 	if waits() != "" {
 		t.Errorf("waits for %q", waits())
 	}
