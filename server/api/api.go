@@ -36,23 +36,46 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/stream", edge.JSON, s.follow, edge.Stream)
 }
 
-// lists answers with lists as [render.ListDocument], last changed first, at most
-// ?limit=.
+// lists answers with a page of lists as [render.ListDocument], last changed first, at
+// most ?limit= of those whose Seq is below ?before=. Where there are more, the header Link
+// has the next page. A list that changes as they are read may be missing: its Seq is
+// above all others then.
 func lists(w http.ResponseWriter, r *edge.Request) error {
-	limit, err := queryLimit(r)
-	if err != nil {
+	limit, err1 := queryLimit(r)
+	before, err2 := queryNumber(r, "before", 0)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: limit})
-	if err != nil {
-		return err
+	p := page{limit: limit, most: maxLists}
+	for more := true; more; {
+		found, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsRead})
+		if err != nil {
+			return err
+		}
+		more = len(found) == listsRead
+		for _, l := range found {
+			fits, err := p.add(render.Document(l))
+			if err != nil {
+				return err
+			}
+			if !fits {
+				link(w, r, "next", "before", before)
+				more = false
+				break
+			}
+			before = l.Seq
+		}
 	}
-	documents := make([]render.ListDocument, 0, len(found))
-	for _, l := range found {
-		documents = append(documents, render.Document(l))
-	}
-	return edge.WriteJSON(w, http.StatusOK, documents)
+	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
+
+const (
+	// maxLists is the largest size in bytes of lists in one answer as JSON: 2,000 lists of
+	// ten items are half of it.
+	maxLists = 8 << 20
+	// listsRead is how many lists are read at a time for an answer.
+	listsRead = 100
+)
 
 // list answers with one list, at its newest revision or at ?revision=.
 func list(w http.ResponseWriter, r *edge.Request) error {
@@ -81,7 +104,7 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	p := page{limit: limit}
+	p := page{limit: limit, most: maxPage}
 	var last int64
 	for l, err := range r.Lists.Revisions(r.Context(), id, after) {
 		if err != nil {
@@ -125,17 +148,16 @@ func queryNumber(r *edge.Request, name string, def int64) (int64, error) {
 	return n, nil
 }
 
-// maxPage is the largest size in bytes of the revisions of one answer as JSON. An
-// answer has at least one revision, also a larger one.
+// maxPage is the largest size in bytes of the revisions of one answer as JSON.
 const maxPage = 1 << 20
 
 // page collects revisions as JSON, each in one form or several, as many as one answer
-// may have: what a request makes the server hold is bounded, however long the history
-// is (BAD-INPUT 60).
+// may have, and at least one: what a request makes the server hold is bounded, however
+// long the history is, and however many lists there are (BAD-INPUT 60).
 type page struct {
-	limit     int // of revisions
-	revisions [][]json.RawMessage
-	size      int // in bytes
+	limit, most int // of revisions, and of bytes
+	revisions   [][]json.RawMessage
+	size        int // in bytes
 }
 
 // add adds a revision to the page. It adds nothing and returns false when the
@@ -149,7 +171,7 @@ func (p *page) add(forms ...any) (bool, error) {
 		}
 		revision[i], size = data, size+len(data)
 	}
-	if len(p.revisions) >= p.limit || len(p.revisions) > 0 && size > maxPage {
+	if len(p.revisions) >= p.limit || len(p.revisions) > 0 && size > p.most {
 		return false, nil
 	}
 	p.revisions, p.size = append(p.revisions, revision), size
@@ -166,10 +188,10 @@ func (p *page) form(n int) []json.RawMessage {
 }
 
 // link names another page of the same answer in the header Link (RFC 8288): the
-// request's own query with a cursor, which is a revision.
-func link(w http.ResponseWriter, r *edge.Request, relation, cursor string, revision int64) {
+// request's own query with a cursor, which is a revision or a Seq.
+func link(w http.ResponseWriter, r *edge.Request, relation, cursor string, at int64) {
 	query := r.URL.Query()
-	query.Set(cursor, strconv.FormatInt(revision, 10))
+	query.Set(cursor, strconv.FormatInt(at, 10))
 	w.Header().Set("Link", fmt.Sprintf("<?%s>; rel=%q", query.Encode(), relation))
 }
 

@@ -159,7 +159,7 @@ func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (p page, o
 	if before == 0 || before > l.Revision {
 		before = l.Revision + 1
 	}
-	p.limit = maxListed
+	p.limit, p.most = maxListed, maxPage
 	for n := before - 1; n > 0 && older == 0; n-- {
 		s, err := r.Lists.Load(r.Context(), l.List.ID, n)
 		if errors.Is(err, todo.ErrNotFound) {

@@ -94,8 +94,8 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 //
 // BAD-INPUT 60: One GET of the history of a list of 204 revisions of 256 kB:
 // `/api/lists/{id}/history`, `/api/workspace`, the list's page → A page of at most a
-// megabyte, or one larger revision; the header `Link` leads to the next. The store is
-// asked for one revision at a time
+// megabyte, or one larger revision (`/api/lists`: 8); the header `Link` leads to the
+// next. The store is asked for one revision at a time
 func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	const revisions, length = 204, todo.MaxText
 	store := longHistory(t, revisions, length)
@@ -143,6 +143,37 @@ func TestHistoryPages(t *testing.T) {
 	}
 	if body, next := pageOf(t, web.URL+"/api/lists/a/history?after=40", "next"); string(body) != "[]\n" || next != "" {
 		t.Errorf("behind the newest: %s, next %q", body, next)
+	}
+}
+
+// BAD-INPUT 60: the pages of all lists are as large as an answer may be, or as ?limit=
+// says, and lead through each list once.
+func TestListPages(t *testing.T) {
+	s, base := servertest.Site(t)
+	const lists = 130
+	for n := range lists {
+		servertest.Apply(t, s.Board.As(""), servertest.In(fmt.Sprint(n)), func(d *todo.Draft) {
+			for range 60 {
+				d.Append(strings.Repeat("x", 2000))
+			}
+		})
+	}
+	for first, fewest := range map[string]int{"/api/lists": 2, "/api/lists?limit=50": 3} {
+		seen, pages := map[string]bool{}, 0
+		for address := base + first; address != ""; pages++ {
+			body, next := pageOf(t, address, "next")
+			var part []struct{ List string }
+			if err := json.Unmarshal(body, &part); err != nil || len(part) == 0 || len(body) > 8<<20+200 {
+				t.Fatalf("%s: %d lists in %d bytes, %v", address, len(part), len(body), err)
+			}
+			for _, l := range part {
+				seen[l.List] = true
+			}
+			address = next
+		}
+		if len(seen) != lists || pages < fewest {
+			t.Errorf("%s: %d pages have %d lists", first, pages, len(seen))
+		}
 	}
 }
 

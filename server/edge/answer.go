@@ -16,6 +16,11 @@ const (
 	// finalWriteTimeout is how long a client may still take for a piece after streams
 	// were told to end.
 	finalWriteTimeout = time.Second
+	// maxUnsent is how many bytes of large answers may wait to be read by clients, half of
+	// them by one client: sixteen of the largest pages of lists.
+	maxUnsent = 128 << 20
+	// smallAnswer is the size in bytes from which an answer counts as large.
+	smallAnswer = 16 << 10
 )
 
 // answer is a response whose client must read in time: one that does not loses
@@ -27,8 +32,9 @@ type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	edge    *Edge
-	status  int  // that was written; 0 is 200
-	stream  bool // it became a [sse.Stream]
+	status  int      // that was written; 0 is 200
+	stream  bool     // it became a [sse.Stream]
+	request *Request // nil before it is known who asks
 
 	mu      sync.Mutex // guards the deadline
 	writing bool       // there is one
@@ -83,6 +89,13 @@ func (a *answer) WriteHeader(status int) {
 
 // Write implements http.ResponseWriter.
 func (a *answer) Write(p []byte) (written int, err error) {
+	if a.stream && len(p) >= smallAnswer {
+		sent, err := a.edge.unsent.take(a.request, &p[0], len(p), maxUnsent)
+		if err != nil {
+			return 0, err
+		}
+		defer sent()
+	}
 	for {
 		piece := p[:min(len(p), pieceSize)]
 		a.allow(a.edge.config.ClientTimeout)
@@ -110,3 +123,21 @@ func (a *answer) FlushError() error {
 
 // Unwrap is for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Write answers with a status and a whole body. It returns an [*Error] with status 429
+// when too much is unsent; then it has written nothing. w must be what the handler was
+// given.
+func Write(w http.ResponseWriter, status int, mediaType string, body []byte) error {
+	if len(body) >= smallAnswer {
+		a := w.(*answer)
+		sent, err := a.edge.unsent.take(a.request, &body[0], len(body), maxUnsent)
+		if err != nil {
+			return err
+		}
+		defer sent()
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+	return nil
+}

@@ -109,7 +109,8 @@ type Edge struct {
 	crossOrigin *http.CrossOriginProtection
 	signsIn     bool       // whether clients must sign in
 	key         signed.Key // of cookies
-	streams     streamCount
+	streams     *shares
+	unsent      *shares // bytes of answers that clients have not read
 	probe       writeProbe
 	rates       *rates // of requests, by identity
 	refusals    *rates // of failed sign-ins, by address
@@ -133,6 +134,7 @@ func New(c Config) (*Edge, error) {
 		return nil, err
 	}
 	e := &Edge{config: c, mux: http.NewServeMux(), crossOrigin: crossOrigin,
+		streams: newShares("open streams", "--max-streams"), unsent: newShares("bytes of unread answers", "128 MB"),
 		signsIn: c.Tokens != nil || c.Issuer != nil, key: signed.NewKey(c.Key),
 		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}
 	e.closing, e.close = context.WithCancel(context.Background())
@@ -211,6 +213,9 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 			return
 		}
 		request := &Request{Request: r, Identity: id, Lists: e.config.Board.For(id), edge: e}
+		if a, ok := w.(*answer); ok { // the address for operators has none
+			a.request = request
+		}
 		if !slices.Contains(traits, Stream) {
 			ctx, cancel := context.WithTimeout(r.Context(), e.config.Timeout)
 			defer cancel()
@@ -238,7 +243,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 		return nil
 	}
 	e := r.edge
-	closed, err := e.streams.open(r, e.config.MaxStreams)
+	closed, err := e.streams.take(r, new(byte), 1, e.config.MaxStreams)
 	if err != nil {
 		w.Header().Set("Retry-After", "10")
 		return err

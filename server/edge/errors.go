@@ -63,10 +63,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	if err != nil {
 		return Internal(fmt.Errorf("encode answer: %w", err))
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
-	return nil
+	return Write(w, status, "application/json", append(data, '\n'))
 }
 
 // describe returns the status and the text of a failure. The text reveals the cause of

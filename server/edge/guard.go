@@ -95,49 +95,66 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// streamCount counts the open streams of each client, and in all under the name "". The
-// zero value is ready to use.
-type streamCount struct {
-	mu sync.Mutex
-	of map[string]int
+// shares counts what clients have of something that is limited: each client, which may
+// have half, and all under the name "".
+type shares struct {
+	what, limit string // in the text of a refusal
+
+	mu   sync.Mutex
+	of   map[string]int
+	same map[share]int
 }
 
-// open counts a stream, or returns an error when there are most already, or half of them
-// are of one client, which must not take them all. The caller must call closed when the
-// stream has ended.
-func (s *streamCount) open(r *Request, most int) (closed func(), err error) {
+// share is one thing that a client has. It counts once, however many have it.
+type share struct {
+	client string
+	thing  *byte
+}
+
+// take counts n for a thing until back is called, or returns an error when all would have
+// more than most, or a client more than half of it.
+func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err error) {
 	clients := []string{"", "address " + r.edge.address(r.Request)}
 	if r.Subject != "" { // without sign-in all clients are one
 		clients = append(clients, "subject "+r.Principal+"\x00"+r.Subject)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of[""] >= most {
-		return nil, newError(http.StatusTooManyRequests, "too many open streams, %d is the most (see --max-streams)", most)
-	}
-	perClient := max(1, most/2)
-	for _, client := range clients[1:] {
-		if s.of[client] >= perClient {
-			return nil, newError(http.StatusTooManyRequests, "too many open streams of one client, %d is the most (half of --max-streams)", perClient)
+	for _, client := range clients {
+		one, most, limit := "", most, "see "+s.limit
+		if client != "" {
+			one, most, limit = " of one client", max(1, most/2), "half of "+s.limit
+		}
+		if s.same[share{client, thing}] == 0 && s.of[client]+n > most {
+			return nil, newError(http.StatusTooManyRequests, "too many %s%s, %d is the most (%s)", s.what, one, most, limit)
 		}
 	}
-	s.add(clients, 1)
+	s.add(clients, thing, n, 1)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.add(clients, -1)
+		s.add(clients, thing, n, -1)
 	}, nil
 }
 
-func (s *streamCount) add(clients []string, n int) {
-	if s.of == nil {
-		s.of = make(map[string]int)
-	}
+// add counts how many have a thing: the first one takes n, the last one gives it back.
+func (s *shares) add(clients []string, thing *byte, n, by int) {
 	for _, client := range clients {
-		if s.of[client] += n; s.of[client] == 0 {
+		key := share{client, thing}
+		if s.same[key] += by; s.same[key] == max(by, 0) {
+			s.of[client] += n * by
+		}
+		if s.same[key] == 0 {
+			delete(s.same, key)
+		}
+		if s.of[client] == 0 {
 			delete(s.of, client)
 		}
 	}
+}
+
+func newShares(what, limit string) *shares {
+	return &shares{what: what, limit: limit, of: make(map[string]int), same: make(map[share]int)}
 }
 
 // OpenStreams returns how many event streams are open.

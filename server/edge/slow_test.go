@@ -37,8 +37,8 @@ func largeLists(t *testing.T) todo.Store {
 }
 
 // askAndStall asks for all lists and reads no more than the first line of the
-// answer.
-func askAndStall(t *testing.T, address string) {
+// answer, which it returns.
+func askAndStall(t *testing.T, address string) (line string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -47,9 +47,11 @@ func askAndStall(t *testing.T, address string) {
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(conn, "GET /api/lists HTTP/1.1\r\nHost: %s\r\n\r\n", address)
-	if line, err := bufio.NewReaderSize(conn, 16).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
-		t.Fatal(line, err)
+	line, err = bufio.NewReaderSize(conn, 16).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
 	}
+	return line
 }
 
 // BAD-INPUT 61: an answer that nobody reads is given up after the write timeout,
@@ -77,6 +79,33 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	}
 	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
 		t.Errorf("61: %d bytes are still held", grown)
+	}
+}
+
+// BAD-INPUT 61: of one client no more than 64 MB of answers wait to be read; what is
+// asked for beyond that is refused until some are read or given up.
+func TestUnreadAnswersOfOneClientAreFew(t *testing.T) {
+	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.ClientTimeout = time.Minute }))
+	defer stop()
+	t.Run("unread", func(t *testing.T) {
+		before, served, refused := servertest.Heap(), 0, 0
+		for range 20 {
+			switch line := askAndStall(t, address); {
+			case strings.Contains(line, "200"):
+				served++
+			case strings.Contains(line, "429"):
+				refused++
+			}
+		}
+		grown := int64(servertest.Heap()) - int64(before)
+		if t.Logf("%d answers, %d refused, %d MB held", served, refused, grown>>20); served < 5 || refused < 5 || grown > 100<<20 {
+			t.Errorf("61: %d answers, %d refused, %d bytes held", served, refused, grown)
+		}
+	})
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(askAndStall(t, address), "200"); {
+		if time.Now().After(deadline) {
+			t.Fatal("61: nothing is answered any more")
+		}
 	}
 }
 

@@ -61,9 +61,7 @@ func markdown(w http.ResponseWriter, r *edge.Request, id string) error {
 		return err
 	}
 	r.Lists.Look(r.Context(), l)
-	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
-	_, _ = w.Write([]byte(render.Markdown(l)))
-	return nil
+	return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(render.Markdown(l)))
 }
 
 // edited is the answer to an edit.

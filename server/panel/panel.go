@@ -7,7 +7,6 @@ package panel
 
 import (
 	"embed"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -85,12 +84,9 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 }
 
 func answer(w http.ResponseWriter, status int, page string) error {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, page)
-	return nil
+	return edge.Write(w, status, "text/html; charset=utf-8", []byte(page))
 }
 
 // failure is the page in the place of one that cannot be shown. It leads on to
