@@ -39,6 +39,7 @@ func TestAppInChat(t *testing.T) {
 		"pending Update the documentation of every setting that the migration renames, with an example for each", "pending Ship it")
 	c.until(`document.getElementById('count').textContent === '2 of 5 done' && document.getElementById('bar').ariaValueNow === '2'`)
 	servertest.Until(t, c.ctx, `host.sizes.length > 0 && Math.abs(host.sizes.at(-1) - document.querySelector('iframe').clientHeight) <= 1`)
+	c.until(`document.documentElement.scrollHeight <= innerHeight`) // no scrollbar
 	light := servertest.Eval[string](t, c.frame, `getComputedStyle(document.body).backgroundColor`)
 	c.host(`context({theme: 'dark'})`)
 	c.until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor !== %q`, light))
