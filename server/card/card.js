@@ -28,6 +28,17 @@ function element(tag, props, ...children) {
   return e;
 }
 
+// rich returns a text as nodes, with `code` and **bold** drawn as such, as the panel does.
+function rich(text) {
+  const parts = [];
+  let at = 0;
+  for (const m of text.matchAll(/`([^`]+)`|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*/g)) {
+    parts.push(text.slice(at, m.index), element(m[1] ? 'code' : 'strong', { textContent: m[1] ?? m[2] }));
+    at = m.index + m[0].length;
+  }
+  return [...parts, text.slice(at)];
+}
+
 function row({ id, title, reason, status, since }, fresh) {
   const [, word] = shapes[status], done = status === 'completed';
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
@@ -38,8 +49,8 @@ function row({ id, title, reason, status, since }, fresh) {
   return element('li', { className: status + (fresh ? ' fresh' : '') },
     tickable ? element('button', { type: 'button', className: 'tick', id: 'i-' + id, onclick: () => tick(id), ariaLabel: `${done ? 'Back to do' : 'Tick'}: ${title}` }, svg) : svg,
     element('span', { className: 'spoken', textContent: word + ': ' }),
-    element('bdi', { textContent: title }),
-    ...(reason && status === 'blocked' ? [element('bdi', { className: 'why', textContent: reason })] : []),
+    element('bdi', {}, ...rich(title)),
+    ...(reason && status === 'blocked' ? [element('bdi', { className: 'why' }, ...rich(reason))] : []),
     ...(since ? [element('time', { dateTime: since })] : []));
 }
 
@@ -60,7 +71,7 @@ function draw(next, early) {
   }
   drawn = { ...next, items, early };
   if (typeof next.panel === 'string') panel = next.panel;
-  $('title').textContent = oneLine(next.title || 'Todo list');
+  $('title').replaceChildren(...rich(oneLine(next.title || 'Todo list')));
   summarise(items, early, changed && !first && !past);
   note(items.length ? trouble : 'The list is empty.', !!items.length && !!trouble);
   fold();

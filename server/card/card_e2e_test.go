@@ -131,6 +131,8 @@ func TestAppWithoutStructuredContent(t *testing.T) {
 	c.rows("completed A", "pending B", "failed C")
 	c.call("TodoWrite", `{todos: [{content: '', activeForm: 'x', status: 'pending'}]}`)
 	c.until(`document.getElementById('note').className === 'error'`)
+	c.host("result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: 'Read `a <b>` and **then** `c`', status: 'pending'}, {title: '2 ** 3 ** 4 and a ` tick', status: 'pending'}, {title: '**`both`** at once', status: 'pending'}]}], list: 'x', revision: 1}})")
+	c.until("[...document.querySelectorAll('#items bdi')].map((e) => e.innerHTML).join('|') === 'Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code>|2 ** 3 ** 4 and a ` tick|<strong>`both`</strong> at once'")
 	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: 'S', status: 'pending'}]}]}, _meta: {'todo-mcp/display': [{type: 'todo', items: []}]}})`)
 	c.rows("pending S")
 	// Only a broken host could send these.
@@ -187,6 +189,8 @@ func TestAppHostileText(t *testing.T) {
 	}
 	c.rows(append(want, `pending a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh`)...)
 	// Only a broken host could send this.
+	c.host("result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: 'Read `a <b>` and **then** `c`', status: 'pending'}, {title: '2 ** 3 ** 4 and a ` tick', status: 'pending'}, {title: '**`both`** at once', status: 'pending'}]}], list: 'x', revision: 1}})")
+	c.until("[...document.querySelectorAll('#items bdi')].map((e) => e.innerHTML).join('|') === 'Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code>|2 ** 3 ** 4 and a ` tick|<strong>`both`</strong> at once'")
 	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: {}, status: 'toString'}, {title: '\ud800\u001b[31m\nx', status: '__proto__'}]}], list: '"><b>', revision: 'x'}})`)
 	c.rows("pending [object Object]", `pending \ud800\x1b[31m x`)
 	c.host(`result({})`)

@@ -22,7 +22,9 @@ const (
 	// cardsOfGroup and rowsOfGroup are how many lists of a project the board shows
 	// as cards, and then as rows; the project's own page shows more.
 	cardsOfGroup, rowsOfGroup = 6, 8
-	// maxCards is how many cards a page has in all: it stays near a megabyte
+	// cardsOfBoard is how many cards the board has in all: a person can look over them.
+	cardsOfBoard = 24
+	// maxCards is how many cards the page of a project has: it stays near a megabyte
 	// however long the texts are.
 	maxCards = 90
 	// maxRows is how many rows a page has of one kind.
@@ -63,7 +65,11 @@ func (g group) draw() Node {
 	if g.href != "" {
 		name = A(Href(g.href), bdi(g.name))
 	}
-	return Section(Class("group"), ID(g.id),
+	narrow := "" // several such groups may share a row
+	if len(g.rows)+g.more == 0 && len(g.cards) <= 2 {
+		narrow = []string{"", " solo", " duo"}[len(g.cards)]
+	}
+	return Section(Class("group"+narrow), ID(g.id),
 		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
 			If(g.clear && g.more == 0, Button(Class("link small"), Attr("data-clear"), Text("Clear finished")))),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
@@ -173,16 +179,16 @@ func kindPage(r *edge.Request, s board, show string) (page boardPage, err error)
 // project it is the project's page.
 func activePage(s board, project *string) boardPage {
 	page := boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
-	cards, rows, rest := cardsOfGroup, rowsOfGroup, restRows
+	room, cards, rows, rest := cardsOfBoard, cardsOfGroup, rowsOfGroup, restRows
 	if project != nil {
 		s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == *project })
-		cards, rows, rest = maxCards, maxRows, maxRows
+		room, cards, rows, rest = maxCards, maxCards, maxRows, maxRows
 		page.frame = frame{head: projectName(*project), sum: render.Safe(shortPath(*project)), workspace: project}
 	}
 	if len(s.Active) == 0 {
 		page.nothing = Text("No agent is working.")
 	}
-	page.groups = projectGroups(s, cards, rows)
+	page.groups = projectGroups(s, room, cards, rows)
 	for i := range page.groups {
 		if g := &page.groups[i]; project != nil {
 			g.name, g.note, g.href = "Active", "", ""
@@ -244,26 +250,29 @@ func summary(active []account.Family) string {
 	return strings.Join(parts, ", ")
 }
 
-// projectGroups returns the active lists by project, the project with the newest
-// list first.
-func projectGroups(s board, cards, rowLimit int) (out []group) {
-	room, rowRoom := maxCards, maxRows
+// projectGroups returns the active lists by project, the project with the newest list
+// first: as many as there is room for as cards, the lists of all others in one group.
+func projectGroups(s board, room, cards, rows int) (out []group) {
+	var others []account.Family
 	for _, p := range s.Projects() {
 		fs, href := p.Families, projectHref(p.Folder)
+		if room == 0 {
+			others = append(others, fs...)
+			continue
+		}
 		g := group{id: "p-" + fs[0].Main.List.ID, name: projectName(p.Folder), note: render.Safe(shortPath(p.Folder)),
 			href: href, moreHref: href, count: decimal(len(fs)) + " active"}
 		n := min(len(fs), cards, room)
 		for i := range fs[:n] {
 			g.cards = append(g.cards, s.card(&fs[i]))
 		}
-		m := min(len(fs)-n, rowLimit, rowRoom)
-		g.rows = s.rows(fs[n : n+m])
-		g.more = len(fs) - n - m
-		room, rowRoom = room-n, rowRoom-m
-		if n+m == 0 {
-			break // the rail leads to the other projects
-		}
+		m := min(len(fs)-n, rows)
+		g.rows, g.more = s.rows(fs[n:n+m]), len(fs)-n-m
+		room -= n
 		out = append(out, g)
+	}
+	if n := min(len(others), maxRows); n > 0 { // the rail leads to the rest
+		out = append(out, group{id: "others", name: "Other projects", count: decimal(len(others)) + " active", rows: s.rows(others[:n])})
 	}
 	return out
 }
@@ -329,7 +338,7 @@ func search(r *edge.Request, s board, query string) (page boardPage, err error) 
 	case n == 0 && page.older != "":
 		page.nothing = Textf("Nothing matches “%s” among the last %d lists.", page.search, maxScanned)
 	case n == 0:
-		page.nothing = Group{Text("Nothing matches “"), bdi(page.search), Text("”."), allLists("Clear the search")}
+		page.nothing = Group{Span(Text("Nothing matches “"), bdi(page.search), Text("”.")), allLists("Clear the search")}
 	case page.older != "":
 		page.sum = "the last " + page.sum
 	}

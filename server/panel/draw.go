@@ -2,6 +2,7 @@ package panel
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func (d drawing) card(f *account.Family) Node {
 	}
 	items, more, moreNarrow := cardItems(f, d.now)
 	return Article(Class(class), d.standing("card-", f),
-		H3(A(Href(listHref(l.List.ID)), bdi(titleOf(l)))),
+		H3(A(Href(listHref(l.List.ID)), formatted(titleOf(l))), Data("title", titleOf(l))),
 		actions("icon more"),
 		P(Class("by"), d.by(f)),
 		P(Class("prog"), progressOf(progress, "/"), failedOf(progress)),
@@ -64,7 +65,7 @@ func (d drawing) subLine(f *account.Family, s todo.Snapshot) Node {
 	case todo.InVain:
 		at = "failed"
 	}
-	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), bdi(at, Class("cut")),
+	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), formatted(at, Class("cut")),
 		progressOf(s.Progress(), "/")}
 }
 
@@ -85,25 +86,26 @@ func (d drawing) cardItem(v itemView) Node {
 		class += " wide"
 	}
 	return Li(Class(class), Data("item", v.ID), glyph(string(v.Status)),
-		span("t", v.spoken(), If(v.Reason != "", span("why", bdi(v.Reason)))),
+		span("t", v.spoken(), If(v.Reason != "", span("why", formatted(v.Reason)))),
 		d.run(v), If(v.Took != "", span("took", Text(v.Took))))
 }
 
 // spoken returns an item's text, after its status for screen readers.
 func (v *itemView) spoken() Node {
-	return Group{span("spoken", Text(statusWord(v.Status)+": ")), bdi(v.Title)}
+	return Group{span("spoken", Text(statusWord(v.Status)+": ")), formatted(v.Title)}
 }
 
 // row returns a list as one line, with what matches a search marked: query in the title,
 // and in match.
 func (d drawing) row(f *account.Family, query, match string) Node {
-	l, state := f.Main, f.State()
-	lamp := span("lamp off")
-	switch state {
+	l, progress, lamp := f.Main, f.Progress(), span("lamp off")
+	switch f.State() {
 	case todo.Finished:
 		lamp = glyphOf("i ok", "tick")
 	case todo.InVain:
 		lamp = glyphOf("i bad", string(todo.Failed))
+	case todo.Waiting:
+		lamp = glyphOf("i wait", string(todo.Blocked))
 	case todo.Working:
 		lamp = span("lamp beat")
 	}
@@ -111,14 +113,14 @@ func (d drawing) row(f *account.Family, query, match string) Node {
 	if text := d.at(f); match != "" {
 		at = El("bdi", marked(match, query))
 	} else if text != "" {
-		at = bdi(text)
+		at = formatted(text)
 	}
 	project := projectOf(l)
 	return Li(d.standing("row-", f), A(Href(listHref(l.List.ID)), lamp,
 		El("bdi", Class("cut"), B(marked(titleOf(l), query))),
 		span("at cut", bdi(project), If(project != "" && at != nil, Text(" · ")), at),
 		who(agentOf(l)),
-		span("prog", progressOf(f.Progress(), "/"), failedOf(f.Progress())),
+		span("prog", progressOf(progress, "/"), failedOf(progress)),
 		d.ago(f.Updated())))
 }
 
@@ -129,7 +131,33 @@ func (d drawing) standing(prefix string, f *account.Family) Node {
 		Data("state", string(f.State())), If(failed > 0, Data("failed", decimal(failed)))}
 }
 
+var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
+
+// rich returns a text with `code` and **bold** drawn as such: models write them. Nothing
+// else of Markdown means anything. card.js does the same.
+func rich(text string) (parts Group) {
+	at := 0
+	for _, m := range inline.FindAllStringSubmatchIndex(text, -1) {
+		parts = append(parts, Text(text[at:m[0]]))
+		if m[2] >= 0 {
+			parts = append(parts, Code(Text(text[m[2]:m[3]])))
+		} else {
+			parts = append(parts, Strong(Text(text[m[4]:m[5]])))
+		}
+		at = m[1]
+	}
+	return append(parts, Text(text[at:]))
+}
+
+// formatted returns a rich text whose direction changes nothing around it.
+func formatted(text string, attributes ...Node) Node {
+	return El("bdi", Group(attributes), rich(text))
+}
+
 func marked(text, query string) Node {
+	if query == "" {
+		return rich(text)
+	}
 	return Map(render.Parts(text, query), func(p render.Part) Node {
 		if p.Hit {
 			return Mark(Text(p.Text))

@@ -41,7 +41,7 @@ func TestPanelFrames(t *testing.T) {
 		path, drawn string
 		move        func(text string)
 	}{
-		{"300 lists", 300, "/", cards + ` > 60`, func(text string) {
+		{"300 lists", 300, "/", cards + ` > 20`, func(text string) {
 			for n := range 300 {
 				write(1+n, 5, text)
 			}

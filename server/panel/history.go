@@ -129,7 +129,7 @@ func (page *listPage) history() Node {
 	if page.fate != account.Seen {
 		fate = "yours " + string(page.fate)
 	}
-	return Div(H1(Class("title"), bdi(titleOf(l))),
+	return Div(H1(Class("title"), formatted(titleOf(l))),
 		P(Class("by"), who(writerOf(at)), separator(), Span(ID("where"), Text(where)), separator(),
 			Time(DateTime(stamp(at.Updated)), Text(page.full(at.Updated))),
 			If(page.fate != "", span(fate, Text(string(page.fate))))),

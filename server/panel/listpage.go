@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -80,7 +81,7 @@ func button(e todo.Edit, content ...Node) Node {
 func (page *listPage) heading() Node {
 	l, progress := page.Main, page.Progress()
 	return Div(ID("head"), Data("state", string(page.State())), Data("failed", decimal(progress.Failed)),
-		H1(Class("title"), ID("title"), bdi(titleOf(l))),
+		H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
 		P(Class("by"), page.by(&page.Family), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
 			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
@@ -116,9 +117,9 @@ func (page *listPage) orderBar() Node {
 func (page *listPage) leftBar() Node {
 	where := Group{Text("Left open. ")}
 	if stopped := stoppedAt(page.Main); stopped != "" {
-		where = Group{Text("Left open, "), bdi(stopped), Text(". ")}
+		where = Group{Text("Left open, "), formatted(stopped), Text(". ")}
 	}
-	return P(Class("bar"), ID("left"), where, Raw("The prompt <code>resume</code> takes it up."))
+	return P(Class("bar"), ID("left"), Span(where, Raw("The prompt <code>resume</code> takes it up.")))
 }
 
 // item returns an item: as it stands, or as a revision of the history compares it.
@@ -132,7 +133,7 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
 				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
-	said := span("t", v.spoken(), If(v.Was != "", span("was", bdi(v.Was))), v.yours(), v.why())
+	said := span("t", v.spoken(), If(v.Was != "", span("was", formatted(v.Was))), v.yours(), v.why())
 	if page.past {
 		return Li(Class(v.class()), ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
 	}
@@ -140,7 +141,7 @@ func (page *listPage) item(v itemView) Node {
 	if !v.Started.IsZero() {
 		took = page.run(v)
 	}
-	return Li(Class(v.class()), ID("i-"+v.ID), Data("item", v.ID), If(v.Text != "", Data("text", v.Text)),
+	return Li(Class(v.class()), ID("i-"+v.ID), Data("item", v.ID), Data("text", cmp.Or(v.Text, v.Title)),
 		TabIndex("-1"), tick, said, took, If(!v.Fixed, actions("icon")))
 }
 
@@ -160,9 +161,9 @@ func (v *itemView) why() Node {
 	case v.Status == todo.Blocked && v.Reason == "":
 		return span("why", Text("Blocked"))
 	case v.Status == todo.Blocked:
-		return span("why", bdi(v.Reason))
+		return span("why", formatted(v.Reason))
 	case v.Reason != "":
-		return span("why small", bdi(v.Reason))
+		return span("why small", formatted(v.Reason))
 	}
 	return nil
 }
@@ -251,12 +252,12 @@ func (page *listPage) facts() (facts Group) {
 	if !created.IsZero() {
 		add("Started", created.In(page.now.Location()).Format("Mon 2 Jan, 15:04"))
 		end := page.now
-		if l.Settled() {
+		if page.States[l.List.ID].Rests() {
 			end = l.Updated
 		}
-		text := spaced(render.Roughly(end.Sub(created)))
-		if done := l.Progress().Done; done > 1 {
-			text += ", " + spaced(render.Roughly(l.Updated.Sub(created)/time.Duration(done))) + " an item"
+		text, done := spaced(render.Roughly(end.Sub(created))), l.Progress().Done
+		if each := end.Sub(created) / time.Duration(max(done, 1)); done > 1 && each >= time.Second {
+			text += ", " + spaced(render.Roughly(each)) + " an item"
 		}
 		add("Time", text)
 	}

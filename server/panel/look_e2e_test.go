@@ -3,9 +3,13 @@
 package panel_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
@@ -14,8 +18,9 @@ import (
 )
 
 // W4: what each status looks like on the panel. Completed: a filled green tick, the
-// text grey. In progress: a blue half disc and the active text on a tint. Pending:
-// a grey ring, the text. An unknown status looks pending.
+// text grey and struck through. In progress: a blue half disc and the active text, dark
+// and of medium weight, on a tint. Pending: a grey ring, the text in mid-grey. An unknown
+// status looks pending.
 func TestStatusesLookAsTheyShould(t *testing.T) {
 	store := memory.New()
 	item := func(id string, status todo.Status) todo.Item {
@@ -31,15 +36,16 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 	site := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	ctx := servertest.Open(t, site.URL+"/lists/"+saved.List.ID)
 	type look struct {
-		Text, Sign, SignColor, Ink, Tint, Word string
+		Text, Sign, SignColor, Ink, Tint, Line, Weight, Word string
 	}
 	looks := servertest.Eval[[]look](t, ctx, `(() => {
 		const color = (name) => { const p = document.createElement('p'); p.style.color = 'var(' + name + ')'; document.body.append(p); const c = getComputedStyle(p).color; p.remove(); return c; };
-		const names = { [color('--done')]: 'green', [color('--accent')]: 'blue', [color('--faint')]: 'grey', [color('--ink')]: 'black', [color('--wash')]: 'wash', 'rgba(0, 0, 0, 0)': 'none' };
+		const names = { [color('--done')]: 'green', [color('--accent')]: 'blue', [color('--faint')]: 'grey', [color('--ink')]: 'black', [color('--soft')]: 'mid-grey', [color('--wash')]: 'wash', 'rgba(0, 0, 0, 0)': 'none' };
 		const say = (c) => names[c] ?? c;
 		return [...document.querySelectorAll('#items > li[data-item]')].map((li) => ({
 			Text: li.querySelector('bdi').textContent, Sign: li.querySelector('.tick use').getAttribute('href'), SignColor: say(getComputedStyle(li.querySelector('.tick .i')).stroke),
-			Ink: say(getComputedStyle(li.querySelector('.t')).color), Tint: say(getComputedStyle(li).backgroundColor), Word: li.querySelector('.spoken').textContent,
+			Ink: say(getComputedStyle(li.querySelector('.t')).color), Tint: say(getComputedStyle(li).backgroundColor),
+			Line: getComputedStyle(li.querySelector('bdi')).textDecorationLine, Weight: getComputedStyle(li.querySelector('bdi')).fontWeight, Word: li.querySelector('.spoken').textContent,
 		}));
 	})()`)
 	if len(looks) != 4 {
@@ -47,10 +53,10 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 	}
 	done, running, open, unknown := looks[0], looks[1], looks[2], looks[3]
 	for name, c := range map[string]struct{ got, want look }{
-		"completed":   {done, look{"Text 1", "#g-completed", "green", "grey", "none", "Done: "}},
-		"in progress": {running, look{"Active 2", "#g-in_progress", "blue", "black", "wash", "In progress: "}},
-		"pending":     {open, look{"Text 3", "#g-pending", "grey", "black", "none", "To do: "}},
-		"unknown":     {unknown, look{"Text 4", "#g-pending", "grey", "black", "none", "To do: "}},
+		"completed":   {done, look{"Text 1", "#g-completed", "green", "grey", "none", "line-through", "400", "Done: "}},
+		"in progress": {running, look{"Active 2", "#g-in_progress", "blue", "black", "wash", "none", "500", "In progress: "}},
+		"pending":     {open, look{"Text 3", "#g-pending", "grey", "mid-grey", "none", "none", "400", "To do: "}},
+		"unknown":     {unknown, look{"Text 4", "#g-pending", "grey", "mid-grey", "none", "none", "400", "To do: "}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s looks %+v, should look %+v", name, c.got, c.want)
@@ -140,4 +146,88 @@ func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// What an open page looks like beside its colours: a text that reads from the right stands
+// at the left as all do; a list that failed has no tick; the focus is seen around a whole
+// card, and is there again after Esc; while the connection is lost the list stands where it
+// stood, and no clock but the page's own is shown; printed, there are no controls.
+func TestPanelLayout(t *testing.T) {
+	s, base := servertest.Site(t)
+	write := func(key, folder string, status todo.Status, texts ...string) string {
+		t.Helper()
+		c := todo.Conversation{Key: key, Client: "claude-code", Workspace: folder}
+		return servertest.Apply(t, s.Board.As(""), todo.Write{Target: todo.Target{Conversation: c, Append: true}}, func(d *todo.Draft) {
+			d.Append(texts...)
+			d.SetStatus("1", status)
+		}).List.ID
+	}
+	write("a", "/work/a", todo.Failed, "Deploy")
+	write("b", "/work/b", todo.InProgress, "Build")
+	own := write("c", "/work/c", todo.InProgress, "Plan", "תקן את המבחנים", "Fix the tests")
+	site, down, cut := front(t, base)
+	ctx := servertest.Tab(t)
+	is := func(what, script string) {
+		t.Helper()
+		if !servertest.Eval[bool](t, ctx, script) {
+			t.Error(what)
+		}
+	}
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(site))
+	servertest.Until(t, ctx, servertest.IsLive)
+	is("a list whose only item failed has a tick", `document.querySelector('#finished a .i use').getAttribute('href') === '#g-failed'`)
+	is("two projects with one list each have a row each", `new Set([...document.querySelectorAll('.solo')].map((e) => e.offsetTop)).size === 1`)
+	const left = `((name) => { const r = document.createRange(); r.selectNodeContents([...document.querySelectorAll('.items bdi')].find((e) => e.textContent.startsWith(name))); return r.getBoundingClientRect().left; })`
+	aligned := fmt.Sprintf(`Math.abs(%s('תקן') - %[1]s('Fix')) < 2`, left)
+	is("Hebrew stands elsewhere on the card", aligned)
+	servertest.Do(t, ctx, chromedp.KeyEvent("j"), chromedp.KeyEvent("j"))
+	is("the focus is not seen", `getComputedStyle(document.querySelector('.card:focus-within')).outlineStyle === 'solid'`)
+	servertest.Do(t, ctx, chromedp.EmulateViewport(2560, 1300))
+	is("a wide page is not used", `document.getElementById('groups').getBoundingClientRect().right > 2400`)
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900))
+	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+own))
+	servertest.Until(t, ctx, servertest.IsLive)
+	is("Hebrew stands elsewhere on the list's page", aligned)
+	const box = `JSON.stringify([...document.querySelectorAll('#title, #items, #side')].map((e) => [e.getBoundingClientRect().left, e.offsetWidth]))`
+	before := servertest.Eval[string](t, ctx, box)
+	down.Store(true)
+	cut()
+	servertest.Until(t, ctx, `document.querySelector('#lost time[data-ago]')?.textContent.endsWith(' ago')`)
+	if lost := servertest.Eval[string](t, ctx, box); lost != before {
+		t.Errorf("while the connection is lost the page stands at %s, not %s", lost, before)
+	}
+	down.Store(false)
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	servertest.Until(t, ctx, `location.pathname === '/' && document.activeElement.closest('#card-`+own+`') !== null`)
+	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+own))
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	is("controls are printed", `!['.rail', '.grip', '#add', '.acts', '#status', '.items .icon', '.keys'].some((s) => document.querySelector(s)?.checkVisibility({ visibilityProperty: true, opacityProperty: true }))`)
+}
+
+// Code and bold, as models write them, look so on the page, and nothing else of Markdown
+// does; what a person edits is the text itself.
+func TestPanelDrawsCodeAndBold(t *testing.T) {
+	_, base := servertest.Site(t)
+	texts := []string{"Read `a <b>` and **then** `c`", "2 ** 3 ** 4 and a ` tick", "[x](https://x) _y_ # z **", "**`both`** at once"}
+	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", texts...))
+	list := base + "/lists/" + servertest.ListIDs(t, base)[0]
+	html := page(t, list)
+	for _, want := range []string{"<bdi>Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code></bdi>", "<bdi>2 ** 3 ** 4 and a ` tick</bdi>", "<bdi>[x](https://x) _y_ # z **</bdi>", "<bdi><strong>`both`</strong> at once</bdi>"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("lacks %s: %s", want, html)
+		}
+	}
+	ctx := servertest.Open(t, list)
+	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 bdi').click(), true`)
+	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0] {
+		t.Errorf("the field has %q", got)
+	}
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	servertest.Eval[bool](t, ctx, `document.querySelector('#title bdi').click(), true`)
+	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0] {
+		t.Errorf("the title's field has %q", got)
+	}
 }

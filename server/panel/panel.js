@@ -217,10 +217,12 @@ function lost() {
   if (Date.now() - lostAt > 2000 && !$('lost')) {
     // The page for signing in is there for who is no more signed in.
     fetch('/').then((r) => r.status === 401 && location.reload(), () => 0);
-    const at = new Date(lostAt).toLocaleTimeString();
+    const at = make('time', { dateTime: new Date(lostAt).toISOString() });
+    at.dataset.ago = '';
     const again = make('button', { className: 'btn end', type: 'button', textContent: 'Try now', onclick: () => { clearTimeout(retry); follow(); } });
-    $('main').prepend(make('div', { id: 'lost', className: 'bar lost', role: 'alert' }, `Connection lost. This is what stood at ${at}. Trying again.`, again));
+    $('main').prepend(make('div', { id: 'lost', className: 'bar lost', role: 'alert' }, make('span', {}, 'Connection lost. This is what stood ', at, '. Trying again.'), again));
     $('lost').dataset.keep = 'own';
+    tick();
   }
   retry = setTimeout(follow, wait);
   wait = Math.min(wait * 2, 2000);
@@ -364,7 +366,7 @@ function toast(text, back) {
 $('toast').lastElementChild.onclick = undo;
 
 const short = (text) => text.length > 40 ? text.slice(0, 39) + '…' : text;
-const textOf = (li) => li.dataset.text ?? li.querySelector('bdi').textContent;
+const textOf = (li) => li.dataset.text;
 const saw = () => Number(page().revision) || 0;
 const words = { status: { completed: 'Ticked', pending: 'Back to do', failed: 'Failed' }, remove: 'Deleted', move: 'Moved', block: 'Blocked', text: 'Reworded', archive: 'Archived', unarchive: 'Brought back', delete: 'Deleted', rename: 'Renamed' };
 
@@ -381,7 +383,7 @@ function pressed(value) {
   else if (e.do === 'remove') remove(li);
   else if (e.do === 'back') send(list, { ...e, seen: saw() }, { text: li ? `Brought back “${short(li.querySelector('.back').title)}”` : 'Brought back your order' });
   else if (e.do === 'undo') send(list, e, { text: 'Your changes are undone' });
-  else listAction(e.do, list, $('title')?.textContent ?? '');
+  else listAction(e.do, list, $('title')?.dataset.title ?? '');
 }
 function remove(li) {
   const next = li.nextElementSibling?.dataset.item ? li.nextElementSibling : li.previousElementSibling;
@@ -454,10 +456,10 @@ const reword = (li) => field(li, li.querySelector('bdi'), { value: textOf(li), l
 function block(li) {
   const why = li.querySelector('.why') ?? li.querySelector('.t').appendChild(make('span', { className: 'why' }));
   const at = why.querySelector('bdi') ?? why.appendChild(make('bdi'));
-  field(li, at, { value: at.textContent, label: 'Why is it blocked?', blank: true, save: (text, told) => edit(li, { do: 'block', text }, told) });
+  field(li, at, { value: '', label: 'Why is it blocked?', blank: true, save: (text, told) => edit(li, { do: 'block', text }, told) });
 }
 function rename(h, list) {
-  field(h, h.firstElementChild, { value: h.textContent, label: 'Title', max: 200, save: (text, told) => send(list, { do: 'rename', text }, { text: 'Renamed', ...told }) });
+  field(h, h.firstElementChild, { value: h.dataset.title, label: 'Title', max: 200, save: (text, told) => send(list, { do: 'rename', text }, { text: 'Renamed', ...told }) });
 }
 const renameList = () => { if ($('title')) rename($('title'), page().list); };
 // again forgets an edit that waits, because the same field sends another one.
@@ -492,7 +494,7 @@ let opener;
 function openMenu(from) {
   opener = from;
   const li = from.closest('[data-item]'), card = from.closest('.card');
-  const title = card?.querySelector('bdi').textContent;
+  const title = card?.querySelector('h3').dataset.title;
   const entries = card ? [
     ['pen', 'Rename', '', () => rename(card.querySelector('h3'), listOf(card))], ['clock', 'Open history', '', () => { location.href = `/lists/${listOf(card)}?revision=${2 ** 31}`; }],
     ['copy', 'Copy as markdown', '', () => copy(`/lists/${listOf(card)}.md`)], null,
@@ -595,10 +597,16 @@ const shift = (by) => {
   const li = item(), items = all('#items > li[data-item]');
   if (li) edit(li, { do: 'move', to: items.indexOf(li) + by });
 };
+// leave leads back to the page from which a list was opened, to where it stands there.
+async function leave() {
+  const { list } = page(), from = new URL(document.referrer || '/', location.href);
+  await load(from.host === location.host && from.pathname === '/' ? '/' + from.search : '/', 'push');
+  ($('card-' + list) ?? $('row-' + list))?.querySelector('a').focus();
+}
 const step = (id) => { const a = $(id); if (a?.href) load(a.pathname + a.search, 'replace'); };
 const keys = {
   '/': () => $('q').focus(), '?': openKeys, j: () => move(1), k: () => move(-1), u: undo,
-  Escape: () => { if (page().view === 'history') load('/lists/' + page().list, 'push'); else if (here() !== '/') load('/', 'push'); },
+  Escape: () => { if (page().view === 'history') load('/lists/' + page().list, 'push'); else if (page().list) leave(); else if (here() !== '/') load('/', 'push'); },
 };
 const listKeys = {
   x: () => item()?.querySelector('.tick').click(), e: () => item() && reword(item()), a: () => $('adding')?.focus(), r: renameList,
