@@ -112,8 +112,9 @@ type Edge struct {
 	streams     *shares
 	unsent      *shares // bytes of answers that clients have not read
 	probe       writeProbe
-	rates       *rates // of requests, by identity
-	refusals    *rates // of failed sign-ins, by address
+	greeted     sync.Map // the client that connected last, by principal
+	rates       *rates   // of requests, by identity
+	refusals    *rates   // of failed sign-ins, by address
 }
 
 // New returns an edge with the probes /livez and /readyz, and what Metrics and sign-in

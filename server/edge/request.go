@@ -41,6 +41,17 @@ func (e *Edge) origin(r *http.Request) string {
 	return cmp.Or(e.config.PublicURL, scheme+"://"+r.Host)
 }
 
+// Greet notes the name of a client that connected.
+func (r *Request) Greet(client string) { r.edge.greeted.Store(r.Principal, todo.Cut(client, 100)) }
+
+// Greeted returns the name of the principal's client that connected last to this process,
+// and whether any did.
+func (r *Request) Greeted() (client string, any bool) {
+	name, any := r.edge.greeted.Load(r.Principal)
+	client, _ = name.(string)
+	return client, any
+}
+
 // ResumeAfter returns the Seq after which a stream is asked to resume, by Last-Event-ID
 // or ?after=, and whether it is asked to. Anything but a whole number, 0 or more, is an
 // [*Error].

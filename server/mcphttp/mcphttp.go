@@ -181,6 +181,7 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 		return nil
 	}
 	if _, ok := answer.(mcp.JSONRPCResponse); ok && x.message.Method == string(mcp.MethodInitialize) {
+		x.Greet(x.peer.Client.Name)
 		w.Header().Set(mcpserver.HeaderKeySessionID, h.sessions.begin(x.Identity, x.peer.Client, x.peer.Apps))
 	}
 	return edge.WriteJSON(w, x.status(answer), answer)

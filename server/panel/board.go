@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -149,7 +150,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	page.board, page.reader, page.seq = s, r.Identity, s.seq
 	page.view, page.version = "board", digestOf(fmt.Sprint(s.places()))
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
-		return answer(w, http.StatusOK, page.page(page.main(firstSteps(r.Origin()+"/mcp"))))
+		return answer(w, http.StatusOK, page.page(page.main(firstSteps(r))))
 	}
 	return answer(w, http.StatusOK, page.draw())
 }
@@ -277,18 +278,41 @@ func projectGroups(s board, room, cards, rows int) (out []group) {
 	return out
 }
 
-// firstSteps says on a server without lists how a client is connected; address is the
-// server's.
-func firstSteps(address string) Node {
+// firstSteps says on a server without lists how a client is connected: by this program,
+// for a person at its machine, or by the address of the server.
+func firstSteps(r *edge.Request) Node {
+	address, here := r.Origin()+"/mcp", edge.IsLoopback(r.Host)
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
 		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
 			"The list shows here as soon as it is written.")),
-		label("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:"),
-		command("todo-mcp install"),
-		label("To let them call this server over HTTP:"), command("todo-mcp install --http "+address),
+		If(here, Group{label("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:"),
+			command(program() + " install")}),
+		label("Claude Code alone, with this server:"),
+		command("claude mcp add --transport http --scope user todo "+address),
 		label("Another client, where it asks for the address of an MCP server:"), command(address),
-		P(Class("live"), span("lamp beat"), Text("Waiting for the first list")),
-		label("Or see it move first:"), command("todo-mcp demo"))
+		label("Then say to its agent:"), command("Plan the next steps here in your todo list, and keep it current as you work."),
+		P(Class("live"), span("lamp beat"), Span(ID("greeting"), Text(greeting(r)))),
+		If(here, Group{label("Or see it move first:"), command(program() + " demo")}))
+}
+
+// greeting says whether a client has connected.
+func greeting(r *edge.Request) string {
+	if client, any := r.Greeted(); any {
+		return render.AgentOf(client).Name + " is connected. Waiting for its first list"
+	}
+	return "Waiting for the first list"
+}
+
+// program returns how a shell on this machine calls this program, wherever it stands.
+func program() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "todo-mcp"
+	}
+	if strings.ContainsAny(path, " '()&;") {
+		return `"` + path + `"`
+	}
+	return path
 }
 
 func label(text string) Node { return P(Class("label"), Text(text)) }

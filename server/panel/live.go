@@ -40,8 +40,9 @@ type openPage struct {
 	standing *standing // as the page was last compared with it; nil before that
 	// sent has the place of each list that was sent since then, by id; on a list's own
 	// page the version that it shows.
-	sent   map[string]string
-	unseen bool // what a person did to the list waits to be seen
+	sent    map[string]string
+	unseen  bool   // what a person did to the list waits to be seen
+	greeted string // what the board without lists said of a client
 }
 
 // standing is how all lists of a principal stood at a time.
@@ -225,6 +226,12 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, due})
 	if err != nil {
 		return 0, err
+	}
+	if text := greeting(o.request); len(now.places) == 0 && text != o.greeted {
+		o.greeted = text
+		if err := o.stream.Send(sse.Event{Name: "greeting", Data: text}); err != nil {
+			return 0, err
+		}
 	}
 	var moved []string
 	if o.list == "" {

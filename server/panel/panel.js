@@ -207,6 +207,7 @@ function follow() {
     news(d);
     later(d.id, () => showPage(d));
   });
+  source.addEventListener('greeting', (e) => { if ($('greeting')) $('greeting').textContent = JSON.parse(e.data); });
   source.onerror = lost;
 }
 

@@ -4,6 +4,7 @@ package panel_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +22,18 @@ import (
 func TestPanelLive(t *testing.T) {
 	_, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
-	if text := servertest.Eval[string](t, ctx, `document.getElementById('empty').textContent`); !strings.Contains(text, "todo-mcp install --http "+base+"/mcp") {
-		t.Errorf("empty state: %s", text)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := servertest.Eval[string](t, ctx, `document.getElementById('empty').textContent`)
+	for _, want := range []string{program + " install", "claude mcp add --transport http --scope user todo " + base + "/mcp", "Waiting for the first list"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the empty state lacks %q: %s", want, text)
+		}
 	}
 	write := servertest.Writer(t, base, "claude-code")
+	servertest.Until(t, ctx, `document.getElementById('greeting').textContent.startsWith('Claude Code is connected')`)
 	// Measure how long after the answer a change is drawn, by the page's clock.
 	write(servertest.Todos("pending", "First"))
 	servertest.Until(t, ctx, `document.querySelector('.card .items bdi')?.textContent === 'First'`)
