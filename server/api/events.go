@@ -114,8 +114,9 @@ func chainOf(r *edge.Request) (*todo.Chain, error) {
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
 }
 
-// catchUpPage is how many snapshots catching up reads at a time.
-const catchUpPage = 500
+// catchUpPage is how many snapshots catching up reads at a time: a slow reader keeps them
+// until it has read the last one.
+const catchUpPage = 4
 
 // catchUp sends the lists that changed after a Seq, a page at a time, and returns the
 // Seq up to which it has sent everything. A Seq above the store's newest comes from

@@ -146,6 +146,26 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 60: a stream that begins with all lists, and one that comes back, hold a few
+// of them at a time.
+func TestStreamsCatchUpInPieces(t *testing.T) {
+	const lists = 40
+	store := &weighing{Store: memory.New()}
+	s := servertest.New(t, store, nil)
+	for n := range lists {
+		servertest.Apply(t, s.Board.As(""), servertest.In(fmt.Sprint(n)), func(d *todo.Draft) { d.Append(strings.Repeat("x", 4000)) })
+	}
+	web := servertest.Serve(t, s, nil)
+	store.most.Store(0)
+	stream := servertest.OpenStream(t, http.MethodGet, web.URL+"/api/events?after=0", "")
+	for range lists {
+		stream.Until("event: todos:update")
+	}
+	if most := store.most.Load(); most > 5*4000 {
+		t.Errorf("60: a stream makes the store return %d bytes at once", most)
+	}
+}
+
 // BAD-INPUT 60: the pages of all lists are as large as an answer may be, or as ?limit=
 // says, and lead through each list once.
 func TestListPages(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"runtime"
-	"slices"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -24,8 +23,9 @@ const (
 	presenceEvery, presenceSoon = 2 * time.Second, 200 * time.Millisecond
 	// presenceShare is how many times as long as a check took the next one waits.
 	presenceShare = 20
-	// maxMissed is how many changed lists a page that comes back is sent at most.
-	maxMissed = 500
+	// maxMissed is how many of the lists that it missed a page is sent, which loads again
+	// after that; missedAtOnce is how many are held at a time.
+	maxMissed, missedAtOnce = 500, 4
 )
 
 // openPage is a board or a list's own page that a person has open. It is sent a
@@ -131,12 +131,17 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	}
 	// A Seq above the newest comes from another store: then the page loads again by
 	// its version.
-	missed, err := o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, Limit: maxMissed})
-	if err != nil {
-		return err
+	for range maxMissed / missedAtOnce {
+		missed, err := o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, OldestFirst: true, Limit: missedAtOnce})
+		if err == nil {
+			err = o.sendChanged(ctx, missed)
+		}
+		if err != nil || len(missed) < missedAtOnce {
+			return err
+		}
+		after = missed[len(missed)-1].Seq
 	}
-	slices.Reverse(missed) // the oldest first
-	return o.sendChanged(ctx, missed)
+	return nil
 }
 
 // bounded returns a context for reads of the store: as much time as a request has.
