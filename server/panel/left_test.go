@@ -120,6 +120,20 @@ func TestPanelShowsThatAListFailed(t *testing.T) {
 	}
 }
 
+// The time of a list that rests ends with its last change, and no item took "0 s". What a
+// bar says is one text: beside it there is a gap.
+func TestPanelTimesWhatRests(t *testing.T) {
+	later := time.Now().Add(9 * 24 * time.Hour)
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.Now = func() time.Time { return later } })
+	write, _, end := inSession(t, web.URL)
+	write(`{"todos":[{"content":"A","activeForm":"A","status":"completed"},{"content":"B","activeForm":"B","status":"completed"},{"content":"C","activeForm":"C","status":"pending"}]}`)
+	end()
+	html := page(t, web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0])
+	if !strings.Contains(html, "<dt>Time</dt><dd><bdi>0\u202fs</bdi>") || !strings.Contains(html, `id="left"><span>Left open, <bdi>next: C</bdi>. The prompt`) {
+		t.Error(html)
+	}
+}
+
 // drawn is the data of an event.
 type drawn struct {
 	ID, State, Place, Say string
