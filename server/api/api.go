@@ -47,26 +47,38 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	p := page{limit: limit, most: maxLists}
-	for more := true; more; {
+	var full bool
+	err := r.InTurn(func() (err error) {
+		before, full, err = p.addLists(r, before)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if full {
+		link(w, r, "next", "before", before)
+	}
+	return edge.WriteJSON(w, http.StatusOK, p.form(0))
+}
+
+// addLists adds the lists whose Seq is below before, or all for 0. It returns the Seq of
+// the last one, and whether the page is full although there are more.
+func (p *page) addLists(r *edge.Request, before int64) (last int64, full bool, err error) {
+	for {
 		found, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsRead})
 		if err != nil {
-			return err
+			return before, false, err
 		}
-		more = len(found) == listsRead
 		for _, l := range found {
-			fits, err := p.add(render.Document(l))
-			if err != nil {
-				return err
-			}
-			if !fits {
-				link(w, r, "next", "before", before)
-				more = false
-				break
+			if fits, err := p.add(render.Document(l)); !fits || err != nil {
+				return before, !fits, err
 			}
 			before = l.Seq
 		}
+		if len(found) < listsRead {
+			return before, false, nil
+		}
 	}
-	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
 const (
@@ -212,14 +224,26 @@ type listState struct {
 // changes without a change of the list, as when an agent's process ends: a front
 // end asks every few seconds.
 func states(w http.ResponseWriter, r *edge.Request) error {
-	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
+	var states []listState
+	err := r.InTurn(func() (err error) {
+		states, err = readStates(r)
+		return err
+	})
 	if err != nil {
 		return err
+	}
+	return edge.WriteJSON(w, http.StatusOK, states)
+}
+
+func readStates(r *edge.Request) ([]listState, error) {
+	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
+	if err != nil {
+		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return l.Archived || !l.Open() })
 	standing, err := r.Lists.States(r.Context(), found...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := make([]listState, 0, len(found))
 	families := make(map[string]todo.State)
@@ -231,10 +255,10 @@ func states(w http.ResponseWriter, r *edge.Request) error {
 	for _, l := range found {
 		saw, err := r.Lists.Saw(r.Context(), l)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		out = append(out, listState{List: l.List.ID, State: standing[l.List.ID], Family: families[l.List.ID],
 			Client: account.Client(l), Hand: account.HandOf(saw, l)})
 	}
-	return edge.WriteJSON(w, http.StatusOK, out)
+	return out, nil
 }

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
 
@@ -95,11 +99,11 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 // BAD-INPUT 60: One GET of the history of a list of 204 revisions of 256 kB:
 // `/api/lists/{id}/history`, `/api/workspace`, the list's page → A page of at most a
 // megabyte, or one larger revision (`/api/lists`: 8); the header `Link` leads to the
-// next. The store is asked for one revision at a time
+// next. The store is asked for one revision at a time, and by two requests for all lists
 func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	const revisions, length = 204, todo.MaxText
 	store := longHistory(t, revisions, length)
-	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	web := servertest.Serve(t, servertest.New(t, store, nil), func(c *edge.Config) { c.Timeout = time.Minute })
 	for path, forms := range map[string]int{
 		"/api/lists/a/history":         1,
 		"/api/lists/a/history?limit=0": 1,
@@ -163,6 +167,36 @@ func TestStreamsCatchUpInPieces(t *testing.T) {
 	}
 	if most := store.most.Load(); most > 5*4000 {
 		t.Errorf("60: a stream makes the store return %d bytes at once", most)
+	}
+}
+
+// inTurn is a store that notes how many read lists at the same time.
+type inTurn struct {
+	todo.Store
+	reading, most atomic.Int64
+}
+
+func (s *inTurn) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	s.most.Store(max(s.most.Load(), s.reading.Add(1)))
+	defer s.reading.Add(-1)
+	for range 10_000 {
+		runtime.Gosched() // others come
+	}
+	return s.Store.Find(ctx, q)
+}
+
+// BAD-INPUT 60: of many requests each of which reads all lists, two do so at a time.
+func TestAllListsAreReadByFew(t *testing.T) {
+	for _, path := range []string{"/", "/lists/none", "/api/lists", "/api/states"} {
+		store := &inTurn{Store: memory.New()}
+		web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+		var asked sync.WaitGroup
+		for range 20 {
+			asked.Go(func() { servertest.Ask(t, http.MethodGet, web.URL+path, "") })
+		}
+		if asked.Wait(); store.most.Load() > 2 {
+			t.Errorf("60: %s is read by %d at once", path, store.most.Load())
+		}
 	}
 }
 

@@ -112,9 +112,10 @@ type Edge struct {
 	streams     *shares
 	unsent      *shares // bytes of answers that clients have not read
 	probe       writeProbe
-	greeted     sync.Map // the client that connected last, by principal
-	rates       *rates   // of requests, by identity
-	refusals    *rates   // of failed sign-ins, by address
+	turns       chan struct{} // see [Request.InTurn]
+	greeted     sync.Map      // the client that connected last, by principal
+	rates       *rates        // of requests, by identity
+	refusals    *rates        // of failed sign-ins, by address
 }
 
 // New returns an edge with the probes /livez and /readyz, and what Metrics and sign-in
@@ -136,6 +137,7 @@ func New(c Config) (*Edge, error) {
 	}
 	e := &Edge{config: c, mux: http.NewServeMux(), crossOrigin: crossOrigin,
 		streams: newShares("open streams", "--max-streams"), unsent: newShares("bytes of unread answers", "128 MB"),
+		turns:   make(chan struct{}, 2),
 		signsIn: c.Tokens != nil || c.Issuer != nil, key: signed.NewKey(c.Key),
 		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}
 	e.closing, e.close = context.WithCancel(context.Background())

@@ -41,6 +41,19 @@ func (e *Edge) origin(r *http.Request) string {
 	return cmp.Or(e.config.PublicURL, scheme+"://"+r.Host)
 }
 
+// InTurn calls read, which may hold very many lists, as long as only one other request
+// does: a request that is written holds no more than its answer. It returns the error of
+// read, or of the request when its turn did not come in time.
+func (r *Request) InTurn(read func() error) error {
+	select {
+	case r.edge.turns <- struct{}{}:
+		defer func() { <-r.edge.turns }()
+		return read()
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
 // Greet notes the name of a client that connected.
 func (r *Request) Greet(client string) { r.edge.greeted.Store(r.Principal, todo.Cut(client, 100)) }
 

@@ -129,9 +129,13 @@ func (s board) kinds() []kind {
 // board serves the pages with many lists: the board, one kind of lists, a
 // project, or what matches a search.
 func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
+	return inTurn(w, r, func() (string, error) { return p.drawBoard(r) })
+}
+
+func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	s, err := p.readBoard(r.Context(), r.Lists)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var page boardPage
 	query := r.URL.Query()
@@ -145,14 +149,14 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		page, err = kindPage(r, s, query.Get("show"))
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	page.board, page.reader, page.seq = s, r.Identity, s.seq
 	page.view, page.version = "board", digestOf(fmt.Sprint(s.places()))
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
-		return answer(w, http.StatusOK, page.page(page.main(firstSteps(r))))
+		return page.page(page.main(firstSteps(r))), nil
 	}
-	return answer(w, http.StatusOK, page.draw())
+	return page.draw(), nil
 }
 
 func kindPage(r *edge.Request, s board, show string) (page boardPage, err error) {

@@ -39,20 +39,24 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if plain {
 		return markdown(w, r, id)
 	}
+	return inTurn(w, r, func() (string, error) { return p.drawList(r, id) })
+}
+
+func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 	f, err := readFamily(r.Context(), r.Lists, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	r.Lists.Look(r.Context(), f.Main)
 	s, err := p.readBoard(r.Context(), r.Lists)
 	if err != nil {
-		return err
+		return "", err
 	}
 	page, err := p.pageOf(r.Context(), r.Lists, f, numberIn(r, "revision"))
 	if err != nil {
-		return err
+		return "", err
 	}
-	return answer(w, http.StatusOK, page.draw(s, r.Identity))
+	return page.draw(s, r.Identity), nil
 }
 
 func markdown(w http.ResponseWriter, r *edge.Request, id string) error {

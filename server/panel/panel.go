@@ -83,6 +83,19 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
+// inTurn answers with a page, drawn of all lists.
+func inTurn(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
+	var page string
+	err := r.InTurn(func() (err error) {
+		page, err = draw()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, page)
+}
+
 func answer(w http.ResponseWriter, status int, page string) error {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
