@@ -79,9 +79,9 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 // requests end together.
 //
 // BAD-INPUT 61: An answer of any size that its client does not read → The connection
-// (of HTTP/2 too) is closed when a piece of 256 kB takes longer than 10 s, or one second
-// when the server stops; the system keeps no more than 64 kB. What waits of one client
-// is at most 64 MB, in all 128: more are 429, or end their stream
+// (of HTTP/2 too) is closed when a piece of 256 kB takes longer than 10 s, one second as
+// the server stops; the system keeps 64 kB. Of one client 64 MB wait, in all 128: more
+// are 429, or end their stream
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)
