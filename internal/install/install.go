@@ -213,8 +213,11 @@ func isServed(address string, hasOwn bool) bool {
 	}
 	query := u.Query()
 	query.Del("list")
-	isLocal := slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname())
-	return isLocal && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
+	return isLoopback(u.Hostname()) && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
+}
+
+func isLoopback(host string) bool {
+	return slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, host)
 }
 
 // runnerForm matches the words by which npx or one like it runs a package, also in the shell
