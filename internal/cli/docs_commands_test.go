@@ -178,11 +178,11 @@ func (r reader) runProgram(ctx context.Context, args []string) error {
 		if arg == "--lan" || strings.HasPrefix(arg, "postgres:") {
 			return nil // needs a network or a database: its flags are right
 		}
-		asks = asks && !slices.Contains([]string{"--yes", "--print", "--list"}, arg)
+		asks = asks && !slices.Contains([]string{"--yes", "--print"}, arg)
 	}
 	at := map[string][]string{
 		"serve": {"Ctrl-C", clitest.CtrlC}, "demo": {"Ctrl-C", clitest.CtrlC}, "watch": {"parser", clitest.CtrlC},
-		"install": {"", "all\n"}, "uninstall": {"", "all\n"},
+		"install": {"", "y\nall\n"}, "uninstall": {"", "all\n"},
 	}
 	steps := at[strings.Join(args[:min(1, len(args))], "")]
 	if steps == nil || steps[0] == "" && !asks {

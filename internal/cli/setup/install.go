@@ -23,6 +23,7 @@ type installer struct {
 	install.Options
 	yes, print bool
 	remove     bool // of `uninstall`
+	installed  bool // in a client at least
 }
 
 // Install adds the server to MCP clients.
@@ -73,7 +74,7 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 	case o.print:
 		return o.each(ctx, clients, o.printClient)
 	case len(names) > 0:
-		return o.each(ctx, clients, o.changeClient)
+		return o.change(ctx, clients)
 	}
 	clients = slices.DeleteFunc(clients, func(c install.Client) bool { return !o.concerns(c) })
 	var titles []string
@@ -89,7 +90,55 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 	if err := a.Say("Found %s.\n", strings.Join(titles, ", ")); err != nil {
 		return err
 	}
-	return o.each(ctx, clients, o.changeClient)
+	return o.change(ctx, clients)
+}
+
+// change changes clients, and says what a person does next.
+func (o *installer) change(ctx context.Context, clients []install.Client) error {
+	if !o.yes && !app.IsTerminal(o.Stdin) {
+		return errors.New("there is no terminal to ask in: add --yes to change the files, " +
+			"or --print to see what would be written")
+	}
+	if err := o.askForHooks(ctx, clients); err != nil {
+		return err
+	}
+	err := o.each(ctx, clients, o.changeClient)
+	if o.installed {
+		err = cmp.Or(err, o.Say("\nNext, give an agent work of several steps: it writes its list by itself. `%s` shows it.\n",
+			o.Typed("serve", "--open")))
+	}
+	return err
+}
+
+// askForHooks asks once whether clients that run no hooks of this program shall run them.
+func (o *installer) askForHooks(ctx context.Context, clients []install.Client) error {
+	var titles []string
+	for _, c := range clients {
+		if s, _ := c.Look(o.Machine, o.Options); s.Hooks == install.HooksMissing {
+			titles = append(titles, c.Title)
+		}
+	}
+	if o.yes || o.remove || o.Hooks || len(titles) == 0 {
+		return nil
+	}
+	answer, err := o.ask(ctx, "Show the lists of their own todo tools, too, by hooks in "+strings.Join(titles, ", ")+"? [y]es, [n]o",
+		"Many models prefer the todo tool that their client has itself. A hook is a command that the client runs\n"+
+			"when its own list changes, in about 25 ms and without a word, so that the list stands beside the others.\n"+
+			"Claude Code gets a status line, too, unless it has one. `uninstall` takes hooks away with the server.")
+	o.Hooks = answer == "y" || answer == "yes"
+	return cmp.Or(err, ctx.Err())
+}
+
+// ask returns what a person answers to a question. To ? it says what the answers mean, and asks
+// again.
+func (o *installer) ask(ctx context.Context, question, explanation string) (answer string, err error) {
+	for answer = "?"; answer == "?" && err == nil; {
+		answer, err = o.Ask(ctx, question+", [?]")
+		if answer == "?" {
+			err = cmp.Or(err, o.Say("%s\n", explanation))
+		}
+	}
+	return answer, err
 }
 
 // concerns reports whether a client that is not named is meant: to be one here, and for
@@ -168,6 +217,7 @@ func (o *installer) changeClient(ctx context.Context, c install.Client) error {
 			return err
 		}
 	}
+	o.installed = o.installed || !o.remove
 	return cmp.Or(o.Say("%s: %s\n", c.Title, text), o.sayNotes(change))
 }
 
@@ -177,12 +227,11 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
 		return "", err
 	}
-	if !o.yes && !app.IsTerminal(o.Stdin) {
-		return "", errors.New("there is no terminal to ask in: add --yes to make this change")
-	}
 	if !o.yes {
 		paths, _ := change.Files()
-		answer, err := o.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", o.places(paths...)))
+		answer, err := o.ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", o.places(paths...)),
+			"y makes this change, and n leaves the client as it is. a makes this change and all that follow.\n"+
+				"A file is changed only as shown; what it held before is kept beside it, in NAME.todo-mcp.bak.")
 		if err != nil {
 			return "", err
 		}

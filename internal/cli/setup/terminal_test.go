@@ -37,15 +37,17 @@ func TestInstallOnATerminal(t *testing.T) {
 		return seen
 	}
 	for _, no := range []string{clitest.CtrlC, "\n", "n\n", clitest.CtrlD, "yess\n"} {
-		expect("install cursor", 1, "", "Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll ", no, "nothing was changed")
+		expect("install cursor", 1, "", "todo tools, too, by hooks in Cursor? [y]es, [n]o, [?] ", "n\n",
+			"Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll, [?] ", no, "nothing was changed")
 	}
-	seen := expect("install", 1, "", "Change ~/.cursor/mcp.json?", clitest.CtrlC, "nothing was changed")
+	seen := expect("install", 1, "", "by hooks in Cursor, Codex, Gemini CLI?", "n\n", "Change ~/.cursor/mcp.json?", clitest.CtrlC, "nothing was changed")
 	if strings.Contains(seen, "config.toml?") {
 		t.Errorf("it asks on after Ctrl-C:\n%s", seen)
 	}
 	seen = expect("install", 0, ".codex/config.toml .gemini/settings.json .qwen/settings.json",
-		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "Change ~/.cursor/mcp.json?", "n\n", "Change ~/.codex/config.toml?", "Y\n",
-		"Codex: changed.", "", "Change ~/.gemini/settings.json?", "all\n", "Qwen Code: changed.")
+		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "by hooks in", "?\n", "when its own list", "", "by hooks in", "\n",
+		"Change ~/.cursor/mcp.json?", "?\n", "leaves the client as it is", "", "Change ~/.cursor/mcp.json?", "n\n", "Change ~/.codex/config.toml?", "Y\n",
+		"Codex: changed.", "", "Change ~/.gemini/settings.json?", "all\n", "Qwen Code: changed.", "", "Next, give an agent", "")
 	if strings.Contains(seen, "Change ~/.qwen") {
 		t.Errorf("it asks after all:\n%s", seen)
 	}
