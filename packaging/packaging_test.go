@@ -75,3 +75,50 @@ func TestAlertsAreTestedAndDocumented(t *testing.T) {
 		}
 	}
 }
+
+// Every action of a workflow is named by its commit: who may move a tag could else run what
+// they like with the rights of a release. A job that publishes builds nothing, and no right is
+// given to all jobs.
+func TestWorkflowsArePinned(t *testing.T) {
+	files := read(t, filepath.Join("..", ".github", "workflows"), ".yml")
+	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d`)
+	found := 0
+	for path, text := range files {
+		for _, at := range regexp.MustCompile(`uses: (.*)`).FindAllStringSubmatch(text, -1) {
+			if found++; !pinned.MatchString(at[1]) {
+				t.Errorf("%s uses %s, which is no commit", path, at[1])
+			}
+		}
+		head, _, _ := strings.Cut(text, "\njobs:")
+		if strings.Contains(head, ": write") {
+			t.Errorf("%s gives all jobs a right to write", path)
+		}
+		for _, job := range regexp.MustCompile(`(?m)^  \w+:$`).Split(text, -1)[1:] {
+			if strings.Contains(job, ": write") && strings.Contains(job, "make ") {
+				t.Errorf("%s: a job that can publish runs what the repository has:\n%s", path, job)
+			}
+		}
+	}
+	if found < 6 {
+		t.Errorf("%d actions: their form changed", found)
+	}
+}
+
+// The address with the profiles is for the machine itself alone, unless the chart is told
+// whose pods may reach it.
+func TestProfilesAreForNobody(t *testing.T) {
+	admin := regexp.MustCompile(`TODO_ADMIN_ADDR(?:\n +value)?[:=] *(.*)`)
+	found := 0
+	for path, text := range read(t, ".", ".yaml", "Dockerfile", ".service", ".env") {
+		for _, at := range admin.FindAllStringSubmatch(text, -1) {
+			found++
+			address := strings.TrimPrefix(at[1], "{{ if .Values.monitoring.namespaceLabels }}0.0.0.0{{ else }}")
+			if !strings.HasPrefix(address, "127.0.0.1") {
+				t.Errorf("%s opens %s", path, at[1])
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("%d addresses: their form changed", found)
+	}
+}

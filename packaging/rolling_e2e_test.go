@@ -123,7 +123,7 @@ func (s *site) startProxy(t *testing.T) {
 	}
 	// no address for its own control, no certificate in this machine's store
 	config := "{\n admin off\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer("{$TODO_HOST:localhost}", s.address,
-		"todo-1:8765", "127.0.0.2:"+s.http, "todo-2:8765", "127.0.0.3:"+s.http, "health_port 8766", "health_port "+s.admin).Replace(string(text))
+		"todo-1:8765", "127.0.0.2:"+s.http, "todo-2:8765", "127.0.0.3:"+s.http).Replace(string(text))
 	file := filepath.Join(s.dir, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
