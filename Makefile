@@ -156,10 +156,10 @@ packages:
 release-snapshot:
 	@./.ci/release
 
-## release: publishes the tag at the newest commit (internal/cmd/release/README.md); CI runs it
+## release: builds the tag at the newest commit into dist/, publishes nothing; CI runs it
 release:
 	@./.ci/release-tools $(CURDIR)/bin
-	@PATH=$(CURDIR)/bin:$$PATH goreleaser release --clean
+	@PATH=$(CURDIR)/bin:$$PATH goreleaser release --clean --skip=publish
 
 ## licenses: the licence texts of what the binary contains, in LICENSES/
 licenses:
