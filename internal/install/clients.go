@@ -201,6 +201,7 @@ func codex() Client {
 func gemini() Client {
 	const file = "$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json"
 	return known("gemini", Client{
+		After: "start a new session, in a folder that you told it to trust: elsewhere it turns servers off",
 		files: []string{file}, http: "httpUrl", // in earlier versions url was one of SSE
 		hooks: &hookSetup{
 			file: file, timeout: seconds * 1000, windows: PowerShell,

@@ -18,6 +18,7 @@ import (
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/run"
+	"todo-mcp/internal/install"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -59,10 +60,13 @@ type report struct {
 	Findings []finding `json:"findings"`
 
 	topic string // of the next findings
+	typed string // how this program is called here
 }
 
-// add adds a finding. A cure may be empty.
+// add adds a finding. A cure may be empty; a command of todo-mcp in it is told as it works
+// here.
 func (r *report) add(v verdict, cure, format string, args ...any) {
+	cure = strings.ReplaceAll(cure, "todo-mcp ", cmp.Or(r.typed, "todo-mcp")+" ")
 	r.Findings = append(r.Findings, finding{r.topic, v, fmt.Sprintf(format, args...), cure})
 }
 
@@ -81,6 +85,9 @@ const doctorTimeout = 10 * time.Second
 // what to do about what does not. A problem is an error; nothing is changed.
 func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 	r := &report{Version: a.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if m, err := install.ThisMachine(a.Getenv); err == nil {
+		r.typed = m.Typed()
+	}
 	for _, of := range []struct {
 		topic string
 		look  func(context.Context, *app.App, *report)

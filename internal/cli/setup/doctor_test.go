@@ -2,6 +2,7 @@ package setup_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -70,6 +71,10 @@ func TestDoctorOfServers(t *testing.T) {
 	defer other.Close()
 	d = doctor(t, other.URL+"/mcp", "--addr", strings.TrimPrefix(other.URL, "http://"))
 	d.expect(t, "clients", "problem", "Cursor: "+other.URL)
+	// PATH does not find the program that runs this test.
+	if all := fmt.Sprint(d); !strings.Contains(all, " serve`, and let it run") || strings.Contains(all, "`todo-mcp serve`") {
+		t.Errorf("what to do is not said as it works here: %s", all)
+	}
 	d.expect(t, "panel", "warning", "by another program")
 	if d.Problems != 1 || d.Warnings != 1 {
 		t.Errorf("problems: %d, warnings: %d: %+v", d.Problems, d.Warnings, d.Findings)
