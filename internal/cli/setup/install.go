@@ -118,8 +118,8 @@ func (o *installer) askForHooks(ctx context.Context, clients []install.Client) e
 			titles = append(titles, c.Title)
 		}
 	}
-	if o.yes || o.remove || o.Hooks || len(titles) == 0 {
-		return nil
+	if o.yes || o.remove || o.Hooks || o.URL != "" || len(titles) == 0 {
+		return nil // a hook writes into a file here, and a server at an address may have another one
 	}
 	answer, err := o.ask(ctx, "Show the lists of their own todo tools, too, by hooks in "+strings.Join(titles, ", ")+"? [y]es, [n]o",
 		"Many models prefer the todo tool that their client has itself. A hook is a command that the client runs\n"+
