@@ -298,4 +298,9 @@ func TestByHand(t *testing.T) {
 			t.Errorf("%+v (%v)", change, err)
 		}
 	}
+	// It keeps the name that it has there.
+	r := withFile(t, "goose", other+"  tasks:\n    cmd: /gone/todo-mcp\n")
+	if change, err := r.Install(r.m, install.Options{}); err != nil || !strings.Contains(change.ByHand, "\n  tasks:\n") {
+		t.Errorf("it becomes %q (%v)", change.ByHand, err)
+	}
 }
