@@ -2,10 +2,9 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // SessionKey implements store.SessionKeeper: the key that signs the ids of sessions
@@ -14,7 +13,7 @@ import (
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	err = s.call(ctx, "read session key", func() error {
 		err := one(ctx, s.pool, []any{&key}, `SELECT session_key FROM todo_mcp.store WHERE session_key IS NOT NULL`)
-		if errors.Is(err, pgx.ErrNoRows) {
+		if errors.Is(err, sql.ErrNoRows) {
 			err = one(ctx, s.pool, []any{&key}, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh)
 		}
 		return err
