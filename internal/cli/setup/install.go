@@ -104,8 +104,8 @@ func (o *installer) change(ctx context.Context, clients []install.Client) error 
 	}
 	err := o.each(ctx, clients, o.changeClient)
 	if o.installed {
-		err = cmp.Or(err, o.Say("\nNext, give an agent work of several steps: it writes its list by itself. `%s` shows it.\n",
-			o.Typed("serve", "--open")))
+		err = cmp.Or(err, o.Say("\nNext, give an agent work of several steps: it writes its list by itself. "+
+			"`%s` shows it.\n", o.Typed("serve", "--open")))
 	}
 	return err
 }
@@ -121,10 +121,12 @@ func (o *installer) askForHooks(ctx context.Context, clients []install.Client) e
 	if o.yes || o.remove || o.Hooks || o.URL != "" || len(titles) == 0 {
 		return nil // a hook writes into a file here, and a server at an address may have another one
 	}
-	answer, err := o.ask(ctx, "Show the lists of their own todo tools, too, by hooks in "+strings.Join(titles, ", ")+"? [y]es, [n]o",
-		"Many models prefer the todo tool that their client has itself. A hook is a command that the client runs\n"+
-			"when its own list changes, in about 25 ms and without a word, so that the list stands beside the others.\n"+
-			"Claude Code gets a status line, too, unless it has one. `uninstall` takes hooks away with the server.")
+	clientsHere := strings.Join(titles, ", ")
+	answer, err := o.ask(ctx, "Show the lists of their own todo tools, too, by hooks in "+clientsHere+"? [y]es, [n]o",
+		"Many models prefer the todo tool that their client has itself. A hook is a command that\n"+
+			"the client runs when its own list changes, in about 25 ms and without a word, so that the\n"+
+			"list stands beside the others. Claude Code gets a status line, too, unless it has one.\n"+
+			"`uninstall` takes hooks away with the server.")
 	o.Hooks = answer == "y" || answer == "yes"
 	return cmp.Or(err, ctx.Err())
 }
