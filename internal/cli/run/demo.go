@@ -98,7 +98,7 @@ func play(ctx context.Context, board *todo.Board, pace time.Duration) error {
 	}
 	lists := board.As("")
 	for _, a := range actors {
-		if err := a.write(ctx, lists); err != nil {
+		if err := errors.Join(a.write(ctx, lists, 0), a.write(ctx, lists, a.Done)); err != nil {
 			return err
 		}
 		if a.Waits != "" {
@@ -135,14 +135,14 @@ func (a *actor) move(ctx context.Context, lists todo.Lists) error {
 		a.Done = 0
 		_, _ = lists.Purge(ctx, app.CommandLine("demo"), a.list) // a person may have deleted it
 	}
-	return a.write(ctx, lists)
+	return a.write(ctx, lists, a.Done)
 }
 
-// write writes the agent's plan as it stands, as a call of TodoWrite does.
-func (a *actor) write(ctx context.Context, lists todo.Lists) error {
+// write writes the agent's plan with so many steps done, as a call of TodoWrite does.
+func (a *actor) write(ctx context.Context, lists todo.Lists, done int) error {
 	var lines []todo.Line
 	for i, step := range a.Steps {
-		status := [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, a.Done)]
+		status := [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, done)]
 		lines = append(lines, todo.Line{Text: step[0], Active: step[1], Status: status})
 	}
 	main := "demo:" + a.Client + a.Folder
