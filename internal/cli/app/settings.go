@@ -170,7 +170,7 @@ func (s *Settings) toolRows() []*Setting {
 func (s *Settings) httpRows() []*Setting {
 	in := &s.SignIn
 	return []*Setting{
-		{HTTPGroup, "issuer", "", text(&in.Issuer, "URL", checkIssuer),
+		{HTTPGroup, "issuer", "", text(&in.Issuer, "URL", checkURL),
 			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"},
 		{HTTPGroup, "audience", "", text(&in.Audience, "NAME"),
 			"audience of the issuer's access tokens; empty is the public URL with /mcp"},

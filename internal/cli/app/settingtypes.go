@@ -126,11 +126,16 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// checkURL returns nil for an http or https address without a user and a query.
+// checkURL returns nil for an https address without a user and a query, or an http
+// address of this machine: what comes over http from elsewhere anybody on the way can read
+// and answer for.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("must be an address such as https://todo.example.com")
+	}
+	if u.Scheme == "http" && !edge.IsLoopback(u.Host) {
+		return errors.New("must be an https address where it is not on this machine")
 	}
 	return nil
 }
@@ -140,16 +145,6 @@ func checkOrigin(text string) error {
 	err := checkURL(text)
 	if strings.Count(text, "/") > 2 {
 		err = errors.New("must be an address such as https://todo.example.com, without a path")
-	}
-	return err
-}
-
-// checkIssuer is [checkURL] of an address that nobody on the way can answer for: what it
-// says decides who is let in.
-func checkIssuer(text string) error {
-	err := checkURL(text)
-	if u, _ := url.Parse(text); err == nil && u.Scheme == "http" && !edge.IsLoopback(u.Host) {
-		err = errors.New("must be an https address, on other machines than this one")
 	}
 	return err
 }

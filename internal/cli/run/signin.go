@@ -35,8 +35,6 @@ func CheckSignIn(a *app.App) error {
 		return errors.New("tokens would cross the network for all to read: --tls-cert and --tls-key serve with TLS, or --trusted-proxies names the proxy that does")
 	case (a.TLSCert == "") != (a.TLSKey == ""):
 		return errors.New("--tls-cert and --tls-key belong together")
-	case strings.HasPrefix(a.PublicURL, "http:") && exposed(a):
-		return errors.New("--public-url must be an https address where others can reach the server")
 	case len(a.Proxies) > 0 && signsIn(a) && a.PublicURL == "":
 		return errors.New("behind a proxy, --public-url says where clients reach the server")
 	case in.Issuer != "" && in.Audience == "" && a.PublicURL == "":
