@@ -4,9 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,16 +25,10 @@ func main() {
 	// process. It returns an error instead, and the process still closes its
 	// store.
 	signal.Ignore(syscall.SIGPIPE)
-	if err := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr); err != nil {
+	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: cmp.Or(version, cli.BuildVersion())}
+	if err := cli.Run(ctx, os.Args, env); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		stop()
 		os.Exit(cli.ExitCode(err)) //nolint:gocritic // stop was called
 	}
-}
-
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if version == "" {
-		version = cli.BuildVersion()
-	}
-	return cli.Run(ctx, args, cli.Env{Stdin: stdin, Stdout: stdout, Stderr: stderr, Getenv: os.Getenv, Version: version})
 }

@@ -83,7 +83,7 @@ func commands() []command {
 		{"history", "[LIST]", "Show what changed in a list, revision by revision",
 			"todo-mcp history release", aboutLists, shows, read.History},
 		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write",
-			"todo-mcp edit release", aboutLists, lists, change.Edit},
+			"todo-mcp edit release", aboutLists, lists, noFlags(change.Edit)},
 		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one",
 			"todo-mcp restore release 3", aboutLists, writes, change.Restore},
 		{"rename", "LIST TITLE", "Give a list a title; an empty one takes it away",

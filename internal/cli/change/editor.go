@@ -13,27 +13,22 @@ import (
 	"slices"
 	"strings"
 
-	flag "github.com/spf13/pflag"
-
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
 // Edit opens a list in an editor.
-func Edit(fs *flag.FlagSet) app.Run {
-	mayClear := fs.Bool("clear", false, "let an emptied file clear the list")
-	return func(ctx context.Context, a *app.App, args []string) error {
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
-			return editText(ctx, a, lists, list, *mayClear)
-		})
-	}
+func Edit(ctx context.Context, a *app.App, args []string) error {
+	return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
+		return editText(ctx, a, lists, list)
+	})
 }
 
 // editText opens a list in the user's editor and prints what the user made of it.
-func editText(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, mayClear bool) error {
+func editText(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot) error {
 	after := list
-	err := InEditor(ctx, a, list, mayClear, func(e todo.Edit) error {
+	err := InEditor(ctx, a, list, func(e todo.Edit) error {
 		out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))
 		after = out.After
 		return err
@@ -50,7 +45,7 @@ func editText(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snaps
 // InEditor opens a list in the user's editor as a task list and calls apply with what the
 // user changed, unless that is nothing. The edit is merged with what agents wrote while
 // the editor was open. What the user typed is not lost with an error: it stays in a file.
-func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, mayClear bool, apply func(todo.Edit) error) error {
+func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, apply func(todo.Edit) error) error {
 	if list.List.Mirrored {
 		return todo.ErrMirrored
 	}
@@ -62,7 +57,7 @@ func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, mayClear bool
 	after, readErr := os.ReadFile(file)
 	if err = errors.Join(err, readErr); err == nil && string(after) != before {
 		var e todo.Edit
-		if e, err = editedItems(list, string(after), mayClear); err == nil {
+		if e, err = editedItems(list, string(after)); err == nil {
 			err = apply(e)
 		}
 	}
@@ -74,13 +69,13 @@ func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, mayClear bool
 }
 
 // editedItems returns the edit that makes a list what came out of the editor.
-func editedItems(list todo.Snapshot, after string, mayClear bool) (todo.Edit, error) {
+func editedItems(list todo.Snapshot, after string) (todo.Edit, error) {
 	lines, err := parseEdited(after)
 	if err != nil {
 		return todo.Edit{}, fmt.Errorf("%w; nothing was changed", err)
 	}
-	if len(lines) == 0 && len(list.Items) > 0 && !mayClear {
-		return todo.Edit{}, errors.New("no task is left in the file; nothing was changed. To clear the list, use `todo-mcp edit --clear`")
+	if len(lines) == 0 && len(list.Items) > 0 {
+		return todo.Edit{}, errors.New("no task is left in the file; nothing was changed. `todo-mcp delete` takes a list away")
 	}
 	return todo.Edit{Do: todo.EditItems, Lines: lines, Seen: list.Revision}, nil
 }

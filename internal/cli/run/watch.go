@@ -22,7 +22,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 	return func(ctx context.Context, a *app.App, args []string) error {
 		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify, Getenv: a.Getenv}
 		o.Edit = func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error {
-			return change.InEditor(ctx, a, list, false, apply)
+			return change.InEditor(ctx, a, list, apply)
 		}
 		if *server != "" {
 			client, err := remote.New(*server, cmp.Or(*token, a.Getenv("TODO_TOKEN")))
