@@ -128,21 +128,32 @@ func Run(ctx context.Context, args []string, env Env) error {
 
 // execute runs the command that the arguments begin with.
 func execute(ctx context.Context, env Env, args []string) error {
+	if args[0] == "TodoWrite" && slices.ContainsFunc(args, isHelp) {
+		return todoWriteError(printDocument(env))
+	}
 	root := Tree(env)
 	root.SetArgs(args)
 	runs := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { runs = true }
 	err := root.ExecuteContext(ctx)
-	if err != nil && !runs { // its line could not be read
-		err = app.UsageError{Err: err}
-	}
 	switch {
 	case err == nil:
 		return nil
-	case args[0] == "TodoWrite": // whose messages and status are fixed (docs/spec/variants.md C1, C2)
-		return errors.New("Error: " + strings.TrimPrefix(err.Error(), "Error: "))
+	case args[0] == "TodoWrite":
+		return todoWriteError(err)
+	case !runs: // its line could not be read
+		err = app.UsageError{Err: err}
 	}
 	return fmt.Errorf("todo-mcp: %w", err)
+}
+
+// todoWriteError returns an error as TodoWrite must print it, and end with 1
+// (docs/spec/variants.md C1, C2).
+func todoWriteError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New("Error: " + strings.TrimPrefix(err.Error(), "Error: "))
 }
 
 // ExitCode returns the exit code for what [Run] returned: 0 for none, 2 when the

@@ -80,8 +80,6 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 		return run(node.Context(), &app.App{Env: env, Settings: settings, Command: c.name}, args)
 	}
 	switch {
-	case c.name == "TodoWrite":
-		node.SetHelpFunc(func(*cobra.Command, []string) { printDocument(env, c.name) })
 	case strings.Contains(c.args, "CLIENT"):
 		node.ValidArgsFunction = cobra.FixedCompletions(install.Names(), cobra.ShellCompDirectiveNoFileComp)
 	case c.args == "", strings.Contains(c.args, "LIST"):
@@ -134,18 +132,17 @@ func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 	}
 }
 
-// printDocument prints a tool's full guidance (docs/spec/variants.md C2).
-func printDocument(env Env, tool string) {
-	document := ""
+// printDocument prints TodoWrite's full guidance (docs/spec/variants.md C2).
+func printDocument(env Env) error {
 	texts, err := prompts.New(env.Getenv("TODO_PROMPTS"))
-	if err == nil {
-		document, err = texts.Text(tool + ".long")
-	}
 	if err != nil {
-		fmt.Fprintln(env.Stderr, "Error:", err)
-		return
+		return err
 	}
-	fmt.Fprintln(env.Stdout, document)
+	document, err := texts.Text("TodoWrite.long")
+	if err == nil {
+		_, err = fmt.Fprintln(env.Stdout, document)
+	}
+	return err
 }
 
 // flagError returns the error for a command line that cannot be parsed, with the flag
