@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +63,8 @@ const (
 	keysInterval = 10 * time.Second
 	// maxIssuerAnswer is the size of the largest answer of the issuer, in bytes.
 	maxIssuerAnswer = 1 << 20
+	// maxQuoted is how many bytes of an error that may quote such an answer are logged.
+	maxQuoted = 300
 )
 
 // NewIssuer returns an issuer.
@@ -75,8 +79,31 @@ func (i *Issuer) URL() string { return i.config.URL }
 func (i *Issuer) SignsIn() bool { return i.config.ClientID != "" }
 
 func newClient(l *rate.Limiter) *http.Client {
-	return &http.Client{Timeout: issuerTimeout, Transport: transport{l}}
+	return &http.Client{Timeout: issuerTimeout, Transport: transport{l}, CheckRedirect: sameOrigin}
 }
+
+// sameOrigin refuses a redirect to another host or scheme: only what the operator named,
+// and the addresses in its metadata, say whose keys are believed (BAD-INPUT 31).
+func sameOrigin(to *http.Request, via []*http.Request) error {
+	if first := via[0].URL; to.URL.Host != first.Host || to.URL.Scheme != first.Scheme || len(via) > 5 {
+		return fmt.Errorf("%s leads elsewhere, to %s", first, to.URL)
+	}
+	return nil
+}
+
+// failed returns an error of asking the issuer. Of its text, which may quote an answer,
+// the beginning is told.
+func failed(what string, cause error) error {
+	return &failure{what + ": " + todo.Cut(strings.Map(visible, cause.Error()), maxQuoted), cause}
+}
+
+type failure struct {
+	text  string
+	cause error
+}
+
+func (f *failure) Error() string { return f.text }
+func (f *failure) Unwrap() error { return f.cause }
 
 // transport is the default one with a bound for answers, which have at most
 // maxIssuerAnswer bytes. It refuses with errTooOften what comes too often.
@@ -119,7 +146,7 @@ func (i *Issuer) ask(ctx context.Context) (*discovered, error) {
 		err = provider.Claims(&metadata)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("discover the issuer: %w", err)
+		return nil, failed("discover the issuer", err)
 	}
 	seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), 5))
 	return &discovered{oidc.NewRemoteKeySet(oidc.ClientContext(ctx, seldom), metadata.Keys), provider.Endpoint()}, nil
@@ -138,8 +165,8 @@ func (k keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error)
 
 // Check returns what an access token entitles to; the error may be a [*Refusal].
 func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
-	if strings.Count(text, ".") != 2 {
-		return Grant{}, ErrUnknown // it is no JWT; nobody needs to be asked
+	if !isAccessToken(text) {
+		return Grant{}, ErrUnknown // nobody needs to be asked
 	}
 	found, err := i.discover(ctx)
 	if err != nil {
@@ -150,7 +177,7 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 		payload, err := found.keys.VerifySignature(ctx, jwt)
 		// Only a failure to read the keys has a cause.
 		if errors.Unwrap(err) != nil && !errors.Is(err, errTooOften) {
-			outage = fmt.Errorf("read the issuer's keys: %w", err)
+			outage = failed("read the issuer's keys", err)
 		}
 		return payload, err
 	})
@@ -171,6 +198,23 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	}
 	id, err := i.identity(token.Subject, claims)
 	return Grant{Identity: id, Expires: token.Expiry}, err
+}
+
+// isAccessToken reports whether a text is a JWT whose header does not say that it is for
+// something else, such as "logout+jwt". RFC 9068 asks for "at+jwt", but some issuers send
+// "JWT" with access tokens or say nothing; an ID token, which may say the same, has no
+// scope of ours.
+func isAccessToken(text string) bool {
+	parts := strings.Split(text, ".")
+	header, err := base64.RawURLEncoding.DecodeString(parts[0])
+	var says struct {
+		Type string `json:"typ"`
+	}
+	if len(parts) != 3 || err != nil || json.Unmarshal(header, &says) != nil {
+		return false
+	}
+	kind := strings.TrimPrefix(strings.ToLower(says.Type), "application/")
+	return slices.Contains([]string{"", "jwt", "at+jwt"}, kind)
 }
 
 // panel returns the panel as a client of the issuer, to which a person comes back at
@@ -206,7 +250,7 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 	if failure := (*oauth2.RetrieveError)(nil); errors.As(err, &failure) && failure.ErrorCode != "" {
 		return Grant{}, Refused(failure.ErrorCode)
 	} else if err != nil {
-		return Grant{}, fmt.Errorf("exchange the code: %w", err)
+		return Grant{}, failed("exchange the code", err)
 	}
 	return i.Check(ctx, token.AccessToken)
 }

@@ -31,6 +31,7 @@ type issuer struct {
 	key     *ecdsa.PrivateKey
 	kid     atomic.Value // of the key
 	down    atomic.Bool
+	leads   atomic.Value // where to the keys are moved, if anywhere
 	fetches atomic.Int64 // of the keys
 	visits  atomic.Int64 // of places that nobody may be led to
 }
@@ -52,11 +53,14 @@ func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch {
 	case i.down.Load():
-		http.Error(w, "down", http.StatusInternalServerError)
+		http.Error(w, strings.Repeat("down\n", 200_000), http.StatusInternalServerError)
 		return
 	case r.URL.Path == "/.well-known/openid-configuration":
 		answer = map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token",
 			"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}}
+	case r.URL.Path == "/keys" && i.leads.Load() != nil:
+		http.Redirect(w, r, i.leads.Load().(string), http.StatusFound)
+		return
 	case r.URL.Path == "/keys":
 		i.fetches.Add(1)
 		answer = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid.Load().(string), Algorithm: "ES256", Use: "sig"}}}
@@ -119,9 +123,9 @@ func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site
 //
 // BAD-INPUT 30: A token for another audience → 401
 //
-// BAD-INPUT 31: `alg=none`, confused keys, a hostile `kid`, `jku`, `x5u` or `jwk` →
-// 401; no request to where a token leads. For a key that is not known the issuer is
-// asked five times, then once in 10 s
+// BAD-INPUT 31: `alg=none`, confused keys, a hostile `kid`, `jku`, `x5u` or `jwk`, a
+// `typ` of another purpose → 401; no request to where a token leads, or the issuer to
+// another host. For a key that is not known it is asked five times, then once in 10 s
 func TestTokensOfOthers(t *testing.T) {
 	i := newIssuer(t)
 	s := newIssuerSite(t, i, nil)
@@ -290,5 +294,38 @@ func TestIssuerDown(t *testing.T) {
 	}
 	if a.status != http.StatusServiceUnavailable {
 		t.Errorf("down, with a new key: %d %s", a.status, a.body)
+	}
+	for _, line := range append(s.log.Take(), other.log.Take()...) {
+		if len(line) > 1000 {
+			t.Errorf("an answer of the issuer is logged, %d bytes: %.300s", len(line), line)
+		}
+	}
+}
+
+// BAD-INPUT 31: keys are read where the issuer says that they are, and from no other host
+// to where that leads.
+func TestKeysElsewhere(t *testing.T) {
+	i, elsewhere := newIssuer(t), newIssuer(t)
+	s := newIssuerSite(t, i, nil)
+	i.leads.Store(elsewhere.URL + "/keys")
+	token := sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: elsewhere.key}, map[jose.HeaderKey]any{"kid": "first"}, i.claims(nil))
+	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "31: another host's key", http.StatusServiceUnavailable)
+	if n := elsewhere.fetches.Load(); n > 0 {
+		t.Errorf("31: another host was asked for keys %d times", n)
+	}
+}
+
+// BAD-INPUT 31: a token says what it is for: one that is not to call with is refused, whatever else it
+// says. Issuers that do not follow RFC 9068 say "JWT", or nothing.
+func TestKindsOfTokens(t *testing.T) {
+	i := newIssuer(t)
+	s := newIssuerSite(t, i, nil)
+	for kind, want := range map[string]int{"at+jwt": 200, "application/at+JWT": 200, "JWT": 200, "": 200, "logout+jwt": 401, "secevent+jwt": 401, "dpop+jwt": 401} {
+		header := map[jose.HeaderKey]any{"kid": "first"}
+		if kind != "" {
+			header["typ"] = kind
+		}
+		token := sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, header, i.claims(nil))
+		s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "typ "+kind, want)
 	}
 }
