@@ -45,6 +45,21 @@ func TestSessionsEndWithTheirToken(t *testing.T) {
 	}
 }
 
+// A subject of any characters that can be seen, of as many as OpenID Connect allows, signs in.
+func TestLongSubjectsSignIn(t *testing.T) {
+	i := newIssuer(t)
+	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.ClientID = "panel" })
+	for subject, want := range map[string]int{
+		strings.Repeat("<", 255): http.StatusSeeOther, strings.Repeat(`"`, 255): http.StatusSeeOther, strings.Repeat("\u2028", 85): http.StatusSeeOther,
+		strings.Repeat("\x01", 9): http.StatusUnauthorized, strings.Repeat("x", 256): http.StatusForbidden,
+	} {
+		in := s.post(t, i.sign(t, map[string]any{"sub": subject}), "/").is(t, "signing in", want)
+		if want == http.StatusSeeOther {
+			s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()).is(t, fmt.Sprintf("%.9q", subject), 200)
+		}
+	}
+}
+
 // Two users of a team with the same name are two: each has sessions, conversations
 // and a rate of their own.
 func TestUsersWithTheSameName(t *testing.T) {

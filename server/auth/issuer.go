@@ -63,6 +63,9 @@ const (
 	keysInterval = 10 * time.Second
 	// maxIssuerAnswer is the size of the largest answer of the issuer, in bytes.
 	maxIssuerAnswer = 1 << 20
+	// maxSubject is how many bytes the names of a user and a team may have, of which a
+	// cookie has both. OpenID Connect allows a subject as many.
+	maxSubject = 255
 	// maxQuoted is how many bytes of an error that may quote such an answer are logged.
 	maxQuoted = 300
 )
@@ -281,8 +284,11 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 		}
 		id.Principal = "team:" + teams[0]
 	}
-	if subject == "" || len(subject) > todo.MaxLabel || len(id.Principal) > todo.MaxLabel {
+	if subject == "" || strings.ContainsFunc(subject+id.Principal, isControl) {
 		return todo.Identity{}, ErrUnknown
+	}
+	if len(subject) > maxSubject || len(id.Principal) > len("user:")+maxSubject {
+		return todo.Identity{}, &Refusal{http.StatusForbidden, fmt.Sprintf("the token's user or team is longer than %d bytes", maxSubject)}
 	}
 	return id, nil
 }

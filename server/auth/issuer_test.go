@@ -221,7 +221,7 @@ func TestScopesAndTeams(t *testing.T) {
 		"odd team":     {map[string]any{"org": map[string]any{"id": "red"}}, 403, "org"},
 		"no scope":     {map[string]any{"org": "red", "scope": "openid todos:reader"}, 403, "todos:read"},
 		"scopes odd":   {map[string]any{"org": "red", "scope": 7}, 403, "todos:read"},
-		"long team":    {map[string]any{"org": strings.Repeat("x", 2000)}, 401, "not valid"},
+		"long team":    {map[string]any{"org": strings.Repeat("x", 2000)}, 403, "longer than 255 bytes"},
 	} {
 		a := s.ask(t, "GET /api/lists?org=blue", "", append(bearer(i.sign(t, test.claims)), "X-Org", "blue")...)
 		if a.status != test.status || !strings.Contains(a.body, test.sees) || test.status == 200 && strings.Count(a.body, "'s text") != strings.Count(a.body, test.sees+" text") {

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,6 +173,10 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store") // lists are private; what is not says so
 	if e.stopping.Load() {
 		w.Header().Set("Connection", "close") // a proxy sends the next request elsewhere
+	}
+	if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
+		// Behind a port of its own the host may have others, without TLS.
+		w.Header().Set("Strict-Transport-Security", "max-age=15552000")
 	}
 	// The bound holds for every request, also when no handler reads the body:
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.

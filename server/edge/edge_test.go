@@ -83,6 +83,23 @@ func with(headers ...string) (set []string) {
 
 // BAD-INPUT 62: a page of another site cannot make the browser open a stream or
 // ask for an answer that it does not read. A person may follow a link to a page.
+// BAD-INPUT 2: a page of the same host that came without TLS is a foreign one where the
+// server has TLS. Browsers then come with TLS alone, unless the host may have others.
+func TestPagesWithoutTLS(t *testing.T) {
+	for public, lasting := range map[string]string{"https://todo.example": "max-age=15552000", "https://todo.example:8765": ""} {
+		web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
+			c.PublicURL, c.Hosts = public, []string{"todo.example"}
+		})
+		host := strings.TrimPrefix(public, "https://")
+		for origin, want := range map[string]int{"http://" + host: http.StatusForbidden, public: http.StatusOK} {
+			status, header, body := servertest.Ask(t, "GET", web.URL+"/api/lists", "", "Host", host, "Origin", origin)
+			if status != want || header.Get("Strict-Transport-Security") != lasting {
+				t.Errorf("2: from %s: %d %v %s", origin, status, header, body)
+			}
+		}
+	}
+}
+
 // BAD-INPUT 2: nor can it write without an Origin.
 //
 // BAD-INPUT 2: A foreign Origin, or a write that its `Sec-Fetch-Site` says comes from

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"strings"
 	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // Key signs texts. It is safe for concurrent use.
@@ -28,7 +30,7 @@ const MaxLength = 4096
 // Sign returns a value as a signed text of letters, digits, "-", "_" and a dot. The
 // text is only valid for the same purpose. It panics for a value that has no JSON.
 func (k Key) Sign(purpose string, value any) string {
-	data, err := json.Marshal(value)
+	data, err := jsonv2.Marshal(value) // which needs one byte for "<", and not six
 	if err != nil {
 		panic(err)
 	}
