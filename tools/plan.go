@@ -55,7 +55,7 @@ func planAnswer(w prompts.Words, first string, out todo.Outcome) Result {
 
 // createTodosInput is the arguments of create_todos (system 5).
 type createTodosInput struct {
-	Items []string `json:"items" jsonschema:"minItems=1"`
+	Items []string `json:"items" jsonschema:"minItems=1,description=What to do\\, one text a step\\, in working order"`
 }
 
 func createTodos() variant {
@@ -118,8 +118,8 @@ func (r *reader) step(v value, i int) string {
 
 // updateTodoInput is the arguments of update_todo (system 5).
 type updateTodoInput struct {
-	ID     string `json:"id"`
-	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed"`
+	ID     string `json:"id" jsonschema:"description=The step's number in the plan"`
+	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed,description=What it becomes"`
 }
 
 // updateWords returns the statuses that update_todo accepts. A step begins as

@@ -57,15 +57,15 @@ func TestSchemas(t *testing.T) {
 						t.Errorf("%s %s schema has %s: %s", tool.Name, kind, bad, raw)
 					}
 				}
-				checkObjects(t, tool.Name+" "+kind, raw)
+				checkObjects(t, tool.Name+" "+kind, raw, kind == "input")
 			}
 		}
 	}
 }
 
 // checkObjects checks that every object in a schema is closed and that every
-// property has a type.
-func checkObjects(t *testing.T, where string, raw []byte) {
+// property has a type, and a description if models read it.
+func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 	t.Helper()
 	var s struct {
 		Type       any                        `json:"type"`
@@ -83,10 +83,14 @@ func checkObjects(t *testing.T, where string, raw []byte) {
 		t.Errorf("%s is not closed: %s", where, raw)
 	}
 	for name, p := range s.Properties {
-		checkObjects(t, where+"."+name, p)
+		var said struct{ Description string }
+		if err := json.Unmarshal(p, &said); err != nil || isRead && said.Description == "" {
+			t.Errorf("%s.%s has no description: %s", where, name, p)
+		}
+		checkObjects(t, where+"."+name, p, isRead)
 	}
 	if s.Items != nil {
-		checkObjects(t, where+"[]", s.Items)
+		checkObjects(t, where+"[]", s.Items, isRead)
 	}
 }
 
@@ -119,17 +123,22 @@ func TestTokenBudget(t *testing.T) {
 	}
 }
 
-// The guidance names work that needs careful planning and says that the list has one
-// tool.
+// The guidance says what the sources' rules do, each to whom it is for.
 func TestGuidanceSays(t *testing.T) {
 	list := newTools(t, nil)
-	for _, name := range []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos"} {
-		if !strings.Contains(tools.Find(list, name).Description, "careful planning") {
-			t.Errorf("%s lacks careful planning", name)
+	for phrase, names := range map[string]string{
+		"careful planning":                "TodoWrite write_todos SetTodoList create_todos",
+		"dd what the user asks meanwhile": "TodoWrite write_todos SetTodoList create_todos",
+		"before the next":                 "TodoWrite write_todos SetTodoList",
+		"Finish a step before":            "update_todo",
+		"[] clears it":                    "TodoWrite write_todos SetTodoList",
+		"the only todo tool":              "SetTodoList",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if !strings.Contains(tools.Find(list, name).Description, phrase) {
+				t.Errorf("%s does not say %q", name, phrase)
+			}
 		}
-	}
-	if !strings.Contains(tools.Find(list, "SetTodoList").Description, "the only todo tool") {
-		t.Error("SetTodoList does not say that it is the only todo tool")
 	}
 }
 

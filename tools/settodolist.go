@@ -10,15 +10,15 @@ import (
 // setTodoListInput is the arguments of SetTodoList (system 4). A call with
 // Todos left out or null reads the list (docs/spec/variants.md K1).
 type setTodoListInput struct {
-	Todos []setTodoListItem `json:"todos,omitempty"`
+	Todos []setTodoListItem `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
 }
 
 type setTodoListItem struct {
-	Title  string `json:"title" jsonschema:"minLength=1"`
-	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=done"`
+	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=done,description=How far it is"`
 	// Priority and DueDate are any text (docs/spec/variants.md K5).
-	Priority string `json:"priority,omitempty"`
-	DueDate  string `json:"due_date,omitempty"`
+	Priority string `json:"priority,omitempty" jsonschema:"description=In any words"`
+	DueDate  string `json:"due_date,omitempty" jsonschema:"description=In any form"`
 }
 
 // setTodoListResult is system 4's ToolReturnValue (docs/spec/variants.md K3)

@@ -12,19 +12,19 @@ import (
 // todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2
 // and 3).
 type todoWriteInput struct {
-	Todos []todoWriteItem `json:"todos"`
+	Todos []todoWriteItem `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 }
 
 type todoWriteItem struct {
 	Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status     string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed"`
+	Status     string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,description=How far it is"`
 	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
 }
 
 // todoWriteInputIDs is todoWriteInput with ids, published with Options.ItemIDs
 // (docs/spec/variants.md T5).
 type todoWriteInputIDs struct {
-	Todos []todoWriteItemID `json:"todos"`
+	Todos []todoWriteItemID `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 }
 
 type todoWriteItemID struct {
