@@ -8,12 +8,15 @@
 package prompts
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -24,8 +27,8 @@ var embedded embed.FS
 type Texts struct{ files map[string]string }
 
 // New returns the texts. Files in the folder dir, unless dir is empty, replace embedded
-// ones. The error names a file there that cannot be read or is empty, so that the server
-// does not start with it.
+// ones. The error names a file there that cannot be read, is empty or has a mark that the
+// embedded one lacks, so that the server does not start with it.
 func New(dir string) (*Texts, error) {
 	t := &Texts{files: make(map[string]string)}
 	if err := t.read(embedded, false); err != nil || dir == "" {
@@ -52,13 +55,32 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 		case text == "":
 			return fmt.Errorf("read prompt %s: the file is empty", name)
 		case isOwn:
-			t.files[strings.TrimSuffix(name, ".md")+".long.md"] = text
-			fallthrough
+			text, err = withMarksOf(t.files[name], text)
+			if err != nil {
+				return fmt.Errorf("read prompt %s: %w", name, err)
+			}
+			t.files[name], t.files[strings.TrimSuffix(name, ".md")+".long.md"] = text, text
 		default:
 			t.files[name] = text
 		}
 	}
 	return nil
+}
+
+// mark matches the place in a text where something is put in, as {{goal}}.
+var mark = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
+
+// withMarksOf returns a text without blanks in its marks. It returns an error for a mark
+// that the original does not have: a model would read the mark as it stands.
+func withMarksOf(original, text string) (string, error) {
+	text = mark.ReplaceAllString(text, "{{$1}}")
+	known := mark.FindAllString(original, -1)
+	for _, m := range mark.FindAllString(text, -1) {
+		if !slices.Contains(known, m) {
+			return "", fmt.Errorf("nothing is put in for %s; allowed are: %s", m, cmp.Or(strings.Join(known, ", "), "none"))
+		}
+	}
+	return text, nil
 }
 
 // Text returns a text, by its file name without ".md". The description of a tool has the

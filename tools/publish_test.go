@@ -164,6 +164,7 @@ func TestReplacedPrompts(t *testing.T) {
 	for name, create := range map[string]func(path string) error{
 		"empty":    func(p string) error { return os.WriteFile(p, nil, 0o600) },
 		"a folder": func(p string) error { return os.Mkdir(p, 0o700) },
+		"a mark":   func(p string) error { return os.WriteFile(p, []byte("Ask {{ user }}."), 0o600) },
 	} {
 		dir := t.TempDir()
 		if err := create(filepath.Join(dir, "TodoWrite.md")); err != nil {
@@ -171,6 +172,21 @@ func TestReplacedPrompts(t *testing.T) {
 		}
 		if _, err := prompts.New(dir); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
 			t.Errorf("%s: error = %v, should name TodoWrite.md", name, err)
+		}
+	}
+	plan := filepath.Join(dir, "plan.md")
+	for text, want := range map[string]string{
+		"Plan {{ goal }}, {{goal}}.": "Plan {{goal}}, {{goal}}.", "Plan it.": "Plan it.", "Plan {{Goal}}.": "", "{{goal}} {{}}": "",
+	} {
+		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		texts, err := prompts.New(dir)
+		if err == nil {
+			text, err = texts.Text("plan")
+		}
+		if want == "" && (err == nil || !strings.HasSuffix(err.Error(), "allowed are: {{goal}}")) || want != "" && text != want {
+			t.Errorf("%q, want %q: %v", text, want, err)
 		}
 	}
 	if _, err := prompts.New(filepath.Join(dir, "none")); err == nil {
