@@ -73,7 +73,7 @@ func (r *reader) detail(v value, path string) *string {
 	case v.missing():
 		return nil
 	case v.kind == '0':
-		return &v.text
+		v.kind = '"' // its digits
 	case v.kind == '"' && strings.TrimSpace(v.text) == "":
 		return new(string)
 	}
