@@ -54,7 +54,7 @@ func (s shape) reader() func(r *reader, args value) *Call {
 			if !s.patches || len(lines) == 0 || !d.Patch(s.view, lines) {
 				d.Replace(s.view, lines)
 			}
-			return oneInProgress(d, s.policy)
+			return oneInProgress(d, s.policy, r.words)
 		}}
 	}
 }
@@ -112,8 +112,16 @@ func (r *reader) errFor(lists ...[]todo.Item) error {
 	if len(problems) == 0 {
 		return nil
 	}
+	if more := len(problems) - maxProblems; more > 0 {
+		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words.More, more)), Sentence: true}
+		problems = append(problems[:maxProblems], rest)
+	}
 	return &todo.InputError{Problems: problems}
 }
+
+// maxProblems is how many problems an answer says; more are counted. A list of a thousand
+// wrong items would else cost its model 30,000 tokens.
+const maxProblems = 50
 
 // arguments reads the arguments object. A bare array stands for an object with
 // only that field (docs/spec/variants.md V5).

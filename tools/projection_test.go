@@ -193,7 +193,7 @@ func shown(v variant, items []todo.Item) (out [][3]string) {
 // with its square: a thousand take no more than nine times as long as 250.
 func TestLongLinesAreReadInLinearTime(t *testing.T) {
 	write := tools.Find(newTools(t, func(o *tools.Options) { o.MaxItems = 0 }), "TodoWrite")
-	took := func(n int) time.Duration {
+	long := func(n int) (refused func() time.Duration) {
 		lines, items := make([]string, n), make([]todo.Item, n)
 		for i := range lines {
 			text := strings.Repeat("x ", 100) + fmt.Sprint(i)
@@ -203,20 +203,25 @@ func TestLongLinesAreReadInLinearTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		best := time.Hour
-		for range 5 {
+		return func() time.Duration {
 			begun := time.Now()
 			err := call.Change(todo.NewDraft(todo.Snapshot{Items: items, LastID: n}, begun))
-			best = min(best, time.Since(begun))
-			if result, _ := write.Failure(err); strings.Count(result.Text, "Must be at most 200") != 2*n {
-				t.Fatalf("%d lines: %.200s", n, result.Text)
+			took := time.Since(begun)
+			if result, _ := write.Failure(err); !strings.HasSuffix(result.Text, fmt.Sprintf("- and %d more", 2*n-50)) {
+				t.Fatalf("%d lines: %s", n, result.Text)
 			}
+			return took
 		}
-		return best
 	}
-	if few, many := took(250), took(1000); many > 9*few {
-		t.Errorf("250 lines took %v, 1,000 lines %v", few, many)
+	few, many := long(250), long(1000)
+	least, most := few(), many()
+	for range 20 { // other programs may take the processor away
+		if most <= 9*least {
+			return
+		}
+		least, most = min(least, few()), min(most, many())
 	}
+	t.Errorf("250 lines take %v, 1,000 lines %v", least, most)
 }
 
 // For any bytes as arguments, Read returns a call or an error that Failure can

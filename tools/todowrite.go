@@ -97,7 +97,7 @@ func todoWrite(s shape, ids, counts bool) variant {
 // call asks for it, before it is merged with what others changed. A call that puts no
 // item in progress is never refused. One that does may have no other item in progress
 // beside it, apart from those that a person or another conversation began.
-func oneInProgress(d *todo.Draft, policy Policy) error {
+func oneInProgress(d *todo.Draft, policy Policy, w prompts.Words) error {
 	begun, running := d.Begun()
 	if len(begun) == 0 || len(running) < 2 || policy == Allow {
 		return nil
@@ -105,14 +105,14 @@ func oneInProgress(d *todo.Draft, policy Policy) error {
 	if policy == Reject {
 		return &todo.InputError{Problems: []todo.Problem{{Path: "todos", Message: fmt.Sprintf(
 			"Only one item may be in_progress, received %d: %s. Keep one in_progress and set the others to pending",
-			len(running), excerpts(running))}}}
+			len(running), firstFew(w, running))}}}
 	}
 	keep := begun[len(begun)-1]
 	demoted := slices.DeleteFunc(running, func(i todo.Item) bool { return i.ID == keep.ID })
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}
-	d.Note("Only one item may be in_progress: set to pending: " + excerpts(demoted))
+	d.Note("Only one item may be in_progress: set to pending: " + firstFew(w, demoted))
 	return nil
 }
 

@@ -65,6 +65,20 @@ func TestRefusalsInEveryLanguage(t *testing.T) {
 	}
 }
 
+// T7: of more than 50 problems the first are said, and how many more.
+func TestManyProblemsAreCounted(t *testing.T) {
+	s := newSession(t, func(o *tools.Options) { o.Language = "vi" })
+	for call, want := range map[string]string{
+		`SetTodoList {"todos":[$({},*24){}]}`: "- todos[24].status: Required", `SetTodoList {"todos":[$({},*999){}]}`: "- and 1950 more",
+		`create_todos {"items":[$(" ",*49)7]}`: "Chưa tạo gì.", `create_todos {"items":[$(" ",*50)7]}`: "và 1 mục nữa",
+	} {
+		got := s.run(expand(call))
+		if lines := strings.Split(got, "\n"); len(lines) > 52 || !strings.HasSuffix(lines[len(lines)-1], want) {
+			t.Errorf("%s: %d lines, the last is %q", call, len(lines), lines[len(lines)-1])
+		}
+	}
+}
+
 // A built-in tool is found by its host, where that is known, and else by its name.
 func TestFindBuiltIn(t *testing.T) {
 	for _, c := range []struct{ host, name, want string }{
