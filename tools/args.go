@@ -42,7 +42,7 @@ type shape struct {
 func (s shape) reader() func(r *reader, args value) *Call {
 	s.words = s.view.Accepts()
 	return func(r *reader, args value) *Call {
-		elements, ok := r.list(args, s.field, s.reads)
+		elements, ok := r.list(args, s)
 		if !ok {
 			return &Call{}
 		}
@@ -139,39 +139,47 @@ func (r *reader) arguments(args value, field string) value {
 	}
 }
 
-// list reads an array in the arguments, which may also be sent as a JSON string or, if it
-// has one element, as that element. ok is false when the array is missing or not an
-// array; then list adds a problem, unless the array is missing and optional.
-func (r *reader) list(args value, field string, optional bool) (elements []member, ok bool) {
+// field reads a field of the arguments, which may also be sent as a JSON string, or within
+// the whole arguments object inside itself.
+func (r *reader) field(args value, field string) value {
 	v := r.arguments(args, field).get(field)
-	if inner, is := v.unquote(); is {
+	if inner, ok := v.unquote(); ok {
 		v = inner
 	}
-	// Accept the whole arguments object inside its own field.
 	if inner := v.get(field); v.kind == '{' && inner.kind == '[' && len(v.members) == 1 {
 		v = inner
 	}
+	return v
+}
+
+// list reads the array of items, or one item in place of it. ok is false when it is neither
+// or missing; then list adds a problem, unless a call without it reads the list.
+func (r *reader) list(args value, s shape) (elements []member, ok bool) {
+	v := r.field(args, s.field)
 	switch {
 	case v.kind == '[':
 		return v.elements(), true
 	case v.kind == '{':
 		return []member{{value: v}}, true
-	case v.missing() && optional:
-		r.otherCase(args, field)
+	case v.missing() && s.reads:
+		r.misnamed(args, s)
 	case v.kind == 0:
-		r.problem(field, r.words.Required)
+		r.problem(s.field, r.words.Required)
 	default:
-		r.problemf(field, r.words.WrongType, "array", v.name())
+		r.problemf(s.field, r.words.WrongType, "array", v.name())
 	}
 	return nil, false
 }
 
-// otherCase adds a problem when an optional field that is missing was sent in another
-// case. Its caller would get an answer to another call than it made.
-func (r *reader) otherCase(args value, field string) {
+// misnamed adds a problem when a call that would read the list seems to write it: under a
+// name in another case, with an array under any name, or with an item as the arguments.
+// Its caller would take the answer to a read for the one to a write.
+func (r *reader) misnamed(args value, s shape) {
 	for _, m := range args.members {
-		if m.name != field && strings.EqualFold(m.name, field) {
-			r.problemf(field, "Expected the field %q, received %s", field, excerpt(m.name))
+		isList := strings.EqualFold(m.name, s.field) && !m.value.missing() || m.value.kind == '['
+		if isList && m.name != "list_id" || m.name == s.text {
+			r.problemf(s.field, "Expected the field %q, received %s", s.field, excerpt(m.name))
+			return
 		}
 	}
 }

@@ -60,7 +60,7 @@ type createTodosInput struct {
 
 func createTodos() variant {
 	read := func(r *reader, args value) *Call {
-		texts := r.steps(r.arguments(args, "items"))
+		texts := r.steps(args)
 		return &Call{Append: true, created: len(texts), Change: func(d *todo.Draft) error {
 			if n := len(d.Items()) + len(texts); n > todo.MaxItems {
 				return refuse(r.words.TooMany, todo.MaxItems, n)
@@ -79,9 +79,9 @@ func createTodos() variant {
 // (docs/spec/variants.md V5). It adds a problem for every one that is blank or
 // not valid (P1).
 func (r *reader) steps(args value) []string {
-	v := args.get("items")
-	if inner, ok := v.unquote(); ok && inner.kind == '[' {
-		v = inner
+	v := r.field(args, "items")
+	if sent := args.get("items"); sent.kind == '"' && v.kind == '{' {
+		v = sent // a text that happens to be JSON
 	}
 	if v.kind == '"' {
 		v = value{kind: '[', members: []member{{value: v}}}
