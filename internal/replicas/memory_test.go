@@ -28,7 +28,7 @@ func copyLists(b testing.TB, address, id string, n int) {
 	defer conn.Close(ctx)
 	for _, statement := range []string{
 		`INSERT INTO todo_mcp.lists SELECT 'copy' || n, principal, client, workspace, parent, parent_conversation, 'copy' || n, begun,
-			replace(meta, $1, 'copy' || n), revision, seq, updated, deleted, bytes FROM todo_mcp.lists, generate_series(1, $2::int) AS n WHERE id = $1`,
+			replace(meta, $1, 'copy' || n), revision, seq, updated, deleted, bytes, spare FROM todo_mcp.lists, generate_series(1, $2::int) AS n WHERE id = $1`,
 		`INSERT INTO todo_mcp.history SELECT 'copy' || n, revision, seq, updated, '', replace(body, $1, 'copy' || n) FROM todo_mcp.history, generate_series(1, $2::int) AS n WHERE list = $1`,
 	} {
 		if _, err := conn.Exec(ctx, statement, id, n); err != nil {

@@ -56,7 +56,11 @@ func (c Conversation) CurrentKey() string {
 func (c Conversation) bounded() Conversation {
 	if len(c.Key) > maxKey {
 		sum := sha256.Sum256([]byte(c.Key))
-		c.Key = "digest:" + hex.EncodeToString(sum[:])
+		digest := "digest:" + hex.EncodeToString(sum[:])
+		if sharedKey(c.Key) {
+			digest = SharedKey(digest)
+		}
+		c.Key = digest
 	}
 	if len(c.Workspace) > MaxWorkspace {
 		c.Workspace = strings.ToValidUTF8(c.Workspace[:MaxWorkspace], "") // half a rune at the end
@@ -64,9 +68,9 @@ func (c Conversation) bounded() Conversation {
 	return c
 }
 
-// maxKey is the size in bytes above which a key of a conversation is replaced. No
-// honest key is longer: the longest has a workspace in it.
-const maxKey = 2 * MaxWorkspace
+// maxKey is the size in bytes above which a key of a conversation is replaced: a cursor
+// has it several times on the disk.
+const maxKey = 512
 
 // NameKey returns the key whose cursor says which list has a name.
 func NameKey(name string) string { return "name:" + name }

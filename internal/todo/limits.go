@@ -67,21 +67,59 @@ type Keep struct {
 	// conversation may begin in a day; 0 is any number. A save that would begin one
 	// more fails with [ErrTooManyLists].
 	Lists, Begun int
-	// Bytes is the size that the store may grow to; 0 is any. When [Full] of it is
-	// in use no list begins any more, and when all of it is, none changes: these
-	// saves fail with [ErrStoreFull].
+	// Bytes is the size that the store may grow to, and of it a [Share] for each
+	// principal who signed in; 0 is any. When [Full] of either is in use no list begins
+	// any more, and when all of it is, none changes: these saves fail with
+	// [ErrStoreFull].
 	Bytes int64
 	// Abandoned is for how long nobody has changed a list that makes room when Lists or
-	// Bytes leaves none for a list that begins; see [Keep.Leaving]. 0 is never.
+	// Bytes leaves none; see [Keep.MakeRoom]. 0 is that none makes room.
 	Abandoned time.Duration
 }
 
-// Full is the part of [Keep.Bytes], in percent, that is not left to the lists
-// there are.
-const Full = 90
+const (
+	// Full is the part of [Keep.Bytes], or of a share, in percent, that is not left to
+	// the lists there are.
+	Full = 90
+	// Share is the part of [Keep.Bytes], in percent, that the lists of one principal who
+	// signed in may take.
+	Share = 25
+	// MaxAbandoned is the most lists of a kind that go at once.
+	MaxAbandoned = 16
+	// MaxHolders is how many conversations and names are known to know a list. One more
+	// takes the place of the conversation that used the list least recently.
+	MaxHolders = 1000
+)
 
-// MaxAbandoned is the most lists that go when one begins.
-const MaxAbandoned = 16
+// Spare says why a list may make room for others. A store keeps it beside the list's
+// newest revision, to find such lists without their items.
+type Spare int
+
+// Why lists make room, in the order in which they go.
+const (
+	NotSpare      Spare = iota
+	SpareDeleted        // by a person, who can bring it back for a day as long as there is room
+	SpareUnseen         // it is open and has one revision, unless others were shown it
+	SpareArchived       // it is finished and archived
+	SpareFinished       // it is finished
+)
+
+// Spare returns why a list at this revision may make room. What a person kept may not, by
+// its name, or by a change after which it was not archived.
+func (s Snapshot) Spare() Spare {
+	kept := s.List.Name != "" || s.Writer.Person && !s.Archived
+	switch {
+	case s.Deleted:
+		return SpareDeleted
+	case kept, s.Open() && (s.Revision > 1 || s.List.Conversation == ""):
+		return NotSpare
+	case s.Open():
+		return SpareUnseen
+	case s.Archived:
+		return SpareArchived
+	}
+	return SpareFinished
+}
 
 // Leaving returns the ids of those of some lists that make room for one that begins, at
 // most [MaxAbandoned], in the order in which they go: abandoned ones (open, of one
@@ -93,12 +131,10 @@ const MaxAbandoned = 16
 // [Store.Alive].
 func (k Keep) Leaving(ctx context.Context, r Reader, some []Snapshot, now time.Time, alive func(process string) bool) (ids []string, err error) {
 	some = slices.DeleteFunc(slices.Clone(some), func(s Snapshot) bool {
-		kept := s.List.Name != "" || s.Writer.Person && !s.Archived
-		begun := s.Revision == 1 && s.List.Conversation != ""
-		return kept || s.Deleted || s.Open() && !begun || now.Sub(s.Updated) < k.Abandoned
+		return s.Spare() < SpareUnseen || now.Sub(s.Updated) < k.Abandoned
 	})
 	slices.SortStableFunc(some, func(a, b Snapshot) int {
-		return cmp.Or(a.worth()-b.worth(), a.Updated.Compare(b.Updated))
+		return cmp.Or(int(a.Spare()-b.Spare()), a.Updated.Compare(b.Updated))
 	})
 	for _, s := range some {
 		if len(ids) == MaxAbandoned || k.Abandoned <= 0 {
@@ -119,17 +155,6 @@ func (k Keep) Leaving(ctx context.Context, r Reader, some []Snapshot, now time.T
 	return ids, nil
 }
 
-// worth orders lists by which goes first for [Keep.Leaving].
-func (s Snapshot) worth() int {
-	switch {
-	case s.Open():
-		return 0
-	case s.Archived:
-		return 1
-	}
-	return 2
-}
-
 // CheckLists returns [ErrTooManyLists] when a principal with n lists may not
 // have another one.
 func (k Keep) CheckLists(n int) error {
@@ -139,55 +164,67 @@ func (k Keep) CheckLists(n int) error {
 	return nil
 }
 
-// CheckBytes returns [ErrStoreFull] when a store of a size may not store another
-// revision, or a list that begins. A revision that is Deleted can always be stored.
-func (k Keep) CheckBytes(size int64, begins bool) error {
-	const mb = 1_000_000
-	if part := size * 100 / max(k.Bytes, 1); k.Bytes > 0 && (part >= 100 || part >= Full && begins) {
-		return &FullError{Err: ErrStoreFull, Detail: fmt.Sprintf("%d %% of %d MB (--max-size) are in use; `todo-mcp prune` removes old lists", part, k.Bytes/mb)}
-	}
-	return nil
-}
-
-// Usage is how much of a store is in use when a list is about to begin.
+// Usage is how much of a store is in use.
 type Usage struct {
-	// Begun is how many lists its conversation began since a time, at least up to
+	// Begun is how many lists a conversation began since a time, at least up to
 	// [Keep.Begun], and Lists how many its principal has that are not deleted.
 	Begun, Lists int
-	// Bytes is the size of all lists.
-	Bytes int64
+	// Bytes is the size of all lists. Own is the size of the principal's; 0 for the server
+	// itself, which has no share, and where both are small.
+	Bytes, Own int64
 }
 
-// MakeRoom returns an error when a list may not begin. Where only room is missing it
-// has evict remove up to [MaxAbandoned] abandoned lists of the same principal that were
-// written before a time, the oldest first.
-func (k Keep) MakeRoom(l List, now time.Time, usage func(since time.Time) (Usage, error), evict func(before time.Time) error) error {
+// CheckBytes returns [ErrStoreFull] when a store in use may not store another revision, or
+// a list that begins. A revision that is Deleted can always be stored.
+func (k Keep) CheckBytes(u Usage, begins bool) error {
+	const mb = 1_000_000
+	full := func(size, most int64, whose string) error {
+		part := size * 100 / max(most, 1)
+		if most <= 0 || part < Full || part < 100 && !begins {
+			return nil
+		}
+		return &FullError{Err: ErrStoreFull, Detail: fmt.Sprintf("%d %% of %s are in use; delete lists, or `todo-mcp prune` removes old ones",
+			part, fmt.Sprintf(whose, most/mb))}
+	}
+	if err := full(u.Own, k.Bytes/100*Share, "the %d MB that one account may use, a quarter of --max-size,"); err != nil {
+		return err
+	}
+	return full(u.Bytes, k.Bytes, "%d MB (--max-size)")
+}
+
+// MakeRoom returns an error when a list may not begin, or not change. Where room is short
+// it first has evict remove up to [MaxAbandoned] lists of the same principal, the oldest
+// of a kind that were written before a time, kind after kind.
+func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time.Time) (Usage, error),
+	evict func(kind Spare, before time.Time) error) error {
 	day := now.Add(-24 * time.Hour)
 	u, err := usage(day)
 	if err != nil {
 		return err
 	}
-	if k.Begun > 0 && l.Conversation != "" && u.Begun >= k.Begun {
+	if begins && k.Begun > 0 && l.Conversation != "" && u.Begun >= k.Begun {
 		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", u.Begun)}
 	}
-	full := k.checkUsage(u)
-	if full == nil || k.Abandoned <= 0 {
-		return full
+	// Lists make room so early that another one can still begin afterwards.
+	isShort := func() bool { return k.CheckBytes(u, true) != nil || begins && k.CheckLists(u.Lists) != nil }
+	for kind := SpareDeleted; kind <= SpareFinished && k.Abandoned > 0 && isShort(); kind++ {
+		before := now.Add(-k.Abandoned)
+		if kind == SpareDeleted {
+			before = now
+		}
+		if err := evict(kind, before); err != nil {
+			return err
+		}
+		if u, err = usage(day); err != nil {
+			return err
+		}
 	}
-	if err := evict(now.Add(-k.Abandoned)); err != nil {
-		return err
+	if begins {
+		if err := k.CheckLists(u.Lists); err != nil {
+			return err
+		}
 	}
-	if u, err = usage(day); err != nil {
-		return err
-	}
-	return k.checkUsage(u)
-}
-
-func (k Keep) checkUsage(u Usage) error {
-	if err := k.CheckLists(u.Lists); err != nil {
-		return err
-	}
-	return k.CheckBytes(u.Bytes, true)
+	return k.CheckBytes(u, begins)
 }
 
 // First returns the oldest revision to keep of a list at revision newest.

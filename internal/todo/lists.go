@@ -161,7 +161,7 @@ func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
 // personKey is whose cursors say that a person looked at a list.
 const personKey = "person"
 
-// Look notes that a person looked at a list, for [Keep.Abandoned], which asks for
+// Look notes that a person looked at a list, for [SpareUnseen], which asks for
 // lists of one revision alone. A failure is ignored.
 func (l Lists) Look(ctx context.Context, s Snapshot) {
 	if l.readOnly || s.Revision != 1 {

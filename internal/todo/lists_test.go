@@ -99,10 +99,10 @@ func TestPurgeMany(t *testing.T) {
 // BAD-INPUT 65: a list that a person looked at is not abandoned.
 //
 // BAD-INPUT 65: 20,000 lists in half a minute, so that `--max-lists` or `--max-size`
-// is reached → Lists that are there go on, in the last tenth of `--max-size`; a list
-// that begins takes the place of abandoned ones (one revision, older than an hour,
-// shown to nobody but who began it); else the refusal names the setting and `todo-mcp
-// prune`
+// is reached → One who signed in may use a quarter of `--max-size`. Lists that are there
+// go on, in the last tenth; a list that begins takes the place of deleted, abandoned (one
+// revision, older than an hour, shown to nobody but who began it) and finished ones; else
+// the refusal names the setting and `todo-mcp prune`
 func TestLookedAtListsStay(t *testing.T) {
 	d := newDesk(t)
 	a := d.hint("p1", "process:1")

@@ -97,7 +97,7 @@ type Store interface {
 	Close() error
 
 	// NoteHostCall stores what a hook of a host said about a call at a time, for
-	// [HostCallAge].
+	// [HostCallAge]. It returns [ErrStoreFull] when no list can be written any more.
 	NoteHostCall(ctx context.Context, principal string, c HostCall, at time.Time) error
 
 	// HostCall reads what a hook said about a call within [HostCallAge]; the zero

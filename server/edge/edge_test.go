@@ -173,7 +173,8 @@ func (s *readOnly) NoteHostCall(ctx context.Context, principal string, c todo.Ho
 // often it is asked, it writes at most once in a second.
 //
 // BAD-INPUT 79: A store that can be read, and in which every write fails → `/readyz`
-// answers 503 and logs why; it tries a write itself, at most one a second
+// answers 503, or 507 when it is full, and logs why; it tries a write itself, at most one a
+// second
 func TestReadyMeansWritable(t *testing.T) {
 	store := &readOnly{Store: memory.New()}
 	store.broken.Store(true)

@@ -45,6 +45,7 @@ type state struct {
 type list struct {
 	revisions []todo.Snapshot
 	begun     time.Time
+	size      int64 // of the revisions, in bytes, about
 }
 
 // newest returns the last revision; the zero snapshot if there is none.
@@ -138,7 +139,11 @@ func (s *Store) Alive(process string) bool {
 
 // NoteHostCall implements todo.Store.
 func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	if err := s.checkUsable(ctx); err != nil {
+	err := s.checkUsable(ctx)
+	if err == nil {
+		err = s.keep.CheckBytes(todo.Usage{Bytes: s.now.Load().size}, false)
+	}
+	if err != nil {
 		return fmt.Errorf("save host call: %w", err)
 	}
 	s.mu.Lock()

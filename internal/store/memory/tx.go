@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/store/record"
@@ -36,9 +37,34 @@ func (t *tx) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error
 
 // SetCursor implements todo.Tx.
 func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
+	known := len(t.cursors[c.Key])
 	t.cursors[c.Key], _ = todo.SetCursor(t.cursors[c.Key], c, time.Now())
 	t.changed = true
+	if len(t.cursors[c.Key]) > known {
+		return t.forgetHolder(ctx, c)
+	}
 	return ctx.Err()
+}
+
+// forgetHolder forgets the conversation that used a list least recently, where there are
+// more than [todo.MaxHolders].
+func (t *tx) forgetHolder(ctx context.Context, c todo.Cursor) error {
+	on, err := t.CursorsOn(ctx, c.Principal, c.List)
+	if err != nil || len(on) <= todo.MaxHolders {
+		return err
+	}
+	isName := func(c todo.Cursor) bool { return strings.HasPrefix(c.Conversation, todo.NameKey("")) }
+	oldest := slices.MinFunc(on, func(a, b todo.Cursor) int {
+		switch {
+		case isName(a) == isName(b):
+			return a.At.Compare(b.At)
+		case isName(a):
+			return 1
+		}
+		return -1
+	})
+	t.cursors[oldest.Key] = slices.DeleteFunc(slices.Clone(t.cursors[oldest.Key]), func(k todo.Cursor) bool { return k.List == c.List })
+	return nil
 }
 
 // Save implements todo.Tx.
@@ -51,12 +77,14 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	next = next.Clone()
 	if before.Revision > 0 {
 		next.List = before.List
-		if err := t.store.keep.CheckBytes(t.size, false); err != nil && !next.Deleted {
-			return todo.Snapshot{}, err
+		if most := t.store.keep.Bytes; !next.Deleted && most > 0 && t.size > most/10 {
+			if err := t.makeRoom(ctx, next.List, false, now); err != nil {
+				return todo.Snapshot{}, err
+			}
 		}
 		return t.withParent(t.add(l, next)), nil
 	}
-	if err := t.makeRoom(next.List, now); err != nil {
+	if err := t.makeRoom(ctx, next.List, true, now); err != nil {
 		return todo.Snapshot{}, err
 	}
 	t.remove(t.idsOf(func(_ list, last todo.Snapshot) bool {
@@ -73,9 +101,11 @@ func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
 	t.seq++
 	next.Seq = t.seq
 	t.size += footprint(next)
+	l.size += footprint(next)
 	l.revisions = append(l.revisions, next) // beyond what others read
 	for l.revisions[0].Revision < t.store.keep.First(next.Revision) {
 		t.size -= footprint(l.revisions[0])
+		l.size -= footprint(l.revisions[0])
 		l.revisions = l.revisions[1:]
 	}
 	t.lists[next.List.ID] = l
@@ -83,28 +113,56 @@ func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
 	return next
 }
 
-// makeRoom returns an error when a list may not begin, see [todo.Keep.MakeRoom].
-func (t *tx) makeRoom(next todo.List, now time.Time) error {
-	idsOf := func(fits func(list, todo.Snapshot) bool) []string {
-		return t.idsOf(func(l list, last todo.Snapshot) bool { return last.List.Principal == next.Principal && fits(l, last) })
+// makeRoom returns an error when a list may not begin, or not change, see
+// [todo.Keep.MakeRoom].
+func (t *tx) makeRoom(ctx context.Context, next todo.List, begins bool, now time.Time) error {
+	usage := func(since time.Time) (u todo.Usage, err error) {
+		u.Bytes = t.size
+		for _, l := range t.lists {
+			last := l.newest()
+			switch {
+			case last.List.Principal != next.Principal:
+				continue
+			case next.Principal != "":
+				u.Own += l.size
+			}
+			if !last.Deleted {
+				u.Lists++
+			}
+			if last.List.Conversation == next.Conversation && l.begun.After(since) {
+				u.Begun++
+			}
+		}
+		return u, nil
 	}
-	usage := func(since time.Time) (todo.Usage, error) {
-		begun := idsOf(func(l list, last todo.Snapshot) bool {
-			return last.List.Conversation == next.Conversation && l.begun.After(since)
-		})
-		lists := idsOf(func(_ list, last todo.Snapshot) bool { return !last.Deleted })
-		return todo.Usage{Begun: len(begun), Lists: len(lists), Bytes: t.size}, nil
-	}
-	return t.store.keep.MakeRoom(next, now, usage, func(before time.Time) error {
-		abandoned := idsOf(func(_ list, last todo.Snapshot) bool {
-			return last.Revision == 1 && last.List.Conversation != "" && last.Updated.Before(before) && !t.wasShown(last.List)
-		})
-		slices.SortFunc(abandoned, func(a, b string) int {
-			return t.lists[a].newest().Updated.Compare(t.lists[b].newest().Updated)
-		})
-		t.remove(abandoned[:min(len(abandoned), todo.MaxAbandoned)])
-		return nil
+	return t.store.keep.MakeRoom(next, begins, now, usage, func(kind todo.Spare, before time.Time) error {
+		var some []todo.Snapshot
+		for id, l := range t.lists {
+			if last := l.newest(); id != next.ID && last.List.Principal == next.Principal && last.Spare() == kind && last.Updated.Before(before) {
+				some = append(some, last)
+			}
+		}
+		return t.evict(ctx, kind, some, now)
 	})
+}
+
+// evict removes some lists of a kind that may make room. Watchers see finished ones go.
+func (t *tx) evict(ctx context.Context, kind todo.Spare, some []todo.Snapshot, now time.Time) error {
+	if kind == todo.SpareDeleted {
+		for _, s := range some {
+			t.remove([]string{s.List.ID})
+		}
+		return nil
+	}
+	ids, err := t.store.keep.Leaving(ctx, t, some, now, t.store.Alive)
+	for _, id := range ids {
+		if kind == todo.SpareUnseen {
+			t.remove([]string{id})
+		} else if err == nil {
+			err = t.Purge(ctx, id, todo.Writer{}, now)
+		}
+	}
+	return err
 }
 
 // idsOf returns the ids of the lists that fit, with their newest revision.
@@ -117,23 +175,10 @@ func (t *tx) idsOf(fits func(list, todo.Snapshot) bool) (ids []string) {
 	return ids
 }
 
-// wasShown reports whether a list was shown to anybody but the conversation that
-// began it.
-func (t *tx) wasShown(l todo.List) bool {
-	for of, cursors := range t.cursors {
-		if of.Conversation != l.Conversation && slices.ContainsFunc(cursors, func(c todo.Cursor) bool { return c.List == l.ID }) {
-			return true
-		}
-	}
-	return false
-}
-
 // remove removes lists with all that belongs to them.
 func (t *tx) remove(ids []string) {
 	for _, id := range ids {
-		for _, s := range t.lists[id].revisions {
-			t.size -= footprint(s)
-		}
+		t.size -= t.lists[id].size
 		delete(t.lists, id)
 	}
 	isOn := func(c todo.Cursor) bool { return slices.Contains(ids, c.List) }

@@ -38,6 +38,7 @@ type Store struct {
 	notices notices
 	alive   processes
 	size    size
+	used    tables.Used
 
 	mu     sync.Mutex
 	closed bool

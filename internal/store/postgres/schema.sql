@@ -6,7 +6,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, seq_offset) VALUES (5, 0);
+INSERT INTO todo_mcp.store (version, seq_offset) VALUES (6, 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -25,6 +25,7 @@ CREATE TABLE todo_mcp.lists (
 	updated             bigint NOT NULL,
 	deleted             boolean NOT NULL,
 	bytes               bigint NOT NULL,             -- the size of its revisions
+	spare               int    NOT NULL,             -- why it may make room (todo.Spare); 0: it may not
 	PRIMARY KEY (id)
 ) PARTITION BY HASH (id);
 DO $$ BEGIN
@@ -39,7 +40,7 @@ CREATE INDEX ON todo_mcp.lists (parent) WHERE parent <> '';
 CREATE INDEX ON todo_mcp.lists (parent_conversation) WHERE parent_conversation <> '';
 CREATE INDEX ON todo_mcp.lists (conversation, begun);
 CREATE INDEX ON todo_mcp.lists (updated) WHERE deleted;
-CREATE INDEX ON todo_mcp.lists (principal, updated) WHERE revision = 1;
+CREATE INDEX ON todo_mcp.lists (principal, spare, updated) WHERE spare > 0;
 
 CREATE TABLE todo_mcp.history (
 	list      text    COLLATE "C" NOT NULL,

@@ -53,7 +53,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
 	t.Reader = newReader(t, t.do)
-	t.saver = tables.Saver{SQL: queries, DB: t, Keep: s.keep}
+	t.saver = tables.Saver{Reader: t.Reader, SQL: queries, DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
 	return t, nil
 }
 
@@ -173,7 +173,7 @@ func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 		t.queueLock(c.List)
 		t.moves = true
 	}
-	t.cursors[c.Key], err = t.saver.SetCursor(all, c, false)
+	t.cursors[c.Key], err = t.saver.SetCursor(ctx, all, c, false)
 	return err
 }
 

@@ -24,7 +24,8 @@ CREATE TABLE lists (
 	seq                 INTEGER NOT NULL REFERENCES history (seq),
 	updated             INTEGER NOT NULL,  -- Unix nanoseconds
 	deleted             INTEGER NOT NULL,
-	bytes               INTEGER NOT NULL   -- the size of the bodies of its revisions
+	bytes               INTEGER NOT NULL,  -- the size of the bodies of its revisions
+	spare               INTEGER NOT NULL   -- why it may make room (todo.Spare); 0: it may not
 ) WITHOUT ROWID;
 CREATE INDEX lists_seq ON lists (seq);
 CREATE INDEX lists_principal ON lists (principal, seq);
@@ -33,7 +34,7 @@ CREATE INDEX lists_parent ON lists (parent) WHERE parent <> '';
 CREATE INDEX lists_parent_conversation ON lists (parent_conversation) WHERE parent_conversation <> '';
 CREATE INDEX lists_updated ON lists (updated);
 CREATE INDEX lists_conversation ON lists (conversation, begun);
-CREATE INDEX lists_abandoned ON lists (principal, updated) WHERE revision = 1;
+CREATE INDEX lists_spare ON lists (principal, spare, updated) WHERE spare > 0;
 CREATE INDEX lists_deleted ON lists (updated) WHERE deleted;
 -- What each conversation knows of which lists.
 CREATE TABLE cursors (

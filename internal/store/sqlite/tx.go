@@ -115,13 +115,13 @@ func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, er
 
 // SetCursor implements todo.Tx. It removes damaged cursors of the conversation, which
 // would be in the way of every read.
-func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
+func (w *writer) SetCursor(ctx context.Context, c todo.Cursor) error {
 	known, isDamaged, err := w.cursorsOf(c.Key)
 	if err == nil && isDamaged {
 		err = w.Exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
 	}
 	if err == nil {
-		known, err = w.saver.SetCursor(known, c, isDamaged)
+		known, err = w.saver.SetCursor(ctx, known, c, isDamaged)
 	}
 	if err == nil {
 		w.grow((len(known) + 1) * (256 + len(c.Principal) + len(c.Conversation)))
@@ -164,7 +164,7 @@ func (w *writer) NextSeq() (seq int64, err error) {
 }
 
 // Size implements [tables.DB]: it is the size of the file in the open transaction.
-func (w *writer) Size(context.Context, bool) (bytes int64, err error) {
+func (w *writer) Size(context.Context) (bytes int64, err error) {
 	if w.store.keep.Bytes > 0 {
 		err = w.scan(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) *
 			(SELECT page_size FROM pragma_page_size)`, nil, &bytes)

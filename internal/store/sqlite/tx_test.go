@@ -97,8 +97,9 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 //
 // BAD-INPUT 45: Lists without end → A new one is refused past `--max-lists` of a
 // principal, and past 1,000 of a conversation in a day; writes of lists that are there
-// go on. Cursors that nobody used for 60 days go as new lists begin, what hooks said
-// after an hour; what waits in memory is bounded
+// go on. Of the conversations that know a list the last 1,000 are known. Cursors that
+// nobody used for 60 days go as new lists begin, what hooks said after an hour; what waits
+// in memory is bounded
 func TestMemoryOfEmptiedLists(t *testing.T) {
 	_, s := newStore(t)
 	for n := range 100 {

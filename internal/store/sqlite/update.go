@@ -52,7 +52,14 @@ func (r *request) call(w *writer) {
 func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
 	err := s.Update(ctx, todo.Key{}, func(tx todo.Tx) error {
 		w := tx.(*writer)
-		err := w.Exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
+		size, err := w.Size(ctx)
+		if err == nil {
+			err = s.keep.CheckBytes(todo.Usage{Bytes: size}, false)
+		}
+		if err != nil {
+			return w.note(err)
+		}
+		err = w.Exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
 			principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
 		if err == nil {
 			err = w.Exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))

@@ -31,7 +31,7 @@ type writer struct {
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
 	w.Reader = tables.NewReader(queries, w.read, scanSnapshot, scanCursor)
-	w.saver = tables.Saver{SQL: queries, DB: w, Keep: s.keep}
+	w.saver = tables.Saver{Reader: w.Reader, SQL: queries, DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
 	return w
 }
 

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,6 +99,9 @@ func purge(t *testing.T, s todo.Store) {
 func runQuotas(t *testing.T, start func(*testing.T, todo.Keep) todo.Store) {
 	t.Run("BAD-INPUT 65 lists of one conversation", func(t *testing.T) { begunLately(t, start(t, todo.Keep{Begun: 2})) })
 	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) { abandoned(t, start(t, todo.Keep{Lists: 4, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 finished lists make room", func(t *testing.T) { finished(t, start(t, todo.Keep{Lists: 5, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 shares", func(t *testing.T) { shares(t, start(t, todo.Keep{Bytes: 4_000_000, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 45 conversations that know a list", func(t *testing.T) { holders(t, start(t, todo.Keep{Bytes: 20_000_000})) })
 	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) { full(t, start(t, todo.Keep{Bytes: 1_000_000})) })
 }
 
@@ -105,7 +109,7 @@ func runQuotas(t *testing.T, start func(*testing.T, todo.Keep) todo.Store) {
 func begin(t *testing.T, s todo.Store, id, conversation string, updated time.Time) error {
 	t.Helper()
 	next := list(id, "x", 1)
-	next.List.Conversation, next.Updated = conversation, updated
+	next.List.Conversation, next.List.Name, next.Updated, next.Writer.Person = conversation, "", updated, false
 	_, err := Save(t.Context(), s, next, current(conversation, id))
 	return err
 }
@@ -172,6 +176,88 @@ func abandoned(t *testing.T, s todo.Store) {
 	}
 }
 
+// finished tests that in a store for five lists the finished ones give way, archived ones
+// first, but for one that a person changed last.
+func finished(t *testing.T, s todo.Store) {
+	old := time.Now().Add(-2 * time.Hour)
+	begin := func(id string, status todo.Status, of func(*todo.Snapshot)) error {
+		next := todo.Snapshot{List: todo.List{ID: id, Conversation: "of " + id}, Revision: 1, Updated: old, Items: []todo.Item{{ID: "1", Text: "x", Status: status}}}
+		of(&next)
+		_, err := Save(t.Context(), s, next, current(next.List.Conversation, id), current("another", id))
+		return err
+	}
+	for id, of := range map[string]func(*todo.Snapshot){
+		"new":      func(l *todo.Snapshot) { l.Updated = time.Now() },
+		"finished": func(*todo.Snapshot) {},
+		"archived": func(l *todo.Snapshot) { l.Archived = true },
+		"kept":     func(l *todo.Snapshot) { l.Writer.Person = true },
+		"named":    func(l *todo.Snapshot) { l.List.Name = "named" },
+	} {
+		if err := begin(id, todo.Completed, of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, goes := range []string{"archived", "finished", ""} {
+		err := begin(fmt.Sprint("next", n), todo.Pending, func(*todo.Snapshot) {})
+		if goes == "" {
+			if !errors.Is(err, todo.ErrTooManyLists) {
+				t.Errorf("65: without a list that may go: %v", err)
+			}
+		} else if gone, loadErr := s.Load(t.Context(), goes, 0); err != nil || loadErr != nil || !gone.Deleted {
+			t.Errorf("65: %s: %v, deleted %v, %v", goes, err, gone.Deleted, loadErr)
+		}
+	}
+	for _, id := range []string{"new", "kept", "named", "next0", "next1"} {
+		if got, err := s.Load(t.Context(), id, 0); err != nil || got.Deleted {
+			t.Errorf("65: %s: %v", id, err)
+		}
+	}
+}
+
+// shares tests that one who signed in takes a quarter of the store and no more, that
+// others go on meanwhile, and that what is deleted makes room at once.
+func shares(t *testing.T, s todo.Store) {
+	of := func(principal, id string, revision int64) todo.Snapshot {
+		next := bulky(id, revision)
+		next.List.Principal, next.Updated = principal, time.Now()
+		return next
+	}
+	n := saveUntilFull(t, s, func(n int64) todo.Snapshot { return of("p", fmt.Sprint("p", n), 1) })
+	if n < 40 || n > 90 {
+		t.Errorf("65: %d lists of 10 kB in a share of 1 MB", n)
+	}
+	mustSave(t, s, of("q", "q", 1))
+	mustSave(t, s, of("", "server", 1))
+	for i := range int64(3) {
+		gone := of("p", fmt.Sprint("p", i), 2)
+		gone.Deleted = true
+		mustSave(t, s, gone)
+	}
+	mustSave(t, s, of("p", "next", 1))
+}
+
+// holders tests that of very many conversations that come to know a list the ones that
+// used it last are known, beside its name.
+func holders(t *testing.T, s todo.Store) {
+	mustSave(t, s, list("a", "x", 1), current(todo.NameKey("a"), "a"))
+	const more = 50
+	mustUpdate(t, s, todo.Key{Conversation: "first"}, func(tx todo.Tx) error {
+		for n := range todo.MaxHolders + more {
+			if err := tx.SetCursor(t.Context(), current(fmt.Sprint("c", n), "a")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	on := must[[]todo.Cursor](t)(s.CursorsOn(t.Context(), "", "a"))
+	knows := func(key string) bool {
+		return slices.ContainsFunc(on, func(c todo.Cursor) bool { return c.Conversation == key })
+	}
+	if len(on) != todo.MaxHolders || knows("c0") || !knows(fmt.Sprint("c", todo.MaxHolders+more-1)) || !knows(todo.NameKey("a")) {
+		t.Errorf("45: %d are known", len(on))
+	}
+}
+
 // full tests that when no list begins any more in a store of a million bytes, those
 // that are there go on, though not without end, and that a purge makes room.
 func full(t *testing.T, s todo.Store) {
@@ -181,6 +267,9 @@ func full(t *testing.T, s todo.Store) {
 		t.Fatalf("65: a list that there is, when no other begins any more: %v", err)
 	}
 	more := saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky("a", 3+n) })
+	if err := s.NoteHostCall(t.Context(), "", todo.HostCall{ID: "x"}, time.Now()); !errors.Is(err, todo.ErrStoreFull) {
+		t.Errorf("79: what tells whether the store can be written: %v", err)
+	}
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2+more {
 		t.Errorf("65: revision %d, want %d: %v", got.Revision, 2+more, err)
 	}

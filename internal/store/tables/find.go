@@ -48,10 +48,12 @@ type SQL struct {
 	sum func(columns ...any) int64
 
 	addRevision, addList, updateList, countTrimmed, trim, setCursor string
-	usage, lockList, oldCursors                                     string
+	usage, own, lockList, oldCursors, moreCursors                   string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
-	list, trash, abandoned string
-	forget                 []string
+	list, trash, spare string
+	// Of snapshots.
+	spareLists string
+	forget     []string
 }
 
 // summed returns the columns of a row with their checksum, where rows have one.
@@ -105,8 +107,8 @@ func (d Dialect) saves(q *SQL) {
 	q.sum, q.forget = d.Sum, d.Forget
 	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
 	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta`,
-		`, revision, seq, updated, deleted, bytes`)
-	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ? WHERE id = ?`
+		`, revision, seq, updated, deleted, bytes, spare`)
+	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ?, spare = ? WHERE id = ?`
 	q.trim = `DELETE FROM ` + history + ` WHERE list = ? AND revision < ?`
 	q.countTrimmed = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
 		WHERE list = ? AND revision < ?) WHERE id = ?`
@@ -118,10 +120,15 @@ func (d Dialect) saves(q *SQL) {
 	}
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? LIMIT ?) AS lately)`
+	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?) AS bigint)
+		FROM ` + lists + ` WHERE principal = ?`
+	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.id <> ? ORDER BY l.updated LIMIT ?`
+	q.spare = `SELECT l.id FROM ` + lists + ` l` + where
+	q.spareLists = q.Newest + where + d.SkipLocked
+	q.moreCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
+		FROM ` + cursors + ` WHERE list = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC LIMIT ? OFFSET ?)`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ? LIMIT ?`
-	q.abandoned = `SELECT id FROM ` + lists + ` l WHERE principal = ? AND revision = 1 AND updated < ? AND conversation <> ''
-		AND NOT EXISTS (SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.conversation <> l.conversation) ORDER BY updated LIMIT ?`
 	q.lockList = `SELECT principal, revision, begun FROM ` + lists + ` WHERE id = ?` + d.Lock
 	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
 		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT ?` + d.SkipLocked + `)`

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"todo-mcp/internal/store/record"
@@ -14,6 +16,8 @@ import (
 // DB is a transaction of a database, as a [Saver] uses it. SQL has a question mark for
 // each argument.
 type DB interface {
+	todo.Reader // as that of a [todo.Tx]
+
 	// Exec runs a statement that changes something, at the latest before anything is
 	// read or committed.
 	Exec(sql string, args ...any) error
@@ -25,10 +29,6 @@ type DB interface {
 	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
 	Scan(ctx context.Context, sql string, args []any, into ...any) error
 
-	// Load is of [todo.Reader]. Until the transaction ends nobody else changes a list
-	// whose newest revision it has read.
-	Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error)
-
 	// Remember is told which revision of a list is the newest now, and the size of its
 	// stored form in bytes.
 	Remember(newest todo.Snapshot, bytes int)
@@ -36,16 +36,67 @@ type DB interface {
 	// NextSeq returns the Seq of the next revision that is stored.
 	NextSeq() (int64, error)
 
-	// Size returns the size of the store in bytes, so exactly that it can be told whether
-	// a list may begin, or another revision be stored. It is 0 where that is not limited.
-	Size(ctx context.Context, begins bool) (int64, error)
+	// Size returns the size of the store in bytes, more exactly where it is nearly full. It
+	// is 0 where that is not limited.
+	Size(ctx context.Context) (int64, error)
 }
 
 // Saver stores lists and cursors in a transaction.
 type Saver struct {
-	SQL  *SQL
-	DB   DB
-	Keep todo.Keep
+	Reader Reader // of the transaction
+	SQL    *SQL
+	DB     DB
+	Keep   todo.Keep
+	Used   *Used
+	Alive  func(process string) bool // as of [todo.Store]
+}
+
+// Used is what a store remembers of how much each principal uses, who has a share.
+type Used struct {
+	mu sync.Mutex
+	of map[string]used
+}
+
+type used struct {
+	bytes int64
+	at    time.Time
+}
+
+// usedAge is for how long it is taken as it was, but for what is added here.
+const usedAge = 2 * time.Second
+
+// read returns what a principal uses, which is counted anew from time to time.
+func (u *Used) read(principal string, count func() (int64, error)) (int64, error) {
+	u.mu.Lock()
+	known, ok := u.of[principal]
+	u.mu.Unlock()
+	if ok && time.Since(known.at) < usedAge {
+		return known.bytes, nil
+	}
+	bytes, err := count()
+	if err != nil {
+		return 0, err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.of) > 1000 || u.of == nil {
+		u.of = make(map[string]used)
+	}
+	u.of[principal] = used{bytes, time.Now()}
+	return bytes, nil
+}
+
+// add adds to what a principal uses; less than 0 is that it is to be counted anew.
+func (u *Used) add(principal string, bytes int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	known, ok := u.of[principal]
+	if bytes < 0 {
+		delete(u.of, principal)
+	} else if ok {
+		known.bytes += int64(bytes)
+		u.of[principal] = known
+	}
 }
 
 // ErrEncode means that a revision cannot be stored, as one with a time after the year
@@ -68,11 +119,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	}
 	next.List = before.List
 	if !next.Deleted {
-		size, err := s.DB.Size(ctx, false)
-		if err == nil {
-			err = s.Keep.CheckBytes(size, false)
-		}
-		if err != nil {
+		if err := s.makeRoom(ctx, next.List, false, time.Now()); err != nil {
 			return next, err
 		}
 	}
@@ -86,7 +133,7 @@ func (s *Saver) goOn(next *todo.Snapshot) error {
 		return err
 	}
 	id := next.List.ID
-	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, id)
+	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, int(next.Spare()), id)
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
 		if err = s.DB.Exec(s.SQL.countTrimmed, id, first, id); err == nil {
 			err = s.DB.Exec(s.SQL.trim, id, first)
@@ -98,7 +145,7 @@ func (s *Saver) goOn(next *todo.Snapshot) error {
 
 // begin stores the first revision of a list, if there is room, and tidies up.
 func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) error {
-	err := s.makeRoom(ctx, first.List, now)
+	err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
 		err = s.addList(first, now)
 	}
@@ -120,7 +167,7 @@ func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
 	}
 	s.DB.Remember(*first, bytes)
 	return s.DB.Exec(s.SQL.addList,
-		append(s.SQL.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted, bytes)...)
+		append(s.SQL.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted, bytes, int(first.Spare()))...)
 }
 
 // addRevision stores the row of a revision and sets its Seq. It returns the size of its
@@ -135,21 +182,66 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, err error) {
 	}
 	values := s.SQL.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
 	values[4] = string(body) // it is stored as text
+	if next.List.Principal != "" {
+		s.Used.add(next.List.Principal, len(body))
+	}
 	return len(body), s.DB.Exec(s.SQL.addRevision, append(values, next.Seq)...)
 }
 
-// makeRoom returns an error when a list may not begin, see [todo.Keep.MakeRoom].
-func (s *Saver) makeRoom(ctx context.Context, l todo.List, now time.Time) error {
+// makeRoom returns an error when a list may not begin, or not change, see
+// [todo.Keep.MakeRoom].
+func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) error {
 	usage := func(since time.Time) (u todo.Usage, err error) {
-		args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), s.Keep.Begun}
-		if err = s.DB.Scan(ctx, s.SQL.usage, args, &u.Lists, &u.Begun); err == nil {
-			u.Bytes, err = s.DB.Size(ctx, true)
+		if begins {
+			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), s.Keep.Begun}
+			err = s.DB.Scan(ctx, s.SQL.usage, args, &u.Lists, &u.Begun)
+		}
+		if err == nil {
+			u.Bytes, err = s.DB.Size(ctx)
+		}
+		if err == nil && l.Principal != "" && s.Keep.Bytes > 0 && u.Bytes >= s.Keep.Bytes/100*todo.Share/2 {
+			u.Own, err = s.own(ctx, l.Principal)
 		}
 		return u, err
 	}
-	return s.Keep.MakeRoom(l, now, usage, func(before time.Time) error {
-		return s.forget(s.SQL.abandoned, l.Principal, record.UnixNano(before), todo.MaxAbandoned)
+	return s.Keep.MakeRoom(l, begins, now, usage, func(kind todo.Spare, before time.Time) error {
+		return s.evict(ctx, l, kind, before, now)
 	})
+}
+
+// CursorSize is what a cursor counts, in bytes.
+const CursorSize = 1000
+
+// own returns how much a principal uses.
+func (s *Saver) own(ctx context.Context, principal string) (int64, error) {
+	return s.Used.read(principal, func() (bytes int64, err error) {
+		return bytes, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, principal, principal}, &bytes)
+	})
+}
+
+// evict removes some lists of a kind that may make room for one of the same principal.
+// Watchers see finished ones go.
+func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, before, now time.Time) error {
+	defer s.Used.add(forList.Principal, -1)
+	args := []any{forList.Principal, int(kind), record.UnixNano(before), forList.ID, todo.MaxAbandoned}
+	if kind == todo.SpareDeleted {
+		return s.forget(s.SQL.spare, args...)
+	}
+	some, err := s.Reader.snapshots(ctx, s.SQL.spareLists, args...)
+	if err != nil {
+		return err
+	}
+	ids, err := s.Keep.Leaving(ctx, s.DB, some, now, s.Alive)
+	for _, id := range ids {
+		switch {
+		case err != nil:
+		case kind == todo.SpareUnseen:
+			err = s.forget(s.SQL.list, id)
+		default:
+			err = s.Purge(ctx, id, todo.Writer{}, now)
+		}
+	}
+	return err
 }
 
 // forget removes the lists that a query selects, with all that belongs to them.
@@ -186,14 +278,25 @@ func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time
 	if err := s.forget(s.SQL.list, list); err != nil {
 		return err
 	}
+	s.Used.add(principal, -1)
 	last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
 	return s.addList(&last, time.Unix(0, begun))
 }
 
 // SetCursor stores a cursor of a conversation that has others, as [todo.SetCursor] says,
-// or every one of them if all is true. It returns all that it has then.
-func (s *Saver) SetCursor(others []todo.Cursor, c todo.Cursor, all bool) ([]todo.Cursor, error) {
+// or every one of them if all is true. It returns all that it has then. For a list that
+// the conversation did not know there has to be room, and others may be forgotten.
+func (s *Saver) SetCursor(ctx context.Context, others []todo.Cursor, c todo.Cursor, all bool) ([]todo.Cursor, error) {
 	after, set := todo.SetCursor(others, c, time.Now())
+	if len(after) > len(others) {
+		if err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
+			return others, err
+		}
+		s.Used.add(c.Principal, CursorSize)
+		if err := s.DB.Remove(s.SQL.moreCursors, c.List, math.MaxInt32, todo.MaxHolders-1); err != nil {
+			return others, err
+		}
+	}
 	for _, now := range slices.Backward(after) { // the current one is the first, and there is one at a time
 		ended := !now.Current && now.List == todo.Current(others)
 		if all || ended || now.List == set.List {
