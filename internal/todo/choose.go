@@ -452,31 +452,15 @@ func continues(t Target, shown Snapshot, isCurrent bool) bool {
 	if 5*n < 4*len(shown.Items) || n < 2 && !(isCurrent && n == len(shown.Items) && n > 0) {
 		return false
 	}
-	isFinished := func(i Item) bool { return i.Status.Settled() && !i.ByPerson }
-	if t.View.Words == nil || !slices.ContainsFunc(shown.Items, isFinished) {
+	finished := slices.DeleteFunc(slices.Clone(shown.Items), func(i Item) bool { return !i.Status.Settled() || i.ByPerson })
+	if t.View.Words == nil || len(finished) == 0 {
 		return true
 	}
-	finished := foldedTexts(t.Lines, func(l Line) bool {
+	sent := slices.DeleteFunc(slices.Clone(t.Lines), func(l Line) bool {
 		status, ok := t.View.Core(l.Status)
-		return ok && status.Settled()
+		return !ok || !status.Settled()
 	})
-	return slices.ContainsFunc(shown.Items, func(i Item) bool { return isFinished(i) && i.isCalledOneOf(finished) })
-}
-
-// foldedTexts returns the folded texts of some lines.
-func foldedTexts(lines []Line, some func(Line) bool) map[string]bool {
-	folded := make(map[string]bool, len(lines))
-	for _, l := range lines {
-		if some(l) {
-			folded[Fold(l.Text)] = true
-		}
-	}
-	return folded
-}
-
-// isCalledOneOf reports whether an agent may mean the item by one of some folded texts.
-func (i Item) isCalledOneOf(folded map[string]bool) bool {
-	return len(folded) > 0 && slices.ContainsFunc(i.names(), func(name string) bool { return folded[name] })
+	return shared(sent, finished) > 0
 }
 
 // keeps reports whether a whole-list write keeps at least half of a list's open items,
@@ -516,12 +500,8 @@ func (i Item) names() []string {
 	return append(names, foldAll(i.Hand.wordings())...)
 }
 
-// IsCalled reports whether an agent may mean the item by a text: the item's own, as it
-// was told it, or one that a person replaced.
-func (i Item) IsCalled(text string) bool { return slices.Contains(i.names(), Fold(text)) }
-
-// Names returns the folded texts by which an agent may mean one of the items, see
-// [Item.IsCalled].
+// Names returns the folded texts by which an agent may mean one of the items: its own, as
+// the agent was told it, or one that a person replaced.
 func Names(items []Item) map[string]bool {
 	names := make(map[string]bool, 2*len(items))
 	for _, item := range items {

@@ -265,9 +265,12 @@ func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
 func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) error {
 	changed := Diff(base, newest)
 	if a.seen(newest) <= 0 {
-		sent := foldedTexts(a.Lines, func(Line) bool { return true })
+		sent := make(map[string]bool, len(a.Lines))
+		for _, l := range a.Lines {
+			sent[Fold(l.Text)] = true
+		}
 		changed = slices.DeleteFunc(changed, func(d Difference) bool {
-			return d.Kind == Added && d.After.isCalledOneOf(sent)
+			return d.Kind == Added && slices.ContainsFunc(d.After.names(), func(name string) bool { return sent[name] })
 		})
 	}
 	r.Unseen = append(r.Unseen, changed...)
