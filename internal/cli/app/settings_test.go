@@ -46,7 +46,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 func fixedBounds() string {
 	var b strings.Builder
 	b.WriteString("## Bounds that are not settings\n\nThey are part of the stored form, of the protocol or of what the tools promise\n" +
-		"([variants](spec/variants.md) V7), so that every client and every store can rely on them.\n\n| bound | of what | where it is refused |\n|---|---|---|\n")
+		"([variants](spec/variants.md) V7).\n\n| bound | of what | where it is refused |\n|---|---|---|\n")
 	for _, row := range []struct {
 		most        any
 		what, where string
