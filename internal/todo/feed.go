@@ -86,18 +86,27 @@ func (w *follower) Close() {
 	}
 }
 
-// deliverOwn delivers a call of this process.
+// deliverOwn delivers a call of this process, and waits for up to handoverTimeout until
+// those who follow calls have dealt with it.
 func (f *feed) deliverOwn(out Outcome) {
 	f.mu.RLock()
-	defer f.mu.RUnlock()
 	if len(f.callers) == 0 {
+		f.mu.RUnlock()
 		return
 	}
-	call := Call{List: out.After, Changed: out.Changed}
+	way := &handover{done: make(chan struct{})}
+	way.left.Store(1) // this one
+	call := Call{List: out.After, Changed: out.Changed, handover: way}
 	if !call.Changed {
 		call.ID = NewID()[:callIDLength]
 	}
 	f.callers.deliver(call)
+	f.mu.RUnlock()
+	way.finish()
+	select {
+	case <-way.done:
+	case <-time.After(handoverTimeout):
+	}
 }
 
 // deliver delivers a call, or the list that one left. The caller must hold the feed's

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Watcher receives the newest snapshots of lists. It never delays a writer: of
@@ -58,6 +60,8 @@ type Call struct {
 	// ID distinguishes the calls that left a list at the same revision; empty
 	// for the call that made the revision.
 	ID string
+
+	handover *handover // nil for a call that nobody waits for
 }
 
 // callIDLength is the length of a [Call]'s id, which must be another one only than the
@@ -72,14 +76,42 @@ const maxWaitingCalls = 256
 // before its caller is answered, and the calls of other processes that made a revision
 // soon after; of several that change one list in quick succession there, it
 // may receive only the last. A slow follower loses its oldest calls and delays
-// nobody.
+// nobody for long.
 type Calls struct {
 	follower
 	waiting chan *Call // small while nothing waits
+	taken   *handover  // of the call that Next returned last; nil for none
+}
+
+// handover is a call of this process on its way to those who follow calls.
+type handover struct {
+	left atomic.Int32 // how many have not dealt with it
+	done chan struct{}
+}
+
+const (
+	// handoverTimeout is how long a caller waits for those who follow calls: a front end
+	// is sent a call before its caller is answered (docs/spec/variants.md W2).
+	handoverTimeout = 50 * time.Millisecond
+	// maxHandovers is how many calls that wait for one follower are waited for.
+	maxHandovers = 16
+)
+
+// finish says that one has dealt with the call, or will not.
+func (h *handover) finish() {
+	if h != nil && h.left.Add(-1) == 0 {
+		close(h.done)
+	}
 }
 
 // keepLast keeps a call, and drops the oldest if too many wait.
 func (c *Calls) keepLast(call Call) {
+	if len(c.waiting) >= maxHandovers {
+		call.handover = nil
+	}
+	if call.handover != nil {
+		call.handover.left.Add(1)
+	}
 	for {
 		select {
 		case c.waiting <- &call:
@@ -87,17 +119,21 @@ func (c *Calls) keepLast(call Call) {
 		default:
 		}
 		select {
-		case <-c.waiting:
+		case oldest := <-c.waiting:
+			oldest.handover.finish()
 		default:
 		}
 	}
 }
 
-// Next waits for the next call. It returns ctx's error when ctx ends, and
-// [ErrClosed] when the follower or its board is closed.
+// Next waits for the next call, and says that the one before was dealt with. It returns
+// ctx's error when ctx ends, and [ErrClosed] when the follower or its board is closed.
 func (c *Calls) Next(ctx context.Context) (Call, error) {
+	c.taken.finish()
+	c.taken = nil
 	select {
 	case call := <-c.waiting:
+		c.taken = call.handover
 		return *call, nil
 	case <-c.open.Done():
 		return Call{}, ErrClosed

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ type toolUse struct {
 	Input   struct {
 		Todos []todoItem `json:"todos"`
 	} `json:"input"`
-	// Parent is set for a sub-agent's call, so that a front end can skip it.
+	// Parent is set for a sub-agent's call, so that a front end can skip it: the block by
+	// which the main agent's list began.
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 
@@ -39,7 +41,8 @@ func blockOf(s todo.Snapshot, id string) toolUse {
 	b := toolUse{Type: "tool_use", ID: id, Name: "write_todos", Message: "Update Todos"}
 	b.Input.Todos = todosOf(s, false)
 	if s.List.Agent != "" {
-		b.Parent = blockID(todo.Snapshot{List: todo.List{ID: s.List.Parent}})
+		main := cmp.Or(s.List.Parent, s.List.ID) // it may have no list yet
+		b.Parent = blockID(todo.Snapshot{List: todo.List{ID: main}, Revision: 1})
 	}
 	return b
 }

@@ -56,8 +56,8 @@ func TestStream(t *testing.T) {
 		t.Errorf("V4: a call without change shows as %+v", again)
 	}
 	write(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"write_todos","arguments":` + servertest.Todos("pending", "Sub") + `,"_meta":{"todo-mcp/agent":"helper"}}}`)
-	if sub := next(2); sub.Block.Parent == "" || first.Block.Parent != "" {
-		t.Errorf("W2: a sub-agent's call has parent %q, the main one %q", sub.Block.Parent, first.Block.Parent)
+	if sub := next(2); sub.Block.Parent != first.Block.ID || first.Block.Parent != "" {
+		t.Errorf("W2: a sub-agent's call has parent %q, want %q, and the main one %q", sub.Block.Parent, first.Block.ID, first.Block.Parent)
 	}
 	write(servertest.Call(4, "create_todos", `{"items":["More"]}`))
 	if got := next(3).Block.Input.Todos; len(got) != 2 || got[1]["content"] != "More" {
