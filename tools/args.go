@@ -48,8 +48,10 @@ func (s shape) reader() func(r *reader, args value) *Call {
 		}
 		lines := r.lines(elements, s)
 		return &Call{Lines: lines, Change: func(d *todo.Draft) error {
-			if err := r.errFor(d.Items(), d.Earlier()); err != nil { // for long texts
-				return err
+			if len(r.problems) > 0 { // with long texts
+				if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
+					return err
+				}
 			}
 			if !s.patches || len(lines) == 0 || !d.Patch(s.view, lines) {
 				d.Replace(s.view, lines)
@@ -89,20 +91,17 @@ func (r *reader) sentence(format string, args ...any) {
 // err returns the problems as an [*todo.InputError], or nil when there are none or
 // when the list decides: then the change returns what errFor finds.
 func (r *reader) err() error {
-	if slices.ContainsFunc(r.problems, func(p mistake) bool { return p.names != nil }) {
+	if len(r.problems) == 0 || slices.ContainsFunc(r.problems, func(p mistake) bool { return p.names != nil }) {
 		return nil
 	}
-	return r.errFor()
+	return r.errFor(nil)
 }
 
 // errFor returns all problems of a call as an [*todo.InputError], or nil when there
-// are none. Long texts are problems as far as no item of the lists has them: what others
+// are none. Long texts are problems as far as no item has them: what others
 // wrote, and the agent was told, it may write back (docs/spec/variants.md T2).
-func (r *reader) errFor(lists ...[]todo.Item) error {
-	if len(r.problems) == 0 {
-		return nil
-	}
-	names, problems := todo.Names(slices.Concat(lists...)), []todo.Problem(nil)
+func (r *reader) errFor(items []todo.Item) error {
+	names, problems := todo.Names(items), []todo.Problem(nil)
 	isName := func(text string) bool { return names[todo.Fold(text)] }
 	for _, p := range r.problems {
 		if !slices.ContainsFunc(p.names, isName) {
