@@ -118,10 +118,12 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 		return next, s.begin(ctx, &next, time.Now())
 	}
 	next.List = before.List
-	if !next.Deleted {
-		if err := s.makeRoom(ctx, next.List, false, time.Now()); err != nil {
-			return next, err
-		}
+	size, err := s.DB.Size(ctx)
+	if err == nil && !next.Deleted && size > s.Keep.Bytes/100*todo.Share/2 { // else there is room for everybody
+		err = s.makeRoom(ctx, next.List, false, time.Now())
+	}
+	if err != nil {
+		return next, err
 	}
 	return next, s.goOn(&next)
 }
@@ -199,7 +201,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 		if err == nil {
 			u.Bytes, err = s.DB.Size(ctx)
 		}
-		if err == nil && l.Principal != "" && s.Keep.Bytes > 0 && u.Bytes >= s.Keep.Bytes/100*todo.Share/2 {
+		if err == nil && l.Principal != "" && u.Bytes > s.Keep.Bytes/100*todo.Share/2 {
 			u.Own, err = s.own(ctx, l.Principal)
 		}
 		return u, err
