@@ -54,15 +54,27 @@ func newFeed(store Store, process string) *feed {
 func (f *feed) follow(w *follower) {
 	w.feed = f
 	w.open, w.end = context.WithCancel(f.open)
-	from := f.position() // before the lock: a slow store delays nobody
+	if f.add(w, unknownSeq, false) {
+		return
+	}
+	f.add(w, f.position(), true) // without the lock: a slow store delays nobody
+}
+
+// add adds a follower if run runs, or if start says that it may be started, to read what
+// was saved after from. It reports whether the follower was added.
+func (f *feed) add(w *follower, from int64, start bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.stopRun == nil && !start {
+		return false
+	}
 	w.all[w] = struct{}{}
 	if f.stopRun == nil && f.open.Err() == nil {
 		ctx, stop := context.WithCancel(f.open)
 		f.stopRun = stop
 		f.goroutines.Go(func() { f.run(ctx, from) })
 	}
+	return true
 }
 
 // end ends all followers, and waits for run.

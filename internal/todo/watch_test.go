@@ -61,7 +61,8 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 // unreadableStore is a store in which nothing is found while broken is true.
 type unreadableStore struct {
 	todo.Store
-	broken atomic.Bool
+	broken    atomic.Bool
+	positions atomic.Int64 // how often its position was asked for
 }
 
 func (s *unreadableStore) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
@@ -72,6 +73,7 @@ func (s *unreadableStore) Find(ctx context.Context, q todo.Query) ([]todo.Snapsh
 }
 
 func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
+	s.positions.Add(1)
 	if s.broken.Load() {
 		return 0, errors.New("unreadable")
 	}
@@ -93,8 +95,12 @@ func TestCallsAreNotReplayed(t *testing.T) {
 		store.broken.Store(true)
 		calls := here.As("").Calls()
 		defer calls.Close()
+		asked := store.positions.Load()
 		watch := here.As("").Watch(nil)
 		defer watch.Close()
+		if store.positions.Load() > asked {
+			t.Error("a follower beside another one waits for the store")
+		}
 		synctest.Wait() // the first read fails as well
 		store.broken.Store(false)
 		if seen, err := watch.Next(t.Context()); err != nil || len(seen) != 1 {
