@@ -95,8 +95,8 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 	states, err := lists.States(ctx, read...)
 	// A list whose main list was not read is on that list's page alone.
 	all := slices.DeleteFunc(account.Families(read, states), func(f account.Family) bool { return f.Main.List.Parent != "" })
-	now := p.now()
-	return board{Board: account.Sort(all, now), drawing: drawing{now}, many: len(read) == maxRead, seq: read[0].Seq}, err
+	now, newest := p.now(), slices.MaxFunc(read, func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
+	return board{Board: account.Sort(all, now), drawing: drawing{now}, many: len(read) == maxRead, seq: newest.Seq}, err
 }
 
 // places returns where the lists stand, by the main list's id.

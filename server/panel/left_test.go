@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
@@ -103,6 +105,26 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	}
 	if other := element(t, html, "article", "card-"+second); !strings.Contains(other, "data-run") || !strings.Contains(other, "Working") {
 		t.Errorf("the second plan: %s", other)
+	}
+}
+
+// A page goes on after all that it shows: also after lists that an import wrote last and
+// that are older than others.
+func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
+	store := memory.New()
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	var newest todo.Snapshot
+	for n := range 3 {
+		var err error
+		newest, err = storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: 1,
+			LastID: 1, Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, Updated: time.Now().Add(-time.Duration(n) * time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	main := regexp.MustCompile(`<main[^>]*`).FindString(page(t, web.URL))
+	if want := fmt.Sprintf(`data-seq="%d"`, newest.Seq); !strings.Contains(main, want) {
+		t.Errorf("not %s: %s", want, main)
 	}
 }
 

@@ -5,8 +5,9 @@
 // while nobody looked.
 function news(d) {
   const was = seen.get(d.id) ?? {};
+  const ended = (state) => state === 'finished' || state === 'failed';
   if (!d.person && !d.gone && !d.archived) {
-    if (d.state === 'finished' && was.state !== 'finished') tell('Finished', d.title, d.failed ? `${d.failed} failed` : '');
+    if (ended(d.state) && !ended(was.state)) tell(d.state === 'failed' ? 'Failed' : 'Finished', d.title, d.failed ? `${d.failed} failed` : '');
     else if (d.state === 'waiting' && was.state !== 'waiting') tell('Waiting for you', d.title, d.reason ?? '');
     else if (d.failed > (was.failed ?? 0)) tell('An item failed', d.title, '');
   }
