@@ -44,13 +44,22 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	defer giveUp()
 	in := newInput(from, end)
 	context.AfterFunc(ctx, func() { time.AfterFunc(arriving, in.stop) })
+	taken := make(chan struct{}, 1) // the client has read an answer
 	context.AfterFunc(ending, func() {
-		select {
-		case <-time.After(s.StopTimeout):
-			s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
-			time.AfterFunc(unanswered, in.drop)
-			giveUp()
-		case <-givenUp.Done(): // served
+		for patience := time.NewTimer(s.StopTimeout); ; {
+			select {
+			case <-taken:
+				if ctx.Err() == nil { // who stops the server does not wait for the client
+					patience.Reset(s.StopTimeout)
+				}
+			case <-patience.C:
+				s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
+				time.AfterFunc(unanswered, in.drop)
+				giveUp()
+				return
+			case <-givenUp.Done(): // served
+				return
+			}
 		}
 	})
 	// Calls in progress finish even when ctx has ended; streams do not.
@@ -66,6 +75,10 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 			if _, err := out.Write(line); err != nil {
 				time.AfterFunc(unanswered, in.drop)
 				hangUp()
+			}
+			select {
+			case taken <- struct{}{}:
+			default:
 			}
 		}
 	}()

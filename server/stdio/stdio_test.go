@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"todo-mcp/internal/store/memory"
@@ -236,6 +237,33 @@ func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 			t.Errorf("58: answer %d is %s", n, answer)
 		}
 	}
+}
+
+// slowStore is a store whose updates take a second.
+type slowStore struct{ todo.Store }
+
+func (s slowStore) Update(ctx context.Context, k todo.Key, change func(todo.Tx) error) error {
+	<-time.After(time.Second)
+	return s.Store.Update(ctx, k, change)
+}
+
+// A client that reads is answered all that it sent, however long that takes after the end
+// of its input.
+func TestStdioAnswersWhoReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := servertest.New(t, slowStore{memory.New()}, func(c *server.Config) { c.StopTimeout = 8 * time.Second })
+		const n = 60
+		in := servertest.Initialize(0, "tester")
+		for i := range n {
+			in += "\n" + servertest.Call(i+1, "TodoWrite", servertest.Todos("pending", "Step", fmt.Sprint("Revision ", i)))
+		}
+		var out strings.Builder
+		stdio.Serve(t.Context(), s, strings.NewReader(in), &out)
+		if got := strings.Count(out.String(), "\n"); got != n+1 {
+			t.Errorf("%d of %d answers", got, n+1)
+		}
+		s.Close()
+	})
 }
 
 // BAD-INPUT 68: the server ends although nobody reads its output, at the end of
