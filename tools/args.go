@@ -157,7 +157,7 @@ func (r *reader) list(args value, s shape) (elements []member, ok bool) {
 	v := r.field(args, s.field)
 	switch {
 	case v.kind == '[':
-		return v.elements(), true
+		return v.members, true
 	case v.kind == '{':
 		return []member{{value: v}}, true
 	case v.missing() && s.reads:

@@ -266,14 +266,14 @@ func hasAny(lines []Line, list Snapshot) bool {
 }
 
 // named counts the lines that name an item by its id.
-func named(lines []Line, items []Item) (n int) {
-	places := placesOf(items)
-	for _, l := range lines {
-		if _, names := places[l.ID]; names {
-			n++
+func named(lines []Line, items []Item) (count int) {
+	near := Near(items)
+	for n, l := range lines {
+		if _, names := near(n, l.ID); names {
+			count++
 		}
 	}
-	return n
+	return count
 }
 
 // guess chooses for a whole-list write of a conversation that is not certain: an earlier

@@ -167,7 +167,7 @@ func (d *Draft) Replace(view View, lines []Line) {
 // they are. It returns false and changes nothing when any id is missing or
 // unknown.
 func (d *Draft) Patch(view View, lines []Line) bool {
-	if named(lines, d.next.Items) < len(lines) {
+	if slices.ContainsFunc(lines, func(l Line) bool { return l.ID == "" }) || named(lines, d.next.Items) < len(lines) {
 		return false
 	}
 	places := placesOf(d.next.Items)

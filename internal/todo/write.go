@@ -302,8 +302,8 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 		d.keepBlocks(saw)
 	}
 	report.Kept = d.applyHand(saw)
-	if title, err := CleanTitle(a.Title); err == nil {
-		d.next.GivenTitle = cmp.Or(d.next.GivenTitle, title)
+	if d.next.GivenTitle == "" && a.Title != "" {
+		d.next.GivenTitle, _ = CleanTitle(a.Title)
 	}
 	if slices.ContainsFunc(report.Kept, func(k Difference) bool { return k.Kind == Moved }) {
 		report.Ordered = texts(d.next.Items)

@@ -46,17 +46,14 @@ func (e *Edge) checkOrigin(r *http.Request) error {
 	}
 	asWrite := *r
 	asWrite.Method = http.MethodPost
-	if e.crossOrigin.Check(&asWrite) != nil || e.isUnencryptedSelf(r.Header.Get("Origin"), r) {
+	// The server's own pages without TLS, which it has, anybody on the way can have written.
+	origin := r.Header.Get("Origin")
+	host, plain := strings.CutPrefix(origin, "http://")
+	isUnencryptedSelf := plain && "https://"+host == e.origin(r) && !slices.Contains(e.config.Origins, origin)
+	if e.crossOrigin.Check(&asWrite) != nil || isUnencryptedSelf {
 		return newError(http.StatusForbidden, "requests from this Origin are not allowed (see --allowed-origins)")
 	}
 	return nil
-}
-
-// isUnencryptedSelf reports whether an origin is the server's own without TLS, which it
-// has: such a page anybody on the way can have written.
-func (e *Edge) isUnencryptedSelf(origin string, r *http.Request) bool {
-	host, ok := strings.CutPrefix(origin, "http://")
-	return ok && "https://"+host == e.origin(r) && !slices.Contains(e.config.Origins, origin)
 }
 
 // checkSite refuses a read for a page of another site, which could open streams

@@ -125,11 +125,11 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if err != nil {
 		return next, err
 	}
-	return next, s.goOn(&next)
+	return next, s.addNext(&next)
 }
 
-// goOn stores the next revision of a list that is there.
-func (s *Saver) goOn(next *todo.Snapshot) error {
+// addNext stores the next revision of a list that is there.
+func (s *Saver) addNext(next *todo.Snapshot) error {
 	bytes, err := s.addRevision(next)
 	if err != nil {
 		return err
