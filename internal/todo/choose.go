@@ -47,11 +47,12 @@ type attempt struct {
 	*Board
 	Write
 	read  Reader
-	tx    Tx       // nil in a read
-	all   bool     // the lists of every principal
-	byKey []Cursor // under the current key, the current list first
-	known []Cursor // of the conversation; the same as byKey unless it has a name
-	left  []Cursor // what the conversation saw of the list that the write leaves
+	tx    Tx        // nil in a read
+	all   bool      // the lists of every principal
+	at    time.Time // of the write: a list and the one put away for it have the same
+	byKey []Cursor  // under the current key, the current list first
+	known []Cursor  // of the conversation; the same as byKey unless it has a name
+	left  []Cursor  // what the conversation saw of the list that the write leaves
 
 	current Snapshot // the list that the conversation holds; revision 0 for none
 	list    Snapshot // the one that the call means; revision 0 for none

@@ -110,7 +110,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	run := func(mayBeRepeat bool) error {
 		key := Key{w.principal, cmp.Or(w.Conversation.CurrentKey(), w.List)}
 		return b.store.Update(ctx, key, func(tx Tx) (err error) {
-			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all}).write(ctx, mayBeRepeat)
+			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all, at: b.now()}).write(ctx, mayBeRepeat)
 			return err
 		})
 	}
@@ -189,7 +189,7 @@ func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err er
 // draft returns the draft of a revision after newest, as the change makes it of one that
 // the writer was shown.
 func (a *attempt) draft(shown, newest Snapshot) (*Draft, error) {
-	d := NewDraft(shown, a.now())
+	d := NewDraft(shown, a.at)
 	if d.hand = PersonsHand; !a.Writer.Person {
 		d.hand = handOf(a.Conversation.Key)
 	}
@@ -395,7 +395,7 @@ func texts(items []Item) []string {
 // archive puts a list away; replacedBy is the one that its conversation began
 // instead, or empty.
 func (a *attempt) archive(ctx context.Context, list Snapshot, replacedBy string, by Writer) error {
-	draft := NewDraft(list, a.now())
+	draft := NewDraft(list, a.at)
 	draft.Archive(true)
 	draft.next.ReplacedBy = replacedBy
 	by.Process = a.process
