@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ func Route(e *edge.Edge) {
 // above all others then.
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	limit, err1 := queryLimit(r)
-	before, err2 := queryNumber(r, "before", 0)
+	before, err2 := queryNumber(r, "before", math.MaxInt64) // in the order of Seq from the first page on
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -61,8 +62,8 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
-// addLists adds the lists whose Seq is below before, or all for 0. It returns the Seq of
-// the last one, and whether the page is full although there are more.
+// addLists adds the lists whose Seq is below before. It returns the Seq of the last one,
+// and whether the page is full although there are more.
 func (p *page) addLists(r *edge.Request, before int64) (last int64, full bool, err error) {
 	for {
 		found, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsRead})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 
@@ -201,7 +202,7 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 		}
 	}
 	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
-	for before := int64(0); ; {
+	for before := int64(math.MaxInt64); ; { // in the order of Seq from the first page on
 		some, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsAtOnce})
 		if err != nil {
 			return todo.Snapshot{}, err
