@@ -121,7 +121,9 @@ func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.
 	}
 	err = t.do(ctx, "read snapshot", func() error {
 		at, err := t.newest(ctx, list)
-		found = t.asRead(at)
+		if err == nil {
+			found = t.asRead(at)
+		}
 		return err
 	})
 	return found, err
