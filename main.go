@@ -18,9 +18,14 @@ import (
 var version = ""
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends the process as it does any other
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals) // before anybody sees that it stops: a second signal ends it at once
+		stop()
+	}()
 	// Without this a write to a standard output that was closed would kill the
 	// process. It returns an error instead, and the process still closes its
 	// store.
@@ -28,7 +33,6 @@ func main() {
 	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: cmp.Or(version, cli.BuildVersion())}
 	if err := cli.Run(ctx, os.Args, env); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		stop()
-		os.Exit(cli.ExitCode(err)) //nolint:gocritic // stop was called
+		os.Exit(cli.ExitCode(err))
 	}
 }
