@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for page, want := range map[string]string{
-		"todo-mcp.1": "todo-mcp-serve(1)", "todo-mcp-serve.1": `--addr\fP=127.0.0.1:8765`, "todo-mcp-edit.1": "let an emptied file clear the list",
+		"todo-mcp.1": "todo-mcp-serve(1)", "todo-mcp-serve.1": `--addr\fP=127.0.0.1:8765`, "todo-mcp-edit.1": "merged with what agents write",
 	} {
 		text, err := os.ReadFile(filepath.Join(first, page))
 		if err != nil || !strings.Contains(string(text), want) {
