@@ -192,6 +192,10 @@ func (k Keep) CheckBytes(u Usage, begins bool) error {
 	return full(u.Bytes, k.Bytes, "%d MB (--max-size)")
 }
 
+// IsTight reports whether a store of a size has to look for room when a list changes:
+// below half of a [Share] there is room for everybody.
+func (k Keep) IsTight(size int64) bool { return k.Bytes > 0 && size > k.Bytes/100*Share/2 }
+
 // MakeRoom returns an error when a list may not begin, or not change. Where room is short
 // it first has evict remove up to [MaxAbandoned] lists of the same principal, the oldest
 // of a kind that were written before a time, kind after kind.

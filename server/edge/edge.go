@@ -174,9 +174,11 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if e.stopping.Load() {
 		w.Header().Set("Connection", "close") // a proxy sends the next request elsewhere
 	}
-	if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
-		// Behind a port of its own the host may have others, without TLS.
-		w.Header().Set("Strict-Transport-Security", "max-age=15552000")
+	if r.TLS != nil || e.config.PublicURL != "" {
+		// Beside a port of its own the host may have others, without TLS.
+		if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
+			w.Header().Set("Strict-Transport-Security", "max-age=15552000")
+		}
 	}
 	// The bound holds for every request, also when no handler reads the body:
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.

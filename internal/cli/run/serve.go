@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -231,14 +230,7 @@ func calledBy(a *app.App) string {
 	if err != nil {
 		return "todo-mcp"
 	}
-	words, err := m.Command(false)
-	if err != nil { // `go run` built it for now
-		return "go run ."
-	}
-	if runtime.GOOS == "windows" {
-		return install.PowerShell.Command(words...)
-	}
-	return install.POSIX.Command(words...)
+	return m.Typed()
 }
 
 // ready returns why this server should be sent no calls although its store works;

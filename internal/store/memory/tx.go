@@ -77,7 +77,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	next = next.Clone()
 	if before.Revision > 0 {
 		next.List = before.List
-		if most := t.store.keep.Bytes; !next.Deleted && most > 0 && t.size > most/10 {
+		if !next.Deleted && t.store.keep.IsTight(t.size) {
 			if err := t.makeRoom(ctx, next.List, false, now); err != nil {
 				return todo.Snapshot{}, err
 			}

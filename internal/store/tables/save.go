@@ -119,7 +119,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	}
 	next.List = before.List
 	size, err := s.DB.Size(ctx)
-	if err == nil && !next.Deleted && size > s.Keep.Bytes/100*todo.Share/2 { // else there is room for everybody
+	if err == nil && !next.Deleted && s.Keep.IsTight(size) {
 		err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 		if err == nil {
 			u.Bytes, err = s.DB.Size(ctx)
 		}
-		if err == nil && l.Principal != "" && u.Bytes > s.Keep.Bytes/100*todo.Share/2 {
+		if err == nil && l.Principal != "" && s.Keep.IsTight(u.Bytes) {
 			u.Own, err = s.own(ctx, l.Principal)
 		}
 		return u, err
