@@ -2,6 +2,7 @@ package todo
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ const Untitled = "Untitled list"
 
 // Title returns what people call the list: the title it was given, else the name
 // its user gave it for good, else the text of the first item that is open, or of the last
-// item when none is, else [Untitled]. It is never empty and is not escaped for display.
+// item when none is, up to [MaxTitle], else [Untitled]. It is never empty and is not escaped for display.
 // Front ends show the project, the client and the sub-agent next to the title, never
 // instead of it.
 func (s Snapshot) Title() string {
@@ -26,7 +27,7 @@ func (s Snapshot) Title() string {
 			break
 		}
 	}
-	return cmp.Or(s.GivenTitle, s.List.Name, step, Untitled)
+	return cmp.Or(s.GivenTitle, s.List.Name, Cut(step, MaxTitle), Untitled)
 }
 
 // Project returns the last part of the workspace's path, which helps people to
@@ -40,13 +41,49 @@ func (l List) Project() string {
 // absent.
 type Counts map[Status]int
 
+// Excerpt returns the snapshot with those of its items alone from which its title follows
+// and what its agent does or waits for, and texts of at most [MaxTitle] runes. The others
+// are counted in Rest, so that Title, Counts, Progress, Open, Current and State say the
+// same of both. It is for pages with many lists, and never saved as a revision.
+func (s Snapshot) Excerpt() Snapshot {
+	open := max(0, slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() }))
+	blocked := slices.IndexFunc(s.Items, func(i Item) bool { return i.Status == Blocked })
+	if !s.Open() {
+		open = len(s.Items) - 1
+	}
+	current, _ := s.Current()
+	all := s.Items
+	s.Items, s.Rest = nil, Counts{}
+	for n, i := range all {
+		if n != open && n != blocked && (i.ID != current.ID || i.Status != InProgress) {
+			s.Rest[i.Status]++
+			continue
+		}
+		i.Text, i.Active, i.Reason, i.Hand = Cut(i.Text, MaxTitle), Cut(i.Active, MaxTitle), Cut(i.Reason, MaxTitle), Hand{}
+		s.Items = append(s.Items, i)
+	}
+	s.Order, s.Report, s.Operation = Order{}, Report{}, Operation{}
+	return s
+}
+
 // Counts counts the items by status.
 func (s Snapshot) Counts() Counts {
-	c := Counts{}
+	c := maps.Clone(s.Rest)
+	if c == nil {
+		c = Counts{}
+	}
 	for _, i := range s.Items {
 		c[i.Status]++
 	}
 	return c
+}
+
+// Sum returns the number of items in all statuses.
+func (c Counts) Sum() (sum int) {
+	for _, n := range c {
+		sum += n
+	}
+	return sum
 }
 
 // Progress is how far a list has come. Cancelled items do not count.
@@ -59,7 +96,7 @@ type Progress struct {
 // Progress counts the items that are completed, failed and not cancelled.
 func (s Snapshot) Progress() Progress {
 	n := s.Counts()
-	return Progress{Done: n[Completed], Failed: n[Failed], Total: len(s.Items) - n[Cancelled]}
+	return Progress{Done: n[Completed], Failed: n[Failed], Total: n.Sum() - n[Cancelled]}
 }
 
 // Plus adds the progress of another list, such as a sub-agent's.
@@ -83,6 +120,11 @@ func (s Snapshot) Open() bool {
 // AllCompleted reports whether the list has items and every one is completed
 // (docs/spec/variants.md P5).
 func (s Snapshot) AllCompleted() bool {
+	for status := range s.Rest {
+		if status != Completed {
+			return false
+		}
+	}
 	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status != Completed })
 }
 

@@ -532,7 +532,7 @@ func revision(ctx context.Context, read Reader, newest Snapshot, revision int64)
 func shownToAgents(ctx context.Context, read Reader, l Snapshot, on []Cursor) (Snapshot, error) {
 	seen := int64(0)
 	for _, c := range on {
-		if c.Conversation != personKey {
+		if c.Conversation != PersonKey {
 			seen = max(seen, c.Seen)
 		}
 	}

@@ -154,7 +154,7 @@ func Current(cursors []Cursor) string {
 }
 
 // CursorAge is how long after its last use a store may delete a cursor, unless its
-// key is a name's.
+// key is a name's or [PersonKey].
 const CursorAge = 60 * 24 * time.Hour
 
 // HostCall is what a host's hook said about one tool call before it arrived:

@@ -75,6 +75,9 @@ type Keep struct {
 	// Abandoned is for how long nobody has changed a list that makes room when Lists or
 	// Bytes leaves none; see [Keep.MakeRoom]. 0 is that none makes room.
 	Abandoned time.Duration
+	// Finished is for how long a finished list stays that nobody changed, without need
+	// of room. 0 is for good. See [Leaving] for what stays.
+	Finished time.Duration
 }
 
 const (
@@ -125,19 +128,17 @@ func (s Snapshot) Spare() Spare {
 // most [MaxAbandoned], in the order in which they go: abandoned ones (open, of one
 // revision, shown to nobody but who began them), archived ones that are finished, and
 // others that are finished; of each the one first that nobody changed for the longest
-// time. It leaves out what somebody changed within [Keep.Abandoned], what a person kept
-// (by its name, or by a change after which it was not archived), and what a conversation
-// that is present holds. r reads the cursors on these lists, and alive is as
-// [Store.Alive].
-func (k Keep) Leaving(ctx context.Context, r Reader, some []Snapshot, now time.Time, alive func(process string) bool) (ids []string, err error) {
-	some = slices.DeleteFunc(slices.Clone(some), func(s Snapshot) bool {
-		return s.Spare() < SpareUnseen || now.Sub(s.Updated) < k.Abandoned
-	})
+// time. It leaves out what a person kept (by its name, or by a change after which it was
+// not archived), what a conversation that is present holds, and unless room is short, what
+// a person looked at. r reads the cursors on these
+// lists, and alive is as [Store.Alive].
+func Leaving(ctx context.Context, r Reader, some []Snapshot, isShort bool, now time.Time, alive func(process string) bool) (ids []string, err error) {
+	some = slices.DeleteFunc(slices.Clone(some), func(s Snapshot) bool { return s.Spare() < SpareUnseen })
 	slices.SortStableFunc(some, func(a, b Snapshot) int {
 		return cmp.Or(int(a.Spare()-b.Spare()), a.Updated.Compare(b.Updated))
 	})
 	for _, s := range some {
-		if len(ids) == MaxAbandoned || k.Abandoned <= 0 {
+		if len(ids) == MaxAbandoned {
 			break
 		}
 		on, err := r.CursorsOn(ctx, s.List.Principal, s.List.ID)
@@ -146,7 +147,7 @@ func (k Keep) Leaving(ctx context.Context, r Reader, some []Snapshot, now time.T
 		}
 		stays := slices.ContainsFunc(on, func(c Cursor) bool {
 			others := s.Open() && c.Conversation != s.List.Conversation
-			return others || c.holds() && c.isPresent(now, alive)
+			return others || !isShort && c.Conversation == PersonKey || c.holds() && c.isPresent(now, alive)
 		})
 		if !stays {
 			ids = append(ids, s.List.ID)
@@ -200,7 +201,7 @@ func (k Keep) IsTight(size int64) bool { return k.Bytes > 0 && size > k.Bytes/10
 // it first has evict remove up to [MaxAbandoned] lists of the same principal, the oldest
 // of a kind that were written before a time, kind after kind.
 func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time.Time) (Usage, error),
-	evict func(kind Spare, before time.Time) error) error {
+	evict func(kind Spare, before time.Time, isShort bool) error) error {
 	day := now.Add(-24 * time.Hour)
 	u, err := usage(day)
 	if err != nil {
@@ -216,7 +217,7 @@ func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time
 		if kind == SpareDeleted {
 			before = now
 		}
-		if err := evict(kind, before); err != nil {
+		if err := evict(kind, before, true); err != nil {
 			return err
 		}
 		if u, err = usage(day); err != nil {
@@ -229,6 +230,17 @@ func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time
 		}
 	}
 	return k.CheckBytes(u, begins)
+}
+
+// Expire has evict remove up to [MaxAbandoned] lists of each kind that were finished long
+// before a time, see [Keep.Finished].
+func (k Keep) Expire(now time.Time, evict func(kind Spare, before time.Time, isShort bool) error) error {
+	for kind := SpareArchived; kind <= SpareFinished && k.Finished > 0; kind++ {
+		if err := evict(kind, now.Add(-k.Finished), false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // First returns the oldest revision to keep of a list at revision newest.

@@ -158,16 +158,15 @@ func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
 	return nil
 }
 
-// personKey is whose cursors say that a person looked at a list.
-const personKey = "person"
+// PersonKey is whose cursors say that a person looked at a list.
+const PersonKey = "person"
 
-// Look notes that a person looked at a list, for [SpareUnseen], which asks for
-// lists of one revision alone. A failure is ignored.
+// Look notes that a person looked at a list, for [Leaving]. A failure is ignored.
 func (l Lists) Look(ctx context.Context, s Snapshot) {
-	if l.readOnly || s.Revision != 1 {
+	if l.readOnly {
 		return
 	}
-	key := Key{s.List.Principal, personKey}
+	key := Key{s.List.Principal, PersonKey}
 	on, err := l.board.store.CursorsOn(ctx, key.Principal, s.List.ID)
 	if err == nil && !slices.ContainsFunc(on, func(c Cursor) bool { return c.Key == key }) {
 		_ = l.setCursors(ctx, Cursor{Key: key, List: s.List.ID, Seen: s.Revision})

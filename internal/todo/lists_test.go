@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,7 +102,8 @@ func TestPurgeMany(t *testing.T) {
 // is reached → One who signed in may use a quarter of `--max-size`. Lists that are there
 // go on, in the last tenth; a list that begins takes the place of deleted, abandoned (one
 // revision, older than an hour, shown to nobody but who began it) and finished ones; else
-// the refusal names the setting and `todo-mcp prune`
+// the refusal names the setting and `todo-mcp prune`. Finished lists that nobody looked at
+// go after 90 days
 func TestLookedAtListsStay(t *testing.T) {
 	d := newDesk(t)
 	a := d.hint("p1", "process:1")
@@ -147,17 +148,15 @@ func TestLeaving(t *testing.T) {
 	checkErr(t, err)
 	all, err := d.store.Find(t.Context(), todo.Query{OldestFirst: true})
 	checkErr(t, err)
-	leaving := func(keep todo.Keep) string {
-		ids, err := keep.Leaving(t.Context(), d.store, all, d.now, d.store.Alive)
-		checkErr(t, err)
-		return strings.Join(ids, " ")
-	}
-	want := strings.Join([]string{abandoned.List.ID, archived, finished}, " ")
-	if got := leaving(todo.Keep{Abandoned: time.Hour}); got != want {
-		t.Errorf("65: %s, want %s; changed is %s", got, want, changed.List.ID)
-	}
-	if got := leaving(todo.Keep{}); got != "" {
-		t.Errorf("65: without a time %s", got)
+	all = slices.DeleteFunc(all, func(s todo.Snapshot) bool { return s.Updated.Equal(d.now) })
+	looked, err := d.store.Load(t.Context(), finished, 0)
+	checkErr(t, err)
+	d.proof("finished").lists().Look(t.Context(), looked)
+	for isShort, want := range map[bool][]string{true: {abandoned.List.ID, archived, finished}, false: {abandoned.List.ID, archived}} {
+		ids, err := todo.Leaving(t.Context(), d.store, all, isShort, d.now, d.store.Alive)
+		if !slices.Equal(ids, want) || err != nil {
+			t.Errorf("65: short of room %v: %s, want %s, %v; changed is %s", isShort, ids, want, err, changed.List.ID)
+		}
 	}
 }
 

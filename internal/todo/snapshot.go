@@ -76,6 +76,9 @@ type Snapshot struct {
 	// yet.
 	Revision int64  `json:"revision"`
 	Items    []Item `json:"items"`
+	// Rest counts the items that an excerpt leaves out, see [Snapshot.Excerpt]; nil where
+	// Items has all of them.
+	Rest Counts `json:"rest,omitempty"`
 	// LastID is the highest item id, as a number, ever used in the list.
 	LastID  int       `json:"last_id"`
 	Updated time.Time `json:"updated"`

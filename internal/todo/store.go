@@ -118,6 +118,9 @@ type Query struct {
 	// Operation restricts to the one snapshot, of any revision, that an
 	// operation id made; other conditions apply to that snapshot.
 	Operation string
+	// Excerpt is true when of each list an excerpt is enough, see [Snapshot.Excerpt]: a
+	// store reads it faster than the whole list. With an operation it means nothing.
+	Excerpt bool
 	// Deleted is true to also find deleted lists.
 	Deleted bool
 	// UpdatedSince restricts to lists updated at that time or later.

@@ -216,10 +216,11 @@ const maxShown = 100
 // error names each value that is not allowed, where it came from, and what is allowed;
 // these settings have their defaults.
 func (s *Settings) Collect(env Env) error {
-	// Two bounds that nobody needs to turn. A chat begins a handful of lists; one that begins
+	// Three bounds that nobody needs to turn. A chat begins a handful of lists; one that begins
 	// a thousand in a day runs wild. What it left are lists that nobody looked at or wrote
-	// again within an hour.
-	s.Keep.Begun, s.Keep.Abandoned = 1000, time.Hour
+	// again within an hour. Finished lists that nobody ever looked at are of no use a quarter
+	// of a year later.
+	s.Keep.Begun, s.Keep.Abandoned, s.Keep.Finished = 1000, time.Hour, 90*24*time.Hour
 	named := cmp.Or(s.File, env.Getenv("TODO_CONFIG"))
 	s.File = cmp.Or(named, configFile(env.Getenv))
 	file, err := s.readConfig(named != "")

@@ -90,6 +90,9 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	t.remove(t.idsOf(func(_ list, last todo.Snapshot) bool {
 		return last.Deleted && last.Updated.Before(now.Add(-todo.TrashAge))
 	}))
+	if err := t.store.keep.Expire(now, t.evict(ctx, next.List, now)); err != nil {
+		return todo.Snapshot{}, err
+	}
 	if next.List.ParentConversation != "" {
 		next.List.Parent = "" // it is looked up
 	}
@@ -135,34 +138,35 @@ func (t *tx) makeRoom(ctx context.Context, next todo.List, begins bool, now time
 		}
 		return u, nil
 	}
-	return t.store.keep.MakeRoom(next, begins, now, usage, func(kind todo.Spare, before time.Time) error {
+	return t.store.keep.MakeRoom(next, begins, now, usage, t.evict(ctx, next, now))
+}
+
+// evict returns a function that removes some lists of a kind for another one of the same
+// principal. Watchers see finished ones go.
+func (t *tx) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
+	return func(kind todo.Spare, before time.Time, isShort bool) error {
 		var some []todo.Snapshot
 		for id, l := range t.lists {
-			if last := l.newest(); id != next.ID && last.List.Principal == next.Principal && last.Spare() == kind && last.Updated.Before(before) {
+			if last := l.newest(); id != forList.ID && last.List.Principal == forList.Principal && last.Spare() == kind && last.Updated.Before(before) {
 				some = append(some, last)
 			}
 		}
-		return t.evict(ctx, kind, some, now)
-	})
-}
-
-// evict removes some lists of a kind that may make room. Watchers see finished ones go.
-func (t *tx) evict(ctx context.Context, kind todo.Spare, some []todo.Snapshot, now time.Time) error {
-	if kind == todo.SpareDeleted {
-		for _, s := range some {
-			t.remove([]string{s.List.ID})
+		if kind == todo.SpareDeleted {
+			for _, s := range some {
+				t.remove([]string{s.List.ID})
+			}
+			return nil
 		}
-		return nil
-	}
-	ids, err := t.store.keep.Leaving(ctx, t, some, now, t.store.Alive)
-	for _, id := range ids {
-		if kind == todo.SpareUnseen {
-			t.remove([]string{id})
-		} else if err == nil {
-			err = t.Purge(ctx, id, todo.Writer{}, now)
+		ids, err := todo.Leaving(ctx, t, some, isShort, now, t.store.Alive)
+		for _, id := range ids {
+			if kind == todo.SpareUnseen {
+				t.remove([]string{id})
+			} else if err == nil {
+				err = t.Purge(ctx, id, todo.Writer{}, now)
+			}
 		}
+		return err
 	}
-	return err
 }
 
 // idsOf returns the ids of the lists that fit, with their newest revision.

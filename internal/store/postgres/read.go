@@ -26,22 +26,6 @@ var queries = tables.Dialect{
 	Lock:    ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 }.Queries()
 
-// scanSnapshot reads a row of a query for snapshots as a caller reads it: with the
-// parent that the list has now.
-func scanSnapshot(from tables.Rows) (todo.Snapshot, error) {
-	var seq int64
-	var body, meta []byte
-	var current string
-	if err := from.Scan(&seq, &body, &meta, &current); err != nil {
-		return todo.Snapshot{}, err
-	}
-	s, err := record.Snapshot(body, meta, seq)
-	if err == nil && s.List.ParentConversation != "" {
-		s.List.Parent = current
-	}
-	return s, err
-}
-
 func scanCursor(from tables.Rows) (todo.Cursor, error) { return tables.ScanCursor(from) }
 
 // querier is where reads are made: the database, or the transaction of an update.
@@ -80,7 +64,7 @@ func newReader(q querier, call func(ctx context.Context, what string, run func()
 			defer found.Close()
 			return read(rows{found})
 		})
-	}, scanSnapshot, scanCursor)
+	}, tables.ScanSnapshot, scanCursor)
 }
 
 // Position implements todo.Store.

@@ -43,7 +43,7 @@ func TestPositionMissesNothing(t *testing.T) {
 	}
 	// As an update does it: the list's row has the transaction's seq.
 	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, conversation, begun,
-		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(), updated, deleted, bytes, spare FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
+		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(), updated, deleted, bytes, spare, excerpt FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(), updated, operation, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {

@@ -6,7 +6,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, seq_offset) VALUES (6, 0);
+INSERT INTO todo_mcp.store (version, seq_offset) VALUES (7, 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -26,6 +26,7 @@ CREATE TABLE todo_mcp.lists (
 	deleted             boolean NOT NULL,
 	bytes               bigint NOT NULL,             -- the size of its revisions
 	spare               int    NOT NULL,             -- why it may make room (todo.Spare); 0: it may not
+	excerpt             text   NOT NULL,             -- record of todo.Snapshot.Excerpt, JSON
 	PRIMARY KEY (id)
 ) PARTITION BY HASH (id);
 DO $$ BEGIN

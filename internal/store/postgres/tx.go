@@ -86,7 +86,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 		return err
 	})
 	t.pending.Queue(queries.Newest+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
-		found, err = tables.Collect(rows{all}, scanSnapshot)
+		found, err = tables.Collect(rows{all}, tables.ScanSnapshot)
 		return err
 	})
 	t.pending.Queue(`SELECT todo_mcp.seq()`).QueryRow(func(from pgx.Row) error { return from.Scan(&t.seq) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
 )
 
@@ -52,6 +53,18 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 		revisions++
 		last, err = last.checkNext(rows, found)
 		return err
+	})
+	check(`SELECT l.id, h.body, l.excerpt FROM lists l JOIN history h ON h.seq = l.seq`, func(rows tables.Rows) error {
+		var id string
+		var body, excerpt []byte
+		if err := rows.Scan(&id, &body, &excerpt); err != nil {
+			return err
+		}
+		newest, err := record.Snapshot(body, []byte(`{}`), 0)
+		if want, _ := tables.Excerpt(newest); err == nil && want != string(excerpt) {
+			found(fmt.Sprintf("list %s: what pages with many lists show of it is not what its newest revision says", id))
+		}
+		return nil
 	})
 	check(queries.AllCursors, func(rows tables.Rows) error {
 		if _, err := scanCursor(rows); err != nil {

@@ -193,6 +193,18 @@ func TestDamagedCursor(t *testing.T) {
 	}
 }
 
+// A line of a page with many lists that is not of its list is found by a check.
+func TestDamagedExcerpt(t *testing.T) {
+	path, s := newStore(t)
+	mustSave(t, s, "a", 1)
+	mustSave(t, s, "b", 1)
+	execSQL(t, openRaw(t, path), `UPDATE lists SET excerpt = (SELECT excerpt FROM lists WHERE id = 'b') || ' ' WHERE id = 'a'`)
+	var problems []string
+	if _, err := s.Check(t.Context(), func(problem string) { problems = append(problems, problem) }); err != nil || len(problems) != 1 || !strings.Contains(problems[0], "list a:") {
+		t.Errorf("78: found %q, %v", problems, err)
+	}
+}
+
 // BAD-INPUT 74: a process that sleeps for as long as it likes between its check
 // that there is no file and its removal of what a deleted one left does not
 // remove the log of a file that another process has made meanwhile.

@@ -25,7 +25,8 @@ CREATE TABLE lists (
 	updated             INTEGER NOT NULL,  -- Unix nanoseconds
 	deleted             INTEGER NOT NULL,
 	bytes               INTEGER NOT NULL,  -- the size of the bodies of its revisions
-	spare               INTEGER NOT NULL   -- why it may make room (todo.Spare); 0: it may not
+	spare               INTEGER NOT NULL,  -- why it may make room (todo.Spare); 0: it may not
+	excerpt             TEXT    NOT NULL   -- record of todo.Snapshot.Excerpt, JSON
 ) WITHOUT ROWID;
 CREATE INDEX lists_seq ON lists (seq);
 CREATE INDEX lists_principal ON lists (principal, seq);

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,32 @@ func find(t *testing.T, s todo.Store) {
 		t.Fatal(err)
 	}
 	checkEqual(t, "the newest snapshot, whole", []todo.Snapshot{c}, got)
+	excerpts(t, s)
+}
+
+// excerpts tests that an excerpt says the same of a list as the list, also of a
+// sub-agent's.
+func excerpts(t *testing.T, s todo.Store) {
+	long := strings.Repeat("ü", 3000)
+	whole := list("long", "x", 1)
+	whole.List.ParentConversation = "main"
+	whole.Items = nil
+	for n, status := range []todo.Status{todo.Completed, todo.Failed, todo.InProgress, todo.Pending, todo.Pending, todo.Blocked} {
+		whole.Items = append(whole.Items, todo.Item{ID: fmt.Sprint(n + 1), Text: long, Status: status, Started: baseTime})
+	}
+	whole = mustSave(t, s, whole, current("main", "c"))
+	x := "x"
+	found, err := s.Find(t.Context(), todo.Query{Workspace: &x, Limit: 1, Excerpt: true})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d excerpts, %v", len(found), err)
+	}
+	got := found[0]
+	checkEqual(t, "the excerpt of a list", []any{whole.Title(), whole.Counts(), whole.Updated, whole.Seq, whole.Revision, whole.List.ID, "c"},
+		[]any{got.Title(), got.Counts(), got.Updated, got.Seq, got.Revision, got.List.ID, got.List.Parent})
+	now, _ := got.Current()
+	if now.ID != "3" || got.Worked.IsZero() == got.Writer.Person {
+		t.Errorf("in progress %s, worked %v", now.ID, got.Worked)
+	}
 }
 
 func history(t *testing.T, s todo.Store) {

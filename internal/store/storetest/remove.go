@@ -100,6 +100,7 @@ func runQuotas(t *testing.T, start func(*testing.T, todo.Keep) todo.Store) {
 	t.Run("BAD-INPUT 65 lists of one conversation", func(t *testing.T) { begunLately(t, start(t, todo.Keep{Begun: 2})) })
 	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) { abandoned(t, start(t, todo.Keep{Lists: 4, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 65 finished lists make room", func(t *testing.T) { finished(t, start(t, todo.Keep{Lists: 5, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 what was finished long ago goes", func(t *testing.T) { expired(t, start(t, todo.Keep{Finished: time.Microsecond})) })
 	t.Run("BAD-INPUT 65 shares", func(t *testing.T) { shares(t, start(t, todo.Keep{Bytes: 4_000_000, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 45 conversations that know a list", func(t *testing.T) { holders(t, start(t, todo.Keep{Bytes: 20_000_000})) })
 	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) { full(t, start(t, todo.Keep{Bytes: 1_000_000})) })
@@ -212,6 +213,46 @@ func finished(t *testing.T, s todo.Store) {
 			t.Errorf("65: %s: %v", id, err)
 		}
 	}
+}
+
+// expired tests that finished lists go a time after their last change, when a list of the
+// same principal begins, but for those that a person kept or looked at.
+func expired(t *testing.T, s todo.Store) {
+	one := func(id string, of func(*todo.Snapshot)) todo.Snapshot {
+		next := todo.Snapshot{List: todo.List{ID: id}, Revision: 1, Updated: time.Now().Add(-2 * time.Hour), Items: []todo.Item{{ID: "1", Text: "x", Status: todo.Completed}}}
+		of(&next)
+		return next
+	}
+	lists := []todo.Snapshot{
+		one("of another", func(l *todo.Snapshot) { l.List.Principal = "p" }),
+		one("old", func(*todo.Snapshot) {}),
+		one("archived", func(l *todo.Snapshot) { l.Archived = true }),
+		one("new", func(l *todo.Snapshot) { l.Updated = time.Now().Add(time.Hour) }),
+		one("open", func(l *todo.Snapshot) { l.Items[0].Status = todo.Pending }),
+		one("kept", func(l *todo.Snapshot) { l.Writer.Person = true }),
+		one("looked at", func(*todo.Snapshot) {}),
+		one("held", func(*todo.Snapshot) {}),
+	}
+	held := todo.Cursor{Key: todo.Key{Conversation: "chat"}, List: "held", Seen: 1, Current: true, Process: todo.Detached, Until: time.Now().Add(time.Hour)}
+	looked := todo.Cursor{Key: todo.Key{Conversation: todo.PersonKey}, List: "looked at", Seen: 1}
+	for _, l := range lists {
+		mustUpdate(t, s, held.Key, func(tx todo.Tx) error {
+			_, err := tx.Save(t.Context(), l)
+			for _, c := range []todo.Cursor{held, looked} {
+				if err == nil && c.List == l.List.ID {
+					err = tx.SetCursor(t.Context(), c)
+				}
+			}
+			return err
+		})
+	}
+	mustSave(t, s, one("next", func(*todo.Snapshot) {}))
+	found := must[[]todo.Snapshot](t)(s.Find(t.Context(), todo.Query{OldestFirst: true}))
+	var left []string
+	for _, l := range found {
+		left = append(left, l.List.ID)
+	}
+	checkEqual(t, "65: left", []string{"of another", "new", "open", "kept", "looked at", "held", "next"}, left)
 }
 
 // shares tests that one who signed in takes a quarter of the store and no more, that

@@ -33,8 +33,9 @@ type Dialect struct {
 
 // SQL are the queries of a [Reader], with a question mark for each argument.
 type SQL struct {
-	// Revisions selects any revisions of any lists, and Newest the newest one of each.
-	Revisions, Newest string
+	// Revisions selects any revisions of any lists, Newest the newest one of each, and
+	// Excerpts the excerpts of these, for [ScanSnapshot].
+	Revisions, Newest, Excerpts string
 	// Load selects the newest revision of a list.
 	Load string
 	// AllCursors selects all cursors, and CursorsOf the cursors of a conversation, the
@@ -77,6 +78,7 @@ func (d Dialect) Queries() *SQL {
 	q := &SQL{
 		Revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
 		Newest:    columns + `lists l ` + d.Newest,
+		Excerpts:  `SELECT l.seq, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
 		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
 			` FROM ` + cursors + ` c`,
 		hostCall: `SELECT id, session, agent, folder FROM ` + d.Schema + `host_calls WHERE principal = ? AND id = ? AND at >= ?`,
@@ -107,8 +109,8 @@ func (d Dialect) saves(q *SQL) {
 	q.sum, q.forget = d.Sum, d.Forget
 	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
 	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta`,
-		`, revision, seq, updated, deleted, bytes, spare`)
-	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ?, spare = ? WHERE id = ?`
+		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
+	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
 	q.trim = `DELETE FROM ` + history + ` WHERE list = ? AND revision < ?`
 	q.countTrimmed = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
 		WHERE list = ? AND revision < ?) WHERE id = ?`
@@ -131,12 +133,15 @@ func (d Dialect) saves(q *SQL) {
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ? LIMIT ?`
 	q.lockList = `SELECT principal, revision, begun FROM ` + lists + ` WHERE id = ?` + d.Lock
 	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
-		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT ?` + d.SkipLocked + `)`
+		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `' LIMIT ?` + d.SkipLocked + `)`
 }
 
 // Find returns the SQL of a query and its arguments.
 func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 	sql, row := s.Newest, "l"
+	if q.Excerpt {
+		sql = s.Excerpts
+	}
 	var where []string
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)

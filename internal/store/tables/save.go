@@ -53,8 +53,26 @@ type Saver struct {
 
 // Used is what a store remembers of how much each principal uses, who has a share.
 type Used struct {
-	mu sync.Mutex
-	of map[string]used
+	mu      sync.Mutex
+	of      map[string]used
+	expired map[string]time.Time // when lists of a principal were last looked through, by [todo.Keep.Expire]
+}
+
+// expireEvery is how often that is done at most, as long as lists begin.
+const expireEvery = 10 * time.Minute
+
+// mayExpire reports whether it is time to do it again, and takes it for done.
+func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now.Sub(u.expired[principal]) < every {
+		return false
+	}
+	if len(u.expired) > 1000 || u.expired == nil {
+		u.expired = make(map[string]time.Time)
+	}
+	u.expired[principal] = now
+	return true
 }
 
 type used struct {
@@ -135,7 +153,10 @@ func (s *Saver) addNext(next *todo.Snapshot) error {
 		return err
 	}
 	id := next.List.ID
-	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, int(next.Spare()), id)
+	excerpt, err := Excerpt(*next)
+	if err == nil {
+		err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, int(next.Spare()), excerpt, id)
+	}
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
 		if err = s.DB.Exec(s.SQL.countTrimmed, id, first, id); err == nil {
 			err = s.DB.Exec(s.SQL.trim, id, first)
@@ -154,6 +175,9 @@ func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) 
 	if err == nil {
 		err = s.tidy(now)
 	}
+	if err == nil && s.Used.mayExpire(first.List.Principal, min(expireEvery, s.Keep.Finished), now) {
+		err = s.Keep.Expire(now, s.evict(ctx, first.List, now))
+	}
 	return err
 }
 
@@ -168,8 +192,18 @@ func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
 		return err
 	}
 	s.DB.Remember(*first, bytes)
-	return s.DB.Exec(s.SQL.addList,
-		append(s.SQL.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted, bytes, int(first.Spare()))...)
+	excerpt, err := Excerpt(*first)
+	if err != nil {
+		return err
+	}
+	return s.DB.Exec(s.SQL.addList, append(s.SQL.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
+		bytes, int(first.Spare()), excerpt)...)
+}
+
+// Excerpt returns the column of a list that says how it stands.
+func Excerpt(newest todo.Snapshot) (string, error) {
+	body, err := record.Body(newest.Excerpt())
+	return string(body), err
 }
 
 // addRevision stores the row of a revision and sets its Seq. It returns the size of its
@@ -206,9 +240,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 		}
 		return u, err
 	}
-	return s.Keep.MakeRoom(l, begins, now, usage, func(kind todo.Spare, before time.Time) error {
-		return s.evict(ctx, l, kind, before, now)
-	})
+	return s.Keep.MakeRoom(l, begins, now, usage, s.evict(ctx, l, now))
 }
 
 // CursorSize is what a cursor counts, in bytes.
@@ -221,29 +253,31 @@ func (s *Saver) own(ctx context.Context, principal string) (int64, error) {
 	})
 }
 
-// evict removes some lists of a kind that may make room for one of the same principal.
-// Watchers see finished ones go.
-func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, before, now time.Time) error {
-	defer s.Used.add(forList.Principal, -1)
-	args := []any{forList.Principal, int(kind), record.UnixNano(before), forList.ID, todo.MaxAbandoned}
-	if kind == todo.SpareDeleted {
-		return s.forget(s.SQL.spare, args...)
-	}
-	some, err := s.Reader.snapshots(ctx, s.SQL.spareLists, args...)
-	if err != nil {
+// evict returns a function that removes some lists of a kind for another one of the same
+// principal. Watchers see finished ones go.
+func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
+	return func(kind todo.Spare, before time.Time, isShort bool) error {
+		defer s.Used.add(forList.Principal, -1)
+		args := []any{forList.Principal, int(kind), record.UnixNano(before), forList.ID, todo.MaxAbandoned}
+		if kind == todo.SpareDeleted {
+			return s.forget(s.SQL.spare, args...)
+		}
+		some, err := s.Reader.snapshots(ctx, s.SQL.spareLists, args...)
+		if err != nil {
+			return err
+		}
+		ids, err := todo.Leaving(ctx, s.DB, some, isShort, now, s.Alive)
+		for _, id := range ids {
+			switch {
+			case err != nil:
+			case kind == todo.SpareUnseen:
+				err = s.forget(s.SQL.list, id)
+			default:
+				err = s.Purge(ctx, id, todo.Writer{}, now)
+			}
+		}
 		return err
 	}
-	ids, err := s.Keep.Leaving(ctx, s.DB, some, now, s.Alive)
-	for _, id := range ids {
-		switch {
-		case err != nil:
-		case kind == todo.SpareUnseen:
-			err = s.forget(s.SQL.list, id)
-		default:
-			err = s.Purge(ctx, id, todo.Writer{}, now)
-		}
-	}
-	return err
 }
 
 // forget removes the lists that a query selects, with all that belongs to them.

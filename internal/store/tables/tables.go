@@ -98,6 +98,9 @@ func (r Reader) History(ctx context.Context, list string, after int64, limit int
 // may still be given a smaller one than: so who goes on from the last Seq misses none.
 func (r Reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	sql, args := r.sql.Find(q)
+	if q.Excerpt && q.Operation == "" {
+		return collect(ctx, r, "read excerpts", sql, ScanSnapshot, args...)
+	}
 	return r.snapshots(ctx, sql, args...)
 }
 
@@ -121,6 +124,22 @@ func (r Reader) HostCall(ctx context.Context, principal, id string) (todo.HostCa
 		return c, rows.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
 	}, principal, id, since)
 	return append(found, todo.HostCall{})[0], err
+}
+
+// ScanSnapshot reads a row of a Seq, a body, what is the same in all revisions of the list,
+// and the list that is now the current one of the parent's conversation.
+func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
+	var seq int64
+	var body, meta []byte
+	var current string
+	if err := rows.Scan(&seq, &body, &meta, &current); err != nil {
+		return todo.Snapshot{}, err
+	}
+	s, err := record.Snapshot(body, meta, seq)
+	if err == nil && s.List.ParentConversation != "" {
+		s.List.Parent = current
+	}
+	return s, err
 }
 
 // ScanCursor reads a row of cursors, and into more what the dialect has behind it.
