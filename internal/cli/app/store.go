@@ -45,7 +45,7 @@ func (a *App) OnLists(do func(todo.Lists) error) error {
 func IsReadable(board *todo.Board, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	_, err := board.Everyone().Find(ctx, todo.Query{Limit: 1})
+	_, err := board.Everyone().Find(ctx, todo.Query{Limit: 1, Excerpt: true})
 	return err
 }
 

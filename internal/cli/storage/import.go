@@ -75,7 +75,7 @@ func (i importer) plan(ctx context.Context, histories []history) (missing []hist
 		}
 	}
 	for principal, n := range begun {
-		lists, err := i.store.Find(ctx, todo.Query{Principal: &principal})
+		lists, err := i.store.Find(ctx, todo.Query{Principal: &principal, Excerpt: true})
 		if err == nil {
 			err = i.keep.CheckLists(len(lists) + n - 1)
 		}

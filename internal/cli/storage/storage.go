@@ -32,7 +32,7 @@ func Export(ctx context.Context, a *app.App, args []string) error {
 func export(ctx context.Context, a *app.App, lists todo.Lists, args []string) error {
 	exported, err := a.NamedAll(ctx, lists, args, app.NamedOptions{})
 	if err == nil && len(args) == 0 {
-		exported, err = lists.Find(ctx, todo.Query{})
+		exported, err = lists.Find(ctx, todo.Query{Excerpt: true})
 	}
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	}
 	defer done()
 	lists := board.Everyone()
-	all, err := lists.Find(ctx, todo.Query{OldestFirst: true})
+	all, err := lists.Find(ctx, todo.Query{OldestFirst: true, Excerpt: true})
 	if err != nil {
 		return err
 	}
