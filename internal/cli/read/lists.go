@@ -41,7 +41,7 @@ func Lists(fs *flag.FlagSet) app.Run {
 }
 
 func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) error {
-	every, err := lists.Find(ctx, todo.Query{})
+	every, err := lists.Find(ctx, todo.Query{Excerpt: !o.json})
 	if err != nil {
 		return err
 	}
