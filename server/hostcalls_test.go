@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
 // hookSays stores what a hook of Claude Code said about a call before it came.
 func hookSays(r *chattest.Rig, principal string, call todo.HostCall, at time.Time) {
 	r.Helper()
-	if err := r.Store.NoteHostCall(r.Context(), principal, call, at); err != nil {
+	if err := storetest.NoteHostCall(r.Context(), r.Store, principal, call, at); err != nil {
 		r.Fatal(err)
 	}
 }

@@ -107,13 +107,6 @@ func (o *observed) CursorsOn(ctx context.Context, principal, list string) ([]tod
 	return observe(o, "cursors_on", func() ([]todo.Cursor, error) { return o.Store.CursorsOn(ctx, principal, list) })
 }
 
-func (o *observed) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	_, err := observe(o, "note_host_call", func() (none, error) {
-		return none{}, o.Store.NoteHostCall(ctx, principal, c, at)
-	})
-	return err
-}
-
 func (o *observed) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
 	return observe(o, "host_call", func() (todo.HostCall, error) { return o.Store.HostCall(ctx, principal, id) })
 }

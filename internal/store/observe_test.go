@@ -55,7 +55,7 @@ func TestObservedTellsOfEveryCall(t *testing.T) {
 		second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)),
 		second(st.Find(t.Context(), todo.Query{})), second(st.Position(t.Context())), second(st.History(t.Context(), "a", 0, 0)),
 		second(st.Cursors(t.Context(), todo.Key{Conversation: "c"})), second(st.CursorsOn(t.Context(), "", "")),
-		st.NoteHostCall(t.Context(), "", todo.HostCall{ID: "x"}, time.Now()), second(st.HostCall(t.Context(), "", "x")),
+		second(st.HostCall(t.Context(), "", "x")),
 	}
 	func() {
 		defer func() { _ = recover() }()
@@ -64,7 +64,7 @@ func TestObservedTellsOfEveryCall(t *testing.T) {
 	want := map[string]int{
 		"update applied": 1, "update full": 1, "update cancelled": 1, "update refused": 1, "update missing": 1, "update failed": 2,
 		"load applied": 1, "load missing": 1, "find applied": 1, "position applied": 1, "history applied": 1,
-		"cursors applied": 1, "cursors_on applied": 1, "note_host_call applied": 1, "host_call applied": 1,
+		"cursors applied": 1, "cursors_on applied": 1, "host_call applied": 1,
 	}
 	if diff := cmp.Diff(want, c.ended); diff != "" {
 		t.Error(diff)

@@ -174,7 +174,9 @@ const HostCallAge = time.Hour
 
 // NoteHostCall stores what a host's hook said about a call.
 func (l Lists) NoteHostCall(ctx context.Context, c HostCall) error {
-	return l.board.store.NoteHostCall(ctx, l.principal, c, l.board.now())
+	return l.board.store.Update(ctx, Key{l.principal, "call:" + c.ID}, func(tx Tx) error {
+		return tx.NoteHostCall(ctx, l.principal, c, l.board.now())
+	})
 }
 
 // probeCall is the id under which TryWrite notes a call. It is one row of the store,

@@ -25,6 +25,10 @@ type Reader interface {
 	// CursorsOn reads the cursors of all conversations and names on a list, or the
 	// current ones of a principal on any list when list is empty.
 	CursorsOn(ctx context.Context, principal, list string) ([]Cursor, error)
+
+	// HostCall reads what a hook said about a call within [HostCallAge]; the zero
+	// HostCall when there is nothing.
+	HostCall(ctx context.Context, principal, id string) (HostCall, error)
 }
 
 // Tx is the transaction of a [Store.Update]. What it reads is the newest, and nobody
@@ -43,6 +47,10 @@ type Tx interface {
 
 	// SetCursor stores a cursor as [SetCursor] says.
 	SetCursor(ctx context.Context, c Cursor) error
+
+	// NoteHostCall stores what a hook of a host said about a call at a time, for
+	// [HostCallAge]. It returns [ErrStoreFull] when no list can be written any more.
+	NoteHostCall(ctx context.Context, principal string, c HostCall, at time.Time) error
 
 	// Purge removes a list with all its revisions and cursors, or returns
 	// [ErrNotFound]. A revision by that writer, which is Deleted and has no text, stays
@@ -95,14 +103,6 @@ type Store interface {
 
 	// Close waits for running updates and releases the store.
 	Close() error
-
-	// NoteHostCall stores what a hook of a host said about a call at a time, for
-	// [HostCallAge]. It returns [ErrStoreFull] when no list can be written any more.
-	NoteHostCall(ctx context.Context, principal string, c HostCall, at time.Time) error
-
-	// HostCall reads what a hook said about a call within [HostCallAge]; the zero
-	// HostCall when there is nothing.
-	HostCall(ctx context.Context, principal, id string) (HostCall, error)
 }
 
 // Query selects lists for [Store.Find]. Zero fields do not restrict.

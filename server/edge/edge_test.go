@@ -161,11 +161,11 @@ type readOnly struct {
 	broken atomic.Bool
 }
 
-func (s *readOnly) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
+func (s *readOnly) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
 	if s.broken.Load() {
 		return servertest.ErrDisk
 	}
-	return s.Store.NoteHostCall(ctx, principal, c, at)
+	return s.Store.Update(ctx, key, change)
 }
 
 // BAD-INPUT 79: a server whose store can be read but not written is not ready,

@@ -6,7 +6,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +25,7 @@ type Store struct {
 	keep     todo.Keep
 
 	mu        sync.Mutex
-	hostCalls map[todo.Key]notedCall // by principal and id
-	attending map[string]bool        // ids of processes
+	attending map[string]bool // ids of processes
 }
 
 var _ todo.Store = (*Store)(nil)
@@ -38,6 +36,7 @@ type state struct {
 	seq, size int64 // of the last save; of all revisions, in bytes, about
 	lists     map[string]list
 	cursors   map[todo.Key][]todo.Cursor // the one that became current last is the first
+	hostCalls map[todo.Key]notedCall     // by principal and id
 }
 
 // list is a list with the revisions that are kept, ascending, and the time at which it
@@ -67,10 +66,9 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
-	s := &Store{keep: keep, turn: make(chan struct{}, 1), quit: make(chan struct{}),
-		hostCalls: map[todo.Key]notedCall{}, attending: map[string]bool{}}
+	s := &Store{keep: keep, turn: make(chan struct{}, 1), quit: make(chan struct{}), attending: map[string]bool{}}
 	s.close = sync.OnceFunc(func() { close(s.quit) })
-	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}})
+	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[todo.Key]notedCall{}})
 	s.reader = reader{s, s.now.Load}
 	return s
 }
@@ -135,34 +133,6 @@ func (s *Store) Alive(process string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.attending[process]
-}
-
-// NoteHostCall implements todo.Store.
-func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	err := s.checkUsable(ctx)
-	if err == nil {
-		err = s.keep.CheckBytes(todo.Usage{Bytes: s.now.Load().size}, false)
-	}
-	if err != nil {
-		return fmt.Errorf("save host call: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.hostCalls, func(_ todo.Key, old notedCall) bool { return at.Sub(old.at) > todo.HostCallAge })
-	s.hostCalls[todo.Key{Principal: principal, Conversation: c.ID}] = notedCall{c, at}
-	return nil
-}
-
-// HostCall implements todo.Store.
-func (s *Store) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
-	return look(ctx, s.reader, "read host call", func(*state) (found todo.HostCall, err error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if noted := s.hostCalls[todo.Key{Principal: principal, Conversation: id}]; time.Since(noted.at) <= todo.HostCallAge {
-			found = noted.HostCall
-		}
-		return found, nil
-	})
 }
 
 // Watch implements todo.Store.

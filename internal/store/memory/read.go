@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -104,6 +105,16 @@ func (r reader) History(ctx context.Context, id string, after int64, limit int) 
 // Cursors implements todo.Reader.
 func (r reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
 	return look(ctx, r, "read cursors", func(now *state) ([]todo.Cursor, error) { return slices.Clone(now.cursors[of]), nil })
+}
+
+// HostCall implements todo.Reader.
+func (r reader) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
+	return look(ctx, r, "read host call", func(now *state) (found todo.HostCall, err error) {
+		if noted := now.hostCalls[todo.Key{Principal: principal, Conversation: id}]; time.Since(noted.at) <= todo.HostCallAge {
+			found = noted.HostCall
+		}
+		return found, nil
+	})
 }
 
 // CursorsOn implements todo.Reader.

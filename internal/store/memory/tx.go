@@ -67,6 +67,18 @@ func (t *tx) forgetHolder(ctx context.Context, c todo.Cursor) error {
 	return nil
 }
 
+// NoteHostCall implements todo.Tx.
+func (t *tx) NoteHostCall(_ context.Context, principal string, c todo.HostCall, at time.Time) error {
+	if err := t.store.keep.CheckBytes(todo.Usage{Bytes: t.size}, false); err != nil {
+		return fmt.Errorf("save host call: %w", err)
+	}
+	t.hostCalls = maps.Clone(t.hostCalls)
+	maps.DeleteFunc(t.hostCalls, func(_ todo.Key, old notedCall) bool { return at.Sub(old.at) > todo.HostCallAge })
+	t.hostCalls[todo.Key{Principal: principal, Conversation: c.ID}] = notedCall{c, at}
+	t.changed = true
+	return nil
+}
+
 // Save implements todo.Tx.
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	l, now := t.lists[next.List.ID], time.Now()

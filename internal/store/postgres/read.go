@@ -6,12 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
@@ -72,25 +70,6 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 	return seq, s.call(ctx, "read position", func() error {
 		return one(ctx, s.pool, []any{&seq}, `SELECT todo_mcp.settled() - 1`)
 	})
-}
-
-// NoteHostCall implements todo.Store.
-func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	const what = "save host call"
-	err := s.call(ctx, what, func() error {
-		size, err := s.sizeOfAll(ctx, s.pool)
-		if err == nil {
-			err = s.keep.CheckBytes(todo.Usage{Bytes: size}, false)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return s.exec(ctx, what, `WITH old AS (DELETE FROM todo_mcp.host_calls WHERE at < $7)
-		INSERT INTO todo_mcp.host_calls VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (principal, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`,
-		principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at), record.UnixNano(at.Add(-todo.HostCallAge)))
 }
 
 // exec runs a statement that changes something.

@@ -203,6 +203,11 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 	return t.asRead(saved), nil
 }
 
+// NoteHostCall implements todo.Tx.
+func (t *tx) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
+	return t.do(ctx, "save host call", func() error { return t.saver.NoteHostCall(ctx, principal, c, at) })
+}
+
 // Purge implements todo.Tx.
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	return t.do(ctx, "purge list", func() error {

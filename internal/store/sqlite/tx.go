@@ -86,6 +86,11 @@ func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now tim
 	return nil
 }
 
+// NoteHostCall implements todo.Tx.
+func (w *writer) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
+	return w.note(w.saver.NoteHostCall(ctx, principal, c, at))
+}
+
 // cursorsOf returns the cursors of a conversation but for the damaged ones, and
 // whether there are such. It keeps them if all are good.
 func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, err error) {

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -46,30 +45,6 @@ func (r *request) call(w *writer) {
 	if w.failed != nil && !errors.Is(r.err, w.failed) {
 		r.err = errors.Join(r.err, w.failed) // it must not go on as if nothing had happened
 	}
-}
-
-// NoteHostCall implements todo.Store.
-func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	err := s.Update(ctx, todo.Key{}, func(tx todo.Tx) error {
-		w := tx.(*writer)
-		size, err := w.Size(ctx)
-		if err == nil {
-			err = s.keep.CheckBytes(todo.Usage{Bytes: size}, false)
-		}
-		if err != nil {
-			return w.note(err)
-		}
-		err = w.Exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
-			principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
-		if err == nil {
-			err = w.Exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))
-		}
-		return w.note(err)
-	})
-	if err != nil {
-		return fmt.Errorf("save host call: %w", err)
-	}
-	return nil
 }
 
 // Update implements todo.Store. It queues a request and waits until the writer has

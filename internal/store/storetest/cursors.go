@@ -272,7 +272,7 @@ func parentsInTx(t *testing.T, s todo.Store) {
 func hostCalls(t *testing.T, s todo.Store) {
 	want := todo.HostCall{ID: "toolu_1", Session: "s", Agent: "a", Folder: "/w"}
 	now := time.Now()
-	if err := s.NoteHostCall(t.Context(), "", want, now); err != nil {
+	if err := NoteHostCall(t.Context(), s, "", want, now); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.HostCall(t.Context(), "", "toolu_1"); err != nil || got != want {
@@ -283,7 +283,7 @@ func hostCalls(t *testing.T, s todo.Store) {
 			t.Errorf("%v: %+v, %v", c, got, err)
 		}
 	}
-	if err := s.NoteHostCall(t.Context(), "", todo.HostCall{ID: "early"}, now.Add(-2*todo.HostCallAge)); err != nil {
+	if err := NoteHostCall(t.Context(), s, "", todo.HostCall{ID: "early"}, now.Add(-2*todo.HostCallAge)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.HostCall(t.Context(), "", "early"); err != nil || got != (todo.HostCall{}) {

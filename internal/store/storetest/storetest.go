@@ -99,6 +99,13 @@ func list(id, workspace string, n int64) todo.Snapshot {
 	return s
 }
 
+// NoteHostCall stores what a hook said about a call, in an update of its own.
+func NoteHostCall(ctx context.Context, s todo.Store, principal string, c todo.HostCall, at time.Time) error {
+	return s.Update(ctx, todo.Key{Principal: principal, Conversation: c.ID}, func(tx todo.Tx) error {
+		return tx.NoteHostCall(ctx, principal, c, at)
+	})
+}
+
 // Save saves one revision, and cursors, in an update of their own.
 func Save(ctx context.Context, s todo.Store, next todo.Snapshot, cursors ...todo.Cursor) (saved todo.Snapshot, err error) {
 	key := todo.Key{Principal: next.List.Principal, Conversation: next.List.ID}

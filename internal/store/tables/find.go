@@ -50,6 +50,7 @@ type SQL struct {
 
 	addRevision, addList, updateList, countTrimmed, trim, setCursor string
 	usage, own, lockList, oldCursors, moreCursors                   string
+	noteHostCall, oldHostCalls                                      string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
 	list, trash, spare string
 	// Of snapshots.
@@ -132,6 +133,9 @@ func (d Dialect) saves(q *SQL) {
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ? LIMIT ?`
 	q.lockList = `SELECT principal, revision, begun FROM ` + lists + ` WHERE id = ?` + d.Lock
+	q.oldHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE at < ?`
+	q.noteHostCall = `INSERT INTO ` + d.Schema + `host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (principal, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`
 	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
 		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `' LIMIT ?` + d.SkipLocked + `)`
 }

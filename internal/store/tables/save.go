@@ -319,6 +319,24 @@ func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time
 	return s.addList(&last, time.Unix(0, begun))
 }
 
+// NoteHostCall implements [todo.Tx].
+func (s *Saver) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
+	size, err := s.DB.Size(ctx)
+	if err == nil {
+		err = s.Keep.CheckBytes(todo.Usage{Bytes: size}, false)
+	}
+	if err == nil {
+		err = s.DB.Exec(s.SQL.oldHostCalls, record.UnixNano(at.Add(-todo.HostCallAge)))
+	}
+	if err == nil {
+		err = s.DB.Exec(s.SQL.noteHostCall, principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
+	}
+	if err != nil {
+		return fmt.Errorf("save host call: %w", err)
+	}
+	return nil
+}
+
 // SetCursor stores a cursor of a conversation that has others, as [todo.SetCursor] says,
 // or every one of them if all is true. It returns all that it has then. For a list that
 // the conversation did not know there has to be room, and others may be forgotten.
