@@ -75,8 +75,9 @@ type Keep struct {
 	// Abandoned is for how long nobody has changed a list that makes room when Lists or
 	// Bytes leaves none; see [Keep.MakeRoom]. 0 is that none makes room.
 	Abandoned time.Duration
-	// Finished is for how long a finished list stays that nobody changed, without need
-	// of room. 0 is for good. See [Leaving] for what stays.
+	// Finished is for how long a finished list stays that nobody changed, and that has
+	// been here for as long, without need of room. 0 is for good. See [Leaving] for what
+	// stays.
 	Finished time.Duration
 }
 

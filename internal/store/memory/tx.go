@@ -159,7 +159,9 @@ func (t *tx) evict(ctx context.Context, forList todo.List, now time.Time) func(k
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
 		var some []todo.Snapshot
 		for id, l := range t.lists {
-			if last := l.newest(); id != forList.ID && last.List.Principal == forList.Principal && last.Spare() == kind && last.Updated.Before(before) {
+			last := l.newest()
+			isOld := last.Updated.Before(before) && (isShort || l.begun.Before(before))
+			if id != forList.ID && last.List.Principal == forList.Principal && last.Spare() == kind && isOld {
 				some = append(some, last)
 			}
 		}

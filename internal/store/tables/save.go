@@ -258,7 +258,11 @@ func (s *Saver) own(ctx context.Context, principal string) (int64, error) {
 func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
 		defer s.Used.add(forList.Principal, -1)
-		args := []any{forList.Principal, int(kind), record.UnixNano(before), forList.ID, todo.MaxAbandoned}
+		begun := now
+		if !isShort { // of an imported list its history may be older
+			begun = before
+		}
+		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, todo.MaxAbandoned}
 		if kind == todo.SpareDeleted {
 			return s.forget(s.SQL.spare, args...)
 		}
