@@ -12,6 +12,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,37 +28,36 @@ const maxWaiting = 1 << 20
 
 // Log is an audit log. It is safe for concurrent use.
 type Log struct {
-	open   func() (io.WriteCloser, error)
+	out    func(lines []byte) (n int, err error) // as [io.Writer]
 	report *slog.Logger
 
 	mu      sync.Mutex
-	out     io.WriteCloser // nil until the first line, and after Reopen
-	waiting []byte         // lines that are to be written
-	lost    int            // how many lines did not fit since the last was written
-	failing error          // of the last try to write
+	waiting []byte // lines that are to be written
+	lost    int    // how many lines did not fit since the last was written
+	failing error  // of the last try to write
 }
 
-// ToFile returns a log that appends to a file, which it makes, for its owner alone,
-// with the first line. Failures to write it are reported, once until it works again.
+// ToFile returns a log that appends to a file, which it makes, for its owner alone.
+// It opens the file each time: after another program has renamed it, the next line
+// begins a new one. Failures to write it are reported, once until it works again.
 func ToFile(path string, report *slog.Logger) *Log {
-	return &Log{report: report, open: func() (io.WriteCloser, error) {
+	return &Log{report: report, out: func(lines []byte) (int, error) {
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is not a file", path)
+			return 0, fmt.Errorf("%s is not a file", path)
 		}
-		return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return 0, err
+		}
+		n, err := f.Write(lines)
+		return n, errors.Join(err, f.Close())
 	}}
 }
 
-// ToWriter returns a log that writes to out, each line at once, and does not close it.
-func ToWriter(out io.Writer, report *slog.Logger) *Log {
-	return &Log{report: report, open: func() (io.WriteCloser, error) { return keptOpen{out}, nil }}
-}
+// ToWriter returns a log that writes to out, each line at once.
+func ToWriter(out io.Writer, report *slog.Logger) *Log { return &Log{report: report, out: out.Write} }
 
-type keptOpen struct{ io.Writer }
-
-func (keptOpen) Close() error { return nil }
-
-// Check writes what waits, or makes sure that the log can be opened, and returns why
+// Check writes what waits, or makes sure that the log can be written, and returns why
 // it cannot.
 func (l *Log) Check() error {
 	l.mu.Lock()
@@ -70,33 +70,6 @@ func (l *Log) Waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting)
-}
-
-// Reopen closes the file, so that the next line goes to one that has its name by
-// then: another program has renamed it.
-func (l *Log) Reopen() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.close()
-}
-
-// Close writes what waits and closes the log.
-func (l *Log) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var err error
-	if len(l.waiting) > 0 {
-		err = l.flush()
-	}
-	l.close()
-	return err
-}
-
-func (l *Log) close() {
-	if l.out != nil {
-		_ = l.out.Close() // every line was written at once
-		l.out = nil
-	}
 }
 
 func (l *Log) write(lines ...line) {
@@ -127,28 +100,20 @@ func (l *Log) flush() error {
 // lines that were written whole wait no more, and a line break goes before the rest of one
 // that was not.
 func (l *Log) try() error {
-	if l.out == nil {
-		out, err := l.open()
-		if err != nil {
-			return fmt.Errorf("audit log: %w", err)
+	n, err := l.out(l.waiting)
+	if err != nil {
+		whole := bytes.LastIndexByte(l.waiting[:n], '\n') + 1
+		l.waiting = l.waiting[whole:]
+		if n > whole {
+			l.waiting = append([]byte("\n"), l.waiting...)
 		}
-		l.out = out
+		return fmt.Errorf("audit log: %w", err)
 	}
-	for len(l.waiting) > 0 {
-		n, err := l.out.Write(l.waiting)
-		if err != nil {
-			whole := bytes.LastIndexByte(l.waiting[:n], '\n') + 1
-			l.waiting = l.waiting[whole:]
-			if n > whole {
-				l.waiting = append([]byte("\n"), l.waiting...)
-			}
-			return fmt.Errorf("audit log: %w", err)
-		}
-		l.waiting = nil
-		if l.lost > 0 {
-			l.waiting = fmt.Appendf(nil, `{"time":%q,"action":"lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), l.lost)
-			l.lost = 0
-		}
+	l.waiting = nil
+	if l.lost == 0 {
+		return nil
 	}
-	return nil
+	l.waiting = fmt.Appendf(nil, `{"time":%q,"action":"lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), l.lost)
+	l.lost = 0
+	return l.try()
 }

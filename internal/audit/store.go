@@ -142,5 +142,11 @@ func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now 
 	return err
 }
 
-// Close implements todo.Store. It closes the log too.
-func (a *audited) Close() error { return errors.Join(a.Store.Close(), a.log.Close()) }
+// Close implements todo.Store. It writes the lines that wait.
+func (a *audited) Close() error {
+	err := a.Store.Close()
+	if a.log.Waiting() > 0 {
+		err = errors.Join(err, a.log.Check())
+	}
+	return err
+}

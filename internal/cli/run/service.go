@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,10 +34,9 @@ type service struct {
 }
 
 // open opens the store and returns a server on it; done closes both. replica is true
-// for a server whose sessions others on the same store may serve, too. Until done, the
-// audit log is reopened at each SIGHUP.
+// for a server whose sessions others on the same store may serve, too.
 func (a *service) open(replica bool) (s *server.Server, done func(), err error) {
-	hangups := make(chan os.Signal, 1)
+	hangups := make(chan os.Signal, 1) // nobody reads it
 	// A service manager may send one at any time, and it ends no server. In a terminal it
 	// says that the terminal is closed, and ends the process, unless there is an audit log.
 	if a.Operator.Audit != "" || !app.IsTerminal(a.Stdin) {
@@ -49,19 +47,9 @@ func (a *service) open(replica bool) (s *server.Server, done func(), err error) 
 		signal.Stop(hangups)
 		return nil, nil, err
 	}
-	var reopening sync.WaitGroup
-	reopening.Go(func() {
-		for range hangups {
-			if a.Audit != nil {
-				a.Audit.Reopen()
-			}
-		}
-	})
 	return s, func() {
 		s.Close()
 		signal.Stop(hangups)
-		close(hangups)
-		reopening.Wait()
 		closeStore()
 	}, nil
 }
