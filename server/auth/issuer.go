@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,15 +41,9 @@ type Issuer struct {
 	client *http.Client
 
 	mu       sync.Mutex
-	found    *discovered // nil before the issuer answered
+	found    *oidc.Provider // what the issuer says of itself; nil before it answered
 	lastTry  time.Time
 	tryError error
-}
-
-// discovered is what an issuer says of itself.
-type discovered struct {
-	keys     *oidc.RemoteKeySet
-	endpoint oauth2.Endpoint
 }
 
 const (
@@ -58,9 +51,11 @@ const (
 	issuerTimeout = 10 * time.Second
 	// retryInterval is how long after a failure the issuer is asked again.
 	retryInterval = 2 * time.Second
-	// keysInterval is how often the issuer may be asked for its keys, after the
-	// first few times: who sends a token with an unknown key causes it.
+	// keysInterval is how often the issuer may be asked for its keys, after the first
+	// few times: who sends a token with an unknown key causes it.
 	keysInterval = 10 * time.Second
+	// firstRequests are the first few: what the issuer says of itself, and its keys.
+	firstRequests = 1 + 5
 	// maxIssuerAnswer is the size of the largest answer of the issuer, in bytes.
 	maxIssuerAnswer = 1 << 20
 	// maxSubject is how many bytes the names of a user and a team may have, of which a
@@ -97,22 +92,14 @@ func sameOrigin(to *http.Request, via []*http.Request) error {
 // failed returns an error of asking the issuer. Of its text, which may quote an answer,
 // the beginning is told.
 func failed(what string, cause error) error {
-	return &failure{what + ": " + todo.Cut(strings.Map(visible, cause.Error()), maxQuoted), cause}
+	return fmt.Errorf("%s: %s", what, todo.Cut(strings.Map(visible, cause.Error()), maxQuoted))
 }
-
-type failure struct {
-	text  string
-	cause error
-}
-
-func (f *failure) Error() string { return f.text }
-func (f *failure) Unwrap() error { return f.cause }
 
 // transport is the default one with a bound for answers, which have at most
 // maxIssuerAnswer bytes. It refuses with errTooOften what comes too often.
 type transport struct{ limiter *rate.Limiter }
 
-var errTooOften = errors.New("asked too often")
+var errTooOften = errors.New("the issuer was asked too often")
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !t.limiter.Allow() {
@@ -120,39 +107,26 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	res, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, maxIssuerAnswer), res.Body}
+		res.Body = http.MaxBytesReader(nil, res.Body, maxIssuerAnswer)
 	}
 	return res, err
 }
 
 // discover returns what the issuer says of itself. After a failure it does not ask
 // again for retryInterval.
-func (i *Issuer) discover(ctx context.Context) (*discovered, error) {
+func (i *Issuer) discover() (*oidc.Provider, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.found == nil && time.Since(i.lastTry) >= retryInterval {
-		i.found, i.tryError = i.ask(context.WithoutCancel(ctx)) // others wait for it, too
+		// Others wait for it, too, so it does not end with a request.
+		seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), firstRequests))
+		i.found, i.tryError = oidc.NewProvider(oidc.ClientContext(context.Background(), seldom), i.config.URL)
 		i.lastTry = time.Now()
 	}
-	return i.found, i.tryError
-}
-
-func (i *Issuer) ask(ctx context.Context) (*discovered, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.config.URL)
-	var metadata struct {
-		Keys string `json:"jwks_uri"`
+	if i.tryError != nil {
+		return nil, failed("discover the issuer", i.tryError)
 	}
-	if err == nil {
-		err = provider.Claims(&metadata)
-	}
-	if err != nil {
-		return nil, failed("discover the issuer", err)
-	}
-	seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), 5))
-	return &discovered{oidc.NewRemoteKeySet(oidc.ClientContext(ctx, seldom), metadata.Keys), provider.Endpoint()}, nil
+	return i.found, nil
 }
 
 // algorithms are those by which tokens may be signed: with "none" or a shared key
@@ -161,37 +135,25 @@ func algorithms() []string {
 	return []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 }
 
-// keySet is an [oidc.KeySet] as a function.
-type keySet func(ctx context.Context, jwt string) ([]byte, error)
-
-func (k keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) { return k(ctx, jwt) }
-
 // Check returns what an access token entitles to; the error may be a [*Refusal].
 func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	if !isAccessToken(text) {
 		return Grant{}, ErrUnknown // nobody needs to be asked
 	}
-	found, err := i.discover(ctx)
+	found, err := i.discover()
 	if err != nil {
 		return Grant{}, err
 	}
-	var outage error // the verifier does not pass it on
-	keys := keySet(func(ctx context.Context, jwt string) ([]byte, error) {
-		payload, err := found.keys.VerifySignature(ctx, jwt)
-		// Only a failure to read the keys has a cause.
-		if errors.Unwrap(err) != nil && !errors.Is(err, errTooOften) {
-			outage = failed("read the issuer's keys", err)
-		}
-		return payload, err
-	})
 	config := &oidc.Config{ClientID: i.config.Audience, SupportedSigningAlgs: algorithms()}
-	token, err := oidc.NewVerifier(i.config.URL, keys, config).Verify(ctx, text)
+	token, err := found.Verifier(config).Verify(ctx, text)
 	expired := (*oidc.TokenExpiredError)(nil)
 	switch {
-	case outage != nil:
-		return Grant{}, outage
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller is gone
+		return Grant{}, ctx.Err()
 	case errors.As(err, &expired):
 		return Grant{}, errExpired
+	case isOutage(err):
+		return Grant{}, failed("read the issuer's keys", err)
 	case err != nil:
 		return Grant{}, ErrUnknown
 	}
@@ -201,6 +163,13 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	}
 	id, err := i.identity(token.Subject, claims)
 	return Grant{Identity: id, Expires: token.Expiry}, err
+}
+
+// isOutage reports whether a token is not verified because the keys could not be read,
+// which the verifier says in its text alone. No text of the token stands before that.
+func isOutage(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), "failed to verify signature: fetching keys") &&
+		!strings.Contains(err.Error(), errTooOften.Error())
 }
 
 // isAccessToken reports whether a text is a JWT whose header does not say that it is for
@@ -222,20 +191,20 @@ func isAccessToken(text string) bool {
 
 // panel returns the panel as a client of the issuer, to which a person comes back at
 // an address, and for what its access tokens shall be (RFC 8707).
-func (i *Issuer) panel(ctx context.Context, back string) (*oauth2.Config, oauth2.AuthCodeOption, error) {
-	found, err := i.discover(ctx)
+func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, error) {
+	found, err := i.discover()
 	if err != nil {
 		return nil, nil, err
 	}
-	return &oauth2.Config{ClientID: i.config.ClientID, ClientSecret: i.config.ClientSecret, Endpoint: found.endpoint,
+	return &oauth2.Config{ClientID: i.config.ClientID, ClientSecret: i.config.ClientSecret, Endpoint: found.Endpoint(),
 		RedirectURL: back, Scopes: []string{oidc.ScopeOpenID, ScopeRead, ScopeWrite},
 	}, oauth2.SetAuthURLParam("resource", i.config.Audience), nil
 }
 
 // SignIn returns the address of the issuer's page for signing in, from where a person
 // comes back with a code (authorization code with PKCE).
-func (i *Issuer) SignIn(ctx context.Context, back, state, verifier string) (string, error) {
-	panel, resource, err := i.panel(ctx, back)
+func (i *Issuer) SignIn(back, state, verifier string) (string, error) {
+	panel, resource, err := i.panel(back)
 	if err != nil {
 		return "", err
 	}
@@ -245,7 +214,7 @@ func (i *Issuer) SignIn(ctx context.Context, back, state, verifier string) (stri
 // Redeem returns what a person may do who came back with a code; the error may be a
 // [*Refusal].
 func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant, error) {
-	panel, resource, err := i.panel(ctx, back)
+	panel, resource, err := i.panel(back)
 	if err != nil {
 		return Grant{}, err
 	}

@@ -268,7 +268,7 @@ func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
 func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(),
 		To: localPath(r.URL.Query().Get("to")), Expires: e.config.Now().Add(signInLasts)}
-	address, err := e.config.Issuer.SignIn(r.Context(), r.Origin()+callbackPath, a.State, a.Verifier)
+	address, err := e.config.Issuer.SignIn(r.Origin()+callbackPath, a.State, a.Verifier)
 	if err != nil {
 		return outage(err)
 	}
