@@ -262,14 +262,8 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
-	if e.signsIn {
-		var check sync.WaitGroup
-		check.Go(func() { e.endWithToken(ctx, r, cancel) })
-		defer check.Wait()
-		defer cancel()
-	}
 	w.(*answer).stream = true // it is what [Edge.ServeHTTP] gives to every handler
-	stream := sse.Open(ctx, w, e.config.KeepAlive)
+	stream := sse.Open(ctx, w, e.config.KeepAlive, r.isStillSignedIn)
 	defer stream.Close()
 	err = serve(stream)
 	if e.closing.Err() != nil {

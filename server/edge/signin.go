@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/auth"
@@ -97,24 +96,17 @@ func (e *Edge) countRefusal(r *http.Request) error {
 	return newError(http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second")
 }
 
-// endWithToken calls end soon after a request would not be answered any more to who
-// sent it: the token has expired or was revoked, or entitles to something else. It
-// returns then, or when ctx ends.
-func (e *Edge) endWithToken(ctx context.Context, r *Request, end func()) {
-	tick := time.NewTicker(e.config.KeepAlive)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		id, err := e.authenticate(r.WithContext(ctx))
-		if err == nil && id != r.Identity || err != nil && describe(err).Status < http.StatusInternalServerError {
-			end()
-			return
-		}
+// isStillSignedIn reports whether a request would still be answered to who sent it. It
+// would not if the token has expired or was revoked, or entitles to something else.
+func (r *Request) isStillSignedIn(ctx context.Context) bool {
+	if !r.edge.signsIn {
+		return true
 	}
+	id, err := r.edge.authenticate(r.WithContext(ctx))
+	if err != nil {
+		return describe(err).Status >= http.StatusInternalServerError // nobody is known to be refused
+	}
+	return id == r.Identity
 }
 
 // refuse answers a request of somebody unknown. A browser that visits a page is

@@ -32,11 +32,12 @@ type Stream struct {
 
 // Open returns a stream that writes to w from its first event on, and then a comment when
 // it was idle for as long as keepAlive says. The stream ends with ctx, when a write fails,
-// or with [Stream.Close], which must be called.
-func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration) *Stream {
+// when mayGoOn, which is asked as often, says no, or with [Stream.Close], which must be
+// called.
+func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
 	s := &Stream{response: w, control: http.NewResponseController(w)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	s.done.Go(func() { s.keepAlive(keepAlive) })
+	s.done.Go(func() { s.keepAlive(keepAlive, mayGoOn) })
 	return s
 }
 
@@ -142,13 +143,18 @@ func (s *Stream) comment(text string) {
 	}
 }
 
-// keepAlive checks at each interval whether the stream was idle, until it ends.
-func (s *Stream) keepAlive(interval time.Duration) {
+// keepAlive checks at each interval whether the stream may go on and was idle, until it
+// ends.
+func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context) bool) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			if !mayGoOn(s.ctx) {
+				s.cancel()
+				return
+			}
 			s.mu.Lock()
 			if !s.active {
 				s.comment("alive")
