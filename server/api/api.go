@@ -6,9 +6,11 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -43,43 +45,53 @@ func Route(e *edge.Edge) {
 // above all others then.
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	limit, err1 := queryLimit(r)
-	before, err2 := queryNumber(r, "before", math.MaxInt64) // in the order of Seq from the first page on
+	before, err2 := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	p := page{limit: limit, most: maxLists}
-	var full bool
-	err := r.InTurn(func() (err error) {
-		before, full, err = p.addLists(r, before)
-		return err
-	})
+	found := inOrder(r.Context(), r, todo.Query{BeforeSeq: before, Limit: listsRead})
+	p, err := edge.InTurn(r, func() (*page, error) { return pageOf(found, limit, maxLists) })
 	if err != nil {
 		return err
 	}
-	if full {
-		link(w, r, "next", "before", before)
+	if p.full {
+		link(w, r, "next", "before", p.last.Seq)
 	}
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
-// addLists adds the lists whose Seq is below before. It returns the Seq of the last one,
-// and whether the page is full although there are more.
-func (p *page) addLists(r *edge.Request, before int64) (last int64, full bool, err error) {
-	for {
-		found, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsRead})
-		if err != nil {
-			return before, false, err
-		}
-		for _, l := range found {
-			if fits, err := p.add(render.Document(l)); !fits || err != nil {
-				return before, !fits, err
+// inOrder yields the lists of a query in the order of Seq, downwards unless it says
+// [todo.Query.OldestFirst]: it reads as many at a time as the query's limit says. It ends
+// with an error that is yielded.
+func inOrder(ctx context.Context, r *edge.Request, q todo.Query) iter.Seq2[todo.Snapshot, error] {
+	return func(yield func(todo.Snapshot, error) bool) {
+		for {
+			some, err := find(ctx, r, q)
+			for _, l := range some {
+				if !yield(l, nil) {
+					return
+				}
+				if q.OldestFirst {
+					q.AfterSeq = l.Seq
+				} else {
+					q.BeforeSeq = l.Seq
+				}
 			}
-			before = l.Seq
-		}
-		if len(found) < listsRead {
-			return before, false, nil
+			if err != nil {
+				yield(todo.Snapshot{}, err)
+			}
+			if err != nil || len(some) < q.Limit {
+				return
+			}
 		}
 	}
+}
+
+// find reads lists within the time that one read may take.
+func find(ctx context.Context, r *edge.Request, q todo.Query) ([]todo.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
+	defer cancel()
+	return r.Lists.Find(ctx, q)
 }
 
 const (
@@ -92,7 +104,7 @@ const (
 
 // list answers with one list, at its newest revision or at ?revision=.
 func list(w http.ResponseWriter, r *edge.Request) error {
-	revision, err := queryNumber(r, "revision", 0)
+	revision, err := r.QueryNumber("revision", 0)
 	if err != nil {
 		return err
 	}
@@ -107,58 +119,32 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 // history answers with a page of a list's revisions above ?after=, oldest first,
 // at most ?limit=. Where there are more, the header Link has the next page.
 func history(w http.ResponseWriter, r *edge.Request) error {
-	after, err1 := queryNumber(r, "after", 0)
+	after, err1 := r.QueryNumber("after", 0)
 	limit, err2 := queryLimit(r)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	newest, err := r.Lists.Load(r.Context(), id, 0)
+	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil {
+		return err
+	}
+	p, err := pageOf(r.Lists.Revisions(r.Context(), id, after), limit, maxPage)
 	if err != nil {
 		return err
 	}
-	p := page{limit: limit, most: maxPage}
-	var last int64
-	for l, err := range r.Lists.Revisions(r.Context(), id, after) {
-		if err != nil {
-			return err
-		}
-		fits, err := p.add(render.Document(l))
-		if err != nil {
-			return err
-		}
-		if !fits {
-			break
-		}
-		last = l.Revision
-	}
-	if len(p.revisions) > 0 && last < newest.Revision {
-		link(w, r, "next", "after", last)
+	if p.full {
+		link(w, r, "next", "after", p.last.Revision)
 	}
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
 // queryLimit returns ?limit=, at most maxListed. A limit of 0 is the largest one.
 func queryLimit(r *edge.Request) (int, error) {
-	limit, err := queryNumber(r, "limit", maxListed)
+	limit, err := r.QueryNumber("limit", maxListed)
 	if limit == 0 {
 		limit = maxListed
 	}
 	return int(min(limit, maxListed)), err
-}
-
-// queryNumber returns the value of a query parameter that must be a whole
-// number, 0 or more; def when the parameter is missing.
-func queryNumber(r *edge.Request, name string, def int64) (int64, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return def, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, edge.BadRequest("%s must be a whole number, 0 or more", name)
-	}
-	return n, nil
 }
 
 // maxPage is the largest size in bytes of the revisions of one answer as JSON.
@@ -170,25 +156,39 @@ const maxPage = 1 << 20
 type page struct {
 	limit, most int // of revisions, and of bytes
 	revisions   [][]json.RawMessage
-	size        int // in bytes
+	size        int           // in bytes
+	last        todo.Snapshot // that was added
+	full        bool          // there is one more, which was not added
 }
 
-// add adds a revision to the page. It adds nothing and returns false when the
-// page is full.
-func (p *page) add(forms ...any) (bool, error) {
+// pageOf returns a page of documents.
+func pageOf(lists iter.Seq2[todo.Snapshot, error], limit, most int) (*page, error) {
+	p := &page{limit: limit, most: most}
+	for l, err := range lists {
+		if err == nil {
+			err = p.add(l, render.Document(l))
+		}
+		if err != nil || p.full {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// add adds a revision in its forms to the page, unless it makes the page full.
+func (p *page) add(l todo.Snapshot, forms ...any) error {
 	revision, size := make([]json.RawMessage, len(forms)), p.size
 	for i, form := range forms {
 		data, err := json.Marshal(form)
 		if err != nil {
-			return false, edge.Internal(fmt.Errorf("encode revision: %w", err))
+			return edge.Internal(fmt.Errorf("encode revision: %w", err))
 		}
 		revision[i], size = data, size+len(data)
 	}
-	if len(p.revisions) >= p.limit || len(p.revisions) > 0 && size > p.most {
-		return false, nil
+	if p.full = len(p.revisions) >= p.limit || len(p.revisions) > 0 && size > p.most; !p.full {
+		p.revisions, p.size, p.last = append(p.revisions, revision), size, l
 	}
-	p.revisions, p.size = append(p.revisions, revision), size
-	return true, nil
+	return nil
 }
 
 // form returns the revisions in one of their forms; not nil.
@@ -225,11 +225,7 @@ type listState struct {
 // changes without a change of the list, as when an agent's process ends: a front
 // end asks every few seconds.
 func states(w http.ResponseWriter, r *edge.Request) error {
-	var states []listState
-	err := r.InTurn(func() (err error) {
-		states, err = readStates(r)
-		return err
-	})
+	states, err := edge.InTurn(r, func() ([]listState, error) { return readStates(r) })
 	if err != nil {
 		return err
 	}

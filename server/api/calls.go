@@ -132,7 +132,7 @@ type historyAnswer struct {
 // newest revisions below ?before=. Where there are older ones, the header Link has
 // the page before. It answers with empty histories when there is no such list.
 func workspace(w http.ResponseWriter, r *edge.Request) error {
-	before, err := queryNumber(r, "before", 0)
+	before, err := r.QueryNumber("before", 0)
 	if err != nil {
 		return err
 	}
@@ -144,12 +144,12 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	p, older, err := workspaceHistory(r, l, before)
+	p, err := workspaceHistory(r, l, before)
 	if err != nil {
 		return err
 	}
-	if older > 0 {
-		link(w, r, "prev", "before", older)
+	if p.full {
+		link(w, r, "prev", "before", p.last.Revision)
 	}
 	answer := workspaceAnswer{Messages: p.form(0), History: p.form(1)}
 	answer.Workspace.Todos = todosOf(l, false)
@@ -157,35 +157,30 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // workspaceHistory reads a page of a list's revisions below before (0: all of
-// them), as messages and as history, in ascending order. Older is the revision before
-// which there are more; 0 when there are none.
-func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (p page, older int64, err error) {
+// them), as messages and as history, in ascending order.
+func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (*page, error) {
 	if before == 0 || before > l.Revision {
 		before = l.Revision + 1
 	}
-	p.limit, p.most = maxListed, maxPage
-	for n := before - 1; n > 0 && older == 0; n-- {
+	p := &page{limit: maxListed, most: maxPage}
+	for n := before - 1; n > 0 && !p.full; n-- {
 		s, err := r.Lists.Load(r.Context(), l.List.ID, n)
 		if errors.Is(err, todo.ErrNotFound) {
 			break // it is kept no more, nor are those before it
 		}
 		if err != nil {
-			return p, 0, err
+			return nil, err
 		}
 		block := blockOf(s, blockID(s))
 		form := historyAnswer{ID: fmt.Sprintf("session-history-%d", n), Type: "ai_answer", Blocks: []toolUse{block}}
 		block.Message = ""
 		message := historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}}
-		fits, err := p.add(message, form)
-		if err != nil {
-			return p, 0, err
-		}
-		if !fits {
-			older = n + 1
+		if err := p.add(s, message, form); err != nil {
+			return nil, err
 		}
 	}
 	slices.Reverse(p.revisions)
-	return p, older, nil
+	return p, nil
 }
 
 // workspaceList returns the list with an id, or the one with which its conversation
@@ -202,19 +197,12 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 		}
 	}
 	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
-	for before := int64(math.MaxInt64); ; { // in the order of Seq from the first page on
-		some, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsAtOnce})
-		if err != nil {
-			return todo.Snapshot{}, err
+	for l, err := range inOrder(r.Context(), r, todo.Query{BeforeSeq: math.MaxInt64, Limit: listsAtOnce}) {
+		if err != nil || matches(l) {
+			return l, err
 		}
-		if n := slices.IndexFunc(some, matches); n >= 0 {
-			return some[n], nil
-		}
-		if len(some) < listsAtOnce {
-			return todo.Snapshot{}, todo.ErrNotFound
-		}
-		before = some[len(some)-1].Seq
 	}
+	return todo.Snapshot{}, todo.ErrNotFound
 }
 
 // listsAtOnce is how many lists are held while one is looked for.

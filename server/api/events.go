@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -99,9 +98,13 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 			if err != nil {
 				return err
 			}
-			changed = slices.DeleteFunc(changed, func(l todo.Snapshot) bool { return l.Seq <= sent })
-			if err := s.send(stream, changed); err != nil {
-				return err
+			for _, l := range changed {
+				if l.Seq <= sent {
+					continue
+				}
+				if err := s.send(stream, l); err != nil {
+					return err
+				}
 			}
 		}
 	})
@@ -123,37 +126,28 @@ const catchUpPage = 4
 // another store; then it sends all lists.
 func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
 	wanted func(todo.Snapshot) bool) (int64, error) {
-	find := func(q todo.Query) ([]todo.Snapshot, error) {
-		ctx, cancel := context.WithTimeout(stream.Context(), r.ReadTimeout())
-		defer cancel()
-		return r.Lists.Find(ctx, q)
+	newest, err := find(stream.Context(), r, todo.Query{Limit: 1})
+	if err != nil {
+		return 0, err
 	}
-	newest, err := find(todo.Query{Limit: 1})
 	if len(newest) > 0 && newest[0].Seq < after {
 		after = 0
 	}
-	for more := true; more && err == nil; {
-		var missed []todo.Snapshot
-		if missed, err = find(todo.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}); err != nil {
-			break
+	for l, err := range inOrder(stream.Context(), r, todo.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}) {
+		if err == nil && wanted(l) {
+			err = s.send(stream, l)
 		}
-		if more = len(missed) == catchUpPage; len(missed) > 0 {
-			after = missed[len(missed)-1].Seq
+		if err != nil {
+			return 0, err
 		}
-		err = s.send(stream, slices.DeleteFunc(missed, func(l todo.Snapshot) bool { return !wanted(l) }))
+		after = l.Seq
 	}
-	return after, err
+	return after, nil
 }
 
-func (s *streams) send(stream *sse.Stream, changed []todo.Snapshot) error {
-	for _, l := range changed {
-		// The parent is no part of a revision, and may be found later.
-		key := updateKey{l.Seq, l.List.Parent}
-		if err := s.updates.Send(stream, key, func() []sse.Event { return updates(l) }); err != nil {
-			return err
-		}
-	}
-	return nil
+func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
+	key := updateKey{l.Seq, l.List.Parent} // the parent is no part of a revision, and may be found later
+	return s.updates.Send(stream, key, func() []sse.Event { return updates(l) })
 }
 
 // updates returns the events of a list: one for a sub-agent's; for a main list

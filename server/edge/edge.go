@@ -113,7 +113,7 @@ type Edge struct {
 	streams     *shares
 	unsent      *shares // bytes of answers that clients have not read
 	probe       writeProbe
-	turns       chan struct{} // see [Request.InTurn]
+	turns       chan struct{} // see [InTurn]
 	greeted     sync.Map      // the client that connected last, by principal
 	rates       *rates        // of requests, by identity
 	refusals    *rates        // of failed sign-ins, by address

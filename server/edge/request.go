@@ -41,16 +41,16 @@ func (e *Edge) origin(r *http.Request) string {
 	return cmp.Or(e.config.PublicURL, scheme+"://"+r.Host)
 }
 
-// InTurn calls read, which may hold very many lists, as long as only one other request
-// does: a request that is written holds no more than its answer. It returns the error of
-// read, or of the request when its turn did not come in time.
-func (r *Request) InTurn(read func() error) error {
+// InTurn returns what read does, which may hold very many lists, and is called as long as
+// only one other request's is: a request that is written holds no more than its answer. The
+// error may be that the turn of r did not come in time.
+func InTurn[T any](r *Request, read func() (T, error)) (none T, err error) {
 	select {
 	case r.edge.turns <- struct{}{}:
 		defer func() { <-r.edge.turns }()
 		return read()
 	case <-r.Context().Done():
-		return r.Context().Err()
+		return none, r.Context().Err()
 	}
 }
 
@@ -73,11 +73,26 @@ func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
 	if text == "" {
 		return 0, false, nil
 	}
-	after, err = strconv.ParseInt(text, 10, 64)
-	if err != nil || after < 0 {
-		return 0, false, BadRequest("Last-Event-ID or ?after= must be a whole number, 0 or more")
+	after, err = parse("Last-Event-ID or ?after=", text)
+	return after, err == nil, err
+}
+
+// QueryNumber returns the value of a query parameter, and def when there is none. Anything
+// but a whole number, 0 or more, is an [*Error].
+func (r *Request) QueryNumber(name string, def int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return def, nil
 	}
-	return after, true, nil
+	return parse(name, text)
+}
+
+func parse(name, text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, BadRequest("%s must be a whole number, 0 or more", name)
+	}
+	return n, nil
 }
 
 // maxScanned is the size in bytes of the largest body that is read although it is

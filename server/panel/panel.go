@@ -85,11 +85,7 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 
 // inTurn answers with a page, drawn of all lists.
 func inTurn(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
-	var page string
-	err := r.InTurn(func() (err error) {
-		page, err = draw()
-		return err
-	})
+	page, err := edge.InTurn(r, draw)
 	if err != nil {
 		return err
 	}
