@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -146,11 +147,11 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	}
 	config := &oidc.Config{ClientID: i.config.Audience, SupportedSigningAlgs: algorithms()}
 	token, err := found.Verifier(config).Verify(ctx, text)
-	expired := (*oidc.TokenExpiredError)(nil)
+	_, isExpired := errors.AsType[*oidc.TokenExpiredError](err)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller is gone
 		return Grant{}, ctx.Err()
-	case errors.As(err, &expired):
+	case isExpired:
 		return Grant{}, errExpired
 	case isOutage(err):
 		return Grant{}, failed("read the issuer's keys", err)
@@ -219,7 +220,7 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 		return Grant{}, err
 	}
 	token, err := panel.Exchange(oidc.ClientContext(ctx, i.client), code, oauth2.VerifierOption(verifier), resource)
-	if failure := (*oauth2.RetrieveError)(nil); errors.As(err, &failure) && failure.ErrorCode != "" {
+	if failure, ok := errors.AsType[*oauth2.RetrieveError](err); ok && failure.ErrorCode != "" {
 		return Grant{}, Refused(failure.ErrorCode)
 	} else if err != nil {
 		return Grant{}, failed("exchange the code", err)
@@ -238,14 +239,10 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 	if !slices.Contains(scopes, ScopeRead) && !slices.Contains(scopes, ScopeWrite) {
 		return todo.Identity{}, errNoScope
 	}
-	id := todo.Identity{Principal: "user:" + subject, Subject: subject, User: subject, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
-	for _, claim := range []string{"preferred_username", "email"} {
-		if name, _ := claims[claim].(string); name != "" {
-			id.User = name
-			break
-		}
-	}
-	id.User = todo.Cut(strings.Map(visible, id.User), MaxTokenName)
+	name, _ := claims["preferred_username"].(string)
+	email, _ := claims["email"].(string)
+	user := todo.Cut(strings.Map(visible, cmp.Or(name, email, subject)), MaxTokenName)
+	id := todo.Identity{Principal: "user:" + subject, Subject: subject, User: user, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
 	if name := i.config.TenantClaim; name != "" {
 		teams := texts(claims[name])
 		if len(teams) != 1 || teams[0] == "" {
@@ -265,12 +262,8 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 // scopesOf returns the scopes in a token's claims: a text with spaces, or as some
 // issuers have it a list.
 func scopesOf(claims map[string]any) (scopes []string) {
-	for _, claim := range []string{"scope", "scp"} {
-		if text, ok := claims[claim].(string); ok {
-			scopes = append(scopes, strings.Fields(text)...)
-		} else {
-			scopes = append(scopes, texts(claims[claim])...)
-		}
+	for _, text := range append(texts(claims["scope"]), texts(claims["scp"])...) {
+		scopes = append(scopes, strings.Fields(text)...)
 	}
 	return scopes
 }

@@ -132,7 +132,7 @@ func New(c Config) (*Edge, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	crossOrigin, err := trust(c.Origins)
+	crossOrigin, err := Trust(c.Origins)
 	if err != nil {
 		return nil, err
 	}

@@ -69,21 +69,19 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 // describe returns the status and the text of a failure. The text reveals the cause of
 // a caller's mistake alone.
 func describe(err error) *Error {
-	var answer *Error
-	var refusal *auth.Refusal
-	switch {
-	case errors.As(err, &answer):
+	if answer, ok := errors.AsType[*Error](err); ok {
 		return answer
-	case errors.As(err, &refusal):
+	}
+	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		return &Error{Status: refusal.Status, Text: refusal.Text}
 	}
 	switch todo.KindOf(err) {
 	case todo.KindInvalid:
-		if input := (*todo.InputError)(nil); errors.As(err, &input) {
+		if input, ok := errors.AsType[*todo.InputError](err); ok {
 			return newError(http.StatusUnprocessableEntity, "%s", input)
 		}
 	case todo.KindFull:
-		if full := (*todo.FullError)(nil); errors.As(err, &full) {
+		if full, ok := errors.AsType[*todo.FullError](err); ok {
 			return newError(http.StatusInsufficientStorage, "%s", full)
 		}
 	case todo.KindMissing:

@@ -20,7 +20,7 @@ func FuzzGuard(f *testing.F) {
 		f.Add("GET", "localhost", "http://"+host, "")
 	}
 	f.Add("POST", "localhost", "null", "")
-	crossOrigin, err := trust([]string{"https://front.example"})
+	crossOrigin, err := Trust([]string{"https://front.example"})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,15 +13,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// CheckOrigins returns an error that names the first text that is not a valid
-// origin; nil when all are.
-func CheckOrigins(origins []string) error {
-	_, err := trust(origins)
-	return err
-}
-
-// trust returns what refuses requests of other origins.
-func trust(origins []string) (*http.CrossOriginProtection, error) {
+// Trust returns what refuses requests of other origins. An error names the first text
+// that is not a valid origin.
+func Trust(origins []string) (*http.CrossOriginProtection, error) {
 	trusted := http.NewCrossOriginProtection()
 	for _, origin := range origins {
 		if err := trusted.AddTrustedOrigin(origin); err != nil {

@@ -128,7 +128,7 @@ func (e *Edge) signInDocument(to, problem string) g.Node {
 	if e.offersIssuer() {
 		button = "btn"
 		start := startPath + "?" + url.Values{"to": {to}}.Encode()
-		issuer = g.Group{h.A(h.Class("btn main"), h.Href(start), g.Text("Sign in"+e.withIssuer())), h.P(h.Class("or"), g.Text("or"))}
+		issuer = g.Group{h.A(h.Class("btn main"), h.Href(start), g.Text("Sign in with "+strings.TrimPrefix(e.config.Issuer.URL(), "https://"))), h.P(h.Class("or"), g.Text("or"))}
 	}
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(h.Meta(h.Charset("utf-8")), h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
@@ -145,14 +145,6 @@ func (e *Edge) signInDocument(to, problem string) g.Node {
 				h.P(h.Class("hint"), g.Text("Made by "), h.Code(g.Text("todo-mcp token new")),
 					g.Text(". This browser stays signed in for 12 hours.")),
 				h.Button(h.Class(button), g.Text("Sign in")))))))
-}
-
-// withIssuer says with whom a person signs in.
-func (e *Edge) withIssuer() string {
-	if issuer, err := url.Parse(e.config.Issuer.URL()); err == nil && issuer.Host != "" {
-		return " with " + issuer.Host
-	}
-	return ""
 }
 
 // localPath returns a path of this server to go to, "/" instead of anything else:
@@ -178,7 +170,7 @@ func (e *Edge) paste(w http.ResponseWriter, r *Request) error {
 // enter sets the cookie of who has a grant and leads on, or says on the page why there
 // is none.
 func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err error, to string) error {
-	if refusal := (*auth.Refusal)(nil); errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		if err := e.countRefusal(r.Request); err != nil {
 			return err
 		}

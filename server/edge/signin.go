@@ -81,7 +81,7 @@ func (e *Edge) check(r *http.Request, token string) (granted auth.Grant, err err
 // outage returns a refusal as it is, and any other error as one for which nobody who
 // signs in is at fault.
 func outage(err error) error {
-	if refusal := (*auth.Refusal)(nil); err == nil || errors.As(err, &refusal) {
+	if _, ok := errors.AsType[*auth.Refusal](err); ok || err == nil {
 		return err
 	}
 	return &Error{http.StatusServiceUnavailable, "sign-in does not work now; the server's log says why", err}

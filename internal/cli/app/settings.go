@@ -195,8 +195,10 @@ func (s *Settings) httpRows() []*Setting {
 		{HTTPGroup, "allowed-hosts", "", parsed(&s.Hosts, "NAMES", func(text string) ([]string, error) {
 			return words(strings.ToLower(text)), nil
 		}), "more Host names to answer to, with commas"},
-		{HTTPGroup, "allowed-origins", "", list(&s.Origins, edge.CheckOrigins),
-			"origins of pages that may call, with commas (https://host)"},
+		{HTTPGroup, "allowed-origins", "", list(&s.Origins, func(origins []string) error {
+			_, err := edge.Trust(origins)
+			return err
+		}), "origins of pages that may call, with commas (https://host)"},
 		{HTTPGroup, "max-streams", "4096", number(&s.Streams, "N", 1, 1, 1_000_000),
 			"most open event streams; half as many of one client address, or of one who signed in"},
 		{OperatorGroup, "admin-addr", "", text(&s.Operator.Addr, "ADDRESS", checkAddress),
