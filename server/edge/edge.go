@@ -137,7 +137,8 @@ func New(c Config) (*Edge, error) {
 		return nil, err
 	}
 	e := &Edge{config: c, mux: http.NewServeMux(), crossOrigin: crossOrigin,
-		streams: newShares("open streams", "--max-streams"), unsent: newShares("bytes of unread answers", "128 MB"),
+		streams: &shares{what: "open streams", limit: "--max-streams", held: make(map[share]int)},
+		unsent:  &shares{what: "bytes of unread answers", limit: "128 MB", held: make(map[share]int)},
 		turns:   make(chan struct{}, 2),
 		signsIn: c.Tokens != nil || c.Issuer != nil, key: signed.NewKey(c.Key),
 		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}

@@ -99,11 +99,11 @@ type shares struct {
 	what, limit string // in the text of a refusal
 
 	mu   sync.Mutex
-	of   map[string]int
-	same map[share]int
+	held map[share]int
 }
 
-// share is one thing that a client has. It counts once, however many have it.
+// share is one thing that a client has, and how many have it. It counts once, however
+// many these are. Without a thing it is how much the client has in all.
 type share struct {
 	client string
 	thing  *byte
@@ -123,7 +123,7 @@ func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err er
 		if client != "" {
 			one, most, limit = " of one client", max(1, most/2), "half of "+s.limit
 		}
-		if s.same[share{client, thing}] == 0 && s.of[client]+n > most {
+		if s.held[share{client, thing}] == 0 && s.held[share{client, nil}]+n > most {
 			return nil, newError(http.StatusTooManyRequests, "too many %s%s, %d is the most (%s)", s.what, one, most, limit)
 		}
 	}
@@ -138,28 +138,23 @@ func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err er
 // add counts how many have a thing: the first one takes n, the last one gives it back.
 func (s *shares) add(clients []string, thing *byte, n, by int) {
 	for _, client := range clients {
-		key := share{client, thing}
-		if s.same[key] += by; s.same[key] == max(by, 0) {
-			s.of[client] += n * by
+		one, all := share{client, thing}, share{client, nil}
+		if s.held[one] += by; s.held[one] == max(by, 0) {
+			s.held[all] += n * by
 		}
-		if s.same[key] == 0 {
-			delete(s.same, key)
-		}
-		if s.of[client] == 0 {
-			delete(s.of, client)
+		for _, key := range []share{one, all} {
+			if s.held[key] == 0 {
+				delete(s.held, key)
+			}
 		}
 	}
-}
-
-func newShares(what, limit string) *shares {
-	return &shares{what: what, limit: limit, of: make(map[string]int), same: make(map[share]int)}
 }
 
 // OpenStreams returns how many event streams are open.
 func (e *Edge) OpenStreams() int {
 	e.streams.mu.Lock()
 	defer e.streams.mu.Unlock()
-	return e.streams.of[""]
+	return e.streams.held[share{}]
 }
 
 // rates limits how many events a second each of many has, and twice as many at once.
