@@ -6,9 +6,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -44,20 +44,12 @@ func Route(e *edge.Edge) {
 // has the next page. A list that changes as they are read may be missing: its Seq is
 // above all others then.
 func lists(w http.ResponseWriter, r *edge.Request) error {
-	limit, err1 := queryLimit(r)
-	before, err2 := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	found := inOrder(r.Context(), r, todo.Query{BeforeSeq: before, Limit: listsRead})
-	p, err := edge.InTurn(r, func() (*page, error) { return pageOf(found, limit, maxLists) })
+	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
 	if err != nil {
 		return err
 	}
-	if p.full {
-		link(w, r, "next", "before", p.last.Seq)
-	}
-	return edge.WriteJSON(w, http.StatusOK, p.form(0))
+	found := inOrder(r.Context(), r, todo.Query{BeforeSeq: before, Limit: listsRead})
+	return writePage(w, r, found, maxLists, "before", func(l todo.Snapshot) int64 { return l.Seq })
 }
 
 // inOrder yields the lists of a query in the order of Seq, downwards unless it says
@@ -119,32 +111,35 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 // history answers with a page of a list's revisions above ?after=, oldest first,
 // at most ?limit=. Where there are more, the header Link has the next page.
 func history(w http.ResponseWriter, r *edge.Request) error {
-	after, err1 := r.QueryNumber("after", 0)
-	limit, err2 := queryLimit(r)
-	if err := errors.Join(err1, err2); err != nil {
+	after, err := r.QueryNumber("after", 0)
+	if err != nil {
 		return err
 	}
 	id := r.PathValue("id")
 	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil {
 		return err
 	}
-	p, err := pageOf(r.Lists.Revisions(r.Context(), id, after), limit, maxPage)
+	revisions := r.Lists.Revisions(r.Context(), id, after)
+	return writePage(w, r, revisions, maxPage, "after", func(l todo.Snapshot) int64 { return l.Revision })
+}
+
+// writePage answers with the first of some lists as documents, at most ?limit= and as many
+// bytes as most says. If there are more, the header Link names the next page by what
+// cursor says of the last one.
+func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snapshot, error], most int,
+	name string, cursor func(todo.Snapshot) int64) error {
+	limit, err := r.QueryNumber("limit", 0)
+	if err != nil {
+		return err
+	}
+	p, err := edge.InTurn(r, func() (*page, error) { return pageOf(lists, limit, most) })
 	if err != nil {
 		return err
 	}
 	if p.full {
-		link(w, r, "next", "after", p.last.Revision)
+		link(w, r, "next", name, cursor(p.last))
 	}
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
-}
-
-// queryLimit returns ?limit=, at most maxListed. A limit of 0 is the largest one.
-func queryLimit(r *edge.Request) (int, error) {
-	limit, err := r.QueryNumber("limit", maxListed)
-	if limit == 0 {
-		limit = maxListed
-	}
-	return int(min(limit, maxListed)), err
 }
 
 // maxPage is the largest size in bytes of the revisions of one answer as JSON.
@@ -161,9 +156,9 @@ type page struct {
 	full        bool          // there is one more, which was not added
 }
 
-// pageOf returns a page of documents.
-func pageOf(lists iter.Seq2[todo.Snapshot, error], limit, most int) (*page, error) {
-	p := &page{limit: limit, most: most}
+// pageOf returns a page of documents, of at most a limit; 0 is maxListed.
+func pageOf(lists iter.Seq2[todo.Snapshot, error], limit int64, most int) (*page, error) {
+	p := &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
 	for l, err := range lists {
 		if err == nil {
 			err = p.add(l, render.Document(l))
