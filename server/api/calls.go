@@ -33,7 +33,7 @@ type toolUse struct {
 
 type blockEvent struct {
 	Type  string   `json:"type"`
-	Index int      `json:"index"`
+	Index int64    `json:"index"`
 	Block *toolUse `json:"content_block,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 		if err := stream.Begin(); err != nil {
 			return err
 		}
-		for index := 0; ; {
+		for index := int64(0); ; {
 			call, err := follower.Next(stream.Context())
 			if err != nil {
 				return err
@@ -85,8 +85,8 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 			if !chain.Has(call.List.List) {
 				continue
 			}
-			key := callKey{callID(call), call.List.List.Parent, index}
-			if err := s.calls.Send(stream, key, func() []sse.Event { return blockEvents(call, key) }); err != nil {
+			key := eventKey{callID(call), call.List.List.Parent, index}
+			if err := s.Send(stream, key, func() []sse.Event { return blockEvents(call, key) }); err != nil {
 				return err
 			}
 			index++
@@ -96,9 +96,9 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 
 // blockEvents returns a call as two events: the start has the whole input, and the stop
 // follows at once.
-func blockEvents(call todo.Call, key callKey) []sse.Event {
+func blockEvents(call todo.Call, key eventKey) []sse.Event {
 	block := blockOf(call.List, key.call)
-	return []sse.Event{{Data: blockEvent{"content_block_start", key.index, &block}}, {Data: blockEvent{"content_block_stop", key.index, nil}}}
+	return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
 }
 
 // workspaceAnswer is a list's history in the forms that a front end reads when

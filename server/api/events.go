@@ -13,21 +13,13 @@ import (
 )
 
 // streams are the two event streams, with what they are sending.
-type streams struct {
-	updates sse.Events[updateKey]
-	calls   sse.Events[callKey]
-}
+type streams struct{ sse.Events[eventKey] }
 
-type updateKey struct {
-	seq    int64
-	parent string
-}
-
-// callKey is a call as the block with a number on a stream.
-type callKey struct {
-	call   string
-	parent string
-	index  int
+// eventKey is what events say: a list at a Seq, or a call as the block with a number on a
+// stream. The parent of a list is no part of a revision, and may be found later.
+type eventKey struct {
+	call, parent string
+	number       int64
 }
 
 // Event names of /api/events. A sub-agent's list has a name of its own, so that
@@ -146,8 +138,7 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
 }
 
 func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
-	key := updateKey{l.Seq, l.List.Parent} // the parent is no part of a revision, and may be found later
-	return s.updates.Send(stream, key, func() []sse.Event { return updates(l) })
+	return s.Send(stream, eventKey{"", l.List.Parent, l.Seq}, func() []sse.Event { return updates(l) })
 }
 
 // updates returns the events of a list: one for a sub-agent's; for a main list

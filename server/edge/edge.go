@@ -220,7 +220,7 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 		defer e.recover(w, r, format)
 		id, err := e.identify(r, traits)
 		if err != nil {
-			e.refuse(w, r, format, err)
+			e.fail(w, r, format, err)
 			return
 		}
 		request := &Request{Request: r, Identity: id, Lists: e.config.Board.For(id), edge: e}

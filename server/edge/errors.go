@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/auth"
@@ -100,21 +101,27 @@ func describe(err error) *Error {
 	return newError(http.StatusServiceUnavailable, "the store failed; the server's log says why")
 }
 
-// fail answers a failure, and logs it in one line when the server is at fault.
-// When the caller has disconnected it does neither. r must be the request that
-// came in: the context of a handler also ends at its timeout.
+// fail answers a failure, and logs it in one line when the server is at fault. A browser
+// of somebody unknown that visits a page is led to the one for signing in. When the caller
+// has disconnected it does nothing. r must be the request that came in: the context of a
+// handler also ends at its timeout.
 func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return
 	}
 	answer := describe(err)
+	_, isRefusal := errors.AsType[*auth.Refusal](err)
+	visits := r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 	switch {
+	case answer.Status == http.StatusUnauthorized && visits:
+		http.Redirect(w, r, e.signInAddress(r), http.StatusSeeOther)
+		return
+	case isRefusal || errors.Is(err, todo.ErrReadOnly):
+		e.challenge(w, r, answer)
 	case answer.Status >= http.StatusInternalServerError:
 		e.config.Log.Error("request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)
 	case answer.Status == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "":
 		w.Header().Set("Retry-After", "1")
-	case errors.Is(err, todo.ErrReadOnly):
-		e.challenge(w, r, answer)
 	}
 	format(w, answer.Status, answer.Text)
 }

@@ -190,12 +190,12 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 	return nil
 }
 
-// setCookie sets a cookie that only this server reads, and no script; with an
-// empty value it deletes one.
+// setCookie sets a cookie that only this server reads, and no script; one that lasts
+// no second is deleted.
 func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name, value string, lasts time.Duration) {
-	age := int((lasts + time.Second - 1) / time.Second)
-	if value == "" {
-		age = -1
+	age := int(lasts.Round(time.Second).Seconds())
+	if age == 0 {
+		age = -1 // 0 would be no limit
 	}
 	secure := strings.HasPrefix(r.Origin(), "https:")
 	http.SetCookie(w, &http.Cookie{Name: cookieName(name, secure), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: secure,

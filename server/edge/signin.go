@@ -109,20 +109,6 @@ func (r *Request) isStillSignedIn(ctx context.Context) bool {
 	return id == r.Identity
 }
 
-// refuse answers a request of somebody unknown. A browser that visits a page is
-// led to the one for signing in.
-func (e *Edge) refuse(w http.ResponseWriter, r *http.Request, format Format, err error) {
-	answer := describe(err)
-	if answer.Status == http.StatusUnauthorized && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
-		http.Redirect(w, r, e.signInAddress(r), http.StatusSeeOther)
-		return
-	}
-	if answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden {
-		e.challenge(w, r, answer)
-	}
-	e.fail(w, r, format, err)
-}
-
 // challenge says in the header of a refusal with status 401 or 403 how to sign in, or
 // which scope is missing (RFC 6750 section 3, RFC 9728 section 5.1).
 func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error) {
