@@ -76,14 +76,13 @@ func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx)
 		}
 		return err
 	})
-	switch {
-	case len(saved) == 0:
-	case err == nil:
-		a.log.write(saved...)
-	case errors.Is(err, todo.ErrUnknownOutcome):
-		for i := range saved {
+	unknown := errors.Is(err, todo.ErrUnknownOutcome)
+	for i := range saved {
+		if unknown {
 			saved[i].Outcome, saved[i].Changes = "unknown", nil
 		}
+	}
+	if len(saved) > 0 && (err == nil || unknown) {
 		a.log.write(saved...)
 	}
 	return err
@@ -108,12 +107,10 @@ func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot
 	if err != nil {
 		return after, err
 	}
-	var l line
+	l := newLine("save", after.Writer, after)
+	l.Operation = after.Operation.ID
 	if t.imports {
 		l = newLine("import", todo.Writer{Client: "command line", Variant: "import", Person: true}, after)
-	} else {
-		l = newLine("save", after.Writer, after)
-		l.Operation = after.Operation.ID
 	}
 	if before.Revision == after.Revision-1 {
 		l.Changes = countChanges(before, after)

@@ -137,22 +137,19 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	l, err := workspaceList(r, r.URL.Query().Get("list"))
-	if errors.Is(err, todo.ErrNotFound) {
-		none := []json.RawMessage{}
-		return edge.WriteJSON(w, http.StatusOK, workspaceAnswer{Messages: none, History: none})
+	var answer workspaceAnswer
+	p := &page{}
+	if err == nil {
+		answer.Workspace.Todos = todosOf(l, false)
+		p, err = workspaceHistory(r, l, before)
 	}
-	if err != nil {
-		return err
-	}
-	p, err := workspaceHistory(r, l, before)
-	if err != nil {
+	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return err
 	}
 	if p.full {
 		link(w, r, "prev", "before", p.last.Revision)
 	}
-	answer := workspaceAnswer{Messages: p.form(0), History: p.form(1)}
-	answer.Workspace.Todos = todosOf(l, false)
+	answer.Messages, answer.History = p.form(0), p.form(1)
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 

@@ -170,9 +170,7 @@ func ReadTokens(path string) (tokens []Token, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
-	n := 0
-	for line := range bytes.Lines(data) {
-		n++
+	for n, line := range bytes.Split(data, []byte("\n")) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
@@ -182,7 +180,7 @@ func ReadTokens(path string) (tokens []Token, err error) {
 			err = token.validate()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read tokens: %s line %d: %w", path, n, err)
+			return nil, fmt.Errorf("read tokens: %s line %d: %w", path, n+1, err)
 		}
 		tokens = append(tokens, token)
 	}

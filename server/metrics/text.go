@@ -98,10 +98,9 @@ func (h *histogram) write(p *page) {
 
 // labelled returns labels with their values as they stand behind a name.
 func labelled(labels []string, values ...string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	pairs := make([]string, len(labels))
 	for n, label := range labels {
-		pairs[n] = label + `="` + escape.Replace(values[n]) + `"`
+		pairs[n] = fmt.Sprintf("%s=%q", label, values[n])
 	}
 	return "{" + strings.Join(pairs, ",") + "}"
 }
