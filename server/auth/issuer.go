@@ -38,8 +38,7 @@ type IssuerConfig struct {
 // authorization server with OpenID Connect discovery. What it says of itself is read
 // when it is needed first. It is safe for concurrent use.
 type Issuer struct {
-	config IssuerConfig
-	client *http.Client
+	IssuerConfig // must not be changed
 
 	mu       sync.Mutex
 	found    *oidc.Provider // what the issuer says of itself; nil before it answered
@@ -67,15 +66,7 @@ const (
 )
 
 // NewIssuer returns an issuer.
-func NewIssuer(c IssuerConfig) *Issuer {
-	return &Issuer{config: c, client: newClient(rate.NewLimiter(rate.Inf, 0))}
-}
-
-// URL returns the issuer's address.
-func (i *Issuer) URL() string { return i.config.URL }
-
-// SignsIn reports whether persons can sign in with the issuer.
-func (i *Issuer) SignsIn() bool { return i.config.ClientID != "" }
+func NewIssuer(c IssuerConfig) *Issuer { return &Issuer{IssuerConfig: c} }
 
 func newClient(l *rate.Limiter) *http.Client {
 	return &http.Client{Timeout: issuerTimeout, Transport: transport{l}, CheckRedirect: sameOrigin}
@@ -121,7 +112,7 @@ func (i *Issuer) discover() (*oidc.Provider, error) {
 	if i.found == nil && time.Since(i.lastTry) >= retryInterval {
 		// Others wait for it, too, so it does not end with a request.
 		seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), firstRequests))
-		i.found, i.tryError = oidc.NewProvider(oidc.ClientContext(context.Background(), seldom), i.config.URL)
+		i.found, i.tryError = oidc.NewProvider(oidc.ClientContext(context.Background(), seldom), i.URL)
 		i.lastTry = time.Now()
 	}
 	if i.tryError != nil {
@@ -145,7 +136,7 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
-	config := &oidc.Config{ClientID: i.config.Audience, SupportedSigningAlgs: algorithms()}
+	config := &oidc.Config{ClientID: i.Audience, SupportedSigningAlgs: algorithms()}
 	token, err := found.Verifier(config).Verify(ctx, text)
 	_, isExpired := errors.AsType[*oidc.TokenExpiredError](err)
 	switch {
@@ -197,9 +188,9 @@ func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return &oauth2.Config{ClientID: i.config.ClientID, ClientSecret: i.config.ClientSecret, Endpoint: found.Endpoint(),
+	return &oauth2.Config{ClientID: i.ClientID, ClientSecret: i.ClientSecret, Endpoint: found.Endpoint(),
 		RedirectURL: back, Scopes: []string{oidc.ScopeOpenID, ScopeRead, ScopeWrite},
-	}, oauth2.SetAuthURLParam("resource", i.config.Audience), nil
+	}, oauth2.SetAuthURLParam("resource", i.Audience), nil
 }
 
 // SignIn returns the address of the issuer's page for signing in, from where a person
@@ -219,7 +210,8 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 	if err != nil {
 		return Grant{}, err
 	}
-	token, err := panel.Exchange(oidc.ClientContext(ctx, i.client), code, oauth2.VerifierOption(verifier), resource)
+	client := newClient(rate.NewLimiter(rate.Inf, 0)) // each code is asked for by a person
+	token, err := panel.Exchange(oidc.ClientContext(ctx, client), code, oauth2.VerifierOption(verifier), resource)
 	if failure, ok := errors.AsType[*oauth2.RetrieveError](err); ok && failure.ErrorCode != "" {
 		return Grant{}, Refused(failure.ErrorCode)
 	} else if err != nil {
@@ -243,7 +235,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 	email, _ := claims["email"].(string)
 	user := todo.Cut(strings.Map(visible, cmp.Or(name, email, subject)), MaxTokenName)
 	id := todo.Identity{Principal: "user:" + subject, Subject: subject, User: user, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
-	if name := i.config.TenantClaim; name != "" {
+	if name := i.TenantClaim; name != "" {
 		teams := texts(claims[name])
 		if len(teams) != 1 || teams[0] == "" {
 			return todo.Identity{}, &Refusal{http.StatusForbidden, "the token does not say one team in its claim " + name}

@@ -97,7 +97,7 @@ func (e *Edge) routeSignIn() {
 	}
 }
 
-func (e *Edge) offersIssuer() bool { return e.config.Issuer != nil && e.config.Issuer.SignsIn() }
+func (e *Edge) offersIssuer() bool { return e.config.Issuer != nil && e.config.Issuer.ClientID != "" }
 
 func static(mediaType, content string) Handler {
 	return func(w http.ResponseWriter, _ *Request) error {
@@ -128,7 +128,7 @@ func (e *Edge) signInDocument(to, problem string) g.Node {
 	if e.offersIssuer() {
 		button = "btn"
 		start := startPath + "?" + url.Values{"to": {to}}.Encode()
-		issuer = g.Group{h.A(h.Class("btn main"), h.Href(start), g.Text("Sign in with "+strings.TrimPrefix(e.config.Issuer.URL(), "https://"))), h.P(h.Class("or"), g.Text("or"))}
+		issuer = g.Group{h.A(h.Class("btn main"), h.Href(start), g.Text("Sign in with "+strings.TrimPrefix(e.config.Issuer.URL, "https://"))), h.P(h.Class("or"), g.Text("or"))}
 	}
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(h.Meta(h.Charset("utf-8")), h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
@@ -180,7 +180,7 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 	}
 	in := session{Token: granted.Token, Expires: e.config.Now().Add(sessionLasts)}
 	if granted.Token == "" {
-		in.Issuer, in.Identity = e.config.Issuer.URL(), identity(granted.Identity)
+		in.Issuer, in.Identity = e.config.Issuer.URL, identity(granted.Identity)
 	}
 	if !granted.Expires.IsZero() && granted.Expires.Before(in.Expires) {
 		in.Expires = granted.Expires
@@ -243,7 +243,7 @@ func (e *Edge) fromCookie(r *http.Request) (todo.Identity, error) {
 	case in.Token != "" && e.config.Tokens != nil:
 		granted, err := e.config.Tokens.Granted(in.Token, now)
 		return granted.Identity, err
-	case in.Token == "" && e.config.Issuer != nil && in.Issuer == e.config.Issuer.URL() && in.Identity.Principal != "":
+	case in.Token == "" && e.config.Issuer != nil && in.Issuer == e.config.Issuer.URL && in.Identity.Principal != "":
 		return todo.Identity(in.Identity), nil
 	}
 	return todo.Identity{}, errNobody // or the server signs in differently now

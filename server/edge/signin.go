@@ -147,7 +147,7 @@ func (e *Edge) metadata(w http.ResponseWriter, r *Request) error {
 	return WriteJSON(w, http.StatusOK, map[string]any{
 		"resource":                 r.Origin() + resourcePath,
 		"resource_name":            "todo-mcp",
-		"authorization_servers":    []string{e.config.Issuer.URL()},
+		"authorization_servers":    []string{e.config.Issuer.URL},
 		"scopes_supported":         []string{auth.ScopeRead, auth.ScopeWrite},
 		"bearer_methods_supported": []string{"header"},
 	})
