@@ -261,12 +261,15 @@ func TestCookiesOfAnotherVersion(t *testing.T) {
 	s.list(t, "user:u-1", "hers alone")
 	s.list(t, "", "of the machine")
 	in := map[string]any{"i": i.URL, "e": s.now().Add(time.Hour), "w": map[string]any{"p": "user:u-1", "s": "u-1", "u": "ann", "r": true}}
-	cookie := "todo-signed-in=" + key.Sign("todo-signed-in", in)
+	sign := func() string {
+		return "todo-signed-in=" + key.Sign("todo-signed-in of 127.0.0.1 at "+strings.TrimPrefix(s.URL, "http://"), in)
+	}
+	cookie := sign()
 	if a := s.ask(t, "GET /", "", "Cookie", cookie).is(t, "signed in before", 200, "hers alone"); strings.Contains(a.body, "of the machine") {
 		t.Error("a person is shown the lists of the server itself")
 	}
 	delete(in, "w")
-	s.ask(t, "GET /", "", "Cookie", "todo-signed-in="+key.Sign("todo-signed-in", in)).is(t, "nobody", http.StatusUnauthorized)
+	s.ask(t, "GET /", "", "Cookie", sign()).is(t, "nobody", http.StatusUnauthorized)
 }
 
 // While the issuer cannot be reached the server says that it is at fault and not

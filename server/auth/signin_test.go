@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +23,7 @@ import (
 	"todo-mcp/server/auth"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
+	"todo-mcp/server/signed"
 )
 
 // site is a server with sign-in.
@@ -399,6 +402,25 @@ func TestPersonsSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ask(t, "GET /", "", "Cookie", cookie).is(t, "after the token was revoked", http.StatusUnauthorized)
+}
+
+// Without TLS browsers send a cookie to every port of the machine. Whoever gets it there
+// cannot use it: it is signed for one browser's address and one of the server.
+func TestCookiesAreForOneAddress(t *testing.T) {
+	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
+	token, key := s.token(t, auth.Token{Name: "ann"}), signed.NewKey(servertest.Key)
+	phone, laptop := []string{"X-Forwarded-For", "192.168.1.7"}, []string{"X-Forwarded-For", "192.168.1.2"}
+	in := s.ask(t, "POST /signin", url.Values{"token": {token}}.Encode(), append(phone, "Content-Type", "application/x-www-form-urlencoded")...)
+	cookie := in.cookie()
+	s.ask(t, "GET /", "", append(phone, "Cookie", cookie)...).is(t, "from the phone", 200)
+	s.ask(t, "GET /", "", append(laptop, "Cookie", cookie)...).is(t, "from another address", http.StatusUnauthorized)
+	var session map[string]any
+	_, text, _ := strings.Cut(cookie, "=")
+	for host, want := range map[string]error{strings.TrimPrefix(s.URL, "http://"): nil, "127.0.0.1:1": signed.ErrForged} {
+		if err := key.Open("todo-signed-in of 192.168.1.7 at "+host, text, &session); !errors.Is(err, want) {
+			t.Errorf("at %s: %v", host, err)
+		}
+	}
 }
 
 // A stream ends soon after its token is revoked or expires, and others go on.

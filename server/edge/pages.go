@@ -185,20 +185,20 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 	if !granted.Expires.IsZero() && granted.Expires.Before(in.Expires) {
 		in.Expires = granted.Expires
 	}
-	e.setCookie(w, r, sessionCookie, e.key.Sign(sessionCookie, in), in.Expires.Sub(e.config.Now()))
+	e.setCookie(w, r, sessionCookie, in, in.Expires.Sub(e.config.Now()))
 	http.Redirect(w, r.Request, localPath(to), http.StatusSeeOther)
 	return nil
 }
 
-// setCookie sets a cookie that only this server reads, and no script; one that lasts
-// no second is deleted.
-func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name, value string, lasts time.Duration) {
-	age := int(lasts.Round(time.Second).Seconds())
-	if age == 0 {
-		age = -1 // 0 would be no limit
+// setCookie sets a cookie that only this server reads, and no script. A nil value
+// deletes it.
+func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name string, value any, lasts time.Duration) {
+	text, age := "", -1
+	if value != nil {
+		text, age = e.key.Sign(e.purpose(r.Request, name), value), int(lasts.Round(time.Second).Seconds())
 	}
 	secure := strings.HasPrefix(r.Origin(), "https:")
-	http.SetCookie(w, &http.Cookie{Name: cookieName(name, secure), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: secure,
+	http.SetCookie(w, &http.Cookie{Name: cookieName(name, secure), Value: text, Path: "/", MaxAge: age, HttpOnly: true, Secure: secure,
 		SameSite: http.SameSiteLaxMode}) // not Strict: the issuer's page leads back here
 }
 
@@ -211,10 +211,20 @@ func cookieName(name string, secure bool) string {
 	return name
 }
 
+// purpose returns for what a cookie is signed. Without TLS it is for one browser's address
+// and this server's: browsers send it to every port of this machine, and whoever listens
+// there must not be able to use it.
+func (e *Edge) purpose(r *http.Request, name string) string {
+	if strings.HasPrefix(e.origin(r), "https:") {
+		return name
+	}
+	return name + " of " + network(e.address(r)) + " at " + r.Host
+}
+
 // cookie decodes a cookie of this server.
 func (e *Edge) cookie(r *http.Request, name string, value any) error {
 	c, err := r.Cookie(cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
-	if err != nil || e.key.Open(name, c.Value, value) != nil {
+	if err != nil || e.key.Open(e.purpose(r, name), c.Value, value) != nil {
 		return errNobody
 	}
 	return nil
@@ -251,7 +261,7 @@ func (e *Edge) fromCookie(r *http.Request) (todo.Identity, error) {
 
 // signOut ends the session of a browser.
 func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
-	e.setCookie(w, r, sessionCookie, "", 0)
+	e.setCookie(w, r, sessionCookie, nil, 0)
 	http.Redirect(w, r.Request, signInPath, http.StatusSeeOther)
 	return nil
 }
@@ -264,7 +274,7 @@ func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 	if err != nil {
 		return outage(err)
 	}
-	e.setCookie(w, r, attemptCookie, e.key.Sign(attemptCookie, a), signInLasts)
+	e.setCookie(w, r, attemptCookie, a, signInLasts)
 	http.Redirect(w, r.Request, address, http.StatusSeeOther)
 	return nil
 }
@@ -276,7 +286,7 @@ func (e *Edge) callback(w http.ResponseWriter, r *Request) error {
 	if e.cookie(r.Request, attemptCookie, &a) != nil || !e.config.Now().Before(a.Expires) || q.Get("state") != a.State {
 		return e.draw(w, http.StatusBadRequest, "", "this sign-in began elsewhere or took too long: begin anew")
 	}
-	e.setCookie(w, r, attemptCookie, "", 0)
+	e.setCookie(w, r, attemptCookie, nil, 0)
 	if q.Get("code") == "" {
 		return e.enter(w, r, auth.Grant{}, auth.Refused(q.Get("error")), a.To)
 	}
