@@ -103,6 +103,9 @@ func setJSON(data []byte, value any, path ...any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if value == nil {
+		return removeJSON(data, &tree, path), nil
+	}
 	n := len(path)
 	for tree.Find(pointer(path[:n])) == nil {
 		n--
@@ -110,21 +113,17 @@ func setJSON(data []byte, value any, path ...any) ([]byte, error) {
 	in := tree.Find(pointer(path[:n]))
 	kind := in.Value.Kind()
 	switch {
-	case value == nil:
-		removeJSON(&tree, path)
 	case n == len(path) || kind == 'n':
 		indent, _ := indentOf(data, in.StartOffset)
 		lines := kind == 'n' || bytes.Contains(data[in.StartOffset:in.EndOffset], []byte("\n"))
-		in.Value, err = marshal(data, wrapped(value, path[n:]), indent, lines)
+		text, err := marshal(data, wrapped(value, path[n:]), indent, lines)
+		return slices.Concat(data[:in.StartOffset], text, data[in.EndOffset:]), err
 	case isName(path[n]) && kind != '{':
-		err = fmt.Errorf(": %s is not an object", shownPath(path[:n]))
+		return nil, fmt.Errorf(": %s is not an object", shownPath(path[:n]))
 	case !isName(path[n]) && kind != '[':
-		err = fmt.Errorf(": %s is not an array", shownPath(path[:n]))
-	default:
-		err = insertJSON(data, in, path[n], wrapped(value, path[n+1:]))
+		return nil, fmt.Errorf(": %s is not an array", shownPath(path[:n]))
 	}
-	text := tree.Pack()
-	return text[:len(text)-1], err
+	return insertJSON(data, in, path[n], wrapped(value, path[n+1:]))
 }
 
 func isName(step any) bool {
@@ -144,32 +143,26 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// part is a member of an object or an item of an array: its value, what stands before it
-// and where it begins.
-type part struct {
-	value  *hujson.Value
-	before *hujson.Extra
-	from   int
-}
+// part is a member of an object or an item of an array: where it begins and ends in the file,
+// and where the comma behind it is, if there is one.
+type part struct{ from, to, comma int }
 
-// parts returns the parts of an object or array, and what stands behind them; nothing for
-// another value.
-func parts(in *hujson.Value) (all []part, end *hujson.Extra) {
+// parts returns the parts of an object or array; none of another value.
+func parts(in *hujson.Value) (all []part) {
+	add := func(from int, v hujson.Value) {
+		all = append(all, part{from, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
+	}
 	switch in := in.Value.(type) {
 	case *hujson.Object:
-		for i := range in.Members {
-			m := &in.Members[i]
-			all = append(all, part{&m.Value, &m.Name.BeforeExtra, m.Name.StartOffset})
+		for _, m := range in.Members {
+			add(m.Name.StartOffset, m.Value)
 		}
-		end = &in.AfterExtra
 	case *hujson.Array:
-		for i := range in.Elements {
-			item := &in.Elements[i]
-			all = append(all, part{item, &item.BeforeExtra, item.StartOffset})
+		for _, item := range in.Elements {
+			add(item.StartOffset, item)
 		}
-		end = &in.AfterExtra
 	}
-	return all, end
+	return all
 }
 
 const whiteSpace = " \t\r\n"
@@ -185,10 +178,10 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
 // marshal returns a value in one line, or in lines with an indentation, as data has them.
-func marshal(data []byte, value any, indent string, lines bool) (hujson.Literal, error) {
+func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
 	if !lines {
 		text, err := inLine(value)
-		return hujson.Literal(text), err
+		return []byte(text), err
 	}
 	text, err := json.Marshal(value, jsontext.WithIndentPrefix(indent), jsontext.WithIndent(unitOf(data)))
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(newlineOf(data))), err
@@ -212,92 +205,71 @@ func newlineOf(data []byte) string {
 
 // insertJSON puts a new part behind the others of an object or array, and behind the
 // comments in their line.
-func insertJSON(data []byte, in *hujson.Value, step, value any) (err error) {
-	all, end := parts(in)
+func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) {
+	all, newline := parts(in), newlineOf(data)
 	indent, _ := indentOf(data, in.StartOffset)
-	newline, lines, fresh := newlineOf(data), true, hujson.Value{}
+	at, lines, comma, behind := in.StartOffset+1, true, "", ""
 	if n := len(all); n > 0 {
-		indent, lines = indentOf(data, all[n-1].from)
-		if all[n-1].value.AfterExtra != nil { // there is a comma behind it
-			fresh.AfterExtra = hujson.Extra{}
+		last := all[n-1]
+		indent, lines = indentOf(data, last.from)
+		at, comma = last.to, ","
+		if data[last.comma] == ',' {
+			at, comma, behind = last.comma+1, "", ","
 		}
 	} else {
-		if !bytes.Contains(*end, []byte("\n")) {
-			*end = append(*end, newline+indent...)
+		if !bytes.Contains(data[at:in.EndOffset], []byte("\n")) {
+			behind = newline + indent
 		}
 		indent += unitOf(data)
 	}
-	line, _, _ := bytes.Cut(*end, []byte("\n"))
-	before := bytes.TrimRight(line, whiteSpace)
-	*end = (*end)[len(before):]
-	if before = bytes.Clone(before); lines {
-		before = append(before, newline+indent...)
-	} else {
-		before = append(before, ' ')
+	line, _, _ := bytes.Cut(data[at:in.EndOffset-1], []byte("\n"))
+	comments := bytes.TrimRight(line, whiteSpace)
+	begin := " "
+	if lines {
+		begin = newline + indent
 	}
-	fresh.Value, err = marshal(data, value, indent, lines)
-	switch in := in.Value.(type) {
-	case *hujson.Object:
-		fresh.BeforeExtra = hujson.Extra(" ")
-		name := hujson.Value{BeforeExtra: before, Value: hujson.String(step.(string))}
-		in.Members = append(in.Members, hujson.ObjectMember{Name: name, Value: fresh})
-	case *hujson.Array:
-		fresh.BeforeExtra = before
-		in.Elements = append(in.Elements, fresh)
+	if name, isName := step.(string); isName {
+		key, _ := inLine(name)
+		begin += key + ": "
 	}
-	return err
+	text, err := marshal(data, value, indent, lines)
+	return slices.Concat(data[:at], []byte(comma), comments, []byte(begin), text, []byte(behind), data[at+len(comments):]), err
 }
 
 // removeJSON removes the value at a path, and the objects and arrays above it that have
 // nothing else: some clients refuse a file without the object of its servers, which stays
 // if it is all there is.
-func removeJSON(tree *hujson.Value, path []any) {
+func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
 	n := len(path) - 1
 	above := func() *hujson.Value { return tree.Find(pointer(path[:n])) }
 	gone := tree.Find(pointer(path))
-	for {
-		all, _ := parts(above())
-		rest, _ := parts(tree)
-		if n == 0 || len(all) != 1 || !above().IsStandard() || n == 1 && len(rest) == 1 {
-			break
-		}
+	for n > 0 && len(parts(above())) == 1 && above().IsStandard() && (n > 1 || len(parts(tree)) > 1) {
 		gone = above()
 		n--
 	}
-	cutPart(above(), gone)
+	return cutPart(data, above(), gone)
 }
 
-// cutPart cuts a part of an object or array out, with its line if that has nothing else.
-// The comments around it stay.
-func cutPart(in, gone *hujson.Value) {
-	all, end := parts(in)
-	i := slices.IndexFunc(all, func(p part) bool { return p.value == gone })
-	next := end
-	if i+1 < len(all) {
-		next = all[i+1].before
+// cutPart cuts a part of an object or array out, with one comma and with its line if that
+// has nothing else. The comments around it stay.
+func cutPart(data []byte, in, gone *hujson.Value) []byte {
+	all := parts(in)
+	i := slices.IndexFunc(all, func(p part) bool { return p.to == gone.EndOffset })
+	before, between, behind := data[:all[i].from], data[all[i].to:all[i].comma], data[all[i].comma:]
+	if behind[0] == ',' {
+		behind = behind[1:]
+	} else if i > 0 {
+		at := all[i-1].comma
+		before = slices.Concat(before[:at], before[at+1:])
 	}
-	kept := bytes.TrimRight(*all[i].before, " \t")
-	if line, rest, ends := bytes.Cut(*next, []byte("\n")); ends && isBlank(line) && bytes.HasSuffix(kept, []byte("\n")) {
-		*next = rest
+	before, behind = bytes.TrimRight(before, " \t"), slices.Concat(between, behind)
+	if line, rest, ends := bytes.Cut(behind, []byte("\n")); ends && isBlank(line) && bytes.HasSuffix(before, []byte("\n")) {
+		behind = rest
 	}
-	*next = slices.Concat(kept, *next)
-	if len(all) == 1 && isBlank(*next) {
-		*next = nil
+	if from := in.StartOffset + 1; len(all) == 1 && isBlank(before[from:]) {
+		before, behind = before[:from], bytes.TrimLeft(behind, whiteSpace)
 	}
-	if i > 0 && i+1 == len(all) { // the one before is the last now
-		last := all[i-1].value
-		if gone.AfterExtra == nil {
-			*next, last.AfterExtra = slices.Concat(last.AfterExtra, *next), nil
-		} else if last.AfterExtra == nil {
-			last.AfterExtra = hujson.Extra{}
-		}
-	}
-	switch in := in.Value.(type) {
-	case *hujson.Object:
-		in.Members = slices.Delete(in.Members, i, i+1)
-	case *hujson.Array:
-		in.Elements = slices.Delete(in.Elements, i, i+1)
-	}
+	return slices.Concat(before, behind)
 }
 
 func isBlank(text []byte) bool { return len(bytes.Trim(text, whiteSpace)) == 0 }
