@@ -83,9 +83,14 @@ func texts(value any) (out []string) {
 	return out
 }
 
-// put writes how the server is reached into a client's file, and shows a part of that. All
-// else in its entry stays, but for what leads elsewhere or belongs to another way to a server.
-func (c Client) put(f serversFile, wanted, shown Server) error {
+// put writes how the server is reached into a client's file. All else in its entry stays, but
+// for what leads elsewhere or belongs to another way to a server. The arguments are shown
+// only where they were given now.
+func (c Client) put(f serversFile, o Options, wanted Server) error {
+	shown := wanted
+	if o.Args == nil {
+		shown = wanted.masked()
+	}
 	set, shownAs := c.entry(f.name, wanted), c.entry(f.name, shown)
 	if f.entry == nil {
 		return f.set(set, shownAs, c.servers, f.name)

@@ -2,7 +2,6 @@ package install
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v4"
 )
 
 // format is the form of a file. A path has keys, and positions of items, as ints.
@@ -109,27 +109,17 @@ func cutServer(text, table, name string) (before, behind string) {
 	return kept[0].String(), kept[1].String() + lead
 }
 
-// yamlLine matches a name, or the program, arguments or address of a server in a YAML file.
-var yamlLine = regexp.MustCompile(`(?m)^ +(?:([\w-]+): *(?:#.*)?$|(cmd|args|uri): *(\S.*))`)
+// yamlLine matches the place in an error of the parser, whose text may quote the file.
+var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// readYAML returns the servers of Goose's file with their programs, arguments and addresses,
-// as far as a search of its lines finds them. The file is not edited: a person adds what is
+// readYAML returns what Goose's file says. The file is not edited: a person adds what is
 // printed.
-func readYAML(data []byte) (map[string]any, error) {
-	servers, name := make(map[string]any), ""
-	for _, at := range yamlLine.FindAllStringSubmatch(string(data), -1) {
-		name = cmp.Or(at[1], name)
-		words := []any{}
-		for word := range strings.FieldsFuncSeq(at[3], func(r rune) bool { return strings.ContainsRune(`[]"', `, r) }) {
-			words = append(words, word)
-		}
-		if entry, _ := servers[name].(map[string]any); at[1] != "" || entry == nil {
-			servers[name] = make(map[string]any)
-		} else {
-			entry[at[2]] = words
-		}
+func readYAML(data []byte) (root map[string]any, err error) {
+	if wrong := yaml.Unmarshal(data, &root); wrong != nil {
+		line := append(yamlLine.FindStringSubmatch(wrong.Error()), "", "1")[1]
+		err = fmt.Errorf(":%s: this is not YAML", line)
 	}
-	return map[string]any{"extensions": servers}, nil
+	return root, err
 }
 
 // byHand returns what to do in a file that is not edited, if anything, and what to write. Into

@@ -62,8 +62,7 @@ type Server struct {
 	URL     string
 }
 
-// String returns the server as people may see it: without arguments that are no flags,
-// and without a query, which may be secret.
+// String returns the server as people may see it, without a query, which may be secret.
 func (s Server) String() string {
 	if s.URL != "" {
 		u, err := url.Parse(s.URL)
@@ -73,20 +72,22 @@ func (s Server) String() string {
 		u.User, u.RawQuery = nil, ""
 		return u.String()
 	}
-	return strings.Join(append([]string{s.Command}, masked(s.Args)...), " ")
+	return strings.Join(append([]string{s.Command}, s.masked().Args...), " ")
 }
 
-// masked returns arguments as people may see them: flags without values, and an ellipsis
-// for others.
-func masked(args []string) (shown []string) {
-	for _, arg := range args {
+// masked returns the server with arguments as people may see them: flags without values,
+// and an ellipsis for others.
+func (s Server) masked() Server {
+	n := s.fromPackage()
+	s.Args = slices.Clone(s.Args)
+	for i, arg := range s.Args[n:] {
 		flag, _, _ := strings.Cut(arg, "=")
 		if !strings.HasPrefix(arg, "-") {
 			flag = "…"
 		}
-		shown = append(shown, flag)
+		s.Args[n+i] = flag
 	}
-	return shown
+	return s
 }
 
 // State is what is known of a client on this machine.
@@ -244,11 +245,11 @@ func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\
 func (c Client) Install(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		is := read(f.entry)
-		wanted, shown, err := c.wanted(m, o, is)
+		wanted, err := c.wanted(m, o, is)
 		if err == nil && f.write == nil {
 			change.ByHand = c.byHand(f, o, is, wanted)
 		} else if err == nil {
-			err = c.put(f, wanted, shown)
+			err = c.put(f, o, wanted)
 		}
 		if err == nil && o.Hooks {
 			err = c.addHooks(m, o, wanted, change)
@@ -293,46 +294,40 @@ func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) err
 	return change, err
 }
 
-// wanted returns how a client shall reach this server, and what people are shown of that.
-// What an entry has of it already stays where it is as good: the arguments, which are not
-// shown, and another path of this program.
-func (c Client) wanted(m Machine, o Options, old Server) (s, shown Server, err error) {
+// wanted returns how a client shall reach this server. What an entry has of it already stays
+// where it is as good: the arguments, and another path of this program.
+func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	switch {
 	case o.URL != "" && c.noHTTP != "":
-		return s, s, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
+		return Server{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
 	case o.URL != "":
-		s.URL = o.URL
-		return s, s, nil
+		return Server{URL: o.URL}, nil
 	}
 	command, err := m.Command(c.desktop)
 	if err != nil {
-		return s, s, err
+		return Server{}, err
 	}
-	s.Command = command[0]
-	n := old.fromPackage()
-	before, own := command[1:], old.Args[n:]
-	switch {
-	case len(before) > 0 && n > 0:
-		s.Command, before = old.Command, old.Args[:n]
-	case len(before) == 0 && m.isThis(old.Command):
-		s.Command = old.Command
+	n, own := old.fromPackage(), o.Args
+	if own == nil {
+		own = old.Args[n:]
 	}
-	hidden := masked(own)
-	if o.Args != nil {
-		own, hidden = o.Args, o.Args
+	switch byPackage := len(command) > 1; {
+	case byPackage && n > 0:
+		command = append([]string{old.Command}, old.Args[:n]...)
+	case !byPackage && m.isThis(old.Command):
+		command = []string{old.Command}
 	}
-	s.Args = slices.Concat(before, own)
-	return s, Server{Command: s.Command, Args: slices.Concat(before, hidden)}, nil
+	return Server{Command: command[0], Args: slices.Concat(command[1:], own)}, nil
 }
 
 // Find returns the client with a name.
 func Find(name string) (Client, bool) {
-	all := Clients()
-	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
-	if i < 0 {
-		return Client{}, false
+	for _, c := range Clients() {
+		if c.Name == name {
+			return c, true
+		}
 	}
-	return all[i], true
+	return Client{}, false
 }
 
 // Names returns the names of all clients.

@@ -252,7 +252,7 @@ func TestServerString(t *testing.T) {
 }
 
 // Goose's file is YAML, which is not edited: its people read what to add, or how its entry is
-// to read, until a search of the file finds that, and then what to take out.
+// to read, until the file says so, and then what to take out.
 //
 // BAD-INPUT 97: another extension of Goose is not this server, and one of this server that
 // is not as wanted is printed.
@@ -276,7 +276,6 @@ func TestByHand(t *testing.T) {
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{Args: []string{"--panel"}}},
 		{both, "", install.Options{URL: address}},
 		{both, "as here", install.Options{}},
-		{"  cmd: todo-mcp\n  a:\n    uri: \"\"\n    args: [\n", "add this", install.Options{}},
 	} {
 		r := withFile(t, "goose", row.text)
 		_, texts := r.byHand(row.options)
@@ -298,6 +297,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("%+v (%v)", change, err)
 		}
 	}
+	withFile(t, "goose", other+"  todo:\n    args: [secret\n").refused(install.Options{}, ":6: this is not YAML")
 	// It keeps the name that it has there.
 	r := withFile(t, "goose", other+"  tasks:\n    cmd: /gone/todo-mcp\n")
 	if change, err := r.Install(r.m, install.Options{}); err != nil || !strings.Contains(change.ByHand, "\n  tasks:\n") {
