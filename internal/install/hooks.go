@@ -94,8 +94,7 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 	if err != nil {
 		return err
 	}
-	places, err := h.places()
-	return errors.Join(err, h.removePlaces(places))
+	return h.remove(func(place) bool { return false })
 }
 
 // lookForHooks returns whether a client runs the hooks of this program. An error says
@@ -168,11 +167,14 @@ func (h hookFile) places() (all []place, err error) {
 	return all, cmp.Or(err, lineErr)
 }
 
-// removePlaces removes what stands at places, the last one first: the others stay where
-// they are.
-func (h hookFile) removePlaces(places []place) (err error) {
+// remove removes what stands there of this program but what keep says, the last of it first:
+// the others stay where they are.
+func (h hookFile) remove(keep func(place) bool) error {
+	places, err := h.places()
 	for _, p := range slices.Backward(places) {
-		err = errors.Join(err, h.set(nil, nil, p.path...))
+		if !keep(p) {
+			err = errors.Join(err, h.set(nil, nil, p.path...))
+		}
 	}
 	return err
 }
@@ -180,28 +182,27 @@ func (h hookFile) removePlaces(places []place) (err error) {
 // install adds the hooks that are missing, also in the place of those that are not as
 // they should be, and the status line unless there is another one.
 func (h hookFile) install() error {
-	if h.err != nil {
-		return h.err
-	}
-	places, err := h.places()
 	command, shown := h.command(hookName)
-	if h.entries == nil {
+	switch {
+	case h.err != nil:
+		return h.err
+	case h.entries == nil:
 		return h.set(command, shown, pluginPath)
 	}
-	var there []hookEntry
-	places = slices.DeleteFunc(places, func(p place) bool {
-		isRight := p.command == command && slices.Contains(h.entries, p.hookEntry) && !slices.Contains(there, p.hookEntry)
+	missing := slices.Clone(h.entries)
+	err := h.remove(func(p place) bool {
+		i := slices.Index(missing, p.hookEntry)
+		isRight := i >= 0 && p.command == command
 		if isRight {
-			there = append(there, p.hookEntry)
+			missing = slices.Delete(missing, i, i+1)
 		}
 		return isRight || p.event == statusLineKey
 	})
-	err = errors.Join(err, h.removePlaces(places))
 	if err == nil && h.version != 0 && h.root[versionKey] == nil {
 		err = h.set(h.version, h.version, versionKey)
 	}
-	for _, e := range h.entries {
-		if err == nil && !slices.Contains(there, e) {
+	for _, e := range missing {
+		if err == nil {
 			err = h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.event, newItem)
 		}
 	}
