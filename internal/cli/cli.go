@@ -101,7 +101,7 @@ func commands() []command {
 		{"import", "[FILE]", "Read what export wrote",
 			"todo-mcp import lists.ndjson", aboutStore, lists, noFlags(storage.Import)},
 		{setup.DoctorName, "", "Look at everything that must work, and say what to do about what does not",
-			"todo-mcp doctor", aboutProgram, everything, setup.Doctor},
+			"todo-mcp doctor", aboutProgram, everything, noFlags(setup.Doctor)},
 		{"demo", "", "Open a panel with scripted agents at work",
 			"todo-mcp demo", aboutProgram, []app.Group{app.AddressGroup}, run.Demo},
 		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags(version)},

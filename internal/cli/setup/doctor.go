@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	flag "github.com/spf13/pflag"
-
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/run"
 	"todo-mcp/internal/install"
@@ -26,48 +24,34 @@ import (
 // DoctorName is the command that runs also where settings are wrong, and says so.
 const DoctorName = "doctor"
 
-// Doctor looks at everything that must work, and says what to do about what does not.
-func Doctor(fs *flag.FlagSet) app.Run {
-	asJSON := fs.Bool("json", false, "print JSON")
-	return func(ctx context.Context, a *app.App, _ []string) error { return doctor(ctx, a, *asJSON) }
-}
-
-// verdict says what a finding means to the user.
+// verdict says what a finding means to the user, by the mark before it.
 type verdict string
 
 const (
-	fine    verdict = "ok"
-	remark  verdict = "note"    // nothing is wrong; something could be added
-	warning verdict = "warning" // it works, but probably not as it is meant
-	problem verdict = "problem" // it does not work
+	fine    verdict = "✓"
+	remark  verdict = "·" // nothing is wrong; something could be added
+	warning verdict = "!" // it works, but probably not as it is meant
+	problem verdict = "✗" // it does not work
 )
 
-// finding is one thing that was looked at.
-type finding struct {
-	Topic   string  `json:"topic"`
-	Verdict verdict `json:"verdict"`
-	Text    string  `json:"text"`
-	Cure    string  `json:"cure,omitempty"` // what to do about it
-}
-
-// report is all that was found.
+// report prints what is found, as it is found.
 type report struct {
-	Version  string    `json:"version"`
-	Go       string    `json:"go"`
-	Platform string    `json:"platform"`
-	Problems int       `json:"problems"`
-	Warnings int       `json:"warnings"`
-	Findings []finding `json:"findings"`
-
-	topic string // of the next findings
+	*app.App
+	topic string // of the next finding; empty if the one before has it
 	typed string // how this program is called here
+	found map[verdict]int
 }
 
-// add adds a finding. A cure may be empty; a command of todo-mcp in it is told as it works
-// here.
+// add prints a finding. A cure, which says what to do about it, may be empty; a command of
+// todo-mcp in it is told as it works here.
 func (r *report) add(v verdict, cure, format string, args ...any) {
-	cure = strings.ReplaceAll(cure, "todo-mcp ", cmp.Or(r.typed, "todo-mcp")+" ")
-	r.Findings = append(r.Findings, finding{r.topic, v, fmt.Sprintf(format, args...), cure})
+	r.found[v]++
+	fmt.Fprintf(r.Stdout, "%s %-9s %s\n", v, r.topic, render.Safe(fmt.Sprintf(format, args...)))
+	r.topic = ""
+	if cure != "" {
+		cure = strings.ReplaceAll(cure, "todo-mcp ", cmp.Or(r.typed, "todo-mcp")+" ")
+		fmt.Fprintf(r.Stdout, "  %-9s → %s\n", "", render.Safe(cure))
+	}
 }
 
 // must adds a problem if there is an error, and reports whether there is none.
@@ -81,65 +65,34 @@ func (r *report) must(err error, cure, what string) bool {
 // doctorTimeout is how long each thing may take that `doctor` looks at.
 const doctorTimeout = 10 * time.Second
 
-// doctor looks at everything that must work for lists to be kept and seen, and says
+// Doctor looks at everything that must work for lists to be kept and seen, and says
 // what to do about what does not. A problem is an error; nothing is changed.
-func doctor(ctx context.Context, a *app.App, asJSON bool) error {
-	r := &report{Version: a.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func Doctor(ctx context.Context, a *app.App, _ []string) error {
+	r := &report{App: a, found: make(map[verdict]int)}
 	if m, err := install.ThisMachine(a.Getenv); err == nil {
 		r.typed = m.Typed()
 	}
+	err := a.Say("todo-mcp %s (%s, %s/%s)\n\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, of := range []struct {
 		topic string
-		look  func(context.Context, *app.App, *report)
+		look  func(context.Context)
 	}{
-		{"settings", lookAtSettings}, {"store", lookAtStore}, {"panel", lookAtServing},
-		{"clients", lookAtClients}, {"hooks", lookAtHooks},
+		{"settings", r.lookAtSettings}, {"store", r.lookAtStore}, {"panel", r.lookAtServing},
+		{"clients", r.lookAtClients}, {"hooks", r.lookAtHooks},
 	} {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
 		ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 		r.topic = of.topic
-		of.look(ctx, a, r)
+		of.look(ctx)
 		cancel()
 	}
-	for _, f := range r.Findings {
-		switch f.Verdict {
-		case problem:
-			r.Problems++
-		case warning:
-			r.Warnings++
-		}
-	}
-	err := ctx.Err()
-	switch {
-	case err != nil:
-	case asJSON:
-		err = app.PrintJSON(a.Stdout, r, "  ")
-	default:
-		err = a.Say("%s", r.String())
-	}
-	if err == nil && r.Problems > 0 {
-		err = fmt.Errorf("problems: %d", r.Problems)
+	err = a.Say("\nProblems: %d, warnings: %d.\n", r.found[problem], r.found[warning])
+	if err == nil && r.found[problem] > 0 {
+		err = fmt.Errorf("problems: %d", r.found[problem])
 	}
 	return err
-}
-
-// String returns the report as people read it.
-func (r *report) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "todo-mcp %s (%s, %s)\n\n", r.Version, r.Go, r.Platform)
-	before, marks := "", map[verdict]string{fine: "✓", remark: "·", warning: "!", problem: "✗"}
-	for _, f := range r.Findings {
-		topic := f.Topic
-		if topic == before {
-			topic = ""
-		}
-		before = f.Topic
-		fmt.Fprintf(&b, "%s %-9s %s\n", marks[f.Verdict], topic, render.Safe(f.Text))
-		if f.Cure != "" {
-			fmt.Fprintf(&b, "  %-9s → %s\n", "", render.Safe(f.Cure))
-		}
-	}
-	fmt.Fprintf(&b, "\nProblems: %d, warnings: %d.\n", r.Problems, r.Warnings)
-	return b.String()
 }
 
 // maxShown is how much of a value the report shows, in characters.
@@ -147,19 +100,19 @@ const maxShown = 100
 
 // lookAtSettings says which settings are not the defaults, where each came from, and
 // which are wrong.
-func lookAtSettings(_ context.Context, a *app.App, r *report) {
-	for _, err := range a.Wrong {
+func (r *report) lookAtSettings(_ context.Context) {
+	for _, err := range r.Wrong {
 		r.must(err, "correct it there", "")
 	}
-	for _, s := range a.Set {
+	for _, s := range r.Set {
 		value := todo.Cut(s.Value, maxShown)
 		if s.Secret {
 			value = "…"
 		}
 		r.add(fine, "", "%s = %s (%s)", s.Name, value, s.From)
 	}
-	if len(a.Set) == 0 && a.Wrong == nil {
-		r.add(fine, "", "all as by default; a config file would be %s", cmp.Or(a.File, "named by --config"))
+	if len(r.Set) == 0 && r.Wrong == nil {
+		r.add(fine, "", "all as by default; a config file would be %s", cmp.Or(r.File, "named by --config"))
 	}
 	known := []string{"TODO_CONFIG", "TODO_TOKEN"}
 	for _, row := range app.NewSettings().Rows {
@@ -177,12 +130,12 @@ func lookAtSettings(_ context.Context, a *app.App, r *report) {
 }
 
 // lookAtStore reads and writes the store. Reading the whole of it is what `check` does.
-func lookAtStore(ctx context.Context, a *app.App, r *report) {
-	place, err := a.Place()
+func (r *report) lookAtStore(ctx context.Context) {
+	place, err := r.Place()
 	if !r.must(err, "name another by --store or TODO_STORE", "") {
 		return
 	}
-	name := place.String(a.Getenv("HOME"))
+	name := place.String(r.Getenv("HOME"))
 	if place.Memory() {
 		r.add(warning, "leave --store away, or name a file: --store sqlite:PATH", "in memory: lists end with the process, and no other process sees them")
 		return
@@ -195,7 +148,7 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 		return
 	}
 	began := time.Now()
-	err = a.OnLists(func(lists todo.Lists) error { return lists.TryWrite(ctx) })
+	err = r.OnLists(func(lists todo.Lists) error { return lists.TryWrite(ctx) })
 	cure := ""
 	if errors.Is(err, context.DeadlineExceeded) {
 		cure = "another program may have it locked: end it, or name another store with --store"
@@ -204,28 +157,28 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 		return
 	}
 	r.add(fine, "", "%s: opened, read and written in %s", name, time.Since(began).Round(time.Millisecond))
-	if most := a.Keep.Bytes; place.File != "" && most > 0 && info.Size() >= most/10*9 {
+	if most := r.Keep.Bytes; place.File != "" && most > 0 && info.Size() >= most/10*9 {
 		r.add(warning, "`todo-mcp prune`, or a larger --max-size",
 			"the file has %d MB of the %d that it may take: no new lists are begun", info.Size()/1e6, most/1e6)
 	}
 }
 
 // lookAtServing looks at what `serve` needs, and who serves the panel now.
-func lookAtServing(ctx context.Context, a *app.App, r *report) {
-	r.must(run.CheckSignIn(a), "", "`todo-mcp serve` would not start: ")
-	_, err := run.LoadTLS(a)
+func (r *report) lookAtServing(ctx context.Context) {
+	r.must(run.CheckSignIn(r.App), "", "`todo-mcp serve` would not start: ")
+	_, err := run.LoadTLS(r.App)
 	r.must(err, "", "")
-	url := run.Scheme(a) + "://" + a.Addr + "/"
-	if a.TLSCert == "" && run.IsOwnPanel(ctx, a.Addr) {
+	url := run.Scheme(r.App) + "://" + r.Addr + "/"
+	if r.TLSCert == "" && run.IsOwnPanel(ctx, r.Addr) {
 		r.add(fine, "", "served at %s", url)
 		return
 	}
-	l, err := net.Listen("tcp", a.Addr)
+	l, err := net.Listen("tcp", r.Addr)
 	switch {
 	case err == nil:
 		_ = l.Close()
 		r.add(remark, "`todo-mcp serve --open`, or --panel in the command of a client", "nobody serves it now; it would be at %s", url)
-	case a.TLSCert != "":
+	case r.TLSCert != "":
 		r.add(remark, "", "something serves %s (%v)", url, err)
 	default:
 		r.add(warning, "end that program, or take another address with --addr or TODO_ADDR", "%s cannot be served: %v, by another program", url, err)
@@ -233,8 +186,8 @@ func lookAtServing(ctx context.Context, a *app.App, r *report) {
 }
 
 // lookAtHooks says whether hooks failed lately.
-func lookAtHooks(_ context.Context, a *app.App, r *report) {
-	path := silentLog(a.Getenv)
+func (r *report) lookAtHooks(_ context.Context) {
+	path := silentLog(r.Getenv)
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) > 24*time.Hour {
 		return

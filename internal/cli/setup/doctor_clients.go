@@ -15,7 +15,6 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/run"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/store"
@@ -26,25 +25,24 @@ const clientTimeout = 3 * time.Second
 
 // lookAtClients says which clients are here, how each reaches the server, and whether
 // that works.
-func lookAtClients(ctx context.Context, a *app.App, r *report) {
-	m, err := install.ThisMachine(a.Getenv)
+func (r *report) lookAtClients(ctx context.Context) {
+	m, err := install.ThisMachine(r.Getenv)
 	if err != nil {
 		r.add(remark, "", "none can be looked for: %v", err)
 		return
 	}
-	before := len(r.Findings)
 	for _, c := range install.Clients() {
 		ctx, cancel := context.WithTimeout(ctx, clientTimeout)
-		lookAtClient(ctx, a, r, m, c)
+		r.lookAtClient(ctx, m, c)
 		cancel()
 	}
-	if len(r.Findings) == before {
+	if r.topic != "" { // nothing was added
 		r.add(remark, "`todo-mcp install` names those that are known", "none is found on this machine")
 	}
 }
 
 // lookAtClient adds nothing to the report for a client that is not here.
-func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine, c install.Client) {
+func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.Client) {
 	s, err := c.Look(m, install.Options{})
 	again := "todo-mcp install " + c.Name
 	where := c.Title + ": " + s.Server.String() + " (" + m.Short(s.File) + ")"
@@ -59,9 +57,9 @@ func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine,
 	case s.Disabled:
 		r.add(warning, "turn it on there", "%s is turned off", where)
 	case s.Server.URL != "":
-		lookAtAddress(ctx, r, where, s.Server.URL)
+		r.lookAtAddress(ctx, where, s.Server.URL)
 	default:
-		lookAtCommand(ctx, a, r, m, where, again, s.Server)
+		r.lookAtCommand(ctx, m, where, again, s.Server)
 	}
 	switch s.Hooks {
 	case install.HooksThere:
@@ -74,14 +72,14 @@ func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine,
 
 // lookAtCommand looks at the program that a client starts, and if it is a todo-mcp,
 // starts it as the client does.
-func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine, where, again string, s install.Server) {
+func (r *report) lookAtCommand(ctx context.Context, m install.Machine, where, again string, s install.Server) {
 	path, err := m.LookPath(s.Command)
 	isThis := install.IsSameFile(path, m.Executable)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
 		r.add(problem, again, "%s: there is no such program", where)
 	case !r.must(err, again, where+": "):
-	case keepsElsewhere(a, s.Args):
+	case r.keepsElsewhere(s.Args):
 		r.add(warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
 	case !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp":
 		r.add(fine, "", "%s, which was not started here", where)
@@ -97,20 +95,20 @@ func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine
 
 // keepsElsewhere reports whether the arguments of a command name another store than
 // the settings do.
-func keepsElsewhere(a *app.App, args []string) bool {
+func (r *report) keepsElsewhere(args []string) bool {
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	fs.ParseErrorsWhitelist.UnknownFlags = true
 	value := fs.String("store", "", "")
 	if fs.Parse(args) != nil || !fs.Changed("store") {
 		return false
 	}
-	theirs, err := store.Locate(*value, a.Getenv)
-	ours, ourErr := a.Place()
+	theirs, err := store.Locate(*value, r.Getenv)
+	ours, ourErr := r.Place()
 	return err == nil && ourErr == nil && theirs != ours
 }
 
 // lookAtAddress asks whether a todo-mcp answers where a client calls it.
-func lookAtAddress(ctx context.Context, r *report, where, address string) {
+func (r *report) lookAtAddress(ctx context.Context, where, address string) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "http":
