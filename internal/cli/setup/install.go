@@ -23,7 +23,6 @@ type installer struct {
 	install.Options
 	yes, print bool
 	remove     bool // of `uninstall`
-	installed  bool // in a client at least
 }
 
 // Install adds the server to MCP clients.
@@ -68,61 +67,62 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 		return err
 	}
 	clients, err := namedClients(names)
-	switch {
-	case err != nil:
-		return err
-	case o.print:
-		return o.each(ctx, clients, o.printClient)
-	case len(names) > 0:
-		return o.change(ctx, clients)
+	if err == nil && len(names) == 0 && !o.print {
+		clients, err = o.concerned(clients)
 	}
-	clients = slices.DeleteFunc(clients, func(c install.Client) bool { return !o.concerns(c) })
-	var titles []string
-	for _, c := range clients {
-		titles = append(titles, c.Title)
+	if err == nil && !o.print && len(clients) > 0 {
+		err = o.askForHooks(ctx, clients)
 	}
-	switch {
-	case len(clients) == 0 && o.remove:
-		return a.Say("No client has the server.\n")
-	case len(clients) == 0:
-		return fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
-	}
-	if err := a.Say("Found %s.\n", strings.Join(titles, ", ")); err != nil {
+	if err != nil || len(clients) == 0 {
 		return err
 	}
-	return o.change(ctx, clients)
+	return o.each(ctx, clients)
 }
 
-// change changes clients, and says what a person does next.
-func (o *installer) change(ctx context.Context, clients []install.Client) error {
+// concerned returns the clients that are meant where none is named, and says which: those that
+// are here, and for `uninstall` those that have the server or the hooks, or whose files cannot
+// be read.
+func (o *installer) concerned(clients []install.Client) ([]install.Client, error) {
+	clients = slices.DeleteFunc(clients, func(c install.Client) bool {
+		s, err := c.Look(o.Machine, o.Options)
+		if !o.remove {
+			return !s.Found
+		}
+		return s.Name == "" && s.Hooks != install.HooksThere && s.Hooks != install.HooksOutdated && (!s.Found || err == nil)
+	})
+	switch {
+	case len(clients) > 0:
+		return clients, o.Say("Found %s.\n", titles(clients))
+	case o.remove:
+		return nil, o.Say("No client has the server.\n")
+	}
+	return nil, fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
+}
+
+// titles returns the titles of clients as a list for people.
+func titles(clients []install.Client) string {
+	all := make([]string, len(clients))
+	for i, c := range clients {
+		all[i] = c.Title
+	}
+	return strings.Join(all, ", ")
+}
+
+// askForHooks asks once whether clients that run no hooks of this program shall run them. It
+// is an error if nobody can be asked for a change.
+func (o *installer) askForHooks(ctx context.Context, clients []install.Client) error {
 	if !o.yes && !app.IsTerminal(o.Stdin) {
 		return errors.New("there is no terminal to ask in: add --yes to change the files, " +
 			"or --print to see what would be written")
 	}
-	if err := o.askForHooks(ctx, clients); err != nil {
-		return err
-	}
-	err := o.each(ctx, clients, o.changeClient)
-	if o.installed {
-		err = cmp.Or(err, o.Say("\nNext, give an agent work of several steps: it writes its list by itself. "+
-			"`%s` shows it.\n", o.Typed("serve", "--open")))
-	}
-	return err
-}
-
-// askForHooks asks once whether clients that run no hooks of this program shall run them.
-func (o *installer) askForHooks(ctx context.Context, clients []install.Client) error {
-	var titles []string
-	for _, c := range clients {
-		if s, _ := c.Look(o.Machine, o.Options); s.Hooks == install.HooksMissing {
-			titles = append(titles, c.Title)
-		}
-	}
-	if o.yes || o.remove || o.Hooks || o.URL != "" || len(titles) == 0 {
+	without := slices.DeleteFunc(slices.Clone(clients), func(c install.Client) bool {
+		s, _ := c.Look(o.Machine, o.Options)
+		return s.Hooks != install.HooksMissing
+	})
+	if o.yes || o.remove || o.Hooks || o.URL != "" || len(without) == 0 {
 		return nil // a hook writes into a file here, and a server at an address may have another one
 	}
-	clientsHere := strings.Join(titles, ", ")
-	answer, err := o.ask(ctx, "Show the lists of their own todo tools, too, by hooks in "+clientsHere+"? [y]es, [n]o",
+	answer, err := o.ask(ctx, "Show the lists of their own todo tools, too, by hooks in "+titles(without)+"? [y]es, [n]o",
 		"Many models prefer the todo tool that their client has itself. A hook is a command that\n"+
 			"the client runs when its own list changes, in about 25 ms and without a word, so that the\n"+
 			"list stands beside the others. Claude Code gets a status line, too, unless it has one.\n"+
@@ -141,16 +141,6 @@ func (o *installer) ask(ctx context.Context, question, explanation string) (answ
 		}
 	}
 	return answer, err
-}
-
-// concerns reports whether a client that is not named is meant: to be one here, and for
-// `uninstall` one that has the server or the hooks, or whose files cannot be read.
-func (o *installer) concerns(c install.Client) bool {
-	s, err := c.Look(o.Machine, o.Options)
-	if !o.remove {
-		return s.Found
-	}
-	return s.Name != "" || s.Hooks == install.HooksThere || s.Hooks == install.HooksOutdated || s.Found && err != nil
 }
 
 // namedClients returns the clients with names, or all if there are none.
@@ -174,12 +164,12 @@ func namedClients(names []string) (clients []install.Client, err error) {
 
 var errDeclined = errors.New("not wanted")
 
-// each does something with each client. A client with an error does not keep the others
-// from it.
-func (o *installer) each(ctx context.Context, clients []install.Client, do func(context.Context, install.Client) error) error {
+// each changes each client, or prints how, and says what a person does next. A client with an
+// error does not keep the others from it.
+func (o *installer) each(ctx context.Context, clients []install.Client) (err error) {
 	var done, failed int
 	for _, c := range clients {
-		switch err := do(ctx, c); {
+		switch err := o.client(ctx, c); {
 		case err == nil:
 			done++
 		case !errors.Is(err, errDeclined):
@@ -190,37 +180,50 @@ func (o *installer) each(ctx context.Context, clients []install.Client, do func(
 			break
 		}
 	}
+	if done > 0 && !o.remove && !o.print {
+		err = o.Say("\nNext, give an agent work of several steps: it writes its list by itself. "+
+			"`%s` shows it.\n", o.Typed("serve", "--open"))
+	}
 	switch {
 	case failed > 0:
-		return fmt.Errorf("it failed for %d of %d clients", failed, len(clients))
+		err = fmt.Errorf("it failed for %d of %d clients", failed, len(clients))
 	case done == 0:
-		return errors.New("nothing was changed")
+		err = errors.New("nothing was changed")
 	}
-	return nil
+	return err
 }
 
-// changeClient shows the change of a client, asks, and makes it.
-func (o *installer) changeClient(ctx context.Context, c install.Client) error {
+// client shows the change of a client, asks, and makes it, or prints what to write by hand.
+func (o *installer) client(ctx context.Context, c install.Client) error {
 	plan := c.Install
 	if o.remove {
 		plan = c.Uninstall
 	}
 	change, err := plan(o.Machine, o.Options)
 	text := ""
-	switch {
+	switch paths, texts := change.Files(); {
 	case err != nil:
 		return err
+	case o.print:
+		for i, path := range paths {
+			err = cmp.Or(err, o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(texts[i])))
+		}
 	case change.ByHand != "":
 		text = fmt.Sprintf("%s is not edited: %s", o.places(change.File), safeLines(change.ByHand))
 	case change.IsNone():
 		text = fmt.Sprintf("nothing to change in %s.", o.places(change.File))
 	default:
-		if text, err = o.makeChange(ctx, change); err != nil {
-			return err
+		text, err = o.makeChange(ctx, change)
+	}
+	if err == nil && !o.print {
+		err = o.Say("%s: %s\n", c.Title, text)
+	}
+	for _, note := range change.Notes {
+		if err == nil {
+			err = o.Say("%s: %s.\n", c.Title, note)
 		}
 	}
-	o.installed = o.installed || !o.remove
-	return cmp.Or(o.Say("%s: %s\n", c.Title, text), o.sayNotes(change))
+	return err
 }
 
 // makeChange shows a change, asks, and makes it. It returns what a person should know
@@ -272,24 +275,4 @@ func safeLines(text string) string {
 		lines[i] = render.Safe(line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// printClient prints what to write by hand into the files of a client.
-func (o *installer) printClient(_ context.Context, c install.Client) error {
-	change, err := c.Install(o.Machine, o.Options)
-	paths, texts := change.Files()
-	for i, path := range paths {
-		if err == nil {
-			err = o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(texts[i]))
-		}
-	}
-	return cmp.Or(err, o.sayNotes(change))
-}
-
-// sayNotes says what a person should know besides of a change.
-func (o *installer) sayNotes(change install.Change) (err error) {
-	for _, note := range change.Notes {
-		err = cmp.Or(err, o.Say("%s: %s.\n", change.Client.Title, note))
-	}
-	return err
 }
