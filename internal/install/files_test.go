@@ -58,9 +58,7 @@ func TestBackup(t *testing.T) {
 		func() { r.install(install.Options{Hooks: true}) },
 		func() { r.install(install.Options{Hooks: true, Args: []string{"--store", "sqlite:/x"}}) },
 		func() { r.install(install.Options{URL: address}) },
-		func() { r.install(install.Options{Name: "work"}) },
-		func() { r.uninstall(install.Options{Name: "todo"}) },
-		func() { r.uninstall(install.Options{Name: "work"}) },
+		func() { r.uninstall(install.Options{}) },
 		func() {
 			before = `{"mcpServers": {"b": {"command": "b"}}}`
 			r.write(path, before)
@@ -160,7 +158,7 @@ func TestChangesAtOnce(t *testing.T) {
 		}
 		planned, errs := make([]install.Change, 8), make([]error, 8)
 		for i := range planned {
-			planned[i], errs[i] = r.Install(r.m, install.Options{Name: fmt.Sprintf("server-%d", i)})
+			planned[i], errs[i] = r.Install(r.m, install.Options{Args: []string{fmt.Sprintf("--list=%d.", i)}})
 		}
 		var all sync.WaitGroup
 		for i, change := range planned {
@@ -174,7 +172,7 @@ func TestChangesAtOnce(t *testing.T) {
 			} else if !strings.Contains(err.Error(), "another program changed it") && !strings.Contains(err.Error(), "in use: try again") {
 				t.Error(err)
 			}
-			if is := strings.Contains(text, fmt.Sprintf(`"server-%d"`, i)); is != (err == nil) {
+			if is := strings.Contains(text, fmt.Sprintf(`"--list=%d."`, i)); is != (err == nil) {
 				t.Errorf("server %d: %v, but there is %s", i, err, text)
 			}
 		}

@@ -183,18 +183,13 @@ func TestHooksOfAnotherStore(t *testing.T) {
 	}
 }
 
-// The hooks stay as long as the client has another server of this program.
-func TestHooksGoWithTheLastServer(t *testing.T) {
-	r := newRig(t, "claude-code")
-	r.install(install.Options{Name: "todo", Hooks: true})
-	r.install(install.Options{Name: "work", Hooks: true})
-	r.uninstall(install.Options{Name: "work"})
-	if !strings.Contains(r.read(r.hooksFile()), "todo-mcp hook") {
-		t.Error("before the last server goes, the hooks are gone")
-	}
-	r.uninstall(install.Options{Name: "todo"})
-	if _, err := os.Stat(r.hooksFile()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the hooks are left (%v)", err)
+// Each server of this program goes, and the hooks with them.
+func TestAllServersGo(t *testing.T) {
+	r := withFile(t, "claude-code", `{"mcpServers": {"todo": {"command": "todo-mcp"}, "work": {"command": "todo-mcp", "args": ["--list", "work"]}}}`)
+	r.install(install.Options{Hooks: true})
+	r.uninstall(install.Options{})
+	if _, err := os.Stat(r.hooksFile()); !errors.Is(err, os.ErrNotExist) || r.look().Name != "" {
+		t.Errorf("%+v (%v)", r.look(), err)
 	}
 }
 

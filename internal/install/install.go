@@ -16,14 +16,11 @@ import (
 	"strings"
 )
 
-// DefaultName is what the server is called where it is not called otherwise.
-const DefaultName = "todo"
+// defaultName is what the server is called where another server is not called so.
+const defaultName = "todo"
 
 // Options say what to add.
 type Options struct {
-	// Name is what the client calls the server. Empty is the name of this program's entry, or
-	// else DefaultName.
-	Name string
 	// Args are the arguments of the command, instead of the arguments that an entry has;
 	// nil keeps these.
 	Args []string
@@ -37,9 +34,6 @@ type Options struct {
 
 // Check returns an error that says what is allowed.
 func (o Options) Check() error {
-	if o.Name != "" && !nameForm.MatchString(o.Name) {
-		return errors.New("--name: a server's name has letters, digits, - and _")
-	}
 	if o.URL == "" {
 		return nil
 	}
@@ -52,8 +46,6 @@ func (o Options) Check() error {
 	}
 	return nil
 }
-
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
 
 // Server is how a client reaches this server.
 type Server struct {
@@ -139,8 +131,9 @@ func (c Client) isHere(m Machine) bool {
 // serversFile is a client's file with its servers.
 type serversFile struct {
 	*edit
-	entries map[string]any // all servers
-	// name is the name of this program's entry, or of the one that is to be made, whose
+	// names are the names of this program's entries.
+	names []string
+	// name is the one of them that is kept up to date, or what one is to be called, whose
 	// entry is nil.
 	name  string
 	entry map[string]any
@@ -164,41 +157,34 @@ func (c Client) open(m Machine, o Options) (serversFile, error) {
 }
 
 func (c Client) openFile(m Machine, o Options, path string) (f serversFile, err error) {
+	var entries map[string]any
 	f.edit, err = o.read(path)
 	if err == nil {
-		f.entries, err = f.object(c.servers)
+		entries, err = f.object(c.servers)
 	}
-	all := ours(m, o, f.entries)
-	f.ours = len(all) > 0
-	f.name = cmp.Or(o.Name, DefaultName)
-	isIt := func(name string) bool {
-		s := read(f.entries[name].(map[string]any))
-		return name == f.name || o.Name == "" && !slices.Contains(all, f.name) && (s.Command != "" || s.URL == o.URL)
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if entry, isEntry := entries[name].(map[string]any); isEntry && isOurs(m, o, name, entry) {
+			f.names = append(f.names, name)
+		}
 	}
-	if i := slices.IndexFunc(all, isIt); i >= 0 {
-		f.name = all[i]
-		f.entry = f.entries[f.name].(map[string]any)
+	f.ours, f.name = f.names != nil, defaultName
+	if f.ours && !slices.Contains(f.names, f.name) {
+		f.name = f.names[0]
 	}
+	for !f.ours && entries[f.name] != nil { // another server
+		f.name += "-mcp"
+	}
+	f.entry, _ = entries[f.name].(map[string]any)
 	return f, err
 }
 
-// ours returns the names of the entries that are of this program.
-func ours(m Machine, o Options, entries map[string]any) (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		if entry, ok := entries[name].(map[string]any); ok && isOurs(m, o, entry) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// isOurs reports whether an entry is known to be of this program: it runs it, or has
-// the address that o names or one that this program serves.
-func isOurs(m Machine, o Options, entry map[string]any) bool {
+// isOurs reports whether an entry is known to be of this program: it runs it, or has the
+// address that o names, or by a name that install gives one that this program serves.
+func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
 		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool { return entry[key] != nil })
-		return s.URL == o.URL || isServed(s.URL, hasOwn)
+		return s.URL == o.URL || (name == defaultName || name == programName) && isServed(s.URL, hasOwn)
 	}
 	n := s.fromPackage()
 	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
@@ -261,20 +247,18 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 // Uninstall returns the change that takes this server and its hooks away from a client.
 // It may be no change. A file in which nothing is left goes if this program made it.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
-	return c.change(m, o, func(f serversFile, change *Change) (err error) {
-		if f.entry != nil && f.write == nil {
-			change.ByHand = "take the extension out that calls " + read(f.entry).String()
-		} else if f.entry != nil {
-			err = f.set(nil, nil, c.servers, f.name)
-		}
-		if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
-			change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, f.name)
-		} else if err != nil {
-			return err
-		}
-		delete(f.entries, f.name)
-		if len(ours(m, Options{}, f.entries)) > 0 {
-			return nil
+	return c.change(m, o, func(f serversFile, change *Change) error {
+		for _, name := range f.names {
+			if f.write == nil {
+				change.ByHand = "take the extension out that calls " + read(f.entry).String()
+				continue
+			}
+			err := f.set(nil, nil, c.servers, name)
+			if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
+				change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, name)
+			} else if err != nil {
+				return err
+			}
 		}
 		return c.removeHooks(m, o, change)
 	})
@@ -284,9 +268,6 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) error) (Change, error) {
 	f, err := c.open(m, o)
 	change := Change{Client: c, File: f.before.path, edits: []*edit{f.edit}}
-	if err == nil && f.entry == nil && f.entries[f.name] != nil {
-		err = fmt.Errorf("%s: %s there is another server, which stays; --name names another one", f.before.path, f.name)
-	}
 	if err == nil {
 		err = plan(f, &change)
 	}

@@ -50,9 +50,8 @@ func TestOwnSettingsStay(t *testing.T) {
 		{byDefault, `"todo": {"httpUrl": "http://[::1]:9000/mcp?list=work"}`, `"todo": { "command": "todo-mcp"}`, ""},
 		{install.Options{URL: "https://todo.example.com/mcp"}, `"mine": {"httpUrl": "https://todo.example.com/mcp"}`, `"mine": {"httpUrl": "https://todo.example.com/mcp"}`, ""},
 		// Names.
-		{install.Options{Name: "1"}, `"a": {}`, `"a": {}, "1": {"command": "todo-mcp"}`, ""},
 		{byDefault, `"a": {"command": "a"}, "tasks": {"command": "/gone/todo-mcp"}`, `"a": {"command": "a"}, "tasks": {"command": "todo-mcp"}`, ""},
-		{install.Options{Name: "work", Args: list.Args}, `"tasks": {"command": "todo-mcp"}`, `"tasks": {"command": "todo-mcp"}, "work": {"command": "todo-mcp", "args": ["--list", "work"]}`, ""},
+		{byDefault, `"tasks": {"command": "/gone/todo-mcp"}, "todo": {"command": "/gone/todo-mcp"}`, `"tasks": {"command": "/gone/todo-mcp"}, "todo": {"command": "todo-mcp"}`, ""},
 	} {
 		if c.client == "" {
 			c.client, c.before, c.after = "gemini", `{"mcpServers": {`+c.before+`}}`, `{"mcpServers": {`+c.after+`}}`
@@ -70,8 +69,8 @@ func TestOwnSettingsStay(t *testing.T) {
 // BAD-INPUT 97: another server of the same name is left alone.
 //
 // BAD-INPUT 97: Another server by the name of this one, or another program, package,
-// image or address whose name begins like this one's or contains it → It stays; the
-// error says how to use another name
+// image or address whose name begins like this one's or contains it → It stays; this
+// one is called todo-mcp beside it
 func TestAnothersServer(t *testing.T) {
 	for _, entry := range []string{
 		`{"command": "npx", "args": ["todoist"]}`, `{"command": "cmd", "args": ["/c", "npx", "todoist", "todo-mcp"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`,
@@ -82,16 +81,16 @@ func TestAnothersServer(t *testing.T) {
 		`{"url": "http://127.0.0.1:8765/mcp/"}`, `{"url": "http://127.0.0.1:8765/mcp?key=secret"}`, `{"url": "http://ann:secret@127.0.0.1:8765/mcp"}`, `{"url": "http://localhost.example.com:8765/mcp"}`,
 	} {
 		r := withFile(t, "gemini", `{"mcpServers": {"todo": `+entry+`}}`)
-		if entry != "null" {
-			r.refused(install.Options{}, "--name")
+		if change, err := r.Uninstall(r.m, install.Options{}); err != nil || !change.IsNone() {
+			t.Errorf("%s: %s (%v)", entry, change.Diff(), err)
 		}
-		if change, err := r.Uninstall(r.m, install.Options{}); err == nil && !change.IsNone() {
-			t.Errorf("%s: %s", entry, change.Diff())
-		}
-		if s := r.look(); s.Name != "" {
-			t.Errorf("%s: %+v", entry, s)
+		r.install(install.Options{})
+		want := `{"mcpServers": {"todo": ` + entry + `, "todo-mcp": {"command": "todo-mcp"}}}`
+		if got := r.read(r.file()); got != want && entry != "null" {
+			t.Errorf("it becomes %s, want %s", got, want)
 		}
 	}
+	withFile(t, "gemini", `{"mcpServers": {"todo": {}, "todo-mcp": {}}}`).install(install.Options{})
 	// One that the user names by its address is this one, and a file of it alone goes.
 	r := withFile(t, "gemini", `{"mcpServers": {"todo": {"httpUrl": "https://todo.example.com/mcp?list=secret"}}}`)
 	change, err := r.Uninstall(r.m, install.Options{URL: "https://todo.example.com/mcp?list=secret"})

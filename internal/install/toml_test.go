@@ -15,7 +15,7 @@ import (
 func TestTable(t *testing.T) {
 	const url = "url = '" + address + "'\n"
 	const table = "[mcp_servers.todo]\ncommand = 'todo-mcp'\n"
-	const text = "a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n"
+	const text = "a = \"\"\"\n[mcp_servers.work]\ncommand = 1\n\"\"\"\nb = nan\n"
 	windows := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	for _, c := range []struct {
 		name, before, after, without string
@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 			"lines of Windows", "\ufeff" + windows("a = 1\n\n[mcp_servers.todo]\n  command = \"/gone/todo-mcp\" # mine\n\n[tui]\n"),
 			windows("a = 1\n\n" + table + "\n[tui]\n"), windows("a = 1\n\n[tui]\n"), install.Options{},
 		},
-		{"a text with a table, and no number", text, text + "\n[mcp_servers.work]\ncommand = 'todo-mcp'\n", text, install.Options{Name: "work"}},
+		{"a text with a table, and no number", text, text + "\n" + table, text, install.Options{}},
 		{"a name with other characters", "[mcp_servers.\"a (b\"]\ncommand = \"/gone/todo-mcp\"\n[[x]]\n", "[mcp_servers.'a (b']\ncommand = 'todo-mcp'\n[[x]]\n", "[[x]]\n", install.Options{}},
 	} {
 		r := withFile(t, "codex", c.before)

@@ -31,7 +31,6 @@ func Install(fs *flag.FlagSet) app.Run {
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
 	fs.BoolVar(&o.Hooks, "hooks", false, "also let the client run hooks, by which its own todo list is on the board; and Claude Code a status line")
-	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = app.SplitCommandLine(v)
 		o.Args = append([]string{}, o.Args...)
@@ -52,7 +51,6 @@ func Install(fs *flag.FlagSet) app.Run {
 func Uninstall(fs *flag.FlagSet) app.Run {
 	o := installer{remove: true}
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients that have the server")
-	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")
 	fs.StringVar(&o.URL, "http", "", "the `URL`, where it is one on another machine")
 	return o.run
 }
