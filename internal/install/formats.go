@@ -145,31 +145,26 @@ func (c Client) byHand(f serversFile, o Options, is, wanted Server) string {
 //go:embed opencode.js
 var opencodePlugin string
 
-var pluginLine = regexp.MustCompile(`(?m)^const command = (".*")$`)
-
-// readPlugin reads the plugin of a client without hooks: its only value is the shell command
-// that it runs, which is empty when a plugin of another version has none that can be read.
-// Another plugin has no value.
-func readPlugin(data []byte) (map[string]any, error) {
-	begin, _, _ := strings.Cut(opencodePlugin, "\n")
-	if !bytes.HasPrefix(data, []byte(begin)) {
-		return nil, nil
-	}
-	command := ""
-	if line := pluginLine.FindSubmatch(data); line != nil {
-		_ = json.Unmarshal(line[1], &command)
-	}
-	return map[string]any{pluginPath: command}, nil
+// plugin returns the text of the plugin that runs a shell command.
+func plugin(command string) string {
+	quoted, _ := json.Marshal(command) // as JavaScript has it, too
+	return strings.Replace(opencodePlugin, `"todo-mcp hook"`, string(quoted), 1)
 }
 
-// setPlugin returns the plugin of this version with a command; nothing if that is nil.
-func setPlugin(data []byte, command any, _ ...any) ([]byte, error) {
+// readPlugin reads the plugin of a client without hooks: its only value is the whole text.
+// Another plugin has no value.
+func readPlugin(data []byte) (root map[string]any, err error) {
+	if begin, _, _ := strings.Cut(opencodePlugin, "\n"); bytes.HasPrefix(data, []byte(begin)) {
+		root = map[string]any{pluginPath: string(data)}
+	}
+	return root, nil
+}
+
+// setPlugin returns the text of a plugin; nothing if that is nil.
+func setPlugin(data []byte, text any, _ ...any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")
 	}
-	if command == nil {
-		return nil, nil
-	}
-	quoted, err := json.Marshal(command) // as JavaScript has it, too
-	return []byte(strings.Replace(opencodePlugin, `"todo-mcp hook"`, string(quoted), 1)), err
+	after, _ := text.(string)
+	return []byte(after), nil
 }

@@ -128,8 +128,8 @@ type place struct {
 // places returns where the hooks of this program stand: of a group that has no others, where
 // the group does. It also returns where its status line stands, or its plugin has its command.
 func (h hookFile) places() (all []place, err error) {
-	if command, isOurs := h.root[pluginPath].(string); isOurs && h.entries == nil {
-		return []place{{path: []any{pluginPath}, command: command}}, nil
+	if h.root[pluginPath] != nil && h.entries == nil {
+		return []place{{path: []any{pluginPath}}}, nil
 	}
 	line, lineErr := h.object(statusLineKey)
 	if h.machine.runs(line["command"], "show") {
@@ -187,7 +187,7 @@ func (h hookFile) install() error {
 	case h.err != nil:
 		return h.err
 	case h.entries == nil:
-		return h.set(command, shown, pluginPath)
+		return h.set(plugin(command), shown, pluginPath)
 	}
 	missing := slices.Clone(h.entries)
 	err := h.remove(func(p place) bool {

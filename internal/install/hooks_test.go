@@ -73,7 +73,7 @@ func TestOutdatedHooks(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"codex":    `{"hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"/gone/todo-mcp hook"}]}]}}`,
-		"opencode": strings.NewReplacer("todo-mcp hook", "/gone/todo-mcp hook", "(event)", "(e)").Replace(string(plugin)),
+		"opencode": strings.Replace(string(plugin), "(event)", "(e) /gone/", 1),
 	} {
 		r := newRig(t, name)
 		if s := r.look(); s.Hooks != install.HooksMissing {
