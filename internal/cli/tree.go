@@ -57,11 +57,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	for _, c := range root.Commands() {
 		names = append(names, c.Name())
 	}
-	meant := "; see"
-	if nearest := app.Nearest(args[0], names); nearest != "" {
-		meant = fmt.Sprintf("; did you mean %s? See", nearest)
-	}
-	return app.Usagef("there is no command %q%s `todo-mcp help`", args[0], meant)
+	return app.Usagef("there is no command %q%s; see `todo-mcp help`", args[0], app.Meant(args[0], names))
 }
 
 // node returns the command for a tree, which fills the settings.
@@ -153,11 +149,7 @@ func flagError(fs *flag.FlagSet, err error) error {
 		return err
 	}
 	var names []string
-	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-	name := strings.TrimLeft(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "-")
-	meant := ""
-	if nearest := app.Nearest(name, names); nearest != "" {
-		meant = fmt.Sprintf("; did you mean --%s?", nearest)
-	}
-	return fmt.Errorf("there is no flag --%s%s", name, meant)
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, "--"+f.Name) })
+	name := "--" + strings.TrimLeft(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "-")
+	return fmt.Errorf("there is no flag %s%s", name, app.Meant(name, names))
 }

@@ -205,12 +205,15 @@ func NumberFlag(fs *flag.FlagSet, name string, def int, usage string, most int) 
 	return &value
 }
 
-// Nearest returns which of some names was probably meant, as for a mistyped command: one
-// that differs by at most two characters, or begins so. It is empty for none.
-func Nearest(typed string, names []string) string {
+// Meant returns which of some names was probably meant, as for a mistyped command, as the end
+// of a sentence: one that differs by at most two characters, or begins so. It is empty for none.
+func Meant(typed string, names []string) string {
 	among := &cobra.Command{SuggestionsMinimumDistance: min(2, len(typed)/2)}
 	for _, name := range names {
 		among.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
-	return append(among.SuggestionsFor(typed), "")[0]
+	for _, nearest := range among.SuggestionsFor(typed) {
+		return "; did you mean " + nearest + "?"
+	}
+	return ""
 }

@@ -123,8 +123,8 @@ func (r *report) lookAtSettings(_ context.Context) {
 		if !strings.HasPrefix(name, "TODO_") || value == "" || slices.Contains(known, name) {
 			continue
 		}
-		if meant := app.Nearest(name, known); meant != "" {
-			r.add(warning, "did you mean "+meant+"?", "the variable %s is no setting", name)
+		if meant := app.Meant(name, known); meant != "" {
+			r.add(warning, "", "the variable %s is no setting%s", name, meant)
 		}
 	}
 }

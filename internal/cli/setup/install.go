@@ -149,11 +149,8 @@ func namedClients(names []string) (clients []install.Client, err error) {
 	for _, name := range names {
 		c, ok := install.Find(name)
 		if !ok {
-			hint := "."
-			if nearest := app.Nearest(name, install.Names()); nearest != "" {
-				hint = fmt.Sprintf("; did you mean %s?", nearest)
-			}
-			return nil, app.UsageError{Err: fmt.Errorf("there is no client %q%s There are %s", name, hint, strings.Join(install.Names(), ", "))}
+			return nil, app.Usagef("there is no client %q%s; there are %s",
+				name, app.Meant(name, install.Names()), strings.Join(install.Names(), ", "))
 		}
 		clients = append(clients, c)
 	}
