@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -49,17 +48,11 @@ func readFile(path string) (file, error) {
 		return f, fmt.Errorf("%s is a folder", path)
 	case !info.Mode().IsRegular():
 		return f, fmt.Errorf("%s is no regular file", path)
+	case info.Size() > MaxFile:
+		return f, fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
 	}
-	in, err := os.Open(f.target)
-	if err != nil {
-		return f, err
-	}
-	defer in.Close()
-	f.exists = true
-	f.data, err = io.ReadAll(io.LimitReader(in, MaxFile+1))
-	if f.data = bytes.TrimPrefix(f.data, []byte("\ufeff")); len(f.data) > MaxFile {
-		err = fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
-	}
+	data, err := os.ReadFile(target)
+	f.data, f.exists = bytes.TrimPrefix(data, []byte("\ufeff")), err == nil
 	return f, err
 }
 
@@ -341,7 +334,12 @@ func (f file) copy(ours bool) (path string, err error) {
 	if err == nil && info.Mode().IsRegular() && ours {
 		return "", os.Chmod(path, 0o600)
 	}
-	return path, atomicfile.WritePrivate(path, f.data)
+	if err == nil { // a new one is for its owner alone, whoever could read the one before
+		if err := os.Remove(path); err != nil {
+			return "", err
+		}
+	}
+	return path, atomicfile.Write(path, f.data, nil)
 }
 
 // check returns an error if the file is not any more as it was read, or is protected,

@@ -179,7 +179,7 @@ func storeKey(path string) error {
 	temporary := path + "." + key[:8]
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = atomicfile.WritePrivate(temporary, []byte(key+"\n"))
+		err = atomicfile.Write(temporary, []byte(key+"\n"), nil)
 	}
 	if err == nil {
 		defer os.Remove(temporary)
