@@ -92,8 +92,7 @@ const (
 // and from Cursor's documentation; the shell of Codex and Cursor on Windows from reports
 // of their users.
 func Clients() []Client {
-	return []Client{
-		claudeCode(),
+	return append(withHooks(), []Client{
 		known("claude-desktop", Client{
 			programs: []string{}, desktop: true, After: "quit and start it again",
 			// As an app of the Store it has another folder in the place of the usual one.
@@ -101,15 +100,11 @@ func Clients() []Client {
 				"$config/Claude/claude_desktop_config.json"},
 			noHTTP: "its settings have servers over HTTP under Connectors, by an address that the internet reaches",
 		}),
-		cursor(),
 		known("vscode", Client{
 			programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers",
 			files: []string{"$config/Code/User/mcp.json", "$config/Code - Insiders/User/mcp.json"},
 			stdio: typedStdio, http: typedHTTP, After: "start the server by the command MCP: List Servers",
 		}),
-		codex(),
-		gemini(),
-		opencode(),
 		known("windsurf", Client{
 			files: []string{"~/.codeium/windsurf/mcp_config.json"}, http: "serverUrl", desktop: true,
 			After: "refresh its list of MCP servers",
@@ -135,18 +130,79 @@ func Clients() []Client {
 			files:   []string{"$CRUSH_GLOBAL_CONFIG/crush.json|$xdg/crush/crush.json"},
 			servers: "mcp", stdio: typedStdio, http: typedHTTP,
 		}),
-		cline(),
+		known("cline", Client{
+			// The second is the extension's file before it shared the files of the command.
+			files: []string{
+				"$CLINE_MCP_SETTINGS_PATH|$CLINE_DATA_DIR/settings/" + clineFile + "|$CLINE_DIR/data/settings/" + clineFile +
+					"|~/.cline/data/settings/" + clineFile,
+				"$config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/" + clineFile,
+			},
+			desktop: true, // it is an extension of editors, too
+			http:    `type: "streamableHttp", url`,
+			After:   "start a new task",
+		}),
 		known("copilot", Client{
 			files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
 			stdio: `type: "local", command, args, tools: ["*"]`, http: typedHTTP + `, tools: ["*"]`,
 		}),
+	}...)
+}
+
+// withHooks returns the rows of clients whose hooks are known.
+func withHooks() []Client {
+	return []Client{
+		known("claude-code", Client{
+			programs: []string{"claude"}, files: []string{"$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json"},
+			stdio: typedStdio, http: typedHTTP,
+			hooks: &hookSetup{
+				file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
+				timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
+				entries: []hookEntry{
+					{"PreToolUse", "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")"},
+					toolHook("PostToolUse", "claude-code"), resume(), end(), {"SubagentStop", ""},
+				},
+			},
+		}),
+		known("cursor", Client{
+			programs: []string{"cursor", "cursor-agent"}, files: []string{"~/.cursor/mcp.json"}, desktop: true,
+			After: "turn the server on in its settings under MCP",
+			hooks: &hookSetup{
+				file: "~/.cursor/hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
+				entries: []hookEntry{toolHook("postToolUse", "cursor"), {"sessionEnd", ""}},
+			},
+		}),
+		known("codex", Client{
+			files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, servers: "mcp_servers",
+			hooks: &hookSetup{
+				file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: PowerShell,
+				entries: []hookEntry{toolHook("PostToolUse", "codex"), resume(), end()},
+				after:   "as it starts next, it asks about new hooks, which it does not run before you trust them",
+			},
+		}),
+		known("gemini", Client{
+			After: "start a new session, in a folder that you told it to trust: elsewhere it turns servers off",
+			files: []string{geminiFile}, http: "httpUrl", // in earlier versions url was one of SSE
+			hooks: &hookSetup{
+				file: geminiFile, timeout: seconds * 1000, windows: PowerShell,
+				entries: []hookEntry{toolHook("AfterTool", "gemini-cli"), resume(), end()},
+			},
+		}),
+		known("opencode", Client{
+			files:   []string{"$xdg/opencode/opencode.json", "$xdg/opencode/opencode.jsonc", "$xdg/opencode/config.json"},
+			servers: "mcp",
+			stdio:   `type: "local", command+args, enabled: true`,
+			http:    `type: "remote", url, enabled: true`,
+			hooks:   &hookSetup{file: "$xdg/opencode/plugin/todo-mcp.js", windows: Cmd},
+		}),
 	}
 }
 
-// Fields that several clients have.
+// Fields that several clients have, and files that are named several times.
 const (
 	typedStdio = `type: "stdio", command, args`
 	typedHTTP  = `type: "http", url`
+	geminiFile = "$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json"
+	clineFile  = "cline_mcp_settings.json"
 	gooseMore  = `enabled: true, description: "The todo list", timeout: 300`
 )
 
@@ -159,79 +215,4 @@ func known(name string, c Client) Client {
 		c.programs = []string{name}
 	}
 	return c
-}
-
-func claudeCode() Client {
-	return known("claude-code", Client{
-		programs: []string{"claude"}, files: []string{"$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json"},
-		stdio: typedStdio, http: typedHTTP,
-		hooks: &hookSetup{
-			file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
-			timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
-			entries: []hookEntry{
-				{"PreToolUse", "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")"},
-				toolHook("PostToolUse", "claude-code"), resume(), end(), {"SubagentStop", ""},
-			},
-		},
-	})
-}
-
-func cursor() Client {
-	return known("cursor", Client{
-		programs: []string{"cursor", "cursor-agent"}, files: []string{"~/.cursor/mcp.json"}, desktop: true,
-		After: "turn the server on in its settings under MCP",
-		hooks: &hookSetup{
-			file: "~/.cursor/hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
-			entries: []hookEntry{toolHook("postToolUse", "cursor"), {"sessionEnd", ""}},
-		},
-	})
-}
-
-func codex() Client {
-	return known("codex", Client{
-		files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, servers: "mcp_servers",
-		hooks: &hookSetup{
-			file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: PowerShell,
-			entries: []hookEntry{toolHook("PostToolUse", "codex"), resume(), end()},
-			after:   "as it starts next, it asks about new hooks, which it does not run before you trust them",
-		},
-	})
-}
-
-func gemini() Client {
-	const file = "$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json"
-	return known("gemini", Client{
-		After: "start a new session, in a folder that you told it to trust: elsewhere it turns servers off",
-		files: []string{file}, http: "httpUrl", // in earlier versions url was one of SSE
-		hooks: &hookSetup{
-			file: file, timeout: seconds * 1000, windows: PowerShell,
-			entries: []hookEntry{toolHook("AfterTool", "gemini-cli"), resume(), end()},
-		},
-	})
-}
-
-func opencode() Client {
-	const folder = "$xdg/opencode/"
-	return known("opencode", Client{
-		files:   []string{folder + "opencode.json", folder + "opencode.jsonc", folder + "config.json"},
-		servers: "mcp",
-		stdio:   `type: "local", command+args, enabled: true`,
-		http:    `type: "remote", url, enabled: true`,
-		hooks:   &hookSetup{file: folder + "plugin/todo-mcp.js", windows: Cmd},
-	})
-}
-
-func cline() Client {
-	const file = "cline_mcp_settings.json"
-	return known("cline", Client{
-		// The second is the extension's file before it shared the files of the command.
-		files: []string{
-			"$CLINE_MCP_SETTINGS_PATH|$CLINE_DATA_DIR/settings/" + file + "|$CLINE_DIR/data/settings/" + file +
-				"|~/.cline/data/settings/" + file,
-			"$config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/" + file,
-		},
-		desktop: true, // it is an extension of editors, too
-		http:    `type: "streamableHttp", url`,
-		After:   "start a new task",
-	})
 }

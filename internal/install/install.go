@@ -32,8 +32,9 @@ type Options struct {
 	Blank bool
 }
 
-// Check returns an error that says what is allowed.
-func (o Options) Check() error {
+// Check returns an error that says what is allowed. An address without a path becomes the one
+// of MCP.
+func (o *Options) Check() error {
 	if o.URL == "" {
 		return nil
 	}
@@ -43,6 +44,9 @@ func (o Options) Check() error {
 		return errors.New("--http: give the address of the server, such as http://127.0.0.1:8765/mcp")
 	case len(o.Args) > 0:
 		return errors.New("--http and --args contradict each other: a server that runs has its arguments")
+	case strings.Trim(u.Path, "/") == "":
+		u.Path = "/mcp"
+		o.URL = u.String()
 	}
 	return nil
 }

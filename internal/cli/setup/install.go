@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -36,14 +35,7 @@ func Install(fs *flag.FlagSet) app.Run {
 		o.Args = append([]string{}, o.Args...)
 		return err
 	})
-	fs.Func("http", "let the client call a running server instead, at this `URL`", func(v string) error {
-		o.URL = v
-		if u, err := url.Parse(v); err == nil && u.Host != "" && strings.Trim(u.Path, "/") == "" {
-			u.Path = "/mcp"
-			o.URL = u.String()
-		}
-		return nil
-	})
+	fs.StringVar(&o.URL, "http", "", "let the client call a running server instead, at this `URL`")
 	return o.run
 }
 
