@@ -26,8 +26,7 @@ const MaxFile = 10_000_000
 type file struct {
 	path   string // as the client names it
 	target string // where links lead; the same as path without one
-	data   []byte // without a byte order mark; nil when there is none
-	exists bool
+	data   []byte // without a byte order mark; nil when there is no file
 }
 
 // readFile reads a file, which need not be there.
@@ -52,7 +51,7 @@ func readFile(path string) (file, error) {
 		return f, fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
 	}
 	data, err := os.ReadFile(target)
-	f.data, f.exists = bytes.TrimPrefix(data, []byte("\ufeff")), err == nil
+	f.data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	return f, err
 }
 
@@ -194,7 +193,7 @@ func (e *edit) isBare() bool {
 // far as that can be known: it made no copy of what was there before.
 func (e *edit) removes() bool {
 	f := e.before
-	return f.exists && !e.isNone() && e.isBare() && !f.isLink() && (len(e.after) == 0 || !exists(backupOf(f.path)))
+	return f.data != nil && !e.isNone() && e.isBare() && !f.isLink() && (len(e.after) == 0 || !exists(backupOf(f.path)))
 }
 
 // object returns the object with a key; nil when there is none.
@@ -326,7 +325,7 @@ func (e *edit) save() (backup string, err error) {
 // for no file, and for one in which this program stands while there is a copy, of an
 // earlier time, which is what a user may want again.
 func (f file) copy(ours bool) (path string, err error) {
-	if !f.exists {
+	if f.data == nil {
 		return "", nil
 	}
 	path = backupOf(f.path)
@@ -349,7 +348,7 @@ func (e *edit) check() error {
 	if err != nil || !reflect.DeepEqual(now, e.before) {
 		return cmp.Or(err, errors.New("another program changed it in the meantime: try again"))
 	}
-	if !now.exists {
+	if now.data == nil {
 		return nil
 	}
 	f, err := os.OpenFile(now.target, os.O_WRONLY, 0)

@@ -143,26 +143,17 @@ type serversFile struct {
 	entry map[string]any
 }
 
-// open returns the file that has the client's servers. Of several files it is the one that
-// has this server, else the first that is there, else the first whose folder is there, else
-// the usual one. With an error the file has its path alone.
-func (c Client) open(m Machine, o Options) (serversFile, error) {
+// open returns the file that has the client's servers. Of several files it is the first that
+// is there, else the first whose folder is there, else the usual one. With an error the file
+// has its path alone.
+func (c Client) open(m Machine, o Options) (f serversFile, err error) {
 	paths := m.places(c.files)
-	for _, path := range paths {
-		if f, err := c.openFile(m, o, path); f.entry != nil {
-			return f, err
-		}
-	}
 	usual := slices.IndexFunc(paths, exists)
 	if usual < 0 {
 		usual = slices.IndexFunc(paths, folderExists)
 	}
-	return c.openFile(m, o, paths[max(usual, 0)])
-}
-
-func (c Client) openFile(m Machine, o Options, path string) (f serversFile, err error) {
 	var entries map[string]any
-	f.edit, err = o.read(path)
+	f.edit, err = o.read(paths[max(usual, 0)])
 	if err == nil {
 		entries, err = f.object(c.servers)
 	}
