@@ -217,7 +217,7 @@ func (e *edit) set(value, shown any, path ...any) error {
 	if value != nil && slices.Equal(said(e.root, ""), said(wanted, "")) {
 		return nil
 	}
-	text, err := e.write(e.after, value, path...)
+	text, err := e.write(e.after, wanted, value, path)
 	if err != nil {
 		return e.before.wrong(err)
 	}

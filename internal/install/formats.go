@@ -19,8 +19,9 @@ type format struct {
 	// read returns what a file says.
 	read func(data []byte) (map[string]any, error)
 	// write returns a file with another value at a path, unless it has it, and makes what is
-	// missing above it; nil removes it. A form without write is not edited.
-	write func(data []byte, value any, path ...any) ([]byte, error)
+	// missing above it; nil removes it. The file says what is wanted then. A form without
+	// write is not edited.
+	write func(data []byte, wanted, value any, path []any) ([]byte, error)
 }
 
 // formatOf returns the form of a file by its name.
@@ -55,19 +56,15 @@ func readTOML(data []byte) (root map[string]any, err error) {
 // in it and, if any, a key. All lines of the server, which stands as a table and the tables
 // below it, are written anew, as Codex itself writes them, without comments. All else stays.
 // A new server stands behind all else.
-func setTOML(data []byte, value any, path ...any) ([]byte, error) {
-	root, err := readTOML(data)
-	if err != nil {
-		return data, err
-	}
-	then, _ := with(root, plainJSON(value), path).(map[string]any)
+func setTOML(data []byte, wanted, _ any, path []any) ([]byte, error) {
 	table, name := path[0].(string), path[1].(string)
 	before, behind := cutServer(string(data), table, name)
 	newline := newlineOf(data)
 	if strings.HasSuffix(before, newline+newline) {
 		before = strings.TrimSuffix(before, newline)
 	}
-	servers, _ := then[table].(map[string]any)
+	root, _ := wanted.(map[string]any)
+	servers, _ := root[table].(map[string]any)
 	entry := servers[name]
 	if entry == nil {
 		return []byte(before + behind), nil
@@ -161,7 +158,7 @@ func readPlugin(data []byte) (root map[string]any, err error) {
 }
 
 // setPlugin returns the text of a plugin; nothing if that is nil.
-func setPlugin(data []byte, text any, _ ...any) ([]byte, error) {
+func setPlugin(data []byte, _, text any, _ []any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")
 	}
