@@ -22,30 +22,24 @@ import (
 
 // Settings are the values in force. They do not change after [Settings.Collect].
 type Settings struct {
-	Tools    tools.Options
-	Publish  []string
-	Content  server.Structured
-	Prompts  string
-	List     string
-	Store    string
-	Addr     string
-	Hosts    []string
-	Origins  []string
-	LogLevel string
-	Notices  string
-	Keep     todo.Keep
-	Archive  time.Duration // --archive-after
-	Request  time.Duration
-	Streams  int
-	SignIn   struct { // who may use a server over HTTP
+	Tools   tools.Options
+	Content server.Structured
+	Publish []string
+
+	List, Prompts, LogLevel string
+	Store, Notices          string
+	Keep                    todo.Keep
+	Archive                 time.Duration // --archive-after
+	Request                 time.Duration
+
+	Addr, PublicURL, TLSCert, TLSKey string
+	Hosts, Origins                   []string
+	Proxies                          []netip.Prefix
+	Streams, MaxRate                 int
+	SignIn                           struct { // who may use a server over HTTP
 		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 	}
-	PublicURL string
-	MaxRate   int
-	Proxies   []netip.Prefix
-	TLSCert   string
-	TLSKey    string
-	Operator  struct { // for who runs a server for others
+	Operator struct { // for who runs a server for others
 		Addr, Audit string
 		Drain       time.Duration
 	}
