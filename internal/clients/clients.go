@@ -15,9 +15,6 @@ type Client struct {
 	Name, Title string
 	// Prefixes begin its name in clientInfo, in lower case.
 	Prefixes []string
-	// Family begins the names of other programs of its maker, which people are shown
-	// as the client, but about which nothing else is known; empty if there are none.
-	Family string
 	// Glyph is the id of its own plain shape; empty for one that has none.
 	Glyph string
 	// SessionPerCall is true when the client opens a session for each call, so
@@ -94,7 +91,7 @@ var All = sync.OnceValue(func() []Client {
 		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Evidence: WasRun},
 		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText, Evidence: WasRun},
 		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Evidence: WasRun},
-		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Family: "@cline", Sees: SeesWholeResult, Evidence: WasRun},
+		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult, Evidence: WasRun},
 		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText, Evidence: WasRun},
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
@@ -104,7 +101,7 @@ var All = sync.OnceValue(func() []Client {
 		{Name: "goose", Title: "Goose", Prefixes: []string{"goose"}, SharesConnection: true},
 		{Name: "crush", Title: "Crush", Prefixes: []string{"crush"}},
 		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID", Evidence: WasRead},
-		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, Family: "openai", SessionPerCall: true},
+		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, SessionPerCall: true},
 	}
 })
 
@@ -134,16 +131,6 @@ func Find(clientInfo string) Client {
 	clientInfo = strings.ToLower(clientInfo)
 	begins := func(prefix string) bool { return strings.HasPrefix(clientInfo, prefix) }
 	return first(func(c Client) bool { return slices.ContainsFunc(c.Prefixes, begins) })
-}
-
-// Shown returns the client as which people are shown a name in clientInfo: the one
-// that [Find] returns, or else one of its family.
-func Shown(clientInfo string) Client {
-	if c := Find(clientInfo); c.Name != "" {
-		return c
-	}
-	clientInfo = strings.ToLower(clientInfo)
-	return first(func(c Client) bool { return c.Family != "" && strings.HasPrefix(clientInfo, c.Family) })
 }
 
 // Named returns the client that people call by a name; the zero client when there is

@@ -35,7 +35,7 @@ func Writer(w todo.Writer, agent, you string) string {
 // AgentOf returns how people are shown a client by the name that it gives itself
 // in MCP. An unknown client keeps its name; one without a name is "An agent".
 func AgentOf(name string) Agent {
-	switch c := clients.Shown(name); {
+	switch c := clients.Find(name); {
 	case c.Title != "":
 		return Agent{c.Title, cmp.Or(c.Glyph, otherGlyph)}
 	case strings.HasPrefix(strings.ToLower(name), "panel"):
