@@ -55,7 +55,7 @@ func ofHTTP() []string {
 // read returns the server of an entry; the zero server of one that has none.
 func read(entry map[string]any) Server {
 	for _, key := range addresses() {
-		if address := texts(entry[key]); len(address) == 1 {
+		if address := texts(entry[key]); len(address) == 1 && address[0] != "" {
 			return Server{URL: address[0]}
 		}
 	}

@@ -71,17 +71,17 @@ func (s Server) String() string {
 	return strings.Join(append([]string{s.Command}, s.masked().Args...), " ")
 }
 
-// masked returns the server with arguments as people may see them: flags without values,
-// and an ellipsis for others.
+// masked returns the server with arguments as people may see them: flags without values, what
+// calls a package, and an ellipsis for others.
 func (s Server) masked() Server {
 	n := s.fromPackage()
 	s.Args = slices.Clone(s.Args)
-	for i, arg := range s.Args[n:] {
-		flag, _, _ := strings.Cut(arg, "=")
-		if !strings.HasPrefix(arg, "-") {
-			flag = "…"
+	for i, arg := range s.Args {
+		if strings.HasPrefix(arg, "-") {
+			s.Args[i], _, _ = strings.Cut(arg, "=")
+		} else if i >= n {
+			s.Args[i] = "…"
 		}
-		s.Args[n+i] = flag
 	}
 	return s
 }

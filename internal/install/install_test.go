@@ -241,8 +241,9 @@ func TestServerString(t *testing.T) {
 	for want, s := range map[string]install.Server{
 		"todo-mcp": {Command: "todo-mcp"},
 		"todo-mcp … --panel --store --token …": {Command: "todo-mcp", Args: []string{"stdio", "--panel", "--store=postgres://u:p@h/d", "--token", "t"}},
-		"http://h:1/mcp": {URL: "http://u:p@h:1/mcp?token=x"},
-		"an address":     {URL: "http://%zz"},
+		"npx -y --registry todo-mcp …":         {Command: "npx", Args: []string{"-y", "--registry=https://u:p@h", "todo-mcp", "secret"}},
+		"http://h:1/mcp":                       {URL: "http://u:p@h:1/mcp?token=x"},
+		"an address":                           {URL: "http://%zz"},
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -267,7 +268,7 @@ func TestByHand(t *testing.T) {
 		{"extensions:\n  other:\n    cmd: my-todo-mcp\n", "add this", install.Options{}},
 		{other, "", install.Options{URL: "https://mcp.example.com/mcp"}},
 		{other, "add this", install.Options{URL: address}},
-		{other + "  todo:\n    cmd: todo-mcp\n", "", install.Options{}},
+		{other + "  todo:\n    cmd: todo-mcp\n    uri: \"\"\n", "", install.Options{}},
 		{other + "  todo:\n    cmd: /gone/todo-mcp\n", "as here", install.Options{}},
 		{"extensions:\n    todo:\n        envs: {A: b}\n        cmd: todo-mcp\n    fs:\n        cmd: npx\n", "", install.Options{}},
 		{other + "  todo:\n    cmd: npx\n    args: [-y, todo-mcp]\n", "as here", install.Options{}},
