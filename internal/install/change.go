@@ -157,23 +157,19 @@ type edit struct {
 	shown  []string // what changes, as lines
 }
 
-// newEdit returns the edit of a file that stays as it is until it is edited.
-func newEdit(f file) (e *edit, err error) {
-	e = &edit{format: formatOf(f.path), before: f, after: f.data}
-	e.root, err = e.read(f.data)
-	return e, f.wrong(err)
-}
-
-// read returns the edit of a file, which need not be there.
-func (o Options) read(path string) (*edit, error) {
-	f, err := file{path: path, target: path}, error(nil)
+// read returns the edit of a file, which need not be there and stays as it is until it is
+// edited.
+func (o Options) read(path string) (e *edit, err error) {
+	e = &edit{format: formatOf(path), before: file{path: path, target: path}}
 	if !o.Blank {
-		f, err = readFile(path)
+		e.before, err = readFile(path)
 	}
-	if err != nil {
-		return &edit{before: f}, err
+	if err == nil {
+		e.root, err = e.read(e.before.data)
+		err = e.before.wrong(err)
 	}
-	return newEdit(f)
+	e.after = e.before.data
+	return e, err
 }
 
 func (e *edit) isNone() bool { return bytes.Equal(e.before.data, e.after) }
@@ -221,11 +217,11 @@ func (e *edit) set(value, shown any, path ...any) error {
 	if err != nil {
 		return e.before.wrong(err)
 	}
-	then, err := newEdit(file{path: e.before.path, data: text})
-	if err != nil || !slices.Equal(said(then.root, ""), said(wanted, "")) {
+	root, err := e.read(text)
+	if err != nil || !slices.Equal(said(root, ""), said(wanted, "")) {
 		return e.before.wrong(errNotEdited)
 	}
-	e.root, e.after = then.root, then.after
+	e.root, e.after = root, text
 	line := "- " + shownPath(path)
 	if value != nil {
 		text, _ := inLine(shown) // as it was written

@@ -50,10 +50,17 @@ func TestSetAndRemove(t *testing.T) {
 	}
 }
 
-// jsonEdit returns the edit of a file with a text.
+// editOf returns the edit of a file by a name, with a text.
+func editOf(name, text string) (e *edit, err error) {
+	e = &edit{format: formatOf(name), before: file{path: name, data: []byte(text)}, after: []byte(text)}
+	e.root, err = e.read(e.after)
+	return e, err
+}
+
+// jsonEdit returns the edit of a file of JSON with a text.
 func jsonEdit(t *testing.T, text string) *edit {
 	t.Helper()
-	e, err := newEdit(file{path: "x.json", data: []byte(text)})
+	e, err := editOf("x.json", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +131,7 @@ func FuzzDocuments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, isTOML bool) {
 		name := map[bool]string{false: "x.json", true: "x.toml"}[isTOML]
-		e, err := newEdit(file{path: name, data: []byte(text)})
+		e, err := editOf(name, text)
 		if err != nil {
 			return
 		}
