@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -91,38 +90,28 @@ func cursorTodos(r *reader, input, response value) *Call {
 			} else {
 				line.ID = d.Items()[at].ID
 			}
-			d.Put(todo.CoreView(), line)
+			d.Put(line)
 		}
 		return nil
 	}}
 }
 
-// task is what a call of Claude Code's task tools says of one task; a field that it
-// says nothing of is empty, owner then nil.
-type task struct {
-	id, text, active, status string
-	owner                    *string
-	waits                    []string // the ids of those that come first
-}
-
 // taskCreate reads TaskCreate, whose answer has the id of the task.
 func taskCreate(r *reader, input, response value) *Call {
-	t := task{id: r.taskID(response.get("task").get("id"), "tool_response.task.id"), status: string(todo.Pending)}
-	t.text, _ = r.text(input.get("subject"), "subject", 0)
-	t.active = r.optional(input, "activeForm")
+	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id"), Status: string(todo.Pending)}
+	t.Text, _ = r.text(input.get("subject"), "subject", 0)
+	t.Active = r.optional(input, "activeForm")
 	// If it is known, the hook of an update was quicker.
-	return mirror([]task{t}, func(_ task, isKnown bool) bool { return !isKnown })
+	return mirror([]todo.Line{t}, func(_ todo.Line, isKnown bool) bool { return !isKnown })
 }
 
 // mirror returns a call that puts tasks on the list, as far as puts says so.
-func mirror(tasks []task, puts func(t task, isKnown bool) bool) *Call {
+func mirror(tasks []todo.Line, puts func(t todo.Line, isKnown bool) bool) *Call {
 	return &Call{Append: true, Change: func(d *todo.Draft) error {
-		for _, t := range tasks {
-			if _, isKnown := d.Item(t.id); puts(t, isKnown) {
-				t.put(d)
-			}
-		}
-		d.EndWaits()
+		d.Put(slices.DeleteFunc(slices.Clone(tasks), func(t todo.Line) bool {
+			_, isKnown := d.Item(t.ID)
+			return !puts(t, isKnown)
+		})...)
 		return nil
 	}}
 }
@@ -137,21 +126,19 @@ func taskUpdate(r *reader, input, response value) *Call {
 		input = value{kind: '{', members: []member{{"taskId", input.get("taskId")}}}
 	}
 	t := r.task(input, "", "taskId", "addBlockedBy")
-	t.active = r.optional(input, "activeForm")
-	blocks := r.taskIDs(input.get("addBlocks"), "addBlocks")
+	t.Active = r.optional(input, "activeForm")
+	lines := []todo.Line{t}
+	for _, blocked := range r.taskIDs(input.get("addBlocks"), "addBlocks") {
+		lines = append(lines, todo.Line{ID: blocked, Waits: []string{t.ID}})
+	}
 	return &Call{Change: func(d *todo.Draft) error {
-		switch _, known := d.Item(t.id); {
-		case deletes:
-			d.Remove(t.id)
-		case !known && t.text == "":
-			return &todo.InputError{Problems: []todo.Problem{{Path: "taskId", Message: "Task " + t.id + " was made when no hook was there"}}}
-		default:
-			t.put(d)
+		_, known := d.Item(t.ID)
+		if deletes {
+			d.Remove(t.ID)
+		} else if !known && t.Text == "" {
+			return &todo.InputError{Problems: []todo.Problem{{Path: "taskId", Message: "Task " + t.ID + " was made when no hook was there"}}}
 		}
-		for _, other := range blocks {
-			d.WaitFor(other, t.id)
-		}
-		d.EndWaits()
+		d.Put(lines...)
 		return nil
 	}}
 }
@@ -167,24 +154,22 @@ func taskList(r *reader, _, response value) *Call {
 		r.problemf("tasks", "Must have at most %d items, received %d", todo.MaxItems, len(elements))
 		return nil
 	}
-	tasks := make([]task, len(elements))
+	tasks := make([]todo.Line, len(elements))
 	for i, e := range elements {
 		tasks[i] = r.task(e.value, fmt.Sprintf("tasks[%d].", i), "id", "blockedBy")
 	}
 	// One that is completed may be of an earlier list of the chat.
-	return mirror(tasks, func(t task, isKnown bool) bool {
-		return isKnown || t.status != string(todo.Completed) && t.text != ""
-	})
+	return mirror(tasks, func(t todo.Line, isKnown bool) bool { return isKnown || t.Status != string(todo.Completed) })
 }
 
-// task reads what an object says of a task, its id and what it waits for under these
-// keys.
-func (r *reader) task(v value, path, id, waits string) task {
-	t := task{id: r.taskID(v.get(id), path+id), text: r.optional(v, "subject"), waits: r.taskIDs(v.get(waits), path+waits)}
+// task reads what an object says of a task, its id and the ids of those that come first
+// under these keys. Of what it does not say the line has nothing.
+func (r *reader) task(v value, path, id, waits string) todo.Line {
+	t := todo.Line{ID: r.taskID(v.get(id), path+id), Text: r.optional(v, "subject"), Waits: r.taskIDs(v.get(waits), path+waits)}
 	if status := v.get("status"); !status.missing() {
-		t.status = r.status(status, path+"status", todo.CoreView().Accepts())
+		t.Status = r.status(status, path+"status", todo.CoreView().Accepts())
 	}
-	t.owner = r.detail(v.get("owner"), path+"owner")
+	t.Owner = r.detail(v.get("owner"), path+"owner")
 	return t
 }
 
@@ -212,21 +197,4 @@ func (r *reader) taskIDs(v value, path string) (ids []string) {
 		ids = append(ids, r.taskID(e.value, fmt.Sprintf("%s[%d]", path, i)))
 	}
 	return ids
-}
-
-// put gives the task's item what is said of it, and adds the item where there is
-// none.
-func (t task) put(d *todo.Draft) {
-	view := todo.CoreView()
-	line := todo.Line{ID: t.id, Status: string(todo.Pending)}
-	if item, ok := d.Item(t.id); ok {
-		line, _ = view.Show(item)
-	}
-	line.Text, line.Active = cmp.Or(t.text, line.Text), cmp.Or(t.active, line.Active)
-	line.Status = cmp.Or(t.status, line.Status)
-	d.Put(view, line)
-	if t.owner != nil {
-		d.SetOwner(t.id, *t.owner)
-	}
-	d.WaitFor(t.id, t.waits...)
 }

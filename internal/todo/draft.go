@@ -17,9 +17,9 @@ type Change func(*Draft) error
 type Draft struct {
 	before, next Snapshot // the revision that it began with, and the one that it becomes
 	now          time.Time
-	hand         string          // whose hand edits
-	earlier      []Item          // see Earlier
-	ended        map[Line]Status // what ended in earlier, by the line that shows it with its text folded
+	hand         string               // whose hand edits
+	earlier      []Item               // see Earlier
+	ended        map[[2]string]Status // what ended in earlier, by its folded text and the word for its status
 	notes        []string
 	archives     bool // the change says whether the list is archived
 }
@@ -268,6 +268,12 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	if line.DueDate != nil {
 		item.DueDate = *line.DueDate
 	}
+	if line.Owner != nil {
+		item.Owner = *line.Owner
+	}
+	if len(line.Waits) > 0 {
+		item.WaitsFor = strings.Join(append(item.Waits(), line.Waits...), ",")
+	}
 	return item
 }
 
@@ -275,17 +281,17 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 // a line: one that is sent back so is not begun. It is empty when there is none.
 func (d *Draft) endedAs(view View, line Line) Status {
 	if d.ended == nil {
-		d.ended = make(map[Line]Status)
+		d.ended = make(map[[2]string]Status)
 		for _, item := range slices.Backward(d.earlier) { // of equal ones the first counts
 			if item.Status.Settled() {
-				d.ended[Line{Text: Fold(item.Text), Status: view.Words[item.Status]}] = item.Status
+				d.ended[[2]string{Fold(item.Text), view.Words[item.Status]}] = item.Status
 			}
 		}
 	}
 	if len(d.ended) == 0 {
 		return ""
 	}
-	return d.ended[Line{Text: Fold(line.Text), Status: line.Status}]
+	return d.ended[[2]string{Fold(line.Text), line.Status}]
 }
 
 // snapshot returns the next revision, ready to be saved.
@@ -309,28 +315,34 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	return next
 }
 
-// The edits from here on are of lists that mirror tasks: their items are numbered by
-// another program, belong to sub-agents, and wait for each other.
+// Put applies lines in core statuses of a list that mirrors another program's, which
+// numbers its items itself. Each changes the item that it names by its id: what it says
+// nothing of stays. If there is none, a line with a text adds one with this id, before
+// those with larger ones. An id that [IsItemID] does not accept adds nothing.
+func (d *Draft) Put(lines ...Line) {
+	view := CoreView()
+	for _, line := range lines {
+		if _, isThere := d.Item(line.ID); !isThere && line.Text != "" && IsItemID(line.ID) {
+			d.insert(itemNumber(line.ID))
+		}
+		d.edit(line.ID, func(i *Item) {
+			shown, _ := view.Show(*i)
+			line.Text, line.Active = cmp.Or(line.Text, shown.Text), cmp.Or(line.Active, shown.Active)
+			line.Status = cmp.Or(line.Status, shown.Status)
+			*i = d.applyLine(view, i, line)
+		})
+	}
+	d.endWaits()
+}
 
-// Put applies a line, which is written through view, to the item that it names by
-// id. If there is none it adds one with this id, before those with larger ones. It
-// changes nothing if the id is not a number from 1 to [MaxID].
-func (d *Draft) Put(view View, line Line) {
-	if d.edit(line.ID, func(i *Item) { *i = d.applyLine(view, i, line) }) {
-		return
-	}
-	n := itemNumber(line.ID)
-	if n == 0 {
-		return
-	}
-	last := max(d.next.LastID, n)
-	item := d.applyLine(view, nil, line)
-	item.ID, d.next.LastID = line.ID, last
+// insert adds an empty item with a number before those with larger ones.
+func (d *Draft) insert(n int) {
 	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return itemNumber(o.ID) > n })
 	if at < 0 {
 		at = len(d.next.Items)
 	}
-	d.next.Items = slices.Insert(d.next.Items, at, item)
+	d.next.LastID = max(d.next.LastID, n)
+	d.next.Items = slices.Insert(d.next.Items, at, Item{ID: strconv.Itoa(n), Status: Pending, Created: d.now})
 }
 
 // IsItemID reports whether an id is one that [Draft.Put] accepts.
@@ -345,17 +357,9 @@ func itemNumber(id string) int {
 	return n
 }
 
-// SetOwner says which sub-agent does an item; empty is none.
-func (d *Draft) SetOwner(id, owner string) { d.edit(id, func(i *Item) { i.Owner = owner }) }
-
-// WaitFor adds to the items that an item waits for; [Draft.EndWaits] comes after it.
-func (d *Draft) WaitFor(id string, others ...string) {
-	d.edit(id, func(i *Item) { i.WaitsFor = strings.Join(append(i.Waits(), others...), ",") })
-}
-
-// EndWaits makes every item wait once for each of the others that it waits for, and for
+// endWaits makes every item wait once for each of the others that it waits for, and for
 // none that is settled or not on the list.
-func (d *Draft) EndWaits() {
+func (d *Draft) endWaits() {
 	find := Near(d.next.Items)
 	for n, item := range d.next.Items {
 		var open []string

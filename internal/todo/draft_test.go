@@ -188,7 +188,7 @@ func TestDiff(t *testing.T) {
 func TestPut(t *testing.T) {
 	d := todo.NewDraft(todo.Snapshot{}, time.Now())
 	for _, id := range []string{"3", "1", "10", "3", "0", "-1", "01", "x", "", "1e3", "99999999999"} {
-		d.Put(todo.CoreView(), todo.Line{ID: id, Text: "task " + id, Status: "in_progress"})
+		d.Put(todo.Line{ID: id, Text: "task " + id, Status: "in_progress"})
 	}
 	d.Append("next")
 	var got []string
@@ -208,10 +208,9 @@ func TestWaits(t *testing.T) {
 	d := todo.NewDraft(todo.Snapshot{}, time.Now())
 	d.Append("1", "2", "3", "4")
 	d.SetStatus("4", todo.Completed)
-	d.WaitFor("3", "1", "2", "2", "3", "4", "9")
-	d.WaitFor("3", "1")
-	d.WaitFor("9", "1")
-	waits := func() string { d.EndWaits(); i, _ := d.Item("3"); return strings.Join(i.Waits(), " ") }
+	d.Put(todo.Line{ID: "3", Waits: []string{"1", "2", "2", "3", "4", "9"}}, todo.Line{ID: "3", Waits: []string{"1"}},
+		todo.Line{ID: "9", Waits: []string{"1"}})
+	waits := func() string { d.Put(); i, _ := d.Item("3"); return strings.Join(i.Waits(), " ") }
 	if waits() != "1 2" {
 		t.Errorf("waits for %q", waits())
 	}
