@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -129,7 +130,7 @@ func taskUpdate(r *reader, input, response value) *Call {
 	t.Active = r.optional(input, "activeForm")
 	lines := []todo.Line{t}
 	for _, blocked := range r.taskIDs(input.get("addBlocks"), "addBlocks") {
-		lines = append(lines, todo.Line{ID: blocked, Waits: []string{t.ID}})
+		lines = append(lines, todo.Line{ID: blocked, Waits: t.ID})
 	}
 	return &Call{Change: func(d *todo.Draft) error {
 		_, known := d.Item(t.ID)
@@ -165,7 +166,7 @@ func taskList(r *reader, _, response value) *Call {
 // task reads what an object says of a task, its id and the ids of those that come first
 // under these keys. Of what it does not say the line has nothing.
 func (r *reader) task(v value, path, id, waits string) todo.Line {
-	t := todo.Line{ID: r.taskID(v.get(id), path+id), Text: r.optional(v, "subject"), Waits: r.taskIDs(v.get(waits), path+waits)}
+	t := todo.Line{ID: r.taskID(v.get(id), path+id), Text: r.optional(v, "subject"), Waits: strings.Join(r.taskIDs(v.get(waits), path+waits), ",")}
 	if status := v.get("status"); !status.missing() {
 		t.Status = r.status(status, path+"status", todo.CoreView().Accepts())
 	}

@@ -185,7 +185,7 @@ func (s *session) items() string {
 		}
 		lines = append(lines, line)
 	}
-	if l.Order.Overridden() {
+	if l.OrderOverridden() {
 		lines = append(lines, "order overridden")
 	}
 	return strings.Join(lines, "\n")

@@ -66,12 +66,10 @@ func HandOf(saw, list todo.Snapshot) Hand {
 		h.Title = Waits
 	}
 	switch order := list.Order; {
-	case order.Person == "":
-	case order.Overridden():
-		if !order.Fits(list.Items) {
-			h.Order = Overridden
-			h.Lost = append(h.Lost, order.Revision)
-		}
+	case order.Text == "":
+	case list.OrderOverridden():
+		h.Order = Overridden
+		h.Lost = append(h.Lost, order.Revision)
 	case !todo.InSameOrder(saw.Items, list.Items):
 		h.Order = Waits
 	case h.Saw > 0:
@@ -127,14 +125,14 @@ func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 		}
 	}
 	// A store may keep what a person made of the order with the newest revision alone.
-	person := revision.Order
-	return items, person.Overridden() && len(before.Items) > 0 && person.Fits(before.Items) && !person.Fits(revision.Items)
+	before.Order = revision.Order
+	return items, revision.OrderOverridden() && len(before.Items) > 0 && !before.OrderOverridden()
 }
 
 // Repeated reports whether an agent sent again with a revision what a person had
 // replaced, after it was told.
 func Repeated(before, revision todo.Snapshot) bool {
-	if before.Order.Was != "" && revision.Order.Repeats > before.Order.Repeats {
+	if revision.Order.Repeats > before.Order.Repeats {
 		return true
 	}
 	return slices.ContainsFunc(revision.Items, func(i todo.Item) bool {

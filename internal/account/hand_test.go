@@ -42,7 +42,7 @@ func TestHand(t *testing.T) {
 	nothing := func(*todo.Snapshot) {}
 	move := func(s *todo.Snapshot) {
 		s.Items = []todo.Item{s.Items[2], s.Items[0], s.Items[1]}
-		s.Order = todo.Order{Was: "1,2,3", Person: "3,1,2", Revision: s.Revision}
+		s.Order = todo.Order{Replaced: "1,2,3", Text: "3,1,2", Revision: s.Revision}
 	}
 	type step struct {
 		person bool
@@ -71,9 +71,8 @@ func TestHand(t *testing.T) {
 			{false, nothing, 3, "order seen; 2 seen"},
 			{false, func(s *todo.Snapshot) {
 				s.Items = []todo.Item{s.Items[1], s.Items[2], s.Items[0]}
-				s.Order.Was = ""
 			}, 4, "order overridden; 2 overridden"},
-			{false, func(s *todo.Snapshot) { s.Items = []todo.Item{s.Items[2], s.Items[0], s.Items[1]} }, 5, "; 2 seen"},
+			{false, func(s *todo.Snapshot) { s.Items = []todo.Item{s.Items[2], s.Items[0], s.Items[1]} }, 5, "order seen; 2 seen"},
 		},
 		"the title": {
 			{true, func(s *todo.Snapshot) { s.GivenTitle = "T" }, 1, "title waits to be seen; 2 waits to be seen"},
@@ -139,7 +138,7 @@ func TestHandWithoutAgent(t *testing.T) {
 func TestOverrode(t *testing.T) {
 	before := list("m", 1, "pending pending")
 	before.Items[0].Hand = todo.Hand{Text: before.Items[0].Text, Replaced: "A"}
-	before.Order = todo.Order{Was: "1,2", Person: "2,1"}
+	before.Order = todo.Order{Replaced: "1,2", Text: "2,1"}
 	slices.Reverse(before.Items)
 	after := before
 	after.Items = slices.Clone(before.Items)
@@ -148,7 +147,7 @@ func TestOverrode(t *testing.T) {
 	if !account.Repeated(before, after) || account.Repeated(after, after) || account.Repeated(after, before) {
 		t.Error("the revision with which an agent repeated what a person replaced is not known")
 	}
-	after.Items[0].Text, after.Order.Was = "A", ""
+	after.Items[0].Text = "A"
 	forgotten := before
 	forgotten.Order = todo.Order{} // as a store may have it of an earlier revision
 	for _, c := range []struct {

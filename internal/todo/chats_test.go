@@ -109,7 +109,7 @@ func (w *world) keepsPeoplesOrder() {
 		s := w.load(list)
 		last := -1
 		for _, item := range s.Items {
-			if at := slices.Index(order, item.ID); at >= 0 && at < last && !s.Order.Overridden() {
+			if at := slices.Index(order, item.ID); at >= 0 && at < last && !s.OrderOverridden() {
 				w.r.Fatalf("a person put the items as %v, and they stand as %q: %+v", order, show(s), s.Order)
 			} else if at >= 0 {
 				last = at

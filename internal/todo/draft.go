@@ -271,8 +271,8 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	if line.Owner != nil {
 		item.Owner = *line.Owner
 	}
-	if len(line.Waits) > 0 {
-		item.WaitsFor = strings.Join(append(item.Waits(), line.Waits...), ",")
+	if line.Waits != "" {
+		item.WaitsFor = strings.Trim(item.WaitsFor+","+line.Waits, ",")
 	}
 	return item
 }

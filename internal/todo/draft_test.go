@@ -208,8 +208,8 @@ func TestWaits(t *testing.T) {
 	d := todo.NewDraft(todo.Snapshot{}, time.Now())
 	d.Append("1", "2", "3", "4")
 	d.SetStatus("4", todo.Completed)
-	d.Put(todo.Line{ID: "3", Waits: []string{"1", "2", "2", "3", "4", "9"}}, todo.Line{ID: "3", Waits: []string{"1"}},
-		todo.Line{ID: "9", Waits: []string{"1"}})
+	d.Put(todo.Line{ID: "3", Waits: "1,2,2,3,4,9"}, todo.Line{ID: "3", Waits: "1"},
+		todo.Line{ID: "9", Waits: "1"})
 	waits := func() string { d.Put(); i, _ := d.Item("3"); return strings.Join(i.Waits(), " ") }
 	if waits() != "1 2" {
 		t.Errorf("waits for %q", waits())

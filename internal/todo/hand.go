@@ -28,23 +28,37 @@ func handOf(conversation string) string {
 // told again when it sends what the person replaced. After that its wish counts.
 const MaxRepeats = 3
 
-// Hand is what a person made of an item's text. The zero value is nothing.
+// Order is what a person made of the order of a list's items, which is written as their
+// ids with commas. It is a [Hand] with other names in JSON.
+type Order struct {
+	Text     string `json:"person,omitempty"`
+	Replaced string `json:"was,omitempty"`
+	Repeats  int    `json:"repeats,omitempty"`
+	Revision int64  `json:"revision,omitempty"`
+}
+
+// Hand is what a person made of an item's text, or as an [Order] of the order of a list's
+// items. The zero value is nothing.
 type Hand struct {
-	// Text is the person's wording. If the item has another one, an agent has
-	// overridden it.
+	// Text is the person's wording, or order. If the item, or list, has another one, an
+	// agent has overridden it.
 	Text string `json:"text,omitempty"`
-	// Replaced are the wordings that people replaced, one a line.
+	// Replaced are the wordings, or orders, that people replaced, one a line.
 	Replaced string `json:"replaced,omitempty"`
-	// Repeats is how often an agent sent a replaced wording nevertheless.
+	// Repeats is how often an agent sent one of these nevertheless.
 	Repeats int `json:"repeats,omitempty"`
-	// Revision is the one of the person's last change of the text.
+	// Revision is the one of the person's last change.
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// maxReplaced is how many replaced wordings an item remembers.
-const maxReplaced = 8
+const (
+	// maxReplaced is how many replaced wordings an item remembers.
+	maxReplaced = 8
+	// MaxOrders is how many replaced orders a list remembers.
+	MaxOrders = 3
+)
 
-// wordings returns the wordings that people replaced, the last one first.
+// wordings returns what people replaced, the last one first.
 func (h Hand) wordings() []string {
 	if h.Replaced == "" {
 		return nil
@@ -58,74 +72,49 @@ func (h Hand) has(text string) bool {
 	return slices.ContainsFunc(h.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// Overridden reports whether an agent has put its own wording in the place of the
-// person's.
-func (i Item) Overridden() bool { return i.Hand.Text != "" && i.Hand.Text != i.Text }
-
-// reworded returns the hand after a person gave an item another text, as part of a
-// revision.
-func (h Hand) reworded(from Item, to string, revision int64) Hand {
-	replaced := []string{from.Text}
-	if from.Active != "" && from.Active != from.Text {
-		replaced = append(replaced, from.Active)
-	}
-	for _, w := range h.wordings() {
-		if !slices.Contains(replaced, w) && len(replaced) < maxReplaced {
-			replaced = append(replaced, w)
-		}
-	}
-	replaced = slices.DeleteFunc(replaced, func(w string) bool { return w == to })
-	return Hand{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
-}
-
-// Order is what a person made of the order of a list's items. The zero value is
-// nothing.
-type Order struct {
-	// Person is the order that the person made, as ids with commas, and Was are those
-	// that people changed, the last one first, with semicolons between them. Was is
-	// empty when an agent has overridden the person's.
-	Was    string `json:"was,omitempty"`
-	Person string `json:"person,omitempty"`
-	// Repeats is how often an agent sent an order that the person changed.
-	Repeats int `json:"repeats,omitempty"`
-	// Revision is the one of the person's last change of the order.
-	Revision int64 `json:"revision,omitempty"`
-}
-
-// MaxOrders is how many orders that people changed a list remembers: the last ones, and
-// the first, which its agent made.
-const MaxOrders = 3
-
-// has reports whether items stand in an order that people changed, which is another one
-// than the list has now.
-func (o Order) has(items, now []Item) bool {
-	return slices.ContainsFunc(strings.Split(o.Was, ";"), func(ids string) bool {
+// hasOrder reports whether items stand in an order that people replaced, which is another
+// one than the list has now.
+func (h Hand) hasOrder(items, now []Item) bool {
+	return slices.ContainsFunc(h.wordings(), func(ids string) bool {
 		was := itemsOf(ids)
 		return InSameOrder(was, items) && !InSameOrder(was, now)
 	})
 }
 
-// reordered returns the order after a person put the items from one order into another,
-// as part of a revision.
-func (o Order) reordered(from, to []Item, revision int64) Order {
-	was := []string{idsOf(from)}
-	for _, earlier := range strings.Split(o.Was, ";") {
-		if earlier != "" && earlier != was[0] && !InSameOrder(itemsOf(earlier), to) {
-			was = append(was, earlier)
+// replacing returns the hand after a person put a text in the place of others, as part of
+// a revision. It remembers limit of what was replaced: the last ones, and the first,
+// which an agent wrote.
+func (h Hand) replacing(limit int, to string, revision int64, others ...string) Hand {
+	var replaced []string
+	for _, w := range append(others, h.wordings()...) {
+		if w != "" && w != to && !slices.Contains(replaced, w) {
+			replaced = append(replaced, w)
 		}
 	}
-	if n := len(was); n > MaxOrders {
-		was = append(was[:MaxOrders-1], was[n-1])
+	if n := len(replaced); n > limit {
+		replaced = append(replaced[:limit-1], replaced[n-1])
 	}
-	return Order{Was: strings.Join(was, ";"), Person: idsOf(to), Revision: revision}
+	return Hand{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
 }
 
-// Fits reports whether items stand in the person's order.
-func (o Order) Fits(items []Item) bool { return InSameOrder(itemsOf(o.Person), items) }
+// stays reports whether what a person made stays, although an agent sent another one. If
+// that is none that people replaced, the hand is forgotten.
+func (h *Hand) stays(isOverridden, isReplaced bool) bool {
+	if !isReplaced && !isOverridden {
+		*h = Hand{}
+	}
+	return isReplaced && !isOverridden && h.Repeats < MaxRepeats
+}
 
-// Overridden reports whether an agent has put its own order in the place of the
+// Overridden reports whether an agent has put its own wording in the place of the
 // person's.
-func (o Order) Overridden() bool { return o.Was == "" && o.Person != "" }
+func (i Item) Overridden() bool { return i.Hand.Text != "" && i.Hand.Text != i.Text }
+
+// OrderOverridden reports whether an agent has put its own order in the place of the
+// person's.
+func (s Snapshot) OrderOverridden() bool {
+	return s.Order.Text != "" && !InSameOrder(itemsOf(s.Order.Text), s.Items)
+}
 
 // idsOf returns the ids of items, in order, with commas.
 func idsOf(items []Item) string {
@@ -263,7 +252,7 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 			kept = append(kept, d.keepText(item, before, shown)...)
 		}
 	}
-	if d.before.Order.Was != "" && !InSameOrder(d.before.Items, d.next.Items) {
+	if d.before.Order.Text != "" && !InSameOrder(d.before.Items, d.next.Items) {
 		kept = append(kept, d.keepOrder(saw)...)
 	}
 	return kept
@@ -272,24 +261,23 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 // keepText keeps the wording that a person gave an item, unless the agent has one of
 // its own, or insists. before is the item as it is stored, and shown as the writer was
 // shown it.
-func (d *Draft) keepText(item *Item, before, shown Item) (kept []Difference) {
-	switch {
-	case item.Text == before.Text:
+func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
+	if item.Text == before.Text {
 		if item.Active != before.Active && before.Hand.has(item.Active) {
 			item.Active = before.Active // it described what the person replaced
 		}
-	case before.Overridden():
-	case !before.Hand.has(item.Text):
-		item.Hand = Hand{} // a wording that is neither the old nor the person's
-	case before.Hand.Repeats < MaxRepeats: // else the agent's wish; Hand.Text has the person's words
-		sent := *item
-		item.Text, item.Active = before.Text, before.Active
-		if shown.Text == before.Text {
-			item.Hand.Repeats++ // it had been told
-			kept = []Difference{{Kind: Changed, Before: sent, After: *item}}
-		}
+		return nil
 	}
-	return kept
+	if !item.Hand.stays(before.Overridden(), before.Hand.has(item.Text)) {
+		return nil
+	}
+	sent := *item
+	item.Text, item.Active = before.Text, before.Active
+	if shown.Text != before.Text {
+		return nil // it has not been told yet
+	}
+	item.Hand.Repeats++
+	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
 // recordHand notes which texts and which order a person changed.
@@ -297,11 +285,12 @@ func (d *Draft) recordHand() {
 	find := Near(d.before.Items)
 	for i, item := range d.next.Items {
 		if before, known := find(i, item.ID); known && before.Text != item.Text {
-			d.next.Items[i].Hand = before.Hand.reworded(before, item.Text, d.before.Revision+1)
+			d.next.Items[i].Hand = before.Hand.replacing(maxReplaced, item.Text, d.before.Revision+1, before.Text, before.Active)
 		}
 	}
 	if !InSameOrder(d.before.Items, d.next.Items) {
-		d.next.Order = d.before.Order.reordered(d.before.Items, d.next.Items, d.before.Revision+1)
+		person, was := idsOf(d.next.Items), idsOf(d.before.Items)
+		d.next.Order = Order(Hand(d.before.Order).replacing(MaxOrders, person, d.before.Revision+1, was))
 	}
 }
 
@@ -310,8 +299,8 @@ func (d *Draft) recordHand() {
 // returns false when no item has the id.
 func (d *Draft) BringBack(id string) bool {
 	if id == "" {
-		if d.next.Order.Overridden() {
-			d.next.Items = inOrderOf(itemsOf(d.next.Order.Person), d.next.Items)
+		if d.next.OrderOverridden() {
+			d.next.Items = inOrderOf(itemsOf(d.next.Order.Text), d.next.Items)
 		}
 		return true
 	}
@@ -325,19 +314,14 @@ func (d *Draft) BringBack(id string) bool {
 // keepOrder puts the items back into the order that a person made, if the agent sent
 // one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
-	order := d.before.Order
-	if !order.has(d.next.Items, d.before.Items) {
-		d.next.Order = Order{} // another order, which the agent wants
-		return nil
-	}
-	if order.Repeats >= MaxRepeats {
-		d.next.Order.Was = ""
+	order := (*Hand)(&d.next.Order)
+	if !order.stays(d.before.OrderOverridden(), order.hasOrder(d.next.Items, d.before.Items)) {
 		return nil
 	}
 	d.next.Items = inOrderOf(d.before.Items, d.next.Items)
 	if !InSameOrder(saw.Items, d.before.Items) {
 		return nil // it has not been told yet
 	}
-	d.next.Order.Repeats++
+	order.Repeats++
 	return []Difference{{Kind: Moved}}
 }

@@ -131,12 +131,13 @@ type Line struct {
 	Active string `json:"-"`      // "" in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
 	// Priority, DueDate and Owner are what a write says of them; nil leaves one as it is,
-	// and an empty text removes it. Waits are the ids of further items that come first.
+	// and an empty text removes it. Waits are the ids of further items that come first,
+	// with commas.
 	// A result has none of these.
-	Priority *string  `json:"-"`
-	DueDate  *string  `json:"-"`
-	Owner    *string  `json:"-"`
-	Waits    []string `json:"-"`
+	Priority *string `json:"-"`
+	DueDate  *string `json:"-"`
+	Owner    *string `json:"-"`
+	Waits    string  `json:"-"`
 }
 
 // View is how a variant sees items: which statuses it shows, and in which

@@ -348,7 +348,7 @@ func (s *script) details(l todo.Snapshot) string {
 		}
 	}
 	for name, is := range map[string]bool{"archived": l.Archived, "deleted": l.Deleted,
-		"order overridden": l.Order.Overridden(), "on the board": l.OnBoard(s.now)} {
+		"order overridden": l.OrderOverridden(), "on the board": l.OnBoard(s.now)} {
 		if is {
 			flags = append(flags, name)
 		}
