@@ -321,8 +321,8 @@ type value struct {
 	// text is the content of a string, or the literal of null, a boolean or a
 	// number.
 	text string
-	// surrogate is the position in runes, from 1, of the first lone surrogate
-	// in a string; 0 when there is none.
+	// surrogate is the position in runes, from 1, of the first lone surrogate, or
+	// replacement character, in a string with a lone surrogate; 0 when there is none.
 	surrogate int
 	members   []member // of an object, or of an array, where they have no names
 }
@@ -391,9 +391,9 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 		}
 		text, err := jsontext.AppendUnquote(nil, raw)
 		// The error can only be a lone surrogate, since the decoder has checked the
-		// syntax.
+		// syntax. The replacement character stands in its place.
 		if v.text = string(text); err != nil {
-			v.surrogate = loneSurrogate(raw)
+			v.surrogate = utf8.RuneCountInString(v.text[:strings.IndexRune(v.text, utf8.RuneError)]) + 1
 		}
 		return v, nil
 	}
@@ -415,18 +415,6 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 		_, err = d.ReadToken()
 	}
 	return v, err
-}
-
-// loneSurrogate returns the position in runes, from 1, of the first surrogate in a
-// JSON string that is not half of a pair. There must be one.
-func loneSurrogate(raw []byte) int {
-	var syntax *jsontext.SyntacticError // of a strict reader, which stops there
-	_, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue()
-	if !errors.As(err, &syntax) {
-		return 1
-	}
-	before, _ := jsontext.AppendUnquote(nil, string(raw[:syntax.ByteOffset])+`"`)
-	return utf8.RuneCount(before) + 1
 }
 
 // blank matches what may stand behind JSON.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +28,8 @@ func resultNotes(w prompts.Words, o todo.Outcome) string {
 	}
 	if len(o.Unseen)+len(o.Ordered) > 0 || o.Titled != "" {
 		if changes := othersChanges(w, o.Report); changes != "" {
-			lines = append(lines, fmt.Sprintf(whoChanged(w, o.By), changes))
+			who := map[todo.Others]string{todo.Agents: w.AgentChanged, todo.PeopleAndAgents: w.BothChanged}
+			lines = append(lines, fmt.Sprintf(cmp.Or(who[o.By], w.UserChanged), changes))
 		}
 	}
 	if len(o.Kept) > 0 {
@@ -53,17 +55,6 @@ func afterPlan(notes string) string {
 		return "\n" + text
 	}
 	return notes
-}
-
-// whoChanged returns the sentence on who changed the list besides the agent.
-func whoChanged(w prompts.Words, by todo.Others) string {
-	switch by {
-	case todo.Agents:
-		return w.AgentChanged
-	case todo.PeopleAndAgents:
-		return w.BothChanged
-	}
-	return w.UserChanged
 }
 
 // firstFew names the first few of many items.

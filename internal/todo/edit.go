@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // EditKind is what a person does to a list.
@@ -88,16 +89,13 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 	case EditDelete, EditUndelete:
 		return l.delete(ctx, list, e.Do == EditDelete, by)
 	case EditRestore:
-		old, err := l.Load(ctx, list, e.Revision)
-		if err != nil {
-			return Outcome{}, err
-		}
 		w.Seen = 0 // it takes the place of what was written since, too
-		w.Change = func(d *Draft) error { d.Restore(old.Items); return nil }
+		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
 	case EditUndo:
-		if w.Change, err = l.undoing(ctx, list, e.From, e.Seen); err != nil {
-			return Outcome{}, err
-		}
+		w.Change, err = l.undoing(ctx, list, e.From, e.Seen)
+	}
+	if err != nil {
+		return Outcome{}, err
 	}
 	return l.Apply(ctx, w)
 }
@@ -152,31 +150,16 @@ func (e Edit) clean() (Edit, error) {
 
 // check says what is wrong with an edit whose text is clean.
 func (e Edit) check() error {
-	switch e.Do {
-	case EditStatus, EditBlock, EditText, EditRemove, EditMove:
-		if e.Item == "" {
-			return errors.New("id must be that of an item")
-		}
-	}
+	item := Item{Text: "-", Status: Pending} // with what the edit says of it
 	switch e.Do {
 	case EditStatus:
-		return Item{Text: "-", Status: e.Status}.Check()
+		item.Status = e.Status
 	case EditBlock:
-		return Item{Text: "-", Status: Blocked, Reason: e.Text}.Check()
+		item.Status, item.Reason = Blocked, e.Text
 	case EditText, EditAdd:
-		if e.Text == "" {
-			return errors.New("the text is empty")
-		}
-		return Item{Text: e.Text, Status: Pending}.Check()
+		item.Text = e.Text
 	case EditItems:
-		if e.Lines == nil || len(e.Lines) > MaxItems {
-			return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
-		}
-		for n, l := range e.Lines {
-			if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
-				return fmt.Errorf("line %d: %w", n+1, err)
-			}
-		}
+		return e.checkLines()
 	case EditRestore:
 		if e.Revision < 1 {
 			return errors.New("restore needs the revision that comes back")
@@ -189,6 +172,21 @@ func (e Edit) check() error {
 	default:
 		return errors.New("do must be status, block, text, add, remove, move, back, items, restore, undo, " +
 			"rename, archive, unarchive, delete or undelete")
+	}
+	if e.Item == "" && slices.Contains([]EditKind{EditStatus, EditBlock, EditText, EditRemove, EditMove}, e.Do) {
+		return errors.New("id must be that of an item")
+	}
+	return item.Check()
+}
+
+func (e Edit) checkLines() error {
+	if e.Lines == nil || len(e.Lines) > MaxItems {
+		return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
+	}
+	for n, l := range e.Lines {
+		if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
+			return fmt.Errorf("line %d: %w", n+1, err)
+		}
 	}
 	return nil
 }
@@ -227,9 +225,9 @@ func (e Edit) change(d *Draft) error {
 }
 
 // undoing returns the change that takes back what a list became from one revision to
-// a later one: its items, its title, and whether it was put away. Applied as by a
-// person who saw the later one it leaves what came after. It returns [ErrNotFound] when
-// there is no such list or revision.
+// another: its items, its title, and whether it was put away. Applied as by a person who
+// saw a later one it leaves what came after that. It returns [ErrNotFound] when there is
+// no such list or revision.
 func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (Change, error) {
 	old, err := l.Load(ctx, list, from)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestEditRefused(t *testing.T) {
 		{todo.Edit{Do: todo.EditRemove}, "id must be that of an item"},
 		{todo.Edit{Do: todo.EditMove}, "id must be that of an item"},
 		{todo.Edit{Do: todo.EditBlock, Item: "1", Text: long}, "more than 4000 characters"},
-		{todo.Edit{Do: todo.EditText, Item: "1", Text: "\n"}, "the text is empty"},
+		{todo.Edit{Do: todo.EditText, Item: "1", Text: "\n"}, "the text is blank"},
 		{todo.Edit{Do: todo.EditText, Item: "1", Text: "a\x00"}, "control character U+0000 at position 2"},
 		{todo.Edit{Do: todo.EditAdd, Text: "a\xff"}, "not valid UTF-8"},
 		{todo.Edit{Do: todo.EditAdd, Text: long}, "more than 4000 characters"},

@@ -14,20 +14,28 @@ package todo
 // it; an item placed only by theirs follows the item it follows there. next returns the
 // ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
-	m := merger{base: byID(base), theirs: byID(theirs), next: next}
-	added := m.addedByText(theirs)
-	var out []Item
-	placed := make(map[string]bool)
-	for _, item := range mine {
-		merged, stays := m.mergeItem(item, added)
-		if stays && !placed[merged.ID] {
-			placed[merged.ID] = true
-			out = append(out, merged)
+	inBase, stored, added := Near(base), Near(theirs), addedByText(base, theirs)
+	out := make([]Item, 0, len(mine))
+	for n, item := range mine {
+		before, known := inBase(n, item.ID)
+		now, stays := stored(n, item.ID)
+		text := Fold(item.Text)
+		switch same := added[text]; {
+		case known && !stays:
+			continue
+		case known:
+			item = mergeFields(before, now, item)
+		case len(same) > 0:
+			added[text] = same[1:] // a repeat of mine is another item
+			item = mergeFields(Item{ID: same[0].ID, Text: same[0].Text, Status: Pending}, same[0], item)
+		default:
+			item.ID = next()
 		}
+		out = append(out, item)
 	}
 	// Others added some of the stored items, and changed some that mine removed.
 	out = withMissing(out, theirs, func(i Item) bool {
-		before, known := m.base[i.ID]
+		before, known := inBase(0, i.ID)
 		return !known || !i.same(before)
 	})
 	if InSameOrder(base, mine) && !InSameOrder(base, theirs) {
@@ -54,48 +62,15 @@ func withMissing(items, others []Item, stays func(Item) bool) []Item {
 	return out
 }
 
-type merger struct {
-	base, theirs map[string]Item
-	next         func() string
-}
-
-func byID(items []Item) map[string]Item {
-	m := make(map[string]Item, len(items))
-	for _, i := range items {
-		m[i.ID] = i
-	}
-	return m
-}
-
 // addedByText returns the items that theirs added, by folded text, in order.
-func (m merger) addedByText(theirs []Item) map[string][]Item {
-	added := make(map[string][]Item)
-	for _, i := range theirs {
-		if _, known := m.base[i.ID]; !known {
+func addedByText(base, theirs []Item) map[string][]Item {
+	inBase, added := Near(base), make(map[string][]Item)
+	for n, i := range theirs {
+		if _, known := inBase(n, i.ID); !known {
 			added[Fold(i.Text)] = append(added[Fold(i.Text)], i)
 		}
 	}
 	return added
-}
-
-// mergeItem merges an item of mine. It returns false when theirs removed the
-// item.
-func (m merger) mergeItem(mine Item, added map[string][]Item) (Item, bool) {
-	base, known := m.base[mine.ID]
-	if !known {
-		if same := added[Fold(mine.Text)]; len(same) > 0 {
-			theirs := same[0]
-			added[Fold(mine.Text)] = same[1:] // a repeat of mine is another item
-			return mergeFields(Item{ID: theirs.ID, Text: theirs.Text, Status: Pending}, theirs, mine), true
-		}
-		mine.ID = m.next()
-		return mine, true
-	}
-	theirs, stored := m.theirs[mine.ID]
-	if !stored {
-		return Item{}, false
-	}
-	return mergeFields(base, theirs, mine), true
 }
 
 // mergeFields merges the fields of an item that is in both theirs and mine.

@@ -90,27 +90,28 @@ func TestMergeKeepsThePersonsEdits(t *testing.T) {
 			mine = append(mine, Item{ID: "900", Text: "agent new", Status: Pending})
 		}
 		next := 500
-		got := byID(merge3(base, theirs, mine, func() string { next++; return fmt.Sprint(next) }))
-		before, now := byID(base), byID(theirs)
+		merged := merge3(base, theirs, mine, func() string { next++; return fmt.Sprint(next) })
+		got, before, now := Near(merged), Near(base), Near(theirs)
 		for _, item := range theirs {
-			_, known := before[item.ID]
-			if merged, stays := got[item.ID]; !stays && !known || item.Status == Completed && merged.Status != Completed {
+			_, known := before(0, item.ID)
+			if merged, stays := got(0, item.ID); !stays && !known || item.Status == Completed && merged.Status != Completed {
 				t.Fatalf("the person's %+v became %+v", item, merged)
 			}
 		}
 		for _, item := range append(base, mine...) {
-			merged, stays := got[item.ID]
-			if _, kept := now[item.ID]; !kept && stays {
+			merged, stays := got(0, item.ID)
+			if _, kept := now(0, item.ID); !kept && stays {
 				t.Fatalf("%+v was resurrected", merged)
 			}
 		}
 		for _, item := range mine {
-			if their, kept := now[item.ID]; kept && their.Status != Completed && got[item.ID].Status != item.Status {
-				t.Fatalf("the agent's change of %+v is lost: %+v", item, got[item.ID])
+			their, kept := now(0, item.ID)
+			if merged, _ := got(0, item.ID); kept && their.Status != Completed && merged.Status != item.Status {
+				t.Fatalf("the agent's change of %+v is lost: %+v", item, merged)
 			}
 		}
-		if slices.Equal(base, theirs) && len(mine) != len(got) {
-			t.Fatalf("without edits of the person the agent's write has %d items, not %d", len(got), len(mine))
+		if slices.Equal(base, theirs) && len(mine) != len(merged) {
+			t.Fatalf("without edits of the person the agent's write has %d items, not %d", len(merged), len(mine))
 		}
 	})
 }
