@@ -135,7 +135,7 @@ func taskUpdate(r *reader, input, response value) *Call {
 	return &Call{Change: func(d *todo.Draft) error {
 		_, known := d.Item(t.ID)
 		if deletes {
-			d.Remove(t.ID)
+			_ = d.Edit(todo.Edit{Do: todo.EditRemove, Item: t.ID}) // it may be gone
 		} else if !known && t.Text == "" {
 			return &todo.InputError{Problems: []todo.Problem{{Path: "taskId", Message: "Task " + t.ID + " was made when no hook was there"}}}
 		}

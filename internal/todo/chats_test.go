@@ -265,7 +265,7 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 			}
 			item := rapid.SampledFrom(s.Items).Draw(r, "item")
 			text := w.text()
-			w.personEdits(a.list, func(d *todo.Draft) error { d.SetText(item.ID, text); return nil })
+			w.personEdits(a.list, func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditText, Item: item.ID, Text: text}) })
 			w.edits[a.list+"/"+item.ID] = text
 		},
 		"a person moves an item": func() {
@@ -274,7 +274,9 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 			if len(s.Items) < 2 || s.Archived {
 				return
 			}
-			w.personEdits(a.list, func(d *todo.Draft) error { d.Move(s.Items[0].ID, len(s.Items)); return nil })
+			w.personEdits(a.list, func(d *todo.Draft) error {
+				return d.Edit(todo.Edit{Do: todo.EditMove, Item: s.Items[0].ID, To: len(s.Items)})
+			})
 			w.orders[a.list] = nil
 			for n := range s.Items {
 				w.orders[a.list] = append(w.orders[a.list], s.Items[(n+1)%len(s.Items)].ID)

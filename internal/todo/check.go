@@ -120,13 +120,11 @@ func CheckName(name string) error {
 // allowed.
 func CleanTitle(title string) (string, error) {
 	clean, err := CleanText(title)
-	switch {
-	case !utf8.ValidString(title):
-		return "", errors.New("title: the text is not valid UTF-8")
-	case err != nil:
+	if err == nil {
+		err = checkTexts("the text", MaxTitle, clean)
+	}
+	if err != nil {
 		return "", fmt.Errorf("title: %w", err)
-	case utf8.RuneCountInString(clean) > MaxTitle:
-		return "", fmt.Errorf("title: at most %d characters", MaxTitle)
 	}
 	return clean, nil
 }

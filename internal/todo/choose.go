@@ -143,6 +143,12 @@ func (a *attempt) seen(list Snapshot) int64 {
 	return -1
 }
 
+// lastShown returns a list as the caller's agent was last shown it, or as it is where
+// that is not known.
+func (a *attempt) lastShown(ctx context.Context, list Snapshot) (Snapshot, error) {
+	return revision(ctx, a.read, list, cmp.Or(max(a.seen(list), 0), list.Revision))
+}
+
 // load returns a list that the conversation holds or held, of revision 0 when there
 // is none any more.
 func (a *attempt) load(ctx context.Context, id string) (Snapshot, error) {
@@ -244,15 +250,9 @@ func (a *attempt) next(ctx context.Context) error {
 	if a.begins || !a.current.AllCompleted() || a.Conversation.Name != "" {
 		return nil
 	}
-	shown := a.current
-	if seen := a.seen(a.current); seen > 0 {
-		var err error
-		if shown, err = revision(ctx, a.read, a.current, seen); err != nil {
-			return err
-		}
-	}
+	shown, err := a.lastShown(ctx, a.current)
 	a.begins = shown.AllCompleted()
-	return nil
+	return err
 }
 
 // hasAny reports whether a whole-list write has an item of a list, by its id or by what
@@ -493,12 +493,7 @@ func shared(lines []Line, items []Item) (n int) {
 // names returns the folded texts by which an agent may mean the item: its text, its
 // active text, the short forms of a long text, and the wordings that a person replaced.
 func (i Item) names() []string {
-	names := []string{Fold(i.Text)}
-	if i.Active != "" {
-		names = append(names, Fold(i.Active))
-	}
-	names = append(names, foldAll(shortened(i.Text))...)
-	return append(names, foldAll(i.Hand.wordings())...)
+	return foldAll(slices.Concat([]string{i.Text, i.ActiveText()}, shortened(i.Text), i.Hand.wordings()))
 }
 
 // Names returns the folded texts by which an agent may mean one of the items: its own, as

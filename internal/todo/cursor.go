@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -137,11 +138,9 @@ func SetCursor(all []Cursor, c Cursor, at time.Time) (after []Cursor, stored Cur
 	default:
 		stored.Moved = last + 1
 	}
-	place := slices.IndexFunc(after, func(o Cursor) bool { return o.Moved < stored.Moved })
-	if place < 0 {
-		place = len(after)
-	}
-	return slices.Insert(after, place, stored), stored
+	after = append(after, stored)
+	slices.SortStableFunc(after, func(a, b Cursor) int { return cmp.Compare(b.Moved, a.Moved) })
+	return after, stored
 }
 
 // Current returns the id of the list that a conversation with these cursors holds; empty

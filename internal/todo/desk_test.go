@@ -180,7 +180,7 @@ func (d *desk) all() (out []string) {
 
 // reword gives an item another text.
 func reword(id, text string) todo.Change {
-	return func(d *todo.Draft) error { d.SetText(id, text); return nil }
+	return func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditText, Item: id, Text: text}) }
 }
 
 func person() todo.Writer { return todo.Writer{Client: "panel", Person: true} }

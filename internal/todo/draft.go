@@ -77,9 +77,6 @@ func (d *Draft) Changed() bool {
 		n.Deleted != b.Deleted || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
-// Rename gives the list a title; see [Snapshot.GivenTitle].
-func (d *Draft) Rename(title string) { d.next.GivenTitle = title }
-
 // Earlier returns the items of the list that the conversation held until now, where the
 // draft is of the next one.
 func (d *Draft) Earlier() []Item { return d.earlier }
@@ -105,9 +102,6 @@ func (d *Draft) Begun() (begun, running []Item) {
 func (d *Draft) Archive(away bool) {
 	d.next.Archived, d.next.ReplacedBy, d.archives = away, "", true
 }
-
-// Delete deletes the list, or brings it back; see [Snapshot.Deleted].
-func (d *Draft) Delete(away bool) { d.next.Deleted = away }
 
 // Note adds a sentence to the write's [Report]: what the change did beyond what
 // the caller sent.
@@ -176,45 +170,6 @@ func (d *Draft) Patch(view View, lines []Line) bool {
 		*item = d.applyLine(view, item, line)
 	}
 	return true
-}
-
-// Block sets one item's status to [Blocked] and its reason, which may be empty.
-// It returns false when no item has the id.
-func (d *Draft) Block(id, reason string) bool {
-	return d.edit(id, func(i *Item) {
-		i.setStatus(Blocked, d.hand, d.now)
-		i.Reason = reason
-	})
-}
-
-// SetText sets one item's text, and clears its active text if the new text
-// folds differently. It returns false when no item has the id.
-func (d *Draft) SetText(id, text string) bool {
-	return d.edit(id, func(i *Item) {
-		if Fold(i.Text) != Fold(text) {
-			i.Active = "" // it described the old text
-		}
-		i.Text = text
-	})
-}
-
-// Remove removes one item from the list. It returns false when no item has the
-// id.
-func (d *Draft) Remove(id string) bool {
-	before := len(d.next.Items)
-	d.next.Items = slices.DeleteFunc(d.next.Items, func(i Item) bool { return i.ID == id })
-	return len(d.next.Items) < before
-}
-
-// Move moves one item to an index, from 0; an index outside the list means its
-// nearer end. It returns false when no item has the id.
-func (d *Draft) Move(id string, to int) bool {
-	item, ok := d.Item(id)
-	if ok {
-		d.Remove(id)
-		d.next.Items = slices.Insert(d.next.Items, min(max(to, 0), len(d.next.Items)), item)
-	}
-	return ok
 }
 
 // Restore replaces the items with the ones of an earlier revision, or of another list,

@@ -105,9 +105,7 @@ func TestMatch(t *testing.T) {
 // blocked as pending writes the item back.
 func TestBlockedReason(t *testing.T) {
 	d := todo.NewDraft(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}), t1)
-	if !d.Block("1", "waiting for B") || d.Block("9", "") {
-		t.Fatal("Block returned false for a known id or true for an unknown one")
-	}
+	checkErr(t, d.Edit(todo.Edit{Do: todo.EditBlock, Item: "1", Text: "waiting for B"}))
 	d.Replace(plain, []todo.Line{{Text: "A", Status: "pending"}})
 	if got, _ := d.Item("1"); got.Status != todo.Blocked || got.Reason != "waiting for B" {
 		t.Errorf("written back: %+v", got)
@@ -218,7 +216,7 @@ func TestWaits(t *testing.T) {
 	if waits() != "2" {
 		t.Errorf("waits for %q", waits())
 	}
-	d.Remove("2")
+	_ = d.Edit(todo.Edit{Do: todo.EditRemove, Item: "2"})
 	if waits() != "" {
 		t.Errorf("waits for %q", waits())
 	}

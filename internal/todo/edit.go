@@ -56,6 +56,11 @@ type Edit struct {
 	Operation string `json:"op,omitempty"`
 }
 
+// ofItem reports whether an edit of this kind needs an item. [EditBack] may have one.
+func (k EditKind) ofItem() bool {
+	return slices.Contains([]EditKind{EditStatus, EditBlock, EditText, EditRemove, EditMove}, k)
+}
+
 // ErrItemGone is the error of an edit of an item that is not on the list which the
 // person saw.
 var ErrItemGone = errors.New("the item is not on the list any more")
@@ -81,13 +86,14 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 		return Outcome{}, ErrNotFound // a write without one would begin a list
 	}
 	by.Person = true
-	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: e.operation(list), Change: e.change}
+	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: e.operation(list),
+		Change: func(d *Draft) error { return d.Edit(e) }}
 	if e.OfItems() {
 		w.Seen = e.Seen
 	}
 	switch e.Do {
 	case EditDelete, EditUndelete:
-		return l.delete(ctx, list, e.Do == EditDelete, by)
+		return l.delete(ctx, list, e, by)
 	case EditRestore:
 		w.Seen = 0 // it takes the place of what was written since, too
 		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
@@ -103,7 +109,7 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 // delete deletes a list and the lists of its sub-agents, or brings them back within
 // [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
 // holds another list by now belong to that list, and stay as they are.
-func (l Lists) delete(ctx context.Context, list string, away bool, w Writer) (out Outcome, err error) {
+func (l Lists) delete(ctx context.Context, list string, e Edit, w Writer) (out Outcome, err error) {
 	main, err := l.load(ctx, list, 0)
 	if err != nil {
 		return Outcome{}, err
@@ -112,12 +118,12 @@ func (l Lists) delete(ctx context.Context, list string, away bool, w Writer) (ou
 	// its sub-agents' lists, which are deleted too, are found to be brought back.
 	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
 	for n, s := range append([]Snapshot{main}, subs...) {
-		if err != nil || n > 0 && s.Deleted == away {
+		if err != nil || n > 0 && s.Deleted == (e.Do == EditDelete) {
 			continue
 		}
 		var done Outcome
 		done, err = l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
-			Change: func(d *Draft) error { d.Delete(away); return nil }})
+			Change: func(d *Draft) error { return d.Edit(e) }})
 		if n == 0 {
 			out = done
 		}
@@ -173,7 +179,7 @@ func (e Edit) check() error {
 		return errors.New("do must be status, block, text, add, remove, move, back, items, restore, undo, " +
 			"rename, archive, unarchive, delete or undelete")
 	}
-	if e.Item == "" && slices.Contains([]EditKind{EditStatus, EditBlock, EditText, EditRemove, EditMove}, e.Do) {
+	if e.Item == "" && e.Do.ofItem() {
 		return errors.New("id must be that of an item")
 	}
 	return item.Check()
@@ -191,22 +197,29 @@ func (e Edit) checkLines() error {
 	return nil
 }
 
-// change makes the edit of a draft, unless it needs an earlier revision.
-func (e Edit) change(d *Draft) error {
-	ok := true
+// Edit makes an edit that needs no other revision or list; those that do are for
+// [Lists.Edit]. It returns [ErrItemGone] when no item has the id of one that needs it.
+func (d *Draft) Edit(e Edit) error {
+	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
+	if at < 0 && (e.Do.ofItem() || e.Do == EditBack && e.Item != "") {
+		return ErrItemGone
+	}
 	switch e.Do {
 	case EditStatus:
-		ok = d.SetStatus(e.Item, e.Status)
+		items[at].setStatus(e.Status, d.hand, d.now)
 	case EditBlock:
-		ok = d.Block(e.Item, e.Text)
+		items[at].setStatus(Blocked, d.hand, d.now)
+		items[at].Reason = e.Text
 	case EditText:
-		ok = d.SetText(e.Item, e.Text)
+		items[at].setText(e.Text)
 	case EditRemove:
-		ok = d.Remove(e.Item)
+		d.next.Items = slices.Delete(items, at, at+1)
 	case EditMove:
-		ok = d.Move(e.Item, e.To)
+		item := items[at]
+		items = slices.Delete(items, at, at+1)
+		d.next.Items = slices.Insert(items, min(max(e.To, 0), len(items)), item)
 	case EditBack:
-		ok = d.BringBack(e.Item)
+		d.bringBack(at)
 	case EditAdd:
 		d.Append(e.Text)
 	case EditItems:
@@ -214,14 +227,24 @@ func (e Edit) change(d *Draft) error {
 		view.Active = false
 		d.Replace(view, e.Lines)
 	case EditRename:
-		d.Rename(e.Text)
+		d.next.GivenTitle = e.Text
 	case EditArchive, EditUnarchive:
 		d.Archive(e.Do == EditArchive)
-	}
-	if !ok {
-		return ErrItemGone
+	case EditDelete, EditUndelete:
+		d.next.Deleted = e.Do == EditDelete
 	}
 	return nil
+}
+
+// bringBack gives the item at an index the person's text again that an agent has
+// overridden, or without one the items the person's order. What is not stays.
+func (d *Draft) bringBack(at int) {
+	switch {
+	case at < 0 && d.next.OrderOverridden():
+		d.next.Items = inOrderOf(itemsOf(d.next.Order.Text), d.next.Items)
+	case at >= 0 && d.next.Items[at].Overridden():
+		d.next.Items[at].setText(d.next.Items[at].Hand.Text)
+	}
 }
 
 // undoing returns the change that takes back what a list became from one revision to
@@ -237,7 +260,7 @@ func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (Chan
 	return func(d *Draft) error {
 		d.Restore(old.Items)
 		if old.GivenTitle != saw.GivenTitle {
-			d.Rename(old.GivenTitle)
+			d.next.GivenTitle = old.GivenTitle
 		}
 		if old.Archived != saw.Archived {
 			d.Archive(old.Archived)

@@ -160,7 +160,7 @@ func TestEditRefused(t *testing.T) {
 		{todo.Edit{Do: todo.EditRestore}, "restore needs the revision"},
 		{todo.Edit{Do: todo.EditUndo, Seen: 2}, "undo needs the revisions"},
 		{todo.Edit{Do: todo.EditUndo, From: 2, Seen: 2}, "undo needs the revisions"},
-		{todo.Edit{Do: todo.EditRename, Text: strings.Repeat("x", todo.MaxTitle+1)}, "title: at most 200 characters"},
+		{todo.Edit{Do: todo.EditRename, Text: strings.Repeat("x", todo.MaxTitle+1)}, "title: the text has more than 200 characters"},
 	} {
 		check := c.edit.Check()
 		_, err := l.lists.Edit(t.Context(), l.id, c.edit, person())

@@ -3,6 +3,7 @@ package todo
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -96,11 +97,8 @@ func KindOf(err error) Kind {
 // IsRefusal reports whether an error says that a write was refused, by the rules for
 // lists or for want of room: then nothing was stored, now or by an earlier try of it.
 func IsRefusal(err error) bool {
-	switch KindOf(err) {
-	case KindInvalid, KindMissing, KindItemGone, KindReused, KindMirrored, KindReadOnly, KindFull:
-		return true
-	}
-	return false
+	refusals := []Kind{KindInvalid, KindMissing, KindItemGone, KindReused, KindMirrored, KindReadOnly, KindFull}
+	return slices.Contains(refusals, KindOf(err))
 }
 
 // Problem is one thing wrong with a change, worded so that a model can correct

@@ -294,23 +294,6 @@ func (d *Draft) recordHand() {
 	}
 }
 
-// BringBack gives an item the person's text again that an agent has overridden, or
-// with an empty id the items the person's order. What is not overridden stays. It
-// returns false when no item has the id.
-func (d *Draft) BringBack(id string) bool {
-	if id == "" {
-		if d.next.OrderOverridden() {
-			d.next.Items = inOrderOf(itemsOf(d.next.Order.Text), d.next.Items)
-		}
-		return true
-	}
-	item, ok := d.Item(id)
-	if ok && item.Overridden() {
-		d.SetText(id, item.Hand.Text)
-	}
-	return ok
-}
-
 // keepOrder puts the items back into the order that a person made, if the agent sent
 // one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {

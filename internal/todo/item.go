@@ -123,6 +123,14 @@ func (i *Item) setStatus(s Status, hand string, now time.Time) {
 	}
 }
 
+// setText sets the text, and clears the active text if the new one folds differently.
+func (i *Item) setText(text string) {
+	if Fold(i.Text) != Fold(text) {
+		i.Active = "" // it described the old text
+	}
+	i.Text = text
+}
+
 // Line is an item as a variant writes it: in a write what the caller sent, in a
 // result what the caller is shown.
 type Line struct {

@@ -224,11 +224,10 @@ func (a *attempt) changes(shown, newest Snapshot) bool {
 // write can no more be refused: what a refused one had stored, its store would have to
 // roll back for all that share its transaction.
 func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
-	seen := a.seen(a.current)
-	if seen <= 0 || seen >= a.current.Revision || a.Writer.Person {
+	if a.seen(a.current) <= 0 || a.Writer.Person {
 		return nil
 	}
-	left, err := revision(ctx, a.read, a.current, seen)
+	left, err := a.lastShown(ctx, a.current)
 	if err == nil {
 		err = a.tell(ctx, left, a.current, told)
 	}

@@ -59,7 +59,7 @@ func TestFamilyStandsAsOnThePanel(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = lists.Apply(t.Context(), todo.Write{Target: todo.Target{List: all[0].List.ID}, Writer: todo.Writer{Client: "claude-code"},
-		Change: func(d *todo.Draft) error { d.Block("1", "which key?"); return nil }})
+		Change: func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditBlock, Item: "1", Text: "which key?"}) }})
 	if err != nil {
 		t.Fatal(err)
 	}

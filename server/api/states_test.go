@@ -47,7 +47,7 @@ func TestStates(t *testing.T) {
 	}
 	servertest.Post(t, url+"/mcp?list=open", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("in_progress", "C")), `"todo-mcp/agent":"helper"`), "Mcp-Session-Id", id)
 	sub := get()[0].List
-	servertest.Apply(t, s.Board.As(""), servertest.On(sub), func(d *todo.Draft) { d.Block("1", "no key") })
+	servertest.Apply(t, s.Board.As(""), servertest.On(sub), func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "1", Text: "no key"}) })
 	for _, got := range get() {
 		if got.List == sub && (got.State != "waiting" || got.Family != "") || got.List != sub && (got.State != "working" || got.Family != "waiting") {
 			t.Errorf("while a sub-agent waits: %+v", got)

@@ -67,7 +67,7 @@ func TestAppTitleTimeAndPanel(t *testing.T) {
 	c.click("panel")
 	c.until(noteText + `.startsWith('The chat did not open http://127.0.0.1:8765/lists/')`)
 
-	id := person(t, s, func(d *todo.Draft) { d.Rename("Release \u202e2.4") })
+	id := person(t, s, func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditRename, Text: "Release \u202e2.4"}) })
 	c.until(`document.querySelector('h1').textContent === 'Release \\u202e2.4'`)
 	if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestAppTicks(t *testing.T) {
 	c.click("i-5")
 	const refused = noteText + ` === 'Not saved: the user said \\u202eno' && document.getElementById('note').className === 'error'`
 	c.until(refused + ` && !` + isTicked)
-	person(t, s, func(d *todo.Draft) { d.SetText("4", "Write less") })
+	person(t, s, func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditText, Item: "4", Text: "Write less"}) })
 	c.until(`document.querySelectorAll('#items li bdi')[3].textContent === 'Write less'`)
 	if !servertest.Eval[bool](t, c.frame, refused) {
 		t.Error("the reason went away when the list was read anew")
@@ -176,7 +176,7 @@ func TestAppSuperseded(t *testing.T) {
 	c := newChat(t, s)
 	c.mount(``)
 	c.call("TodoWrite", plan)
-	person(t, s, func(d *todo.Draft) { d.SetText("4", "Write less") })
+	person(t, s, func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditText, Item: "4", Text: "Write less"}) })
 	c.until(`document.querySelectorAll('#items li bdi')[3].textContent === 'Write less'`)
 	if servertest.Eval[bool](t, c.frame, `document.querySelector('main').classList.contains('past')`) {
 		t.Error("a person's edit made the card a line")
@@ -221,7 +221,7 @@ func TestAppIsAccessible(t *testing.T) {
 		c.call("TodoWrite", many)
 		check("long", `document.querySelector('#i-10') !== null && !document.getElementById('fold').hidden && !document.getElementById('panel').hidden`)
 		person(t, s, func(d *todo.Draft) {
-			d.Block("11", "Waits for your yes")
+			_ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "11", Text: "Waits for your yes"})
 			d.SetStatus("1", todo.Failed)
 			d.SetStatus("2", todo.Cancelled)
 		})

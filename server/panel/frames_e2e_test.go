@@ -28,7 +28,7 @@ func TestPanelFrames(t *testing.T) {
 			for len(d.Items()) < items {
 				d.Append(fmt.Sprint("Item ", len(d.Items())))
 			}
-			d.SetText("2", text)
+			_ = d.Edit(todo.Edit{Do: todo.EditText, Item: "2", Text: text})
 			d.SetStatus("2", todo.InProgress)
 		}).List.ID
 	}

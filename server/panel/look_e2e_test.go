@@ -117,7 +117,7 @@ func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
 			switch state {
 			case "waits":
 				d.SetStatus("2", todo.Pending)
-				d.Block("3", "Needs your yes")
+				_ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "3", Text: "Needs your yes"})
 			case "failed":
 				d.SetStatus("1", todo.Failed)
 				for _, id := range []string{"2", "3", "4", "5"} {
@@ -130,8 +130,8 @@ func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
 		switch state {
 		case "edited":
 			servertest.Apply(t, lists, todo.Write{Target: todo.Target{List: id}, Writer: todo.Writer{Client: "panel", Person: true}}, func(d *todo.Draft) {
-				d.SetText("4", "Four, but better")
-				d.Block("5", "Wait for Ann")
+				_ = d.Edit(todo.Edit{Do: todo.EditText, Item: "4", Text: "Four, but better"})
+				_ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "5", Text: "Wait for Ann"})
 			})
 			sub := servertest.In("chat:sub")
 			sub.Target.Agent, sub.Begin.ParentConversation, sub.Writer = "explorer", c.Key, agent

@@ -92,23 +92,23 @@ func checkout(folder string) plan {
 	return plan{folder: folder, client: "claude-code", steps: []step{
 		{back: 34 * m, items: at(-1)}, {back: 33 * m, items: at(0)}, {back: 30 * m, items: at(1)}, {back: 27 * m, items: at(2)},
 		{back: 25 * m, person: func(d *todo.Draft) error {
-			d.SetText("6", "Measure LCP on a slow phone before and after; keep it under 2.5 s")
+			_ = d.Edit(todo.Edit{Do: todo.EditText, Item: "6", Text: "Measure LCP on a slow phone before and after; keep it under 2.5 s"})
 			return nil
 		}},
 		{back: 22 * m, items: at(2, "Rename the test helpers")}, {back: 20 * m, items: at(3, "Rename the test helpers")},
-		{back: 18 * m, person: func(d *todo.Draft) error { d.Remove("9"); return nil }},
+		{back: 18 * m, person: func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditRemove, Item: "9"}) }},
 		{back: 12 * m, agent: func(d *todo.Draft) error {
-			d.SetText("5", "Cover the payment step and its errors with Playwright tests")
+			_ = d.Edit(todo.Edit{Do: todo.EditText, Item: "5", Text: "Cover the payment step and its errors with Playwright tests"})
 			d.SetStatus("4", todo.Completed)
 			d.SetStatus("5", todo.InProgress)
 			d.Append("Switch the staging store to the new form")
 			return nil
 		}},
 		{back: 10 * m, person: block("10", "Wait for the design review on Monday")},
-		{back: 8 * m, person: func(d *todo.Draft) error { d.Move("7", 5); return nil }},
+		{back: 8 * m, person: func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditMove, Item: "7", To: 5}) }},
 		{back: 3*m + 12*s, items: strings.Replace(at(4), "Cover the payment step with", "Cover the payment step and its errors with", 1) + "\np Switch the staging store to the new form"},
 		{back: 50 * s, person: func(d *todo.Draft) error {
-			d.SetText("8", "Update the changelog and open the pull request for Ann")
+			_ = d.Edit(todo.Edit{Do: todo.EditText, Item: "8", Text: "Update the changelog and open the pull request for Ann"})
 			return nil
 		}},
 		{back: 30 * s, person: func(d *todo.Draft) error { d.Append("Tell support about the new error texts"); return nil }},

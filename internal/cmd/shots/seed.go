@@ -107,5 +107,5 @@ func status(id string, s todo.Status) func(*todo.Draft) error {
 }
 
 func block(id, why string) func(*todo.Draft) error {
-	return func(d *todo.Draft) error { d.Block(id, why); return nil }
+	return func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditBlock, Item: id, Text: why}) }
 }
