@@ -69,8 +69,8 @@ func (s *Server) call(r request, tool *tools.Tool, call *tools.Call) (tools.Resu
 
 // apply reads or writes the list that a call is about.
 func (s *Server) apply(r request, tool *tools.Tool, call *tools.Call, who caller) (todo.Outcome, error) {
-	target := call.Target(who.who)
-	target.Agent = who.agent
+	target := call.Target
+	target.Conversation, target.Agent = who.who, who.agent
 	if call.Change == nil {
 		snapshot, err := r.lists.Show(r.ctx, target)
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {

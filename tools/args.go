@@ -47,7 +47,7 @@ func (s shape) reader() func(r *reader, args value) *Call {
 			return &Call{}
 		}
 		lines := r.lines(elements, s)
-		return &Call{Lines: lines, Change: func(d *todo.Draft) error {
+		return &Call{Target: todo.Target{Lines: lines}, Change: func(d *todo.Draft) error {
 			if len(r.problems) > 0 { // with long texts
 				if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
 					return err

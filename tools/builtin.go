@@ -83,7 +83,7 @@ func cursorTodos(r *reader, input, response value) *Call {
 	if input.get("merge").kind != 't' {
 		return call
 	}
-	return &Call{Append: true, Change: func(d *todo.Draft) error {
+	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
 		for _, line := range call.Lines {
 			at := slices.IndexFunc(d.Items(), func(i todo.Item) bool { return todo.Fold(i.Text) == todo.Fold(line.Text) })
 			if at < 0 {
@@ -108,7 +108,7 @@ func taskCreate(r *reader, input, response value) *Call {
 
 // mirror returns a call that puts tasks on the list, as far as puts says so.
 func mirror(tasks []todo.Line, puts func(t todo.Line, isKnown bool) bool) *Call {
-	return &Call{Append: true, Change: func(d *todo.Draft) error {
+	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
 		d.Put(slices.DeleteFunc(slices.Clone(tasks), func(t todo.Line) bool {
 			_, isKnown := d.Item(t.ID)
 			return !puts(t, isKnown)

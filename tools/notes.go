@@ -60,10 +60,14 @@ func afterPlan(notes string) string {
 // firstFew names the first few of many items.
 func firstFew(w prompts.Words, items []todo.Item) string {
 	const limit = 3
-	if len(items) > limit+1 {
-		return excerpts(items[:limit]) + fmt.Sprintf(w.More, len(items)-limit)
+	var names []string
+	for _, item := range items {
+		names = append(names, excerpt(item.Text))
 	}
-	return excerpts(items)
+	if len(names) > limit+1 {
+		return strings.Join(names[:limit], ", ") + fmt.Sprintf(w.More, len(items)-limit)
+	}
+	return strings.Join(names, ", ")
 }
 
 // maxChanges is how many changes of others an answer tells; more are counted.

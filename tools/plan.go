@@ -61,7 +61,7 @@ type createTodosInput struct {
 func createTodos() variant {
 	read := func(r *reader, args value) *Call {
 		texts := r.steps(args)
-		return &Call{Append: true, created: len(texts), Change: func(d *todo.Draft) error {
+		return &Call{Target: todo.Target{Append: true}, created: len(texts), Change: func(d *todo.Draft) error {
 			if n := len(d.Items()) + len(texts); n > todo.MaxItems {
 				return refuse(r.words.TooMany, todo.MaxItems, n)
 			}
@@ -131,7 +131,7 @@ func updateTodo() variant {
 		args = r.arguments(args, "id")
 		id := r.id(args.get("id"), "id", true)
 		word := r.stepStatus(args.get("status"))
-		return &Call{Item: id, Change: func(d *todo.Draft) error { return setStepStatus(d, id, word, r.words) }}
+		return &Call{Target: todo.Target{Item: id}, Change: func(d *todo.Draft) error { return setStepStatus(d, id, word, r.words) }}
 	}
 	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
 		item, _ := out.After.Item(c.Item)

@@ -321,7 +321,8 @@ func (s *session) answer(tool *tools.Tool, args, operation string) tools.Result 
 	case call.Change == nil:
 		out.After = s.list()
 	default:
-		w := todo.Write{Target: call.Target(who()), Writer: todo.Writer{Variant: tool.Name}, Change: call.Change}
+		w := todo.Write{Target: call.Target, Writer: todo.Writer{Variant: tool.Name}, Change: call.Change}
+		w.Conversation = who()
 		if operation != "" {
 			w.Operation = todo.Operation{ID: operation, Digest: tool.Name + args}
 		}

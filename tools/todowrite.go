@@ -3,16 +3,15 @@ package tools
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
 
 // todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2
-// and 3).
-type todoWriteInput struct {
-	Todos []todoWriteItem `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+// and 3); I is a todoWriteItem.
+type todoWriteInput[I any] struct {
+	Todos []I `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 }
 
 type todoWriteItem struct {
@@ -21,12 +20,7 @@ type todoWriteItem struct {
 	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
 }
 
-// todoWriteInputIDs is todoWriteInput with ids, published with Options.ItemIDs
-// (docs/spec/variants.md T5).
-type todoWriteInputIDs struct {
-	Todos []todoWriteItemID `json:"todos" jsonschema:"description=The whole list\\, in working order"`
-}
-
+// todoWriteItemID is published with Options.ItemIDs (docs/spec/variants.md T5).
 type todoWriteItemID struct {
 	ID string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
 	todoWriteItem
@@ -64,9 +58,9 @@ func wholeListView(active bool, completed string) todo.View {
 // how many items have each status.
 func todoWrite(s shape, ids, counts bool) variant {
 	s.view, s.field, s.text, s.active, s.patches = TodoWriteView(), "todos", "content", "activeForm", true
-	v := variant{view: s.view, input: todoWriteInput{}, output: result[todoWriteShown, todoWriteCounts]{}, read: s.reader()}
+	v := variant{view: s.view, input: todoWriteInput[todoWriteItem]{}, output: result[todoWriteShown, todoWriteCounts]{}, read: s.reader()}
 	if ids {
-		v.input = todoWriteInputIDs{}
+		v.input = todoWriteInput[todoWriteItemID]{}
 	}
 	v.answer = func(w prompts.Words, _ *Call, out todo.Outcome) Result {
 		shown, n := show(s.view, out.After, func(l todo.Line) todoWriteShown {
@@ -114,13 +108,4 @@ func oneInProgress(d *todo.Draft, policy Policy, w prompts.Words) error {
 	}
 	d.Note("Only one item may be in_progress: set to pending: " + firstFew(w, demoted))
 	return nil
-}
-
-// excerpts names items.
-func excerpts(items []todo.Item) string {
-	names := make([]string, len(items))
-	for i, item := range items {
-		names[i] = excerpt(item.Text)
-	}
-	return strings.Join(names, ", ")
 }

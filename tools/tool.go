@@ -87,22 +87,15 @@ type variant struct {
 // Call is a tool call with valid arguments. It is immutable: the result of
 // applying it is a [todo.Outcome].
 type Call struct {
-	// List is the list_id argument; empty when it was not sent.
-	List string
+	// Target is what the call says about its list; of whose conversation it is, and of
+	// which sub-agent, its caller knows.
+	todo.Target
 	// Change is the change to apply; nil for a call that only reads, or is an Edit.
 	Change todo.Change
-	// Lines are all items of a whole-list write; nil in other calls.
-	Lines []todo.Line
-	// Item is the id of the item to change; empty in calls that are not about
-	// one item.
-	Item string
-	// Append is true when the call adds items.
-	Append bool
 	// Edit is what a person does by the tick tool; zero in other calls.
 	Edit todo.Edit
 
-	created int       // how many items create_todos adds
-	view    todo.View // in which Lines are written
+	created int // how many items create_todos adds
 }
 
 // Result is the answer to a call. The text says all that a model needs to know;
@@ -202,13 +195,8 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	call.List, call.view = list, t.view
+	call.List, call.View = list, t.view
 	return call, nil
-}
-
-// Target returns what the call says about its list.
-func (c *Call) Target(who todo.Conversation) todo.Target {
-	return todo.Target{Conversation: who, List: c.List, Lines: c.Lines, View: c.view, Item: c.Item, Append: c.Append}
 }
 
 // Result returns the result for the outcome of a call.

@@ -221,7 +221,8 @@ func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) todo.Write {
 		w.Begin.ParentConversation = who.Key
 		who.Key = server.AgentKey(who.Key, e.agent())
 	}
-	w.Target = call.Target(who)
+	w.Target = call.Target
+	w.Conversation = who
 	if !tool.OneList {
 		w.Agent = agent
 	}

@@ -88,7 +88,8 @@ func todoWriteTo(a *app.App, call *tools.Call) todo.Write {
 	if a.List != "" {
 		who.Key, who.Name = todo.NameKey(a.List), a.List
 	}
-	w.Target = call.Target(who)
+	w.Target = call.Target
+	w.Conversation = who
 	return w
 }
 
