@@ -183,7 +183,6 @@ func (r *reader) misnamed(args value, s shape) {
 	}
 }
 
-// lines reads all items of a whole-list write.
 func (r *reader) lines(elements []member, s shape) []todo.Line {
 	limit := min(cmp.Or(s.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
@@ -309,7 +308,6 @@ func wholeNumber(literal string) string {
 	return literal
 }
 
-// unquotedExcerpt returns an excerpt without its quotation marks.
 func unquotedExcerpt(text string) string {
 	quoted := excerpt(text)
 	return quoted[1 : len(quoted)-1]
@@ -332,7 +330,6 @@ type member struct {
 	value value
 }
 
-// get returns the member with a name; the zero value when there is none.
 func (v value) get(name string) value {
 	for _, m := range v.members {
 		if m.name == name {
@@ -350,7 +347,6 @@ func (v value) elements() []member {
 	return v.members
 }
 
-// missing reports whether the value was left out or null.
 func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 
 // name returns the JSON type of the value, for errors.

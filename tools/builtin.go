@@ -117,7 +117,6 @@ func mirror(tasks []todo.Line, puts func(t todo.Line, isKnown bool) bool) *Call 
 	}}
 }
 
-// taskUpdate reads TaskUpdate.
 func taskUpdate(r *reader, input, response value) *Call {
 	if response.get("success").kind == 'f' {
 		return nil // there is no such task
@@ -174,7 +173,6 @@ func (r *reader) task(v value, path, id, waits string) todo.Line {
 	return t
 }
 
-// optional reads a text that may be left out.
 func (r *reader) optional(v value, key string) string {
 	if v.get(key).missing() {
 		return ""

@@ -57,7 +57,6 @@ func afterPlan(notes string) string {
 	return notes
 }
 
-// firstFew names the first few of many items.
 func firstFew(w prompts.Words, items []todo.Item) string {
 	const limit = 3
 	var names []string
@@ -144,7 +143,6 @@ func keptChanges(w prompts.Words, r todo.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// inOrder names items in their order.
 func inOrder(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {

@@ -158,7 +158,6 @@ func Find(list []*Tool, name string) *Tool {
 	return nil
 }
 
-// publish sets the schemas of the tool.
 func (t *Tool) publish() error {
 	var in, out error
 	t.InputSchema, in = json.Marshal(schemaOf(t.input))

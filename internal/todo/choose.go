@@ -108,7 +108,6 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// chooseBy chooses by what the call says.
 func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	switch {
 	case a.List != "":

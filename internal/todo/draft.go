@@ -17,9 +17,8 @@ type Change func(*Draft) error
 type Draft struct {
 	before, next Snapshot // the revision that it began with, and the one that it becomes
 	now          time.Time
-	hand         string               // whose hand edits
-	earlier      []Item               // see Earlier
-	ended        map[[2]string]Status // what ended in earlier, by its folded text and the word for its status
+	hand         string // whose hand edits
+	earlier      []Item // see Earlier
 	notes        []string
 	archives     bool // the change says whether the list is archived
 }
@@ -44,23 +43,9 @@ func (d *Draft) rebase(newest Snapshot) {
 	d.next.Items = merge3(base.Items, newest.Items, mine.Items, d.nextID)
 }
 
-// nextID returns an id that no item had.
 func (d *Draft) nextID() string {
 	d.next.LastID++
 	return strconv.Itoa(d.next.LastID)
-}
-
-// keepBlocks blocks the items again that others blocked since the writer saw the
-// list, unless the writer settled them: what was blocked unseen is not begun.
-func (d *Draft) keepBlocks(saw Snapshot) {
-	before, shown := Near(d.before.Items), Near(saw.Items)
-	for i, item := range d.next.Items {
-		stored, ok := before(i, item.ID)
-		seen, _ := shown(i, item.ID)
-		if ok && stored.Status == Blocked && seen.Status != Blocked && !item.Status.Settled() {
-			d.next.Items[i].takeStatus(stored)
-		}
-	}
 }
 
 // Before returns the snapshot the draft began with.
@@ -122,19 +107,14 @@ func (d *Draft) Append(texts ...string) []Item {
 	return slices.Clone(d.next.Items[from:])
 }
 
-// edit changes the item with an id. It returns false when no item has the id.
-func (d *Draft) edit(id string, change func(*Item)) bool {
-	i := indexOf(d.next.Items, id)
-	if i >= 0 {
-		change(&d.next.Items[i])
-	}
-	return i >= 0
-}
-
 // SetStatus sets one item's status and the times that follow from it. It
 // returns false when no item has the id.
 func (d *Draft) SetStatus(id string, status Status) bool {
-	return d.edit(id, func(i *Item) { i.setStatus(status, d.hand, d.now) })
+	i := indexOf(d.next.Items, id)
+	if i >= 0 {
+		d.next.Items[i].setStatus(status, d.hand, d.now)
+	}
+	return i >= 0
 }
 
 // Replace replaces the list with lines, which are written through view. A line
@@ -150,6 +130,9 @@ func (d *Draft) Replace(view View, lines []Line) {
 	next := make([]Item, len(lines))
 	for i, stored := range match(view, d.next.Items, lines) {
 		next[i] = d.applyLine(view, stored, lines[i])
+	}
+	if len(d.earlier) > 0 {
+		d.keepEnded(view, next, lines)
 	}
 	if slices.ContainsFunc(d.next.Items, isHidden) {
 		next = withMissing(next, d.next.Items, isHidden)
@@ -193,13 +176,22 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
+// keepEnded gives items that begin a list the status of those of the list before which had
+// ended and are shown as the lines: what is sent back so is not begun.
+func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
+	for i, was := range match(view, d.earlier, lines) {
+		if was != nil && was.Status.Settled() && was.Status != items[i].Status && view.Words[was.Status] == lines[i].Status {
+			items[i].takeStatus(*was)
+		}
+	}
+}
+
 // applyLine returns the stored item with a line applied, or a new item when
 // stored is nil. A field that the line has just as the view shows it stays as
 // stored (projection equality); only a real difference changes it.
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
-		status = cmp.Or(d.endedAs(view, line), status)
 		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
 		stored.setStatus(status, d.hand, d.now)
 	}
@@ -232,23 +224,6 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	return item
 }
 
-// endedAs returns the status of the item of the list before that had ended and is shown as
-// a line: one that is sent back so is not begun. It is empty when there is none.
-func (d *Draft) endedAs(view View, line Line) Status {
-	if d.ended == nil {
-		d.ended = make(map[[2]string]Status)
-		for _, item := range slices.Backward(d.earlier) { // of equal ones the first counts
-			if item.Status.Settled() {
-				d.ended[[2]string{Fold(item.Text), view.Words[item.Status]}] = item.Status
-			}
-		}
-	}
-	if len(d.ended) == 0 {
-		return ""
-	}
-	return d.ended[[2]string{Fold(line.Text), line.Status}]
-}
-
 // snapshot returns the next revision, ready to be saved.
 func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next := d.next
@@ -277,20 +252,22 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 func (d *Draft) Put(lines ...Line) {
 	view := CoreView()
 	for _, line := range lines {
-		if _, isThere := d.Item(line.ID); !isThere && line.Text != "" && IsItemID(line.ID) {
+		if indexOf(d.next.Items, line.ID) < 0 && line.Text != "" && IsItemID(line.ID) {
 			d.insert(itemNumber(line.ID))
 		}
-		d.edit(line.ID, func(i *Item) {
-			shown, _ := view.Show(*i)
-			line.Text, line.Active = cmp.Or(line.Text, shown.Text), cmp.Or(line.Active, shown.Active)
-			line.Status = cmp.Or(line.Status, shown.Status)
-			*i = d.applyLine(view, i, line)
-		})
+		at := indexOf(d.next.Items, line.ID)
+		if at < 0 {
+			continue
+		}
+		item := &d.next.Items[at]
+		shown, _ := view.Show(*item)
+		line.Text, line.Active = cmp.Or(line.Text, shown.Text), cmp.Or(line.Active, shown.Active)
+		line.Status = cmp.Or(line.Status, shown.Status)
+		*item = d.applyLine(view, item, line)
 	}
 	d.endWaits()
 }
 
-// insert adds an empty item with a number before those with larger ones.
 func (d *Draft) insert(n int) {
 	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return itemNumber(o.ID) > n })
 	if at < 0 {

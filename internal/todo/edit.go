@@ -154,7 +154,6 @@ func (e Edit) clean() (Edit, error) {
 	return e, nil
 }
 
-// check says what is wrong with an edit whose text is clean.
 func (e Edit) check() error {
 	item := Item{Text: "-", Status: Pending} // with what the edit says of it
 	switch e.Do {

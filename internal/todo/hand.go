@@ -14,7 +14,6 @@ import (
 // PersonsHand is the hand of people, see [Item.BegunBy].
 const PersonsHand = "person"
 
-// handOf returns the hand of a conversation.
 func handOf(conversation string) string {
 	if conversation == "" {
 		return ""
@@ -116,7 +115,6 @@ func (s Snapshot) OrderOverridden() bool {
 	return s.Order.Text != "" && !InSameOrder(itemsOf(s.Order.Text), s.Items)
 }
 
-// idsOf returns the ids of items, in order, with commas.
 func idsOf(items []Item) string {
 	ids := make([]string, len(items))
 	for i, item := range items {
@@ -125,7 +123,6 @@ func idsOf(items []Item) string {
 	return strings.Join(ids, ",")
 }
 
-// itemsOf returns items that have the ids and nothing else.
 func itemsOf(ids string) (items []Item) {
 	for id := range strings.SplitSeq(ids, ",") {
 		items = append(items, Item{ID: id})
@@ -167,7 +164,6 @@ func movedItems(a, b []Item) map[string]bool {
 	return down
 }
 
-// placesOf returns the indexes of items by id.
 func placesOf(items []Item) map[string]int {
 	place := make(map[string]int, len(items))
 	for i, item := range items {
@@ -236,9 +232,10 @@ func shortened(text string) (forms []string) {
 	return forms
 }
 
-// applyHand records in a person's draft what the person did to texts and order, and
-// in an agent's draft keeps a person's wordings and order from the agent's habit. saw
-// is the revision that the writer was shown. It returns what was kept.
+// applyHand records in a person's draft what the person did to texts and order, and in an
+// agent's draft keeps what was blocked unseen, and a person's wordings and order from the
+// agent's habit. saw is the revision that the writer was shown. It returns the wordings
+// and the order that were kept.
 func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 	if d.hand == PersonsHand {
 		d.recordHand()
@@ -247,8 +244,12 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 	stored, seen := Near(d.before.Items), Near(saw.Items)
 	for i := range d.next.Items {
 		item := &d.next.Items[i]
-		if before, known := stored(i, item.ID); known && before.Hand.Text != "" {
-			shown, _ := seen(i, item.ID)
+		before, _ := stored(i, item.ID)
+		shown, _ := seen(i, item.ID)
+		if before.Status == Blocked && shown.Status != Blocked && !item.Status.Settled() {
+			item.takeStatus(before) // what was blocked unseen is not begun
+		}
+		if before.Hand.Text != "" {
 			kept = append(kept, d.keepText(item, before, shown)...)
 		}
 	}
@@ -280,7 +281,6 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
-// recordHand notes which texts and which order a person changed.
 func (d *Draft) recordHand() {
 	find := Near(d.before.Items)
 	for i, item := range d.next.Items {

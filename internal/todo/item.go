@@ -94,7 +94,6 @@ func (i Item) same(o Item) bool {
 	return i.equal(o)
 }
 
-// takeStatus takes the status, and all that belongs to it, from another item.
 func (i *Item) takeStatus(o Item) {
 	i.Status, i.Reason, i.Started, i.Ended = o.Status, o.Reason, o.Started, o.Ended
 	i.BegunBy, i.ByPerson = o.BegunBy, o.ByPerson

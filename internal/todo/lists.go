@@ -22,7 +22,6 @@ type Lists struct {
 	readOnly  bool
 }
 
-// owns reports whether a snapshot is one of these lists.
 func (l Lists) owns(s Snapshot) bool {
 	return l.all || s.List.Principal == l.principal
 }
@@ -113,7 +112,6 @@ func (l Lists) Current(ctx context.Context, t Target) (Snapshot, error) {
 	return a.list, err
 }
 
-// choose finds the list that a target means, and completes the target.
 func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 	t.principal, t.Conversation = l.principal, t.Conversation.bounded()
 	a := &attempt{Board: l.board, Write: Write{Target: t}, read: l.board.store, all: l.all}
@@ -139,7 +137,6 @@ func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
 	return a.list, err
 }
 
-// setCursors stores cursors of one conversation.
 func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
 	if len(cursors) == 0 {
 		return nil

@@ -73,7 +73,6 @@ func addedByText(base, theirs []Item) map[string][]Item {
 	return added
 }
 
-// mergeFields merges the fields of an item that is in both theirs and mine.
 func mergeFields(base, theirs, mine Item) Item {
 	out := theirs
 	take(&out.Text, base.Text, mine.Text)
@@ -127,7 +126,6 @@ func match(view View, stored []Item, lines []Line) []*Item {
 	return out // each at its place, as almost always
 }
 
-// matchByKeys matches by one key after the other.
 func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 	type ranked struct {
 		rank int

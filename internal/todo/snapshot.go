@@ -162,7 +162,6 @@ func Near(items []Item) func(n int, id string) (Item, bool) {
 	}
 }
 
-// indexOf returns the index of the item with an id, or -1.
 func indexOf(items []Item, id string) int {
 	return slices.IndexFunc(items, func(i Item) bool { return i.ID == id })
 }

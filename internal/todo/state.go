@@ -221,5 +221,4 @@ func SharedKey(key string) string { return sharedKind + key }
 
 const sharedKind = "shared:"
 
-// sharedKey reports whether a key is one that [SharedKey] returns.
 func sharedKey(key string) bool { return strings.HasPrefix(key, sharedKind) }

@@ -238,7 +238,6 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 	return nil
 }
 
-// saw returns the revision of a list that the writer last saw.
 func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
 	seen := a.seen(list)
 	switch {
@@ -297,9 +296,6 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 // settle decides what becomes of a draft beside what the write asks for, and checks it.
 // saw is what the writer was shown.
 func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
-	if !a.Writer.Person && saw.Revision != d.before.Revision {
-		d.keepBlocks(saw)
-	}
 	report.Kept = d.applyHand(saw)
 	if d.next.GivenTitle == "" && a.Title != "" {
 		d.next.GivenTitle, _ = CleanTitle(a.Title)
@@ -372,7 +368,6 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 	return Outcome{After: after, Changed: changed, Report: report}, nil
 }
 
-// open returns the items that are not settled.
 func open(items []Item) (out []Item) {
 	for _, item := range items {
 		if !item.Status.Settled() {
@@ -382,7 +377,6 @@ func open(items []Item) (out []Item) {
 	return out
 }
 
-// texts returns the texts of items.
 func texts(items []Item) []string {
 	out := make([]string, len(items))
 	for i, item := range items {
@@ -402,7 +396,6 @@ func (a *attempt) archive(ctx context.Context, list Snapshot, replacedBy string,
 	return err
 }
 
-// archiveSubLists archives the lists of the sub-agents that worked for a list.
 func (a *attempt) archiveSubLists(ctx context.Context, main List) error {
 	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
 	for _, sub := range subs {
@@ -416,7 +409,6 @@ func (a *attempt) archiveSubLists(ctx context.Context, main List) error {
 	return err
 }
 
-// begun returns the list that the write begins with a snapshot.
 func (a *attempt) begun(s Snapshot) List {
 	who, l := a.Conversation, a.Begin
 	l.ID, l.Created = NewID(), s.Updated
