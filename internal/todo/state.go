@@ -41,13 +41,16 @@ func (s State) Ended() bool { return s == Finished || s == InVain }
 
 // States returns the states of lists, by id.
 func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
-	left, err := l.unattended(ctx, slices.DeleteFunc(slices.Clone(lists), Snapshot.Settled))
-	if err != nil {
-		return nil, err
-	}
-	states := make(map[string]State, len(lists))
+	states, held := make(map[string]State, len(lists)), make(map[string]map[string]bool)
+	alone := len(slices.DeleteFunc(slices.Clone(lists), Snapshot.Settled)) == 1
 	for _, s := range lists {
-		there := !left[s.List.ID] && !s.Archived && s.List.Conversation != ""
+		there := false
+		if !s.Settled() && !s.Archived && s.List.Conversation != "" {
+			var err error
+			if there, err = l.isAttended(ctx, s, held, alone); err != nil {
+				return nil, err
+			}
+		}
 		states[s.List.ID] = s.State(there, l.board.now())
 	}
 	return states, nil
@@ -107,42 +110,34 @@ func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
 // that the chat of this one has left it.
 const SharedRest = time.Hour
 
-// unattended returns the ids of the lists that a conversation began and that no
-// conversation which is present holds any more; archived ones aside.
-func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
-	left, held := make(map[string]bool), make(map[string]map[string]bool) // held lists by principal
-	for _, s := range lists {
-		of, id := s.List.Principal, s.List.ID
-		if s.Archived || s.List.Conversation == "" {
-			continue
-		}
-		if held[of] == nil {
-			alone := ""
-			if len(lists) == 1 {
-				alone = id
-			}
-			on, err := l.board.store.CursorsOn(ctx, of, alone)
-			if err != nil {
-				return nil, fmt.Errorf("find who holds the lists: %w", err)
-			}
-			held[of] = make(map[string]bool)
-			for _, c := range on {
-				held[of][c.List] = held[of][c.List] || c.Current && l.board.isPresent(c)
-			}
-		}
-		left[id] = !held[of][id]
-		// A key that several chats share holds the list that one of them wrote last; the
-		// others are at rest only after a while.
-		if !left[id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
-			continue
-		}
-		cursors, err := l.board.store.Cursors(ctx, Key{of, s.List.Conversation})
-		if err != nil {
-			return nil, fmt.Errorf("find whose current list it is: %w", err)
-		}
-		left[id] = !slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && l.board.isPresent(c) })
+// isAttended reports whether a conversation that is present holds a list. held are the
+// lists that are held, by principal, as far as they were read; of one that is asked for
+// alone only its own cursors are.
+func (l Lists) isAttended(ctx context.Context, s Snapshot, held map[string]map[string]bool, alone bool) (bool, error) {
+	of, id, only := s.List.Principal, s.List.ID, ""
+	if alone {
+		only = id
 	}
-	return left, nil
+	if held[of] == nil {
+		on, err := l.board.store.CursorsOn(ctx, of, only)
+		if err != nil {
+			return false, fmt.Errorf("find who holds the lists: %w", err)
+		}
+		held[of] = make(map[string]bool)
+		for _, c := range on {
+			held[of][c.List] = held[of][c.List] || c.Current && l.board.isPresent(c)
+		}
+	}
+	// A key that several chats share holds the list that one of them wrote last; the
+	// others are at rest only after a while.
+	if held[of][id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
+		return held[of][id], nil
+	}
+	cursors, err := l.board.store.Cursors(ctx, Key{of, s.List.Conversation})
+	if err != nil {
+		return false, fmt.Errorf("find whose current list it is: %w", err)
+	}
+	return slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && l.board.isPresent(c) }), nil
 }
 
 // isPresent reports whether the conversation of a cursor is there as far as can be

@@ -458,11 +458,8 @@ func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
 		return nil
 	}
 	cursors := make([]Cursor, 0, 2)
-	if c.Key != currentKey && (c.Key == "" || w.List == "") { // else the name stays with its list
+	if c.Key != currentKey && w.List == "" { // else the name stays with its list
 		cursors = append(cursors, Cursor{Key: Key{w.principal, currentKey}, List: s.List.ID, Current: moves})
-	}
-	if c.Key == "" {
-		return cursors
 	}
 	own := Cursor{Key: Key{w.principal, c.Key}, List: s.List.ID, Current: moves}
 	if !w.Writer.Person { // else the conversation's agent has seen nothing, and is not here
