@@ -160,7 +160,7 @@ func setStepStatus(d *todo.Draft, id, word string, w prompts.Words) error {
 	view := planView()
 	item, ok := d.Item(id)
 	if !ok {
-		return refuse(w.UnknownID+"\n%s", unquotedExcerpt(id), planText(w, d.Before()))
+		return refuse(w.UnknownID+"\n%s", unquotedExcerpt(id), planText(w, todo.Snapshot{Items: d.Items()}))
 	}
 	switch current := view.Words[item.Status]; current {
 	case word:

@@ -79,18 +79,6 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	}
 }
 
-// A built-in tool is found by its host, where that is known, and else by its name.
-func TestFindBuiltIn(t *testing.T) {
-	for _, c := range []struct{ host, name, want string }{
-		{"", "TodoWrite", "claude-code"}, {"cursor", "TodoWrite", "cursor"}, {"", "update_plan", "codex"},
-		{"cursor", "update_plan", ""}, {"", "Bash", ""}, {"", "", ""},
-	} {
-		if b, ok := tools.FindBuiltIn(c.host, c.name); b.Host != c.want || ok != (c.want != "") {
-			t.Errorf("%s of %q is of %q", c.name, c.host, b.Host)
-		}
-	}
-}
-
 // What a model may send to our tools in other shapes, it may send to a host's as well
 // (V5); what the host refused changes nothing.
 func TestBuiltInShapes(t *testing.T) {

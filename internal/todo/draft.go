@@ -48,9 +48,6 @@ func (d *Draft) nextID() string {
 	return strconv.Itoa(d.next.LastID)
 }
 
-// Before returns the snapshot the draft began with.
-func (d *Draft) Before() Snapshot { return d.before }
-
 // Items returns the items as edited so far; the caller must not change them.
 func (d *Draft) Items() []Item { return d.next.Items }
 

@@ -101,21 +101,6 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// A reason stays as long as its item is blocked, also when a view that shows
-// blocked as pending writes the item back.
-func TestBlockedReason(t *testing.T) {
-	d := todo.NewDraft(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}), t1)
-	checkErr(t, d.Edit(todo.Edit{Do: todo.EditBlock, Item: "1", Text: "waiting for B"}))
-	d.Replace(plain, []todo.Line{{Text: "A", Status: "pending"}})
-	if got, _ := d.Item("1"); got.Status != todo.Blocked || got.Reason != "waiting for B" {
-		t.Errorf("written back: %+v", got)
-	}
-	d.Replace(plain, []todo.Line{{Text: "A", Status: "doing"}})
-	if got, _ := d.Item("1"); got.Status != todo.InProgress || got.Reason != "" {
-		t.Errorf("started: %+v", got)
-	}
-}
-
 func TestCleanText(t *testing.T) {
 	for _, c := range []struct{ in, want, err string }{
 		{in: "plain", want: "plain"},

@@ -68,11 +68,7 @@ var ErrItemGone = errors.New("the item is not on the list any more")
 // OfItems reports whether the edit is of the items, which is what the list's agent
 // is told of, rather than of the list itself.
 func (e Edit) OfItems() bool {
-	switch e.Do {
-	case EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
-		return false
-	}
-	return true
+	return !slices.Contains([]EditKind{EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete}, e.Do)
 }
 
 // Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],
