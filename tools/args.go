@@ -389,7 +389,8 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 		// The error can only be a lone surrogate, since the decoder has checked the
 		// syntax. The replacement character stands in its place.
 		if v.text = string(text); err != nil {
-			v.surrogate = utf8.RuneCountInString(v.text[:strings.IndexRune(v.text, utf8.RuneError)]) + 1
+			before, _, _ := strings.Cut(v.text, string(utf8.RuneError))
+			v.surrogate = utf8.RuneCountInString(before) + 1
 		}
 		return v, nil
 	}
