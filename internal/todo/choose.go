@@ -228,18 +228,14 @@ func (a *attempt) leave(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("find who holds the list: %w", err)
 		}
-		a.putsAway = !slices.ContainsFunc(on, a.isOthers)
+		own := a.Conversation
+		a.putsAway = !slices.ContainsFunc(on, func(c Cursor) bool { // that another one, which is present, holds it
+			return c.Current && c.Conversation != own.Key && c.Conversation != own.CurrentKey() && a.isPresent(c)
+		})
 	}
 	found, err := a.recognise(ctx)
 	a.begins = !found
 	return err
-}
-
-// isOthers reports whether a cursor says that another conversation, which is present,
-// holds the list.
-func (a *attempt) isOthers(c Cursor) bool {
-	own := a.Conversation
-	return c.Current && c.Conversation != own.Key && c.Conversation != own.CurrentKey() && a.isPresent(c)
 }
 
 // next chooses for a call that adds items: the list that the conversation holds, or the
@@ -361,10 +357,9 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 // among the lists that the conversation held, and then, if it is not certain,
 // among the lists of the same client and workspace. It returns false when there is none.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
-	most, own := 0, make(map[string]bool)
+	most := 0
 	for l, err := range a.ownLists(ctx) {
 		if err == nil {
-			own[l.List.ID] = true
 			most, err = a.compare(ctx, l, most)
 		}
 		if err != nil {
@@ -383,7 +378,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 		return false, fmt.Errorf("find unfinished lists: %w", err)
 	}
 	for _, l := range others {
-		if l.List.Name != "" || l.Archived || own[l.List.ID] {
+		if l.List.Name != "" || l.Archived {
 			continue
 		}
 		if most, err = a.compare(ctx, l, most); err != nil {
