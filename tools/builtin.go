@@ -165,7 +165,8 @@ func taskList(r *reader, _, response value) *Call {
 // task reads what an object says of a task, its id and the ids of those that come first
 // under these keys. Of what it does not say the line has nothing.
 func (r *reader) task(v value, path, id, waits string) todo.Line {
-	t := todo.Line{ID: r.taskID(v.get(id), path+id), Text: r.optional(v, "subject"), Waits: strings.Join(r.taskIDs(v.get(waits), path+waits), ",")}
+	t := todo.Line{ID: r.taskID(v.get(id), path+id), Text: r.optional(v, "subject")}
+	t.Waits = strings.Join(r.taskIDs(v.get(waits), path+waits), ",")
 	if status := v.get("status"); !status.missing() {
 		t.Status = r.status(status, path+"status", todo.CoreView().Accepts())
 	}

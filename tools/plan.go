@@ -131,7 +131,8 @@ func updateTodo() variant {
 		args = r.arguments(args, "id")
 		id := r.id(args.get("id"), "id", true)
 		word := r.stepStatus(args.get("status"))
-		return &Call{Target: todo.Target{Item: id}, Change: func(d *todo.Draft) error { return setStepStatus(d, id, word, r.words) }}
+		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, r.words) }
+		return &Call{Target: todo.Target{Item: id}, Change: change}
 	}
 	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
 		item, _ := out.After.Item(c.Item)

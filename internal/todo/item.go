@@ -53,8 +53,8 @@ type Item struct {
 	// empty when it did not.
 	Owner    string `json:"owner,omitempty"`
 	WaitsFor string `json:"waits_for,omitempty"`
-	// BegunBy is the hand that last put the item in progress: a conversation's, see
-	// [Draft.Hand], or [PersonsHand]; empty when none did.
+	// BegunBy is the hand that last put the item in progress: a digest of the
+	// conversation's key, or [PersonsHand]; empty when none did.
 	BegunBy string `json:"begun_by,omitempty"`
 	// ByPerson is true when a person set the status.
 	ByPerson bool `json:"by_person,omitempty"`
