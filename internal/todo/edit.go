@@ -41,7 +41,7 @@ type Edit struct {
 	// Text is the item's text, why it is blocked, or the list's title. It is stored
 	// as [CleanText] makes it.
 	Text string `json:"text,omitempty"`
-	To   int    `json:"to,omitempty"` // an index, see [Draft.Move]
+	To   int    `json:"to,omitempty"` // an index, from 0; outside the list it means the nearer end
 	// Lines are all items, in core statuses. Each stays the item with its id, or the
 	// one that has its text. No lines, but not nil, clear the list.
 	Lines    []Line `json:"lines,omitzero"`
