@@ -53,9 +53,12 @@ func (s Snapshot) Excerpt() Snapshot {
 	}
 	current, _ := s.Current()
 	all := s.Items
-	s.Items, s.Rest = nil, Counts{}
+	s.Items, s.Rest = make([]Item, 0, 3), nil
 	for n, i := range all {
 		if n != open && n != blocked && (i.ID != current.ID || i.Status != InProgress) {
+			if s.Rest == nil {
+				s.Rest = make(Counts, 2)
+			}
 			s.Rest[i.Status]++
 			continue
 		}

@@ -61,7 +61,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 			return err
 		}
 		newest, err := record.Snapshot(body, []byte(`{}`), 0)
-		if want, _ := tables.Excerpt(newest); err == nil && want != string(excerpt) {
+		if want, _ := record.Body(newest.Excerpt()); err == nil && string(want) != string(excerpt) {
 			found(fmt.Sprintf("list %s: what pages with many lists show of it is not what its newest revision says", id))
 		}
 		return nil

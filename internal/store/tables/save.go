@@ -148,15 +148,12 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 
 // addNext stores the next revision of a list that is there.
 func (s *Saver) addNext(next *todo.Snapshot) error {
-	bytes, err := s.addRevision(next)
+	bytes, excerpt, err := s.addRevision(next)
 	if err != nil {
 		return err
 	}
 	id := next.List.ID
-	excerpt, err := Excerpt(*next)
-	if err == nil {
-		err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, int(next.Spare()), excerpt, id)
-	}
+	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, int(next.Spare()), excerpt, id)
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
 		if err = s.DB.Exec(s.SQL.countTrimmed, id, first, id); err == nil {
 			err = s.DB.Exec(s.SQL.trim, id, first)
@@ -187,41 +184,32 @@ func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrEncode, err)
 	}
-	bytes, err := s.addRevision(first)
+	bytes, excerpt, err := s.addRevision(first)
 	if err != nil {
 		return err
 	}
 	s.DB.Remember(*first, bytes)
-	excerpt, err := Excerpt(*first)
-	if err != nil {
-		return err
-	}
 	return s.DB.Exec(s.SQL.addList, append(s.SQL.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
 		bytes, int(first.Spare()), excerpt)...)
 }
 
-// Excerpt returns the column of a list that says how it stands.
-func Excerpt(newest todo.Snapshot) (string, error) {
-	body, err := record.Body(newest.Excerpt())
-	return string(body), err
-}
-
 // addRevision stores the row of a revision and sets its Seq. It returns the size of its
-// body in bytes.
-func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, err error) {
+// body in bytes, and the excerpt for the row of its list.
+func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err error) {
 	body, err := record.Body(*next)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrEncode, err)
+	short, err2 := record.Body(next.Excerpt())
+	if err = errors.Join(err, err2); err != nil {
+		return 0, "", fmt.Errorf("%w: %w", ErrEncode, err)
 	}
 	if next.Seq, err = s.DB.NextSeq(); err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	values := s.SQL.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
 	values[4] = string(body) // it is stored as text
 	if next.List.Principal != "" {
 		s.Used.add(next.List.Principal, len(body))
 	}
-	return len(body), s.DB.Exec(s.SQL.addRevision, append(values, next.Seq)...)
+	return len(body), string(short), s.DB.Exec(s.SQL.addRevision, append(values, next.Seq)...)
 }
 
 // makeRoom returns an error when a list may not begin, or not change, see
