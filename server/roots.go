@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,16 +29,14 @@ const rootsInput = "roots"
 // Only clients that are known to answer are asked: others may fail on the question
 // (docs/spec/protocol.md, "Roots").
 func (s *session) question() mcp.JSONRPCMessage {
-	var m struct {
-		Params struct {
-			Name, URI string
-			Meta      *mcp.Meta          `json:"_meta"`
-			Responses mcp.InputResponses `json:"inputResponses"`
-		}
+	var params struct {
+		Name, URI string
+		Meta      *mcp.Meta          `json:"_meta"`
+		Responses mcp.InputResponses `json:"inputResponses"`
 	}
-	_ = json.Unmarshal(s.message.Brief, &m) // mcp-go refuses what has another shape
-	if _, ok := m.Params.Responses[rootsInput]; ok {
-		if result := mcpserver.RootsResponse(m.Params.Responses, rootsInput); result != nil {
+	s.message.Decode(&params)
+	if _, ok := params.Responses[rootsInput]; ok {
+		if result := mcpserver.RootsResponse(params.Responses, rootsInput); result != nil {
 			for _, r := range result.Roots { // the first that is a folder of this machine
 				s.Folder = cmp.Or(s.Folder, FolderOf(r.URI))
 			}
@@ -49,17 +46,17 @@ func (s *session) question() mcp.JSONRPCMessage {
 	means := false // the caller's lists
 	switch mcp.MCPMethod(s.message.Method) {
 	case mcp.MethodToolsCall:
-		means = tools.Find(s.server.Tools, m.Params.Name) != nil
+		means = tools.Find(s.server.Tools, params.Name) != nil
 	case mcp.MethodPromptsGet:
-		means = m.Params.Name == "resume"
+		means = params.Name == "resume"
 	case mcp.MethodResourcesRead:
-		means = slices.Contains([]string{subscriptions.Current, subscriptions.All}, m.Params.URI)
+		means = slices.Contains([]string{subscriptions.Current, subscriptions.All}, params.URI)
 	}
-	capabilities := m.Params.Meta.ClientCapabilities()
+	capabilities := params.Meta.ClientCapabilities()
 	if !means || capabilities == nil || capabilities.Roots == nil {
 		return nil
 	}
-	r := s.server.newRequest(s.ctx, m.Params.Meta)
+	r := s.server.newRequest(s.ctx, params.Meta)
 	if !clients.Find(r.client.Name).AnswersRoots || !s.server.caller(r).who.Shared {
 		return nil
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -14,6 +13,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/card"
 	"todo-mcp/server/jsonrpc"
 	"todo-mcp/server/subscriptions"
 )
@@ -41,6 +41,15 @@ type Peer struct {
 	// Folder is the path of the first of the client's roots; empty when the
 	// client has sent none.
 	Folder string
+}
+
+// Introduce sets what the peer says of itself in an initialize request, and reports
+// whether it can be asked for its roots.
+func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
+	var says mcp.InitializeParams
+	initialize.Decode(&says)
+	p.Client, p.Apps = says.ClientInfo, card.ShownBy(says.Capabilities.Extensions)
+	return says.Capabilities.Roots != nil
 }
 
 // session is a message and its sender, as mcp-go takes the session of a client.
@@ -123,7 +132,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	ended, end := context.WithCancel(session.ctx)
 	end() // else mcp-go would wait for the end, and keep the whole request
 	answer := s.mcp.HandleMessage(ended, m.Brief)
-	session.message.Brief = nil
+	session.message.Brief, session.message.Params = nil, nil
 	select {
 	case acknowledgement := <-session.acknowledgement:
 		if send(acknowledgement) == nil && session.listens {
@@ -198,13 +207,11 @@ func (s *session) subscriber() subscriptions.Client {
 	if s.client != nil {
 		return *s.client
 	}
-	var m struct {
-		Params struct {
-			Meta *mcp.Meta `json:"_meta"` // which mcp-go drops in a subscribe request
-		}
+	var params struct {
+		Meta *mcp.Meta `json:"_meta"` // which mcp-go drops in a subscribe request
 	}
-	_ = json.Unmarshal(s.message.Brief, &m) // mcp-go refuses what has another shape
-	who := s.server.caller(s.server.newRequest(s.ctx, m.Params.Meta)).who
+	s.message.Decode(&params)
+	who := s.server.caller(s.server.newRequest(s.ctx, params.Meta)).who
 	c := subscriptions.Client{Identity: s.Identity, Session: sessionKey(s.Peer), Conversation: who}
 	if s.stream != "" {
 		c.Session, c.Listen = s.stream, s.message.ID

@@ -20,7 +20,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -43,9 +42,6 @@ type Message struct {
 	Method string // empty for a response
 	// ID is the message's id as JSON; nil for a notification.
 	ID json.RawMessage
-	// Client is the clientInfo of an initialize request, and Capabilities its capabilities.
-	Client       mcp.Implementation
-	Capabilities mcp.ClientCapabilities
 	// Protocol is the protocol version that _meta names; empty for none. Modern is true
 	// when that has no sessions: a message that names an older one belongs to a session,
 	// as for mcp-go.
@@ -56,7 +52,13 @@ type Message struct {
 	// Brief is the message as mcp-go is to read it, which reads a message several
 	// times: with {} for the Arguments.
 	Brief json.RawMessage
+	// Params are the params as they stand in Brief; nil for none.
+	Params json.RawMessage
 }
+
+// Decode decodes the params of the message as far as they have the shape. What has
+// another one is left out: mcp-go refuses it.
+func (m Message) Decode(params any) { _ = json.Unmarshal(m.Params, params) }
 
 // Error is the reason why a message is refused.
 type Error struct {
@@ -79,19 +81,11 @@ func (e *Error) Answer(id json.RawMessage) mcp.JSONRPCMessage {
 	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Text, e.Data)
 }
 
-// RequestID converts an id from JSON to mcp-go's type. The result is null when
-// id is neither a string nor an integer, also when it is empty.
-func RequestID(id json.RawMessage) mcp.RequestId {
-	var text string
-	var number int64
-	switch {
-	case len(id) == 0:
-	case json.Unmarshal(id, &text) == nil:
-		return mcp.NewRequestId(text)
-	case json.Unmarshal(id, &number) == nil:
-		return mcp.NewRequestId(number)
-	}
-	return mcp.NewRequestId(nil)
+// RequestID converts an id from JSON to mcp-go's type. The result is null when id is
+// neither a string nor a number, also when it is empty.
+func RequestID(id json.RawMessage) (out mcp.RequestId) {
+	_ = json.Unmarshal(id, &out)
+	return out
 }
 
 // TooLarge returns the answer to a message of more than [todo.MaxRequest] bytes,
@@ -146,9 +140,8 @@ const (
 	id
 	method
 	response
+	params
 	arguments
-	client
-	capabilities
 	version
 	parts
 )
@@ -162,9 +155,9 @@ type keys map[string]struct {
 // ofMessage are the keys of a message.
 var ofMessage = keys{
 	"jsonrpc": {}, "id": {part: id}, "method": {part: method}, "result": {part: response}, "error": {part: response},
-	"params": {members: keys{
+	"params": {part: params, members: keys{
 		"name": {}, "arguments": {part: arguments}, "uri": {}, "requestId": {}, "protocolVersion": {},
-		"clientInfo": {part: client}, "capabilities": {part: capabilities}, "cursor": {}, "ref": {}, "argument": {},
+		"clientInfo": {}, "capabilities": {}, "cursor": {}, "ref": {}, "argument": {},
 		"notifications": {}, "task": {}, "_meta": {members: keys{mcp.MetaKeyProtocolVersion: {part: version}}},
 	}},
 }
@@ -174,8 +167,8 @@ type reader struct {
 	raw  []byte
 	json *jsontext.Decoder
 	// parts are as they stand in raw, and nil where there is none.
-	parts        [parts]jsontext.Value
-	argumentsEnd int64 // where they end
+	parts [parts]jsontext.Value
+	ends  [parts]int64 // where they end in raw
 }
 
 // read reads the whole, which must be an object with these keys among others.
@@ -257,9 +250,7 @@ func (r *reader) members(known keys) *Error {
 		}
 		if end := r.json.InputOffset(); is.part != none {
 			r.parts[is.part] = bytes.TrimLeft(r.raw[begin:end:end], " \t\r\n:")
-			if is.part == arguments {
-				r.argumentsEnd = end
-			}
+			r.ends[is.part] = end
 		}
 	}
 	_, _ = r.json.ReadToken()
@@ -278,8 +269,7 @@ func syntax(err error) *Error {
 	return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON")
 }
 
-// message returns the message that has these parts. What has another shape than the
-// protocol's is left out: mcp-go refuses it.
+// message returns the message that has these parts.
 func (r *reader) message() (Message, *Error) {
 	p := &r.parts
 	m := Message{ID: json.RawMessage(p[id]), Brief: r.raw}
@@ -303,14 +293,13 @@ func (r *reader) message() (Message, *Error) {
 	}
 	m.Protocol = text(p[version])
 	m.Modern = mcp.IsModernProtocol(m.Protocol)
-	switch {
-	case m.Method == string(mcp.MethodInitialize):
-		decode(p[client], &m.Client)
-		decode(p[capabilities], &m.Capabilities)
-	case m.Method == string(mcp.MethodToolsCall) && p[arguments].Kind() == '{':
+	m.Params = json.RawMessage(p[params])
+	if m.Method == string(mcp.MethodToolsCall) && p[arguments].Kind() == '{' {
 		m.Arguments = json.RawMessage(p[arguments])
-		begin := r.argumentsEnd - int64(len(m.Arguments))
-		m.Brief = slices.Concat(r.raw[:begin], []byte("{}"), r.raw[r.argumentsEnd:])
+		begin, end := r.ends[arguments]-int64(len(m.Arguments)), r.ends[arguments]
+		m.Brief = slices.Concat(r.raw[:begin], []byte("{}"), r.raw[end:])
+		begin = r.ends[params] - int64(len(m.Params))
+		m.Params = m.Brief[begin : r.ends[params]-int64(len(r.raw)-len(m.Brief))]
 	}
 	return m, nil
 }
@@ -323,13 +312,6 @@ func text(v jsontext.Value) string {
 	}
 	text, _ := jsontext.AppendUnquote(nil, v)
 	return string(text)
-}
-
-// decode decodes JSON that passed the strict reader, as far as it has the shape.
-func decode(raw []byte, into any) {
-	if len(raw) > 0 {
-		_ = jsonv2.Unmarshal(raw, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	}
 }
 
 // checkID returns an error unless an id is missing, a string of at most maxID bytes, or

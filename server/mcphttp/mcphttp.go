@@ -8,7 +8,6 @@ package mcphttp
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +20,6 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
-	"todo-mcp/server/card"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/jsonrpc"
 	"todo-mcp/server/sse"
@@ -102,7 +100,7 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	case x.modern:
 		return http.StatusBadRequest, x.checkModern()
 	case x.message.Method == string(mcp.MethodInitialize):
-		x.peer.Client, x.peer.Apps = x.message.Client, card.ShownBy(x.message.Capabilities.Extensions)
+		x.peer.Introduce(x.message)
 		return http.StatusOK, nil
 	}
 	id := x.Header.Get(mcpserver.HeaderKeySessionID)
@@ -119,19 +117,13 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 }
 
 // checkModern returns why a sessionless message is refused: its headers must say what
-// its body does, as mcp-go reads it.
+// its body does.
 func (x *exchange) checkModern() *jsonrpc.Error {
 	if x.Method != http.MethodPost {
 		return nil
 	}
-	var m struct{ Params json.RawMessage }
-	var params struct {
-		Meta *mcp.Meta `json:"_meta"`
-	}
-	_ = json.Unmarshal(x.message.Brief, &m)
-	_ = json.Unmarshal(m.Params, &params)
 	code, err := mcp.HEADER_MISMATCH, error(nil)
-	switch version := params.Meta.ProtocolVersion(); {
+	switch version := x.message.Protocol; {
 	case version == "" && x.message.ID == nil: // notifications of the official SDK for Go
 	case version == "":
 		code, err = mcp.INVALID_PARAMS, errors.New("missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
@@ -139,7 +131,7 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 		err = fmt.Errorf("the header %s is %q, and %s in _meta %q", mcp.HeaderProtocolVersion, x.peer.Protocol,
 			mcp.MetaKeyProtocolVersion, todo.Cut(version, 32))
 	case x.message.ID != nil:
-		err = mcp.ValidateStandardHeaders(x.Header.Get, version, mcp.MCPMethod(x.message.Method), m.Params)
+		err = mcp.ValidateStandardHeaders(x.Header.Get, version, mcp.MCPMethod(x.message.Method), x.message.Params)
 	}
 	if err == nil {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -21,7 +22,6 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
-	"todo-mcp/server/card"
 	"todo-mcp/server/jsonrpc"
 )
 
@@ -43,25 +43,16 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	givenUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
 	in := newInput(from, end)
-	context.AfterFunc(ctx, func() { time.AfterFunc(arriving, in.stop) })
-	taken := make(chan struct{}, 1) // the client has read an answer
-	context.AfterFunc(ending, func() {
-		for patience := time.NewTimer(s.StopTimeout); ; {
-			select {
-			case <-taken:
-				if ctx.Err() == nil { // who stops the server does not wait for the client
-					patience.Reset(s.StopTimeout)
-				}
-			case <-patience.C:
-				s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
-				time.AfterFunc(unanswered, in.drop)
-				giveUp()
-				return
-			case <-givenUp.Done(): // served
-				return
-			}
+	context.AfterFunc(ctx, func() { time.AfterFunc(arriving, func() { in.stop(false) }) })
+	drop := func() { time.AfterFunc(unanswered, func() { in.stop(true) }) }
+	patience := time.AfterFunc(math.MaxInt64, func() {
+		if givenUp.Err() == nil { // not served
+			s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
+			drop()
+			giveUp()
 		}
 	})
+	context.AfterFunc(ending, func() { patience.Reset(s.StopTimeout) })
 	// Calls in progress finish even when ctx has ended; streams do not.
 	calls := context.WithoutCancel(ctx)
 	streams, endStreams := context.WithCancel(calls)
@@ -73,12 +64,11 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 		defer close(written)
 		for line := range t.lines {
 			if _, err := out.Write(line); err != nil {
-				time.AfterFunc(unanswered, in.drop)
+				drop()
 				hangUp()
 			}
-			select {
-			case taken <- struct{}{}:
-			default:
+			if ending.Err() != nil && ctx.Err() == nil { // who stops the server does not wait for the client
+				patience.Reset(s.StopTimeout)
 			}
 		}
 	}()
@@ -110,13 +100,6 @@ type transport struct {
 	givenUp context.Context // ends when nothing more is written
 
 	hasRoots bool // the client declared roots, and roots/list was not sent
-}
-
-// rawLine is one line of input: a message, or the scanner of one that is too
-// long.
-type rawLine struct {
-	data    []byte
-	tooLong *jsonrpc.Scanner // nil when the message is in data
 }
 
 const (
@@ -185,42 +168,34 @@ func (i *input) Read(p []byte) (int, error) {
 	return i.ahead.Read(p)
 }
 
-// stop ends the input behind what was read ahead.
-func (i *input) stop() {
+// stop ends the input, behind what was read ahead or also without that.
+func (i *input) stop(drop bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.err = cmp.Or(i.err, errStopped)
+	if drop {
+		i.ahead.Reset()
+	}
 	i.changed.Broadcast()
 }
 
-// drop ends the input without what was read ahead.
-func (i *input) drop() {
-	i.stop()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.ahead.Reset()
-}
-
 // readLine reads up to a line break or the end of input. It keeps at most
-// [todo.MaxRequest] bytes; a longer line it only passes to a scanner.
-func readLine(r *bufio.Reader) (rawLine, error) {
-	var l rawLine
+// [todo.MaxRequest] bytes: a longer line it passes to a scanner, which is nil for others.
+func readLine(r *bufio.Reader) (line []byte, tooLong *jsonrpc.Scanner, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		switch {
-		case l.tooLong != nil:
-			l.tooLong.Write(part)
-		case len(l.data)+len(part) > todo.MaxRequest+1:
-			scanner := &jsonrpc.Scanner{}
-			scanner.Write(l.data)
-			scanner.Write(part)
-			l = rawLine{tooLong: scanner}
-		default:
-			l.data = append(l.data, part...)
+		if tooLong == nil && len(line)+len(part) > todo.MaxRequest+1 {
+			tooLong = &jsonrpc.Scanner{}
+			tooLong.Write(line)
+			line = nil
+		}
+		if tooLong != nil {
+			tooLong.Write(part)
+		} else {
+			line = append(line, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			l.data = bytes.TrimSpace(l.data)
-			return l, err
+			return bytes.TrimSpace(line), tooLong, err
 		}
 	}
 }
@@ -229,12 +204,14 @@ func readLine(r *bufio.Reader) (rawLine, error) {
 func (t *transport) handleAll(in *input) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		l, err := readLine(r)
-		if errors.Is(err, errStopped) {
-			return // l is a part of a message
-		}
-		if len(l.data) > 0 || l.tooLong != nil {
-			t.handleLine(l)
+		line, tooLong, err := readLine(r)
+		switch {
+		case errors.Is(err, errStopped):
+			return // line is a part of a message
+		case tooLong != nil:
+			_ = t.send(jsonrpc.TooLarge(tooLong))
+		case len(line) > 0:
+			t.handle(line)
 		}
 		if err != nil {
 			return
@@ -242,30 +219,25 @@ func (t *transport) handleAll(in *input) {
 	}
 }
 
-// handleLine answers one message. After the first notifications/initialized it
-// also sends roots/list to a client that declared roots.
-func (t *transport) handleLine(l rawLine) {
-	if l.tooLong != nil {
-		_ = t.send(jsonrpc.TooLarge(l.tooLong))
-		return
-	}
-	m, err := jsonrpc.Read(l.data)
+// handle answers one message. After the first notifications/initialized it also sends
+// roots/list to a client that declared roots.
+func (t *transport) handle(line []byte) {
+	m, err := jsonrpc.Read(line)
 	switch {
 	case err != nil:
 		_ = t.send(err.Answer(m.ID))
 		return
 	case m.Method == "":
-		t.takeRoots(l.data)
+		t.takeRoots(line)
 		return
 	case m.Method == string(mcp.MethodSubscriptionsListen) && m.ID != nil:
 		t.listen(m)
 		return
 	case m.Method == string(mcp.MethodNotificationCancelled):
-		t.cancelStream(l.data)
+		t.cancelStream(m)
 		return
 	case m.Method == string(mcp.MethodInitialize):
-		t.peer.Client, t.peer.Apps = m.Client, card.ShownBy(m.Capabilities.Extensions)
-		t.hasRoots = m.Capabilities.Roots != nil
+		t.hasRoots = t.peer.Introduce(m)
 	}
 	answer, _ := t.server.Handle(t.calls, t.peer, m)
 	_ = t.send(answer)
@@ -282,12 +254,8 @@ const rootsRequest = "todo-mcp-roots"
 // takeRoots sets the client's folder from a response to roots/list; it ignores any other.
 func (t *transport) takeRoots(response []byte) {
 	var r struct {
-		ID     any `json:"id"`
-		Result struct {
-			Roots []struct {
-				URI string `json:"uri"`
-			} `json:"roots"`
-		} `json:"result"`
+		ID     any
+		Result struct{ Roots []mcp.Root }
 	}
 	if json.Unmarshal(response, &r) == nil && r.ID == rootsRequest && len(r.Result.Roots) > 0 {
 		t.peer.Folder = cmp.Or(server.FolderOf(r.Result.Roots[0].URI), t.peer.Folder)
@@ -314,14 +282,10 @@ func (t *transport) listen(m jsonrpc.Message) {
 }
 
 // cancelStream ends the stream that a notification cancels. A call is answered by then.
-func (t *transport) cancelStream(cancelled []byte) {
-	var n struct {
-		Params struct {
-			RequestID json.RawMessage `json:"requestId"`
-		} `json:"params"`
-	}
-	_ = json.Unmarshal(cancelled, &n) // what has another shape cancels nothing
-	if end, ok := t.cancel.Load(jsonrpc.RequestID(n.Params.RequestID)); ok {
+func (t *transport) cancelStream(m jsonrpc.Message) {
+	var params struct{ RequestID mcp.RequestId }
+	m.Decode(&params)
+	if end, ok := t.cancel.Load(params.RequestID); ok {
 		end.(context.CancelFunc)()
 	}
 }
