@@ -17,12 +17,11 @@ import (
 // handler returns the handler of one tool: it reads the arguments and returns the
 // result that do has for them, with isError set when the model made a mistake. Any
 // other error is the server's failure, which is logged and becomes a JSON-RPC error.
-func (s *Server) handler(tool *tools.Tool, do func(request, *tools.Tool, *tools.Call) (tools.Result, error)) mcpserver.ToolHandlerFunc {
+func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools.Call) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		r := s.newRequest(ctx, req.Params.Meta)
-		session := r.session
-		session.tool = tool.Name
-		if r.arguments = session.message.Arguments; r.arguments == nil {
+		r := identified(ctx, req.Params.Meta)
+		r.tool = tool.Name
+		if r.arguments = r.message.Arguments; r.arguments == nil {
 			r.arguments = req.Params.RawArguments
 		}
 		var result tools.Result
@@ -31,12 +30,12 @@ func (s *Server) handler(tool *tools.Tool, do func(request, *tools.Tool, *tools.
 			result, err = do(r, tool, call)
 		}
 		if err != nil {
-			session.readOnly = errors.Is(err, todo.ErrReadOnly)
+			r.readOnly = errors.Is(err, todo.ErrReadOnly)
 			refusal, ok := tool.Failure(err)
 			switch {
 			case ok:
 				result = refusal
-			case session.gone() && errors.Is(err, context.Canceled):
+			case r.gone() && errors.Is(err, context.Canceled):
 				s.Log.Debug("the caller has gone", "tool", tool.Name, "error", err)
 				return nil, err
 			default:
@@ -44,33 +43,32 @@ func (s *Server) handler(tool *tools.Tool, do func(request, *tools.Tool, *tools.
 				return nil, err
 			}
 		}
-		session.toolFailed = result.IsError
+		r.toolFailed = result.IsError
 		return s.convert(result, clients.Find(r.client.Name)), nil
 	}
 }
 
 // call applies a tool's call to the list of its caller.
-func (s *Server) call(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
-	who := s.caller(r)
-	out, err := s.apply(r, tool, call, who)
+func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
+	out, err := s.apply(r, call)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	if ended, _ := r.meta[metaEnded].(bool); ended && who.agent != "" && out.After.Revision > 0 {
-		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: who.client, Agent: who.agent}); err != nil {
+	if ended, _ := r.meta[metaEnded].(bool); ended && r.agent != "" && out.After.Revision > 0 {
+		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: r.who.Client, Agent: r.agent}); err != nil {
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}
-	if call.Change != nil && out.After.List.Conversation != who.who.Key || call.List != "" {
-		s.subscriptions.Moved(r.session.Identity, who.who.Key)
+	if call.Change != nil && out.After.List.Conversation != r.who.Key || call.List != "" {
+		s.subscriptions.Moved(r.Identity, r.who.Key)
 	}
 	return tool.Result(call, out), nil
 }
 
 // apply reads or writes the list that a call is about.
-func (s *Server) apply(r request, tool *tools.Tool, call *tools.Call, who caller) (todo.Outcome, error) {
+func (s *Server) apply(r *request, call *tools.Call) (todo.Outcome, error) {
 	target := call.Target
-	target.Conversation, target.Agent = who.who, who.agent
+	target.Conversation, target.Agent = r.who, r.agent
 	if call.Change == nil {
 		snapshot, err := r.lists.Show(r.ctx, target)
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
@@ -83,9 +81,9 @@ func (s *Server) apply(r request, tool *tools.Tool, call *tools.Call, who caller
 	}
 	out, err := r.lists.Apply(r.ctx, todo.Write{
 		Target:    target,
-		Begin:     todo.List{ParentConversation: who.parent},
-		Writer:    todo.Writer{Client: who.client, Variant: tool.Name, Agent: who.agent},
-		Operation: operation(r, who, tool.Name),
+		Begin:     todo.List{ParentConversation: r.parent},
+		Writer:    todo.Writer{Client: r.who.Client, Variant: r.tool, Agent: r.agent},
+		Operation: r.operation(),
 		Change:    call.Change,
 		Title:     r.text(metaTitle),
 	})
@@ -134,11 +132,11 @@ func (s *Server) getsStructured(c clients.Client) bool {
 // client that has one complains about a result without structured content, so
 // none is listed where a result may lack it. The sessionless protocol requires
 // one list for all clients.
-func (s *Server) listsOutput(session *session) bool {
-	if session.message.Modern {
+func (s *Server) listsOutput(r *request) bool {
+	if r.message.Modern {
 		return s.Structured == StructuredAlways
 	}
-	return s.getsStructured(clients.Find(session.Client.Name))
+	return s.getsStructured(clients.Find(r.Client.Name))
 }
 
 // convert returns a tool's result as a client gets it.

@@ -2,10 +2,8 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -15,54 +13,25 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// caller is who makes a call.
-type caller struct {
-	who    todo.Conversation
-	client string
-	agent  string // the sub-agent; empty for the main agent
-	parent string // the key of a sub-agent's main conversation
-}
-
-// request is what the steps of Server.caller examine.
-type request struct {
-	ctx     context.Context
-	session *session
-	lists   todo.Lists // those that the sender may read and write: of its principal
-	meta    map[string]any
-	client  mcp.Implementation // what the request itself says, else its session
-	// host is what a hook of the host said about this call; the zero HostCall
-	// for most.
-	host todo.HostCall
-	// workspace is the folder that the caller works in: what a hook said, else the first
-	// of the client's roots, else the working directory, which is empty over HTTP.
-	workspace string
-	// arguments of a tool call; nil for other requests.
-	arguments json.RawMessage
-}
-
-// newRequest returns the request of a message from its context and its _meta,
-// which may be nil. It reads what a hook said about the call, and ignores a
-// failure to do so: the call then counts as one without a hook.
-func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
-	r := request{ctx: ctx, session: sessionOf(ctx)}
-	r.lists, r.client = s.Board.For(r.session.Identity), r.session.Client
+// identify reads from the _meta of the message, which may be nil, who sent it. It reads
+// what a hook said about the call, and ignores a failure to do so: the call then counts as
+// one without a hook.
+func (r *request) identify(meta *mcp.Meta) {
+	r.lists, r.client, r.meta = r.server.Board.For(r.Identity), r.Client, nil
 	if meta != nil {
 		r.meta = meta.AdditionalFields
 	}
-	if client := meta.ClientInfo(); client != nil && r.session.message.Modern {
+	if client := meta.ClientInfo(); client != nil && r.message.Modern {
 		r.client = *client
 	}
 	if id := r.text(metaToolUse); id != "" {
-		r.host, _ = r.lists.HostCall(ctx, id)
+		r.host, _ = r.lists.HostCall(r.ctx, id)
 	}
-	if r.workspace = cmp.Or(r.host.Folder, r.session.Folder); r.workspace == "" && r.session.Process {
-		r.workspace = s.Dir
-	}
-	return r
+	r.findCaller()
 }
 
 // text returns a field of the request's _meta; empty when it is no string.
-func (r request) text(key string) string {
+func (r *request) text(key string) string {
 	text, _ := r.meta[key].(string)
 	return text
 }
@@ -89,52 +58,50 @@ const (
 // there, unless it has a stream open.
 const sessionLasts = 30 * time.Minute
 
-// caller returns who is calling. The first step that applies decides the key of
-// the conversation (docs/spec/architecture.md, "Who is calling").
-func (s *Server) caller(r request) caller {
-	c := caller{client: todo.Cut(r.client.Name, 64)}
-	who, known := &c.who, clients.Find(r.client.Name)
-	who.Client, who.Workspace = c.client, r.workspace
-	if !r.session.Process {
+// findCaller sets who is calling. The first step that applies decides the key of the
+// conversation (docs/spec/architecture.md, "Who is calling").
+func (r *request) findCaller() {
+	known := clients.Find(r.client.Name)
+	// The workspace is what a hook said, else the first of the client's roots, else the
+	// working directory, which is empty over HTTP.
+	r.who = todo.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: cmp.Or(r.host.Folder, r.Folder)}
+	who, variable := &r.who, ""
+	if !r.Process {
 		who.Lasts = sessionLasts
+	} else if who.Workspace = cmp.Or(who.Workspace, r.server.Dir); r.server.Getenv != nil {
+		variable = r.server.Getenv(known.Variable)
 	}
-	field, id := r.conversation()
-	variable := ""
-	if r.session.Process && s.Getenv != nil {
-		variable = s.Getenv(known.Variable)
-	}
-	switch {
+	switch field, id := r.conversation(); {
 	case r.host.Session != "": // 1: a hook of the host said which chat makes this very call
 		who.Key, who.Chat = ChatKey(r.host.Session), opaque(r.host.Session)
 	case id != "": // 2: the host sent a conversation id in _meta
 		who.Key, who.Chat = conversationKey(field, id), opaque(id)
-	case r.session.Peer.Session != "" && !known.SessionPerCall && !r.session.message.Modern: // 3
-		who.Key, who.Shared = "session:"+digest(r.session.Peer.Session), known.SharesConnection
+	case r.Session != "" && !known.SessionPerCall && !r.message.Modern: // 3
+		who.Key, who.Shared = "session:"+digest(r.Session), known.SharesConnection
 		who.Hint = who.Shared
 	case variable != "": // 4: after a command such as /clear the process goes on with another chat
 		who.Key, who.Chat, who.Hint = ChatKey(variable), opaque(variable), true
-	case r.session.Process: // 5: a command such as /new begins another chat in it
-		who.Key, who.Hint, who.Shared = "process:"+s.Board.Process(), true, known.SharesConnection
+	case r.Process: // 5: a command such as /new begins another chat in it
+		who.Key, who.Hint, who.Shared = "process:"+r.server.Board.Process(), true, known.SharesConnection
 	default: // 6: client and workspace, which several chats of a user may share
-		who.Key, who.Hint, who.Shared = "http:"+c.client+":"+who.Workspace, true, true
-		if r.session.Subject != "" { // several may have the lists of one principal
-			who.Key += "/user:" + opaque(r.session.Subject)
+		who.Key, who.Hint, who.Shared = "http:"+who.Client+":"+who.Workspace, true, true
+		if r.Subject != "" { // several may have the lists of one principal
+			who.Key += "/user:" + opaque(r.Subject)
 		}
 	}
 	if who.Shared {
 		who.Key = todo.SharedKey(who.Key)
 	}
-	if name := cmp.Or(r.session.List, s.List); name != "" { // in the URL or a header, or by --list
+	if name := cmp.Or(r.List, r.server.List); name != "" { // in the URL or a header, or by --list
 		who.Name, who.Hint, who.Shared = name, false, false
 		who.Key += "@" + todo.NameKey(name)
 	}
-	s.subAgent(r, &c)
-	return c
+	r.findSubAgent()
 }
 
 // conversation returns the conversation's id in _meta, and the field that carries it:
 // todo-mcp's own first, then the fields of known hosts. id is empty where there is none.
-func (r request) conversation() (field, id string) {
+func (r *request) conversation() (field, id string) {
 	for _, field := range []string{
 		metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID", clients.MetaAntigravity,
 	} {
@@ -168,11 +135,10 @@ func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agen
 // AgentName returns the name of a sub-agent as lists have it.
 func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
-// subAgent changes the caller to the sub-agent that the host names, if any. Its
-// key contains the main agent's key, or is the host's own for
-// the sub-agent's thread.
-func (s *Server) subAgent(r request, c *caller) {
-	main := c.who
+// findSubAgent changes who is calling to the sub-agent that the host names, if any. Its
+// key contains the main agent's key, or is the host's own for the sub-agent's thread.
+func (r *request) findSubAgent() {
+	main := r.who
 	thread, session := r.text(metaCodexThread), r.text(metaCodexSession)
 	agent := cmp.Or(r.host.Agent, r.text(metaAgent))
 	switch {
@@ -180,36 +146,36 @@ func (s *Server) subAgent(r request, c *caller) {
 		if parent := r.text(metaParent); parent != "" {
 			main.Key, main.Chat, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), opaque(parent), false, false, ""
 		}
-		c.who = main
-		c.who.Key = AgentKey(c.who.Key, agent)
+		r.who = main
+		r.who.Key = AgentKey(main.Key, agent)
 	case thread != "" && session != "" && session != thread && strings.HasPrefix(main.Key, conversationKey(metaCodexThread, thread)):
 		agent = "agent " + todo.Cut(thread[max(0, len(thread)-8):], 8)
 		main.Key = conversationKey(metaCodexThread, session)
 	default:
 		return
 	}
-	c.parent, c.who.Name = main.CurrentKey(), ""
-	c.agent = AgentName(agent)
+	r.parent, r.who.Name = main.CurrentKey(), ""
+	r.agent = AgentName(agent)
 }
 
-// operation returns the operation of a call, or the zero Operation. Its digest
+// operation returns the operation of a tool call, or the zero Operation. Its digest
 // covers the tool and the arguments. An id that the caller chose for repeating
 // is refused when it comes with another call; a host's id of the call is only
 // taken for a repeat when the call is the same. The first belongs to the list's name if
 // there is one, as the repeat may come from another process or session.
-func operation(r request, c caller, tool string) todo.Operation {
-	kind, who, id := "caller:", c.who.CurrentKey(), r.text(metaOperation)
+func (r *request) operation() todo.Operation {
+	kind, who, id := "caller:", r.who.CurrentKey(), r.text(metaOperation)
 	if id == "" {
-		kind, who, id = "host:", c.who.Key, cmp.Or(r.text(metaToolUse), r.text(metaCodexCall))
+		kind, who, id = "host:", r.who.Key, cmp.Or(r.text(metaToolUse), r.text(metaCodexCall))
 	}
 	if id == "" {
 		return todo.Operation{}
 	}
-	content := digest(tool + "\x00" + string(r.arguments))
+	content := digest(r.tool + "\x00" + string(r.arguments))
 	if kind == "host:" {
 		id += "\x00" + content
 	}
-	return todo.Operation{ID: kind + digest(r.session.Principal+"\x00"+who+"\x00"+id), Digest: content}
+	return todo.Operation{ID: kind + digest(r.Principal+"\x00"+who+"\x00"+id), Digest: content}
 }
 
 // opaque returns an id from a client in a form that fits into a key: unchanged

@@ -35,7 +35,7 @@ func (s *Server) addPrompts() error {
 		mcp.WithPromptDescription("Go on with an unfinished todo list"),
 		mcp.WithArgument("list", mcp.ArgumentDescription("Title, name or id of the list; the last one when left out"))),
 		func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			r := s.newRequest(ctx, req.Params.Meta)
+			r := identified(ctx, req.Params.Meta)
 			text, err := s.resume(resume, r, req.Params.Arguments["list"])
 			if err != nil {
 				return nil, err
@@ -48,9 +48,8 @@ func (s *Server) addPrompts() error {
 // resume makes the unfinished list that wanted names the current one, and returns
 // the text that lets a model continue it. When there is none the text says so:
 // hosts show an error of a prompt as a fault of the protocol.
-func (s *Server) resume(text string, r request, wanted string) (string, error) {
-	who := s.caller(r).who
-	found, err := unfinishedLists(r, who, wanted)
+func (s *Server) resume(text string, r *request, wanted string) (string, error) {
+	found, err := unfinishedLists(r, wanted)
 	switch {
 	case err != nil:
 		return "", err
@@ -62,16 +61,16 @@ func (s *Server) resume(text string, r request, wanted string) (string, error) {
 		return "Several unfinished todo lists fit that name. Ask the user which one is meant:\n" + choices(found), nil
 	}
 	list := found[0]
-	if who.Name != "" && who.Name != list.List.Name {
-		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", who.Name), nil
+	if r.who.Name != "" && r.who.Name != list.List.Name {
+		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", r.who.Name), nil
 	}
-	switch err := r.lists.SetCurrent(r.ctx, who, list); {
+	switch err := r.lists.SetCurrent(r.ctx, r.who, list); {
 	case errors.Is(err, todo.ErrReadOnly):
 		return "This connection may see todo lists and not change them, so none can be taken up. Tell the user so.", nil
 	case err != nil:
 		return "", err
 	}
-	s.subscriptions.Moved(r.session.Identity, who.Key)
+	s.subscriptions.Moved(r.Identity, r.who.Key)
 	return resumeText(text, list), nil
 }
 
@@ -114,14 +113,14 @@ func resumeText(text string, list todo.Snapshot) string {
 
 // unfinished returns the lists of main agents that have an open item: first
 // the lists of the caller's workspace, then the others, each last changed first.
-func unfinished(r request) ([]todo.Snapshot, error) {
+func unfinished(r *request) ([]todo.Snapshot, error) {
 	all, err := r.lists.Find(r.ctx, todo.Query{Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
 	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() || l.Archived || l.List.Agent != "" })
 	elsewhere := func(l todo.Snapshot) int {
-		if r.workspace != "" && l.List.Workspace == r.workspace {
+		if r.who.Workspace != "" && l.List.Workspace == r.who.Workspace {
 			return 0
 		}
 		return 1
@@ -132,7 +131,7 @@ func unfinished(r request) ([]todo.Snapshot, error) {
 
 // unfinishedLists returns the unfinished lists that wanted names, see [render.Named],
 // or of all the first; of a connection whose user named a list, that one alone.
-func unfinishedLists(r request, who todo.Conversation, wanted string) ([]todo.Snapshot, error) {
+func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
 		switch byID, err := r.lists.Load(r.ctx, wanted, 0); {
 		case err == nil && byID.Open() && byID.List.Agent == "":
@@ -148,8 +147,8 @@ func unfinishedLists(r request, who todo.Conversation, wanted string) ([]todo.Sn
 	case wanted != "":
 		found, _ := render.Named(lists, wanted)
 		return found, nil
-	case who.Name != "":
-		lists = slices.DeleteFunc(lists, func(l todo.Snapshot) bool { return l.List.Name != who.Name })
+	case r.who.Name != "":
+		lists = slices.DeleteFunc(lists, func(l todo.Snapshot) bool { return l.List.Name != r.who.Name })
 	}
 	return lists[:min(len(lists), 1)], nil
 }
@@ -168,7 +167,7 @@ func (c completions) CompletePromptArgument(ctx context.Context, prompt string, 
 	if prompt != "resume" || arg.Name != "list" {
 		return out, nil
 	}
-	lists, err := unfinished(c.newRequest(ctx, nil))
+	lists, err := unfinished(identified(ctx, nil))
 	if err != nil {
 		return nil, err
 	}

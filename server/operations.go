@@ -39,31 +39,31 @@ var methods = []mcp.MCPMethod{
 }
 
 // observe tells of a message that was answered, if it was a request.
-func (s *session) observe(answer mcp.JSONRPCMessage, took time.Duration) {
-	if s.server.Observe == nil || s.message.ID == nil {
+func (r *request) observe(answer mcp.JSONRPCMessage, took time.Duration) {
+	if r.server.Observe == nil || r.message.ID == nil {
 		return
 	}
-	o := Operation{Method: s.message.Method, Tool: s.tool, Protocol: s.Protocol, Transport: "tcp", Took: took}
+	o := Operation{Method: r.message.Method, Tool: r.tool, Protocol: r.Protocol, Transport: "tcp", Took: took}
 	if !slices.Contains(methods, mcp.MCPMethod(o.Method)) {
 		o.Method = "_OTHER"
 	}
-	if s.message.Modern {
-		o.Protocol = s.message.Protocol
+	if r.message.Modern {
+		o.Protocol = r.message.Protocol
 	}
 	if !slices.Contains(mcp.ValidProtocolVersions, o.Protocol) {
 		o.Protocol = ""
 	}
-	if s.Process {
+	if r.Process {
 		o.Transport = "pipe"
 	}
 	refused, isRefused := answer.(mcp.JSONRPCError)
 	switch {
-	case isRefused && s.gone():
+	case isRefused && r.gone():
 		o.ErrorType = "cancelled"
 	case isRefused:
 		o.ErrorType = strconv.Itoa(refused.Error.Code)
-	case s.toolFailed:
+	case r.toolFailed:
 		o.ErrorType = "tool_error"
 	}
-	s.server.Observe(o)
+	r.server.Observe(o)
 }

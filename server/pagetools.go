@@ -29,7 +29,7 @@ func (s *Server) addCard() error {
 	if err != nil {
 		return err
 	}
-	s.addPageTool(view, true, func(_ request, _ *tools.Tool, _ *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
+	s.addPageTool(view, true, func(_ *request, _ *tools.Tool, _ *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
 		return todo.Outcome{After: newest}, nil
 	})
 	s.addPageTool(tick, false, s.tick)
@@ -39,12 +39,12 @@ func (s *Server) addCard() error {
 // addPageTool adds a tool that only the app page calls. It reads or writes any
 // list of the principal by id, like the resource todo://lists/{id} and the panel:
 // whose conversation the call comes from means nothing.
-func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) {
+func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(*request, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) {
 	described := describe(tool)
 	described.Annotations.ReadOnlyHint = &reads
 	described.Meta = card.OwnMeta()
 	s.pageTools = append(s.pageTools, described)
-	s.mcp.AddTool(described, s.handler(tool, func(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
+	s.mcp.AddTool(described, s.handler(tool, func(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
 		snapshot, err := r.lists.Load(r.ctx, call.List, 0)
 		if errors.Is(err, todo.ErrNotFound) {
 			err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
@@ -75,7 +75,7 @@ func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents,
 // tick sets an item's status as a person does on the panel: the board merges it
 // with what came after the revision that the person saw, and the agent is told
 // with its next write.
-func (s *Server) tick(r request, tool *tools.Tool, call *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
+func (s *Server) tick(r *request, tool *tools.Tool, call *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
 	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(r.client.Name, 59) + " card"), Variant: tool.Name}
 	out, err := r.lists.Edit(r.ctx, newest.List.ID, call.Edit, by)
 	if errors.Is(err, todo.ErrItemGone) {

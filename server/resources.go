@@ -33,9 +33,8 @@ func (s *Server) addResources() {
 // readList reads the conversation's list, or one by its id, as JSON and as markdown, both
 // under the same URI.
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	r, uri := s.newRequest(ctx, req.Params.Meta), req.Params.URI
-	who := s.caller(r)
-	target := todo.Target{Conversation: who.who, Agent: who.agent}
+	r, uri := identified(ctx, req.Params.Meta), req.Params.URI
+	target := todo.Target{Conversation: r.who, Agent: r.agent}
 	id, one := strings.CutPrefix(uri, subscriptions.One)
 	if one {
 		target.List = id
@@ -69,7 +68,7 @@ type unfinishedDocument struct {
 const maxListed = 100
 
 func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	r := s.newRequest(ctx, req.Params.Meta)
+	r := identified(ctx, req.Params.Meta)
 	lists, err := unfinished(r)
 	if err != nil {
 		return nil, err

@@ -28,25 +28,25 @@ const rootsInput = "roots"
 // be answered with it, else nil: then the answer, if the message has one, sets the folder.
 // Only clients that are known to answer are asked: others may fail on the question
 // (docs/spec/protocol.md, "Roots").
-func (s *session) question() mcp.JSONRPCMessage {
+func (r *request) question() mcp.JSONRPCMessage {
 	var params struct {
 		Name, URI string
 		Meta      *mcp.Meta          `json:"_meta"`
 		Responses mcp.InputResponses `json:"inputResponses"`
 	}
-	s.message.Decode(&params)
+	r.message.Decode(&params)
 	if _, ok := params.Responses[rootsInput]; ok {
 		if result := mcpserver.RootsResponse(params.Responses, rootsInput); result != nil {
-			for _, r := range result.Roots { // the first that is a folder of this machine
-				s.Folder = cmp.Or(s.Folder, FolderOf(r.URI))
+			for _, root := range result.Roots { // the first that is a folder of this machine
+				r.Folder = cmp.Or(r.Folder, FolderOf(root.URI))
 			}
 		}
 		return nil
 	}
 	means := false // the caller's lists
-	switch mcp.MCPMethod(s.message.Method) {
+	switch mcp.MCPMethod(r.message.Method) {
 	case mcp.MethodToolsCall:
-		means = tools.Find(s.server.Tools, params.Name) != nil
+		means = tools.Find(r.server.Tools, params.Name) != nil
 	case mcp.MethodPromptsGet:
 		means = params.Name == "resume"
 	case mcp.MethodResourcesRead:
@@ -56,11 +56,10 @@ func (s *session) question() mcp.JSONRPCMessage {
 	if !means || capabilities == nil || capabilities.Roots == nil {
 		return nil
 	}
-	r := s.server.newRequest(s.ctx, params.Meta)
-	if !clients.Find(r.client.Name).AnswersRoots || !s.server.caller(r).who.Shared {
+	if r.identify(params.Meta); !clients.Find(r.client.Name).AnswersRoots || !r.who.Shared {
 		return nil
 	}
-	return mcp.NewJSONRPCResultResponse(jsonrpc.RequestID(s.message.ID), map[string]any{
+	return mcp.NewJSONRPCResultResponse(jsonrpc.RequestID(r.message.ID), map[string]any{
 		"resultType": mcp.ResultTypeInputRequired, "inputRequests": mcp.InputRequests{rootsInput: mcp.NewRootsInputRequest()}})
 }
 

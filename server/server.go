@@ -196,7 +196,7 @@ const usualTool = "TodoWrite"
 // not vary, so they are never listed. They can be called even when they are not
 // listed, and the page works without them.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	session := sessionOf(ctx)
+	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	result.Tools = nil
 	for _, tool := range s.published() {
 		if !slices.Contains(s.Publish, "auto") || tool.Name == usualTool {
@@ -208,10 +208,10 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 		meta.AdditionalFields[metaAlwaysLoad] = true
 		result.Tools[0].Meta = meta
 	}
-	if session.Apps && !session.message.Modern {
+	if r.Apps && !r.message.Modern {
 		result.Tools = append(result.Tools, s.pageTools...)
 	}
-	if !s.listsOutput(session) {
+	if !s.listsOutput(r) {
 		for i := range result.Tools {
 			result.Tools[i].RawOutputSchema = nil
 		}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -52,41 +53,57 @@ func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
 	return says.Capabilities.Roots != nil
 }
 
-// session is a message and its sender, as mcp-go takes the session of a client.
-type session struct {
+// request is a message and its sender, as mcp-go takes the session of a client.
+type request struct {
 	Peer
 	server  *Server
-	ctx     context.Context // of the message
 	message jsonrpc.Message
+	came    context.Context // of the message
+	ctx     context.Context // the same, or mcp-go's for the handler, which a cancellation ends
 
-	// What its handling found:
+	// What [request.identify] found:
+	lists  todo.Lists // those that the sender may read and write: of its principal
+	meta   map[string]any
+	client mcp.Implementation // what the message itself says, else its session
+	// host is what a hook of the host said about this call; the zero HostCall for most.
+	host   todo.HostCall
+	who    todo.Conversation
+	agent  string // the sub-agent; empty for the main agent
+	parent string // the key of a sub-agent's main conversation
+
+	// Of a tool call:
+	arguments  json.RawMessage
 	tool       string // the tool that it calls
 	toolFailed bool   // the result says that the model made a mistake
 	readOnly   bool   // it would have changed a list that its sender may only read
 
-	client *subscriptions.Client // nil until the message subscribes
-	// Of subscriptions/listen alone:
-	stream          string                       // what it is known by to the subscriptions
+	// Of a subscription:
+	subscriber      *subscriptions.Client        // nil until the message subscribes
+	stream          string                       // what subscriptions/listen is known by; empty for others
 	listens         bool                         // it subscribed to something
-	acknowledgement chan mcp.JSONRPCNotification // has one when mcp-go has acknowledged it
+	acknowledgement chan mcp.JSONRPCNotification // has one when mcp-go has acknowledged that
 }
 
-var _ mcpserver.SessionWithResourceSubscriptionsErr = (*session)(nil)
+var _ mcpserver.SessionWithResourceSubscriptionsErr = (*request)(nil)
 
-// newSession returns a message of a peer, with a context for its handling.
-func (s *Server) newSession(ctx context.Context, p Peer, m jsonrpc.Message) *session {
-	session := &session{Peer: p, server: s, message: m}
-	session.ctx = s.mcp.WithContext(ctx, session)
-	return session
+// newRequest returns a message of a peer, with a context for its handling.
+func (s *Server) newRequest(ctx context.Context, p Peer, m jsonrpc.Message) *request {
+	r := &request{Peer: p, server: s, message: m}
+	r.came = s.mcp.WithContext(ctx, r)
+	r.ctx = r.came
+	return r
 }
 
-// sessionOf returns the message that a context belongs to.
-func sessionOf(ctx context.Context) *session {
-	return mcpserver.ClientSessionFromContext(ctx).(*session)
+// identified returns the message that a handler's context belongs to, with who sent it.
+func identified(ctx context.Context, meta *mcp.Meta) *request {
+	r := mcpserver.ClientSessionFromContext(ctx).(*request)
+	r.ctx = ctx
+	r.identify(meta)
+	return r
 }
 
 // gone reports whether the sender left before the message was answered.
-func (s *session) gone() bool { return errors.Is(s.ctx.Err(), context.Canceled) }
+func (r *request) gone() bool { return errors.Is(r.came.Err(), context.Canceled) }
 
 // Handle answers a message within the timeout of a request; the answer to a notification
 // or a response is nil. A panic ends the message alone. The error is [todo.ErrReadOnly] if
@@ -96,25 +113,25 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	session := s.newSession(ctx, p, m)
+	r := s.newRequest(ctx, p, m)
 	defer func() {
 		if v := recover(); v != nil {
 			s.Log.Error("request failed", "panic", v, "stack", string(debug.Stack()))
 			answer = jsonrpc.Refuse(mcp.INTERNAL_ERROR, "the server failed; its log says why").Answer(m.ID)
 		}
-		session.observe(answer, time.Since(began))
+		r.observe(answer, time.Since(began))
 	}()
 	if m.Modern && m.ID != nil {
-		answer = session.question()
+		answer = r.question()
 	}
 	if answer == nil {
-		answer = s.mcp.HandleMessage(session.ctx, m.Brief)
+		answer = s.mcp.HandleMessage(r.ctx, m.Brief)
 	}
 	if refused, ok := answer.(mcp.JSONRPCError); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", s.Timeout)
 		answer = refused
 	}
-	if session.readOnly {
+	if r.readOnly {
 		return answer, todo.ErrReadOnly
 	}
 	return answer, nil
@@ -125,22 +142,22 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 // sent the answer alone.
 func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send func(mcp.JSONRPCMessage) error) {
 	began := time.Now()
-	session := s.newSession(ctx, p, m)
-	session.stream, session.acknowledgement = rand.Text(), make(chan mcp.JSONRPCNotification, 1)
-	stream := s.subscriptions.Open(session.subscriber())
+	r := s.newRequest(ctx, p, m)
+	r.stream, r.acknowledgement = rand.Text(), make(chan mcp.JSONRPCNotification, 1)
+	stream := s.subscriptions.Open(r.subscribes())
 	defer stream.Close()
-	ended, end := context.WithCancel(session.ctx)
+	ended, end := context.WithCancel(r.ctx)
 	end() // else mcp-go would wait for the end, and keep the whole request
 	answer := s.mcp.HandleMessage(ended, m.Brief)
-	session.message.Brief, session.message.Params = nil, nil
+	r.message.Brief, r.message.Params = nil, nil
 	select {
-	case acknowledgement := <-session.acknowledgement:
-		if send(acknowledgement) == nil && session.listens {
+	case acknowledgement := <-r.acknowledgement:
+		if send(acknowledgement) == nil && r.listens {
 			_ = stream.Serve(ctx, func(n mcp.JSONRPCNotification) error { return send(n) })
 		}
 	default: // it is refused
 	}
-	session.observe(answer, time.Since(began))
+	r.observe(answer, time.Since(began))
 	_ = send(answer)
 }
 
@@ -157,12 +174,12 @@ const attendTimeout = time.Second
 // call, until leave is called.
 func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := s.newRequest(s.newSession(ctx, p, jsonrpc.Message{}).ctx, nil)
-	who := s.caller(r).who
+	r := s.newRequest(ctx, p, jsonrpc.Message{})
+	r.identify(nil)
 	stay := func() {
 		ctx, cancel := context.WithTimeout(ctx, attendTimeout)
 		defer cancel()
-		if err := r.lists.Stay(ctx, who); err != nil && !errors.Is(err, context.Canceled) {
+		if err := r.lists.Stay(ctx, r.who); err != nil && !errors.Is(err, context.Canceled) {
 			s.Log.Warn("a session with a stream may count as gone", "error", err)
 		}
 	}
@@ -186,14 +203,12 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 // EndSession removes the subscriptions of a peer's session that has ended, and ends its
 // stream; its conversation counts as gone.
 func (s *Server) EndSession(ctx context.Context, p Peer) {
-	session := s.newSession(ctx, p, jsonrpc.Message{})
 	s.subscriptions.Unsubscribe(sessionKey(p), "")
-	r := s.newRequest(session.ctx, nil)
-	who := s.caller(r).who
-	if who.Shared {
+	r := s.newRequest(ctx, p, jsonrpc.Message{})
+	if r.identify(nil); r.who.Shared {
 		return // it is not the conversation that has ended
 	}
-	if err := r.lists.Leave(ctx, who); err != nil {
+	if err := r.lists.Leave(ctx, r.who); err != nil {
 		s.Log.Warn("a session that ended still counts as there for a while", "error", err)
 	}
 }
@@ -202,52 +217,52 @@ func (s *Server) EndSession(ctx context.Context, p Peer) {
 // id, with which nobody can call.
 func sessionKey(p Peer) string { return digest(p.Session) }
 
-// subscriber returns who subscribes with the message, perhaps to thousands of resources.
-func (s *session) subscriber() subscriptions.Client {
-	if s.client != nil {
-		return *s.client
+// subscribes returns who subscribes with the message, perhaps to thousands of resources.
+func (r *request) subscribes() subscriptions.Client {
+	if r.subscriber != nil {
+		return *r.subscriber
 	}
 	var params struct {
 		Meta *mcp.Meta `json:"_meta"` // which mcp-go drops in a subscribe request
 	}
-	s.message.Decode(&params)
-	who := s.server.caller(s.server.newRequest(s.ctx, params.Meta)).who
-	c := subscriptions.Client{Identity: s.Identity, Session: sessionKey(s.Peer), Conversation: who}
-	if s.stream != "" {
-		c.Session, c.Listen = s.stream, s.message.ID
+	r.message.Decode(&params)
+	r.identify(params.Meta)
+	c := subscriptions.Client{Identity: r.Identity, Session: sessionKey(r.Peer), Conversation: r.who}
+	if r.stream != "" {
+		c.Session, c.Listen = r.stream, r.message.ID
 	}
-	s.client = &c
+	r.subscriber = &c
 	return c
 }
 
 // SessionID implements mcpserver.ClientSession.
-func (s *session) SessionID() string {
-	if s.Process {
+func (r *request) SessionID() string {
+	if r.Process {
 		return "stdio"
 	}
-	return s.Peer.Session
+	return r.Session
 }
 
 // SubscribeToResourceErr implements mcpserver.SessionWithResourceSubscriptionsErr.
-func (s *session) SubscribeToResourceErr(uri string) error {
-	s.listens = true
-	return s.server.subscriptions.Subscribe(s.ctx, s.subscriber(), uri)
+func (r *request) SubscribeToResourceErr(uri string) error {
+	r.listens = true
+	return r.server.subscriptions.Subscribe(r.came, r.subscribes(), uri)
 }
 
 // UnsubscribeFromResource implements mcpserver.SessionWithResourceSubscriptions. What a
 // stream of subscriptions/listen wants ends with it.
-func (s *session) UnsubscribeFromResource(uri string) {
-	if s.stream == "" {
-		s.server.subscriptions.Unsubscribe(sessionKey(s.Peer), uri)
+func (r *request) UnsubscribeFromResource(uri string) {
+	if r.stream == "" {
+		r.server.subscriptions.Unsubscribe(sessionKey(r.Peer), uri)
 	}
 }
 
 // NotificationChannel implements mcpserver.ClientSession.
-func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.acknowledgement }
+func (r *request) NotificationChannel() chan<- mcp.JSONRPCNotification { return r.acknowledgement }
 
 // What mcp-go would have of a session that it keeps.
-func (*session) Initialize()                        {}
-func (*session) Initialized() bool                  { return true }
-func (*session) SubscribeToResource(string)         {}
-func (*session) SubscribedResources() []string      { return nil }
-func (*session) IsSubscribedToResource(string) bool { return false }
+func (*request) Initialize()                        {}
+func (*request) Initialized() bool                  { return true }
+func (*request) SubscribeToResource(string)         {}
+func (*request) SubscribedResources() []string      { return nil }
+func (*request) IsSubscribedToResource(string) bool { return false }
