@@ -16,39 +16,39 @@ import (
 )
 
 func (s *Server) addPrompts() error {
-	plan, err := s.Texts.Text("plan")
-	if err != nil {
-		return err
+	for _, p := range []struct {
+		name, description, argument, means, title string
+		fill                                      func(r *request, text, argument string) (string, error)
+	}{
+		{"plan", "Plan a piece of work as a todo list, then do it", "goal",
+			"What is to be done; what the conversation is about when left out", "Plan as a todo list", plan},
+		{"resume", "Go on with an unfinished todo list", "list",
+			"Title, name or id of the list; the last one when left out", "Go on with a todo list", s.resume},
+	} {
+		text, err := s.Texts.Text(p.name)
+		if err != nil {
+			return err
+		}
+		s.mcp.AddPrompt(mcp.NewPrompt(p.name, mcp.WithPromptDescription(p.description),
+			mcp.WithArgument(p.argument, mcp.ArgumentDescription(p.means))),
+			func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				filled, err := p.fill(identified(ctx, req.Params.Meta), text, req.Params.Arguments[p.argument])
+				message := mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(filled))
+				return mcp.NewGetPromptResult(p.title, []mcp.PromptMessage{message}), err
+			})
 	}
-	resume, err := s.Texts.Text("resume")
-	if err != nil {
-		return err
-	}
-	s.mcp.AddPrompt(mcp.NewPrompt("plan",
-		mcp.WithPromptDescription("Plan a piece of work as a todo list, then do it"),
-		mcp.WithArgument("goal", mcp.ArgumentDescription("What is to be done; what the conversation is about when left out"))),
-		func(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			goal := cmp.Or(strings.TrimSpace(req.Params.Arguments["goal"]), "what the user asked for in this conversation")
-			return userMessage("Plan as a todo list", strings.ReplaceAll(plan, "{{goal}}", goal)), nil
-		})
-	s.mcp.AddPrompt(mcp.NewPrompt("resume",
-		mcp.WithPromptDescription("Go on with an unfinished todo list"),
-		mcp.WithArgument("list", mcp.ArgumentDescription("Title, name or id of the list; the last one when left out"))),
-		func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			r := identified(ctx, req.Params.Meta)
-			text, err := s.resume(resume, r, req.Params.Arguments["list"])
-			if err != nil {
-				return nil, err
-			}
-			return userMessage("Go on with a todo list", text), nil
-		})
 	return nil
+}
+
+func plan(_ *request, text, goal string) (string, error) {
+	goal = cmp.Or(strings.TrimSpace(goal), "what the user asked for in this conversation")
+	return strings.ReplaceAll(text, "{{goal}}", goal), nil
 }
 
 // resume makes the unfinished list that wanted names the current one, and returns
 // the text that lets a model continue it. When there is none the text says so:
 // hosts show an error of a prompt as a fault of the protocol.
-func (s *Server) resume(text string, r *request, wanted string) (string, error) {
+func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	found, err := unfinishedLists(r, wanted)
 	switch {
 	case err != nil:
@@ -87,28 +87,20 @@ func choices(lists []todo.Snapshot) string {
 	return b.String()
 }
 
-func userMessage(description, text string) *mcp.GetPromptResult {
-	return mcp.NewGetPromptResult(description, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))})
-}
-
 // resumeText returns the prompt text that lets a model continue a list: its open
 // items and its settled ones.
 func resumeText(text string, list todo.Snapshot) string {
-	var open, done []string
+	lines := make(map[bool][]string) // by whether they are settled
 	for _, item := range list.Items {
 		line := "- #" + item.ID + " " + item.Text
 		if item.Status != todo.Pending {
 			line += " (" + string(item.Status) + ")"
 		}
-		if item.Status.Settled() {
-			done = append(done, line)
-		} else {
-			open = append(open, line)
-		}
+		settled := item.Status.Settled()
+		lines[settled] = append(lines[settled], line)
 	}
-	const nothing = "- nothing"
 	return strings.NewReplacer("{{name}}", list.Title(), "{{when}}", render.Roughly(time.Since(list.Updated))+" ago",
-		"{{open}}", cmp.Or(strings.Join(open, "\n"), nothing), "{{done}}", cmp.Or(strings.Join(done, "\n"), nothing)).Replace(text)
+		"{{open}}", strings.Join(lines[false], "\n"), "{{done}}", cmp.Or(strings.Join(lines[true], "\n"), "- nothing")).Replace(text)
 }
 
 // unfinished returns the lists of main agents that have an open item: first
@@ -153,36 +145,27 @@ func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	return lists[:min(len(lists), 1)], nil
 }
 
-// maxCompletion is the length in runes to which a title is completed; the beginning
-// of a title is enough.
-const maxCompletion = 60
+// A title is completed to maxCompletion runes, the beginning of one is enough, and the
+// titles of maxCompletions lists are offered: MCP allows 100.
+const maxCompletion, maxCompletions = 60, 100
 
-// completions completes the argument list of the prompt resume with the names and
-// titles of unfinished lists, and with the ids of those that share theirs.
-type completions struct{ *Server }
+// completions completes the argument list of the prompt resume with the names and titles
+// of unfinished lists.
+type completions struct{}
 
 // CompletePromptArgument implements mcpserver.PromptCompletionProvider.
-func (c completions) CompletePromptArgument(ctx context.Context, prompt string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (completions) CompletePromptArgument(ctx context.Context, prompt string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
 	out := &mcp.Completion{Values: []string{}}
 	if prompt != "resume" || arg.Name != "list" {
 		return out, nil
 	}
 	lists, err := unfinished(identified(ctx, nil))
-	if err != nil {
-		return nil, err
-	}
 	for _, l := range lists {
 		name := cmp.Or(l.List.Name, todo.Cut(l.Title(), maxCompletion))
-		if slices.Contains(out.Values, name) || !strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value)) {
-			name = l.List.ID
-		}
-		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value)) {
+		fits := strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value))
+		if fits && len(out.Values) < maxCompletions && !slices.Contains(out.Values, name) {
 			out.Values = append(out.Values, name)
 		}
 	}
-	out.Total = len(out.Values)
-	if out.HasMore = len(out.Values) > 100; out.HasMore {
-		out.Values = out.Values[:100]
-	}
-	return out, nil
+	return out, err
 }

@@ -117,7 +117,7 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithResourceCapabilities(true, false),
 		mcpserver.WithPromptCapabilities(false),
 		mcpserver.WithCompletions(),
-		mcpserver.WithPromptCompletionProvider(completions{s}),
+		mcpserver.WithPromptCompletionProvider(completions{}),
 		mcpserver.WithHooks(hooks),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
