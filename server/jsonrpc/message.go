@@ -93,10 +93,10 @@ func RequestID(id json.RawMessage) (out mcp.RequestId) {
 // sees and can react to. It is nil for a notification and a response, which
 // JSON-RPC does not answer.
 func TooLarge(s *Scanner) mcp.JSONRPCMessage {
-	if !s.isRequest() {
+	m, isRequest := s.find()
+	if !isRequest {
 		return nil
 	}
-	m := s.Message()
 	err := Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes", todo.MaxRequest)
 	if m.Method != string(mcp.MethodToolsCall) || len(m.ID) == 0 {
 		return err.Answer(m.ID)

@@ -72,9 +72,20 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || b == '\
 // to what ends it; nothing ends a value that is cut off.
 var member = regexp.MustCompile(`("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*"|[^\s",}]*)\s*([,}]|$)`)
 
-// find returns the method and the id that were found, how often the key id came, and
-// whether the message has the key of a response.
-func (s *Scanner) find() (m Message, ids int, isResponse bool) {
+// Message returns the method and the id that were found; its other fields are
+// zero. The id is nil unless the key came exactly once and its value is valid. Without a
+// method both are empty: an answer to a client's response would look to the
+// client like the answer to another of its requests.
+func (s *Scanner) Message() Message {
+	m, _ := s.find()
+	return m
+}
+
+// find returns the [Scanner.Message], and whether it may be a request, which must be
+// answered. It is none if it is a response, or a whole message with a method and no id: a
+// notification. What is cut off, or stands behind the outline, may have had an id.
+func (s *Scanner) find() (m Message, isRequest bool) {
+	ids, isResponse := 0, false
 	for _, found := range member.FindAllSubmatch(s.outline, -1) {
 		value := found[2]
 		if len(found[3]) == 0 {
@@ -85,35 +96,16 @@ func (s *Scanner) find() (m Message, ids int, isResponse bool) {
 			ids++
 			m.ID = value
 		case "method":
-			m.Method = ""
-			_ = json.Unmarshal(value, &m.Method)
+			m.Method = text(jsontext.Value(value))
 		case "result", "error":
 			isResponse = true
 		}
 	}
+	if m.Method == "" {
+		return Message{}, !isResponse
+	}
 	if ids != 1 || !json.Valid(m.ID) || checkID(m.ID) != nil {
 		m.ID = nil
 	}
-	return m, ids, isResponse
-}
-
-// Message returns the method and the id that were found; its other fields are
-// zero. The id is nil unless the key came exactly once and its value is valid. Without a
-// method both are empty: an answer to a client's response would look to the
-// client like the answer to another of its requests.
-func (s *Scanner) Message() Message {
-	m, _, _ := s.find()
-	if m.Method == "" {
-		return Message{}
-	}
-	return m
-}
-
-// isRequest reports whether the message may be a request, which must be answered.
-// It is none if it is a response, or a whole message with a method and no id: a
-// notification. What is cut off, or stands behind the outline, may have had an id.
-func (s *Scanner) isRequest() bool {
-	m, ids, isResponse := s.find()
-	notification := m.Method != "" && ids == 0 && s.depth == 0 && len(s.outline) < maxOutline
-	return !notification && (m.Method != "" || !isResponse)
+	return m, ids > 0 || s.depth != 0 || len(s.outline) >= maxOutline
 }

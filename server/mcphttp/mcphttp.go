@@ -117,13 +117,17 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 }
 
 // checkModern returns why a sessionless message is refused: its headers must say what
-// its body does.
+// its body does, as mcp-go reads it.
 func (x *exchange) checkModern() *jsonrpc.Error {
 	if x.Method != http.MethodPost {
 		return nil
 	}
+	var params struct {
+		Meta *mcp.Meta `json:"_meta"`
+	}
+	x.message.Decode(&params)
 	code, err := mcp.HEADER_MISMATCH, error(nil)
-	switch version := x.message.Protocol; {
+	switch version := params.Meta.ProtocolVersion(); {
 	case version == "" && x.message.ID == nil: // notifications of the official SDK for Go
 	case version == "":
 		code, err = mcp.INVALID_PARAMS, errors.New("missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)

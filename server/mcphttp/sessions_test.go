@@ -53,6 +53,10 @@ func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 			}
 		}
 	}
+	subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://list","_meta":{` + version + `"` + servertest.Modern + `","x":1e400}}}`
+	if status, _, body := servertest.Post(t, url, subscribe, servertest.ModernHeaders("resources/subscribe", "")...); status != 400 {
+		t.Errorf("34: a subscription without a session: %d %s", status, body)
+	}
 	id := servertest.Session(t, url, "tester")
 	if status, _, body := servertest.Post(t, url, servertest.WithMeta(call, version+`"2025-06-18"`), "Mcp-Session-Id", id); status != 200 {
 		t.Errorf("in a session: %d %s", status, body)
