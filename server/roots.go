@@ -43,15 +43,10 @@ func (r *request) question() mcp.JSONRPCMessage {
 		}
 		return nil
 	}
-	means := false // the caller's lists
-	switch mcp.MCPMethod(r.message.Method) {
-	case mcp.MethodToolsCall:
-		means = tools.Find(r.server.Tools, params.Name) != nil
-	case mcp.MethodPromptsGet:
-		means = params.Name == "resume"
-	case mcp.MethodResourcesRead:
-		means = slices.Contains([]string{subscriptions.Current, subscriptions.All}, params.URI)
-	}
+	methods := []mcp.MCPMethod{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}
+	means := slices.Contains(methods, mcp.MCPMethod(r.message.Method)) && // the caller's lists
+		(tools.Find(r.server.Tools, params.Name) != nil || params.Name == "resume" ||
+			params.URI == subscriptions.Current || params.URI == subscriptions.All)
 	capabilities := params.Meta.ClientCapabilities()
 	if !means || capabilities == nil || capabilities.Roots == nil {
 		return nil

@@ -82,8 +82,8 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 	at := strings.Join([]string{cmp.Or(p["server"], "1"), list, p["env"], p["most"], p["all"]}, " ")
 	if s.servers[at] == nil {
 		s.servers[at] = s.open().Start(func(c *server.Config) {
-			c.MaxSubscriptions, _ = strconv.Atoi(p["most"])
-			c.MaxAllSubscriptions, _ = strconv.Atoi(p["all"])
+			c.Subscriptions.Max, _ = strconv.Atoi(p["most"])
+			c.Subscriptions.MaxAll, _ = strconv.Atoi(p["all"])
 			if c.List = list; p["env"] != "" {
 				c.Getenv = func(string) string { return p["env"] }
 			}

@@ -60,16 +60,11 @@ type Config struct {
 	// StopTimeout is how long a client on a pipe may still leave answers unread
 	// when the server ends; 0 means 8 s (BAD-INPUT 68).
 	StopTimeout time.Duration
-	// MaxSubscriptions is how many subscriptions a session or stream may have, each
-	// conversation's todo://list counted; 0 means 100. MaxAllSubscriptions is for
-	// all together; 0 means 10,000 (BAD-INPUT 64).
-	MaxSubscriptions, MaxAllSubscriptions int
+	// Subscriptions bounds the subscriptions to resources. [New] sets its Board.
+	Subscriptions subscriptions.Config
 	// SessionKey returns the key that signs the ids of HTTP sessions. It is called at
 	// most once, when the first id is made or checked; nil where there are no sessions.
 	SessionKey func() []byte
-	// WatchCurrent calls hint, until ctx ends, when another server may have given
-	// conversations another current list; nil where no other shares the store.
-	WatchCurrent func(ctx context.Context, hint func()) error
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
@@ -104,10 +99,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c}
-	s.subscriptions = subscriptions.New(subscriptions.Config{
-		Board: c.Board, Max: c.MaxSubscriptions, MaxAll: c.MaxAllSubscriptions, WatchCurrent: c.WatchCurrent,
-	})
+	c.Subscriptions.Board = c.Board
+	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions)}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,

@@ -92,7 +92,7 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 
 // A request that names a version with sessions in _meta subscribes as any other.
 func TestSubscribeWithAnOlderVersionInMeta(t *testing.T) {
-	c := limited(t, func(c *server.Config) { c.MaxSubscriptions = 1 })()
+	c := limited(t, func(c *server.Config) { c.Subscriptions.Max = 1 })()
 	c = c.With(`"io.modelcontextprotocol/protocolVersion":"2025-06-18"`)
 	c.Subscribe("todo://lists")
 	subscription(c, "subscribe", "todo://lists/1", "one connection may have")

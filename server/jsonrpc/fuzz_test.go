@@ -123,8 +123,8 @@ func checkID(t *testing.T, id json.RawMessage) {
 
 func checkRefusal(t *testing.T, m jsonrpc.Message, err *jsonrpc.Error) {
 	t.Helper()
-	if err.Code >= 0 || strings.ContainsFunc(err.Text, unicode.IsControl) || len(err.Text) > 200 {
-		t.Fatalf("refused with %d %q", err.Code, err.Text)
+	if err.Code >= 0 || strings.ContainsFunc(err.Message, unicode.IsControl) || len(err.Message) > 200 {
+		t.Fatalf("refused with %d %q", err.Code, err.Message)
 	}
 	if data, err := json.Marshal(err.Answer(m.ID)); err != nil || !json.Valid(data) {
 		t.Fatalf("answer %s, %v", data, err)

@@ -133,7 +133,7 @@ func TestKeysOfLargeObjects(t *testing.T) {
 			message += fmt.Sprintf(`"key%d":1,`, i)
 		}
 		message += fmt.Sprintf(`"KEY%d":2}}}`, n)
-		if _, err := jsonrpc.Read([]byte(message)); err == nil || !strings.Contains(err.Text, "only in case") {
+		if _, err := jsonrpc.Read([]byte(message)); err == nil || !strings.Contains(err.Message, "only in case") {
 			t.Errorf("18: KEY%d: %v", n, err)
 		}
 	}

@@ -61,24 +61,17 @@ type Message struct {
 func (m Message) Decode(params any) { _ = json.Unmarshal(m.Params, params) }
 
 // Error is the reason why a message is refused.
-type Error struct {
-	Code int // a JSON-RPC error code
-	Text string
-	Data any // nil for none
-}
-
-// Error implements error.
-func (e *Error) Error() string { return e.Text }
+type Error mcp.JSONRPCErrorDetails
 
 // Refuse returns an error with a JSON-RPC error code.
 func Refuse(code int, format string, args ...any) *Error {
-	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // Answer returns the JSON-RPC error response to the request with an id. A nil
 // id is sent as null.
 func (e *Error) Answer(id json.RawMessage) mcp.JSONRPCMessage {
-	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Text, e.Data)
+	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Message, e.Data)
 }
 
 // RequestID converts an id from JSON to mcp-go's type. The result is null when id is

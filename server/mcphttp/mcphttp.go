@@ -94,7 +94,7 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	if v := x.peer.Protocol; v != "" && !slices.Contains(mcp.ValidProtocolVersions, v) {
 		// The error lists the supported versions (BAD-INPUT 23).
 		e := mcp.UnsupportedProtocolVersionError{Version: todo.Cut(v, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError().Error
-		return http.StatusBadRequest, &jsonrpc.Error{Code: e.Code, Text: e.Message, Data: e.Data}
+		return http.StatusBadRequest, (*jsonrpc.Error)(&e)
 	}
 	switch {
 	case x.modern:

@@ -44,7 +44,8 @@ const (
 type Config struct {
 	Board *todo.Board
 	// Max is how many subscriptions a session or stream may have, each conversation's
-	// todo://list counted; 0 means 100. MaxAll is for all together; 0 means 10,000.
+	// todo://list counted; 0 means 100. MaxAll is for all together; 0 means 10,000
+	// (BAD-INPUT 64).
 	Max, MaxAll int
 	// WatchCurrent calls hint, until ctx ends, when another server may have given
 	// conversations another current list; nil where no other shares the store.

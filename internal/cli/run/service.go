@@ -70,7 +70,7 @@ func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), e
 	}
 	if sessions, ok := store.As[store.SessionKeeper](st); ok {
 		if replica {
-			config.WatchCurrent = sessions.WatchCurrent
+			config.Subscriptions.WatchCurrent = sessions.WatchCurrent
 		}
 		// It is read as a server starts: one that came to make up a key, as the database
 		// did not answer just then, would not know the sessions of the others.
