@@ -111,14 +111,9 @@ func unfinished(r *request) ([]todo.Snapshot, error) {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
 	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() || l.Archived || l.List.Agent != "" })
-	elsewhere := func(l todo.Snapshot) int {
-		if r.who.Workspace != "" && l.List.Workspace == r.who.Workspace {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(open, func(a, b todo.Snapshot) int { return cmp.Compare(elsewhere(a), elsewhere(b)) })
-	return open, nil
+	here := func(l todo.Snapshot) bool { return r.who.Workspace != "" && l.List.Workspace == r.who.Workspace }
+	elsewhere := slices.DeleteFunc(slices.Clone(open), here)
+	return append(slices.DeleteFunc(open, func(l todo.Snapshot) bool { return !here(l) }), elsewhere...), nil
 }
 
 // unfinishedLists returns the unfinished lists that wanted names, see [render.Named],

@@ -149,7 +149,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	ended, end := context.WithCancel(r.ctx)
 	end() // else mcp-go would wait for the end, and keep the whole request
 	answer := s.mcp.HandleMessage(ended, m.Brief)
-	r.message.Brief, r.message.Params = nil, nil
+	r.message.Brief, r.message.Params, r.meta, r.client = nil, nil, nil, mcp.Implementation{} // not for a stream's life
 	select {
 	case acknowledgement := <-r.acknowledgement:
 		if send(acknowledgement) == nil && r.listens {

@@ -160,14 +160,17 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	}
 	w, now := want{uri: uri}, &current{}
 	if uri == Current {
-		w.conversation, now = c.Conversation.Key, &current{who: c.Conversation, stale: true}
-		r.mu.Lock()
-		sub := r.clients[c.Session]
-		known := sub != nil && sub.wants[w] != nil
-		r.mu.Unlock()
-		if !known { // else one message could make it be read a thousand times
-			now.list, _ = r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
-		}
+		w.conversation, now.who, now.stale = c.Conversation.Key, c.Conversation, true
+	}
+	r.mu.Lock()
+	sub := r.clients[c.Session]
+	known := sub != nil && sub.wants[w] != nil
+	r.mu.Unlock()
+	if known { // one message may name it a thousand times
+		return nil
+	}
+	if uri == Current {
+		now.list, _ = r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
 	}
 	r.mu.Lock()
 	stream, err := r.add(c, w, now)
@@ -190,25 +193,11 @@ func (r *Room) Unsubscribe(session, uri string) {
 }
 
 // add adds what a client wants, if there is room, and returns its stream, nil if none is
-// open. The caller must lock mu, as for all that follows.
+// open. The caller must lock mu, as for all that follows. Half of all subscriptions is
+// kept for others than one who signed in. The subscribers that have had no stream for too
+// long are forgotten.
 func (r *Room) add(c Client, w want, now *current) (*Stream, error) {
-	sub := r.clients[c.Session]
-	if sub == nil || sub.wants[w] == nil {
-		if err := r.fits(c, sub); err != nil {
-			return nil, err
-		}
-		sub = r.subscriber(c)
-		sub.wants[w] = now
-		signal(sub.wake)
-	}
-	return sub.stream, nil
-}
-
-// fits returns an error unless a client, whose subscriber is nil for a new one, may have
-// one more subscription. Half of all is kept for others than one who signed in. The
-// subscribers that have had no stream for too long are forgotten.
-func (r *Room) fits(c Client, one *subscriber) error {
-	all, theirs, share := 0, 0, max(1, r.MaxAll/2)
+	one, all, theirs, share := r.clients[c.Session], 0, 0, max(1, r.MaxAll/2)
 	for session, sub := range r.clients {
 		if sub != one && sub.stream == nil && time.Since(sub.ended) > linger {
 			delete(r.clients, session)
@@ -221,13 +210,16 @@ func (r *Room) fits(c Client, one *subscriber) error {
 	}
 	switch {
 	case one != nil && len(one.wants) >= r.Max:
-		return fmt.Errorf("one connection may have %d subscriptions", r.Max)
+		return nil, fmt.Errorf("one connection may have %d subscriptions", r.Max)
 	case theirs >= share:
-		return fmt.Errorf("one user may have %d subscriptions", share)
+		return nil, fmt.Errorf("one user may have %d subscriptions", share)
 	case all >= r.MaxAll:
-		return fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
+		return nil, fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
-	return nil
+	sub := r.subscriber(c)
+	sub.wants[w] = cmp.Or(sub.wants[w], now) // the one that is there may be pending
+	signal(sub.wake)
+	return sub.stream, nil
 }
 
 // subscriber returns a client's subscriber, and creates it if necessary.
