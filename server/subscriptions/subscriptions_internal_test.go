@@ -35,20 +35,14 @@ func (s silent) Cursors(ctx context.Context, _ todo.Key) ([]todo.Cursor, error) 
 func TestCurrentListsAreReadInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := silent{memory.New(), new(atomic.Int32)}
-		board := todo.NewBoard(store)
-		defer board.Close()
-		r := New(Config{Board: board, Max: 2, MaxAll: 20})
-		defer r.Close()
+		r := newRoom(t, store, 2, 20)
 		const streams = 5
 		told := make(chan mcp.JSONRPCNotification, 2*streams)
 		var clients []Client
 		for n := range streams {
 			c := Client{Session: fmt.Sprint(n), Conversation: todo.Conversation{Key: fmt.Sprint("chat:", n)}}
-			for _, uri := range []string{Current, All} {
-				if err := r.Subscribe(t.Context(), c, uri); err != nil {
-					t.Fatal(err)
-				}
-			}
+			subscribe(t, r, c, Current)
+			subscribe(t, r, c, All)
 			clients = append(clients, c)
 		}
 		for _, c := range clients {
@@ -62,6 +56,46 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 			<-told
 		}
 	})
+}
+
+// newRoom returns a room on a store with room for so many subscriptions of one client and of
+// all.
+func newRoom(t *testing.T, store todo.Store, most, all int) *Room {
+	board := todo.NewBoard(store)
+	t.Cleanup(board.Close)
+	r := New(Config{Board: board, Max: most, MaxAll: all})
+	t.Cleanup(r.Close)
+	return r
+}
+
+// subscribe subscribes a client to a resource.
+func subscribe(t *testing.T, r *Room, c Client, uri string) {
+	t.Helper()
+	if err := r.Subscribe(t.Context(), c, uri); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write appends to a list, or to the current one of a conversation if list is empty.
+func write(t *testing.T, r *Room, conversation, list string) todo.Snapshot {
+	t.Helper()
+	target := todo.Target{Conversation: todo.Conversation{Key: conversation}, List: list, Append: true}
+	out, err := r.Board.As("").Apply(t.Context(), todo.Write{Target: target,
+		Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.After
+}
+
+// takesUp makes the current list of a conversation that of another one.
+func takesUp(t *testing.T, r *Room, who todo.Conversation, of string) todo.Snapshot {
+	t.Helper()
+	list := write(t, r, of, "")
+	if err := r.Board.As("").SetCurrent(t.Context(), who, list); err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // serve passes on what a client is notified of, until the test ends.
@@ -84,10 +118,7 @@ func serve(t *testing.T, r *Room, c Client, told chan<- mcp.JSONRPCNotification)
 // one that has unsubscribed from all at once.
 func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		board := todo.NewBoard(memory.New())
-		defer board.Close()
-		r := New(Config{Board: board, MaxAll: 1})
-		defer r.Close()
+		r := newRoom(t, memory.New(), 1, 1)
 		subscribe := func(session string, refused bool) {
 			t.Helper()
 			if err := r.Subscribe(t.Context(), Client{Session: session}, Current); (err != nil) != refused {
@@ -106,14 +137,9 @@ func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 
 // A hint makes no subscriber read that does not want its current list.
 func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	r := New(Config{Board: board, Max: 1, MaxAll: 2})
-	defer r.Close()
+	r := newRoom(t, memory.New(), 1, 2)
 	for uri, wakes := range map[string]bool{Current: true, All: false} {
-		if err := r.Subscribe(t.Context(), Client{Session: uri}, uri); err != nil {
-			t.Fatal(err)
-		}
+		subscribe(t, r, Client{Session: uri}, uri)
 		sub := r.clients[uri]
 		<-sub.wake
 		if r.Moved(todo.Identity{}, ""); len(sub.wake) == 1 != wakes {
@@ -126,33 +152,16 @@ func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
 // list is not.
 func TestAChangeOfTheCurrentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		board := todo.NewBoard(memory.New())
-		defer board.Close()
-		lists, who := board.As(""), todo.Conversation{Key: "chat:a"}
-		write := func(by todo.Conversation, list, text string) todo.Snapshot {
-			out, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: by, List: list, Append: true},
-				Change: func(d *todo.Draft) error { d.Append(text); return nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return out.After
-		}
-		current := write(todo.Conversation{Key: "chat:b"}, "", "A") // another chat began it
-		if err := lists.SetCurrent(t.Context(), who, current); err != nil {
-			t.Fatal(err)
-		}
-		r := New(Config{Board: board, Max: 2, MaxAll: 20})
-		defer r.Close()
+		r, who := newRoom(t, memory.New(), 2, 20), todo.Conversation{Key: "chat:a"}
+		current := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
-		if err := r.Subscribe(t.Context(), c, Current); err != nil {
-			t.Fatal(err)
-		}
-		for want, text := range []string{"", "B"} {
-			if text != "" {
-				write(todo.Conversation{Key: "chat:c"}, current.List.ID, text)
+		subscribe(t, r, c, Current)
+		for want := range 2 {
+			if want > 0 {
+				write(t, r, "chat:c", current.List.ID)
 			}
-			write(todo.Conversation{Key: "chat:d"}, "", "other")
+			write(t, r, "chat:d", "")
 			if synctest.Wait(); len(notes) != want {
 				t.Errorf("%d notifications, want %d", len(notes), want)
 			}
@@ -178,32 +187,15 @@ func (f failing) Cursors(ctx context.Context, k todo.Key) ([]todo.Cursor, error)
 func TestACurrentListIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := failing{memory.New(), new(atomic.Bool)}
-		board := todo.NewBoard(store)
-		defer board.Close()
-		lists, who := board.As(""), todo.Conversation{Key: "chat:a"}
-		write := func(list string) todo.Snapshot {
-			out, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "chat:b"}, List: list, Append: true},
-				Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return out.After
-		}
-		taken := write("")
-		if err := lists.SetCurrent(t.Context(), who, taken); err != nil {
-			t.Fatal(err)
-		}
-		r := New(Config{Board: board, Max: 2, MaxAll: 20})
-		defer r.Close()
+		r, who := newRoom(t, store, 2, 20), todo.Conversation{Key: "chat:a"}
+		taken := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
 		store.fails.Store(true)
-		if err := r.Subscribe(t.Context(), c, Current); err != nil {
-			t.Fatal(err)
-		}
+		subscribe(t, r, c, Current)
 		synctest.Wait()
 		store.fails.Store(false)
-		write(taken.List.ID)
+		write(t, r, "chat:b", taken.List.ID)
 		if synctest.Wait(); len(notes) != 1 {
 			t.Errorf("50: %d notifications", len(notes))
 		}
@@ -212,10 +204,7 @@ func TestACurrentListIsReadAgain(t *testing.T) {
 
 // BAD-INPUT 64: what is refused uses no memory.
 func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	r := New(Config{Board: board, Max: 1, MaxAll: 1})
-	defer r.Close()
+	r := newRoom(t, memory.New(), 1, 1)
 	for n := range 3 {
 		err := r.Subscribe(t.Context(), Client{Session: fmt.Sprint(n)}, All)
 		if (err != nil) != (n > 0) {
@@ -232,10 +221,7 @@ func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
 func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
 	for range 20 { // where both wake and end are due, either may be taken
 		synctest.Test(t, func(t *testing.T) {
-			board := todo.NewBoard(memory.New())
-			defer board.Close()
-			r := New(Config{Board: board, Max: 2, MaxAll: 20})
-			defer r.Close()
+			r := newRoom(t, memory.New(), 2, 20)
 			c := Client{Session: "s"}
 			first := r.Open(c)
 			sending, sent, ended := make(chan bool), make(chan bool), make(chan bool)
@@ -244,13 +230,8 @@ func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
 				first.Close()
 				close(ended)
 			}()
-			if err := r.Subscribe(t.Context(), c, All); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "chat:a"}, Append: true},
-				Change: func(d *todo.Draft) error { d.Append("A"); return nil }}); err != nil {
-				t.Fatal(err)
-			}
+			subscribe(t, r, c, All)
+			write(t, r, "chat:a", "")
 			<-sending
 			second := r.Open(c)
 			close(sent)
