@@ -28,11 +28,9 @@ type Place struct {
 }
 
 // SessionKeeper is a store that several servers share. So it keeps the key of session
-// ids (fresh is the key that it becomes if there is none), and says when a conversation
-// may have come to hold another list: it calls hint until ctx ends.
+// ids; fresh is the key that it becomes if there is none.
 type SessionKeeper interface {
 	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
-	WatchCurrent(ctx context.Context, hint func()) error
 }
 
 // Memory reports whether the lists are in the memory of the process that opens

@@ -31,13 +31,11 @@ const (
 	maxURI = 200
 	// linger is how long a session keeps its subscriptions without a stream.
 	linger = time.Minute
-	// readTimeout is how long a read of a current list may take, with the wait for its turn.
+	// readTimeout is how long a read of a current list may take, with the wait for its turn;
+	// after as long all are read again where several servers share the store.
 	readTimeout = 4 * time.Second
-	// maxReading is how many current lists are read at once. A store has few connections,
-	// and a hint makes all that are subscribed to be read.
+	// maxReading is how many current lists are read at once. A store has few connections.
 	maxReading = 2
-	// hintInterval is the least time between two hints of the store.
-	hintInterval = 200 * time.Millisecond
 )
 
 // Config configures a [Room]. Board is required.
@@ -47,9 +45,9 @@ type Config struct {
 	// todo://list counted; 0 means 100. MaxAll is for all together; 0 means 10,000
 	// (BAD-INPUT 64).
 	Max, MaxAll int
-	// WatchCurrent calls hint, until ctx ends, when another server may have given
-	// conversations another current list; nil where no other shares the store.
-	WatchCurrent func(ctx context.Context, hint func()) error
+	// Shared is true when other servers may give conversations another current list.
+	// That is noticed within four seconds.
+	Shared bool
 }
 
 // Client says who subscribes.
@@ -104,34 +102,26 @@ func New(c Config) *Room {
 	c.Max, c.MaxAll = cmp.Or(c.Max, 100), cmp.Or(c.MaxAll, 10_000)
 	r := &Room{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
-	if c.WatchCurrent != nil {
+	if c.Shared {
 		r.work.Go(r.follow)
 	}
 	return r
 }
 
-// Close ends all streams, and waits until no hint is taken any more.
+// Close ends all streams, and waits for the goroutine of the room.
 func (r *Room) Close() {
 	r.stop()
 	r.work.Wait()
 }
 
-// follow makes all current lists stale after a hint, and after [readTimeout] without one.
+// follow makes all current lists stale again and again: nothing says that another server
+// gave a conversation another one.
 func (r *Room) follow() {
-	hints := make(chan struct{}, 1)
-	r.work.Go(func() {
-		_ = r.WatchCurrent(r.ctx, func() { signal(hints) }) // the clock hints while it fails
-	})
-	for r.ctx.Err() == nil {
+	for again := time.Tick(readTimeout); ; r.Moved(todo.Identity{}, "") {
 		select {
-		case <-hints:
-		case <-time.After(readTimeout):
+		case <-again:
 		case <-r.ctx.Done():
-		}
-		r.Moved(todo.Identity{}, "")
-		select {
-		case <-time.After(hintInterval):
-		case <-r.ctx.Done():
+			return
 		}
 	}
 }

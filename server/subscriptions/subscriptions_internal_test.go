@@ -135,8 +135,8 @@ func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	})
 }
 
-// A hint makes no subscriber read that does not want its current list.
-func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
+// A move makes no subscriber read that does not want its current list.
+func TestAMoveWakesWhoWantsTheCurrentList(t *testing.T) {
 	r := newRoom(t, memory.New(), 1, 2)
 	for uri, wakes := range map[string]bool{Current: true, All: false} {
 		subscribe(t, r, Client{Session: uri}, uri)

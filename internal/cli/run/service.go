@@ -69,9 +69,7 @@ func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), e
 		return nil, nil, err
 	}
 	if sessions, ok := store.As[store.SessionKeeper](st); ok {
-		if replica {
-			config.Subscriptions.WatchCurrent = sessions.WatchCurrent
-		}
+		config.Subscriptions.Shared = replica
 		// It is read as a server starts: one that came to make up a key, as the database
 		// did not answer just then, would not know the sessions of the others.
 		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)

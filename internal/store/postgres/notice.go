@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,8 +12,10 @@ import (
 )
 
 const (
-	// channel is the name under which notices are sent. Their payload is a topic.
+	// channel is the name under which notices are sent, and saves what they say: there is
+	// something to read.
 	channel = "todo_mcp"
+	saves   = "saves"
 	// noticeInterval is the least time between two notices of a server. PostgreSQL
 	// commits transactions that send notices one after the other, so they are not
 	// sent in those that save.
@@ -25,28 +25,15 @@ const (
 	reconnectAfter = 500 * time.Millisecond
 )
 
-// topic is what a notice says there is to read.
-type topic string
-
-const (
-	saves    topic = "saves"
-	currents topic = "currents" // which lists are current
-)
-
 // notices sends and receives notices on one connection, which it opens again when
 // it is lost. It hints the watchers of this store.
 type notices struct {
-	config *pgx.ConnConfig
-	wake   chan struct{} // one slot: the wanted notices are to be sent
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-
-	mu     sync.Mutex
-	wanted map[topic]bool // not sent yet
-
-	watchers map[topic]*hints.Hints
-
-	lag noticeLag
+	config   *pgx.ConnConfig
+	wake     chan struct{} // one slot: a notice is to be sent
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+	watchers hints.Hints
+	lag      noticeLag
 }
 
 // noticeLag times notices from a save until this server has its own notice back,
@@ -91,8 +78,7 @@ func (s *Store) NoticeLag() time.Duration {
 }
 
 func (n *notices) start(config *pgx.ConnConfig) {
-	n.config, n.wake, n.wanted = config, make(chan struct{}, 1), make(map[topic]bool)
-	n.watchers = map[topic]*hints.Hints{saves: {}, currents: {}}
+	n.config, n.wake = config, make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
 	n.done.Go(func() { n.receive(ctx) })
@@ -104,33 +90,22 @@ func (n *notices) stop() {
 	n.done.Wait()
 }
 
-// send hints the watchers of a topic here and, soon, at other servers.
-func (n *notices) send(t topic) {
-	n.hint(t)
+// send hints the watchers here and, soon, at other servers.
+func (n *notices) send() {
+	n.watchers.Send()
 	n.lag.wait()
-	n.want(t)
+	n.want()
 }
 
-// want has run send notices.
-func (n *notices) want(topics ...topic) {
-	n.mu.Lock()
-	for _, t := range topics {
-		n.wanted[t] = true
-	}
-	n.mu.Unlock()
+// want has run send a notice.
+func (n *notices) want() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (n *notices) hint(t topic) {
-	if watchers := n.watchers[t]; watchers != nil {
-		watchers.Send()
-	}
-}
-
-// run sends notices, and what is asked for in the meantime with the next one.
+// run sends notices, one for all that are wanted in the meantime.
 func (n *notices) run(ctx context.Context) {
 	var conn *pgx.Conn
 	defer func() { closeConn(conn) }()
@@ -140,10 +115,6 @@ func (n *notices) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		n.mu.Lock()
-		topics := slices.Collect(maps.Keys(n.wanted))
-		clear(n.wanted)
-		n.mu.Unlock()
 		var err error
 		if conn == nil {
 			conn, err = pgx.ConnectConfig(ctx, n.config)
@@ -152,14 +123,14 @@ func (n *notices) run(ctx context.Context) {
 			n.lag.mu.Lock()
 			n.lag.sender = conn.PgConn().PID()
 			n.lag.mu.Unlock()
-			_, err = conn.Exec(ctx, "SELECT pg_notify($1, t) FROM unnest($2::text[]) AS t", channel, topics)
+			_, err = conn.Exec(ctx, "SELECT pg_notify($1, $2)", channel, saves)
 		}
 		pause := noticeInterval
 		if err != nil {
 			closeConn(conn)
 			conn, pause = nil, reconnectAfter
 			n.lag.wait()
-			n.want(topics...) // they are still to be sent
+			n.want() // it is still to be sent
 		}
 		sleep(ctx, pause)
 	}
@@ -173,8 +144,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// receive hints the watchers of its topic for every notice, and all whenever it has
-// connected: it may have missed some.
+// receive hints the watchers for every notice, and whenever it has connected: it may have
+// missed some.
 func (n *notices) receive(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = n.listen(ctx) // the feed reads by itself every few seconds
@@ -192,15 +163,14 @@ func (n *notices) listen(ctx context.Context) error {
 		return err
 	}
 	n.lag.receive(0)
-	n.hint(saves)
-	n.hint(currents)
+	n.watchers.Send()
 	for {
 		notice, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
 		n.lag.receive(notice.PID)
-		n.hint(topic(notice.Payload))
+		n.watchers.Send()
 	}
 }
 
@@ -218,21 +188,14 @@ func closeConn(conn *pgx.Conn) {
 const settleAfter = 10 * time.Millisecond
 
 // Watch implements todo.Store.
-func (s *Store) Watch(ctx context.Context, hint func()) error { return s.watch(ctx, saves, hint) }
-
-// WatchCurrent implements store.SessionKeeper: another save gives no hint.
-func (s *Store) WatchCurrent(ctx context.Context, hint func()) error {
-	return s.watch(ctx, currents, hint)
-}
-
-func (s *Store) watch(ctx context.Context, t topic, hint func()) error {
+func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
 	var hinted time.Time // zero once another hint has followed
 	first := func() { hinted = time.Now(); hint() }
-	return s.notices.watchers[t].Watch(ctx, s.ctx.Done(), first, func() error {
+	return s.notices.watchers.Watch(ctx, s.ctx.Done(), first, func() error {
 		if !hinted.IsZero() && time.Since(hinted) >= settleAfter {
 			hinted = time.Time{}
 			hint()

@@ -31,7 +31,6 @@ type tx struct {
 	cursors map[todo.Key][]todo.Cursor
 	writes  bool
 	saves   int64
-	moves   bool // the current list of a conversation is another one
 }
 
 var (
@@ -173,7 +172,6 @@ func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 	}
 	if c.Current && todo.Current(all) != c.List {
 		t.queueLock(c.List)
-		t.moves = true
 	}
 	t.cursors[c.Key], err = t.saver.SetCursor(ctx, all, c, false)
 	return err

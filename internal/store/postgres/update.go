@@ -77,10 +77,7 @@ func (s *Store) try(ctx context.Context, key todo.Key, change func(todo.Tx) erro
 		return raced(err), named(ctx, "commit update", err)
 	}
 	if t.saves > 0 {
-		s.notices.send(saves)
-	}
-	if t.moves {
-		s.notices.send(currents)
+		s.notices.send()
 	}
 	return false, nil
 }
