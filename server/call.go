@@ -118,14 +118,10 @@ const metaAlwaysLoad = "anthropic/alwaysLoad"
 
 // getsStructured reports whether a client gets structured content.
 func (s *Server) getsStructured(c clients.Client) bool {
-	switch s.Structured {
-	case StructuredAlways:
-		return true
-	case StructuredNever:
-		return false
-	default:
-		return !c.Sees.HasStructured()
+	if s.Structured == StructuredAlways || s.Structured == StructuredNever {
+		return s.Structured == StructuredAlways
 	}
+	return !c.Sees.HasStructured()
 }
 
 // listsOutput reports whether tools are listed with their output schemas. A

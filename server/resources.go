@@ -15,19 +15,18 @@ import (
 	"todo-mcp/server/subscriptions"
 )
 
+const jsonType = "application/json"
+
 func (s *Server) addResources() {
-	s.mcp.AddResource(mcp.NewResource(subscriptions.Current, "list",
-		mcp.WithResourceTitle("Current todo list"),
-		mcp.WithResourceDescription("This conversation's todo list, as JSON and as markdown"),
-		mcp.WithMIMEType("application/json")), s.readList)
-	s.mcp.AddResource(mcp.NewResource(subscriptions.All, "lists",
-		mcp.WithResourceTitle("Unfinished todo lists"),
-		mcp.WithResourceDescription("The todo lists that have open items, of earlier conversations as well: ids, titles, progress, workspaces, times"),
-		mcp.WithMIMEType("application/json")), s.readUnfinished)
+	s.mcp.AddResource(mcp.Resource{URI: subscriptions.Current, Name: "list", Title: "Current todo list", MIMEType: jsonType,
+		Description: "This conversation's todo list, as JSON and as markdown"}, s.readList)
+	s.mcp.AddResource(mcp.Resource{URI: subscriptions.All, Name: "lists", Title: "Unfinished todo lists", MIMEType: jsonType,
+		Description: "The todo lists that have open items, of earlier conversations as well: ids, titles, progress, workspaces, times",
+	}, s.readUnfinished)
 	s.mcp.AddResourceTemplate(mcp.NewResourceTemplate(subscriptions.One+"{id}", "list by id",
 		mcp.WithTemplateTitle("Todo list"),
 		mcp.WithTemplateDescription("One todo list, as JSON and as markdown"),
-		mcp.WithTemplateMIMEType("application/json")), s.readList)
+		mcp.WithTemplateMIMEType(jsonType)), s.readList)
 }
 
 // readList reads the conversation's list, or one by its id, as JSON and as markdown, both
@@ -48,7 +47,7 @@ func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]m
 		return nil, fmt.Errorf("encode the list: %w", err)
 	}
 	return []mcp.ResourceContents{
-		mcp.TextResourceContents{URI: uri, MIMEType: "application/json", Text: string(data)},
+		mcp.TextResourceContents{URI: uri, MIMEType: jsonType, Text: string(data)},
 		mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: render.Markdown(list)},
 	}, nil
 }
@@ -73,15 +72,15 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 	if err != nil {
 		return nil, err
 	}
-	documents := []unfinishedDocument{}
-	for _, l := range lists[:min(len(lists), maxListed)] {
+	documents := make([]unfinishedDocument, min(len(lists), maxListed))
+	for i, l := range lists[:len(documents)] {
 		p := l.Progress()
-		documents = append(documents, unfinishedDocument{l.List.ID, l.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
-			l.Updated.UTC().Truncate(time.Second)})
+		documents[i] = unfinishedDocument{l.List.ID, l.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
+			l.Updated.UTC().Truncate(time.Second)}
 	}
 	data, err := json.Marshal(map[string]any{"lists": documents})
 	if err != nil {
 		return nil, fmt.Errorf("encode the lists: %w", err)
 	}
-	return []mcp.ResourceContents{mcp.TextResourceContents{URI: subscriptions.All, MIMEType: "application/json", Text: string(data)}}, nil
+	return []mcp.ResourceContents{mcp.TextResourceContents{URI: subscriptions.All, MIMEType: jsonType, Text: string(data)}}, nil
 }

@@ -197,9 +197,7 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 		}
 	}
 	if len(result.Tools) > 0 {
-		meta := card.ToolMeta()
-		meta.AdditionalFields[metaAlwaysLoad] = true
-		result.Tools[0].Meta = meta
+		result.Tools[0].Meta.AdditionalFields[metaAlwaysLoad] = true
 	}
 	if r.Apps && !r.message.Modern {
 		result.Tools = append(result.Tools, s.pageTools...)

@@ -108,8 +108,8 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 		return http.StatusBadRequest, jsonrpc.Refuse(mcp.INVALID_REQUEST, "the %s header is missing: send initialize first, or name protocol version %s in _meta",
 			mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728)
 	}
-	claims, ended, err := h.sessions.check(id, x.Identity)
-	if err != nil || ended { // status 404 makes a client begin a new session
+	claims, valid := h.sessions.check(id, x.Identity)
+	if !valid { // status 404 makes a client begin a new session
 		return http.StatusNotFound, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again")
 	}
 	x.peer.Session, x.peer.Apps, x.peer.Client = id, claims.Apps, mcp.Implementation{Name: claims.Client, Version: claims.Version}

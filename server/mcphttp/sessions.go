@@ -59,19 +59,15 @@ func (s *sessions) begin(owner todo.Identity, client mcp.Implementation, apps bo
 	return s.key.Sign(purpose, claims)
 }
 
-// check returns the claims of a session's id, and whether the client ended the
-// session. It returns [signed.ErrForged] for an id that was not signed with this key,
-// and for one of a session that somebody else began.
-func (s *sessions) check(id string, owner todo.Identity) (claims sessionClaims, ended bool, err error) {
-	if err := s.key.Open(purpose, id, &claims); err != nil {
-		return claims, false, err
-	}
-	if claims.Owner != ownerOf(owner) {
-		return claims, false, signed.ErrForged
+// check returns the claims of a session's id. They are not valid if the id was not signed
+// with this key, if somebody else began the session, or if its client ended it.
+func (s *sessions) check(id string, owner todo.Identity) (claims sessionClaims, valid bool) {
+	if s.key.Open(purpose, id, &claims) != nil || claims.Owner != ownerOf(owner) {
+		return claims, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return claims, s.ended[claims.Owner][id], nil
+	return claims, !s.ended[claims.Owner][id]
 }
 
 // end records that the client ended a session of an owner.
