@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -30,16 +31,14 @@ func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools
 			result, err = do(r, tool, call)
 		}
 		if err != nil {
+			var ok bool
 			r.readOnly = errors.Is(err, todo.ErrReadOnly)
-			refusal, ok := tool.Failure(err)
-			switch {
-			case ok:
-				result = refusal
-			case r.gone() && errors.Is(err, context.Canceled):
-				s.Log.Debug("the caller has gone", "tool", tool.Name, "error", err)
-				return nil, err
-			default:
-				s.Log.Error("call failed", "tool", tool.Name, "error", err)
+			if result, ok = tool.Failure(err); !ok {
+				level := slog.LevelError
+				if r.gone() && errors.Is(err, context.Canceled) {
+					level = slog.LevelDebug
+				}
+				s.Log.Log(ctx, level, "call failed", "tool", tool.Name, "error", err)
 				return nil, err
 			}
 		}
@@ -48,11 +47,30 @@ func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools
 	}
 }
 
-// call applies a tool's call to the list of its caller.
+// call applies a tool's call to the list of its caller, or reads that.
 func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
-	out, err := s.apply(r, call)
+	var out todo.Outcome
+	var err error
+	target, does := call.Target, "saved"
+	target.Conversation, target.Agent = r.who, r.agent
+	if call.Change == nil {
+		does = "read"
+		out.After, err = r.lists.Show(r.ctx, target)
+		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
+			err = nil
+		}
+	} else {
+		out, err = r.lists.Apply(r.ctx, todo.Write{
+			Target:    target,
+			Begin:     todo.List{ParentConversation: r.parent},
+			Writer:    todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent},
+			Operation: r.operation(),
+			Change:    call.Change,
+			Title:     r.text(metaTitle),
+		})
+	}
 	if err != nil {
-		return tools.Result{}, err
+		return tools.Result{}, fmt.Errorf("the todo list could not be %s: %w", does, err)
 	}
 	if ended, _ := r.meta[metaEnded].(bool); ended && r.agent != "" && out.After.Revision > 0 {
 		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: r.who.Client, Agent: r.agent}); err != nil {
@@ -63,34 +81,6 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 		s.subscriptions.Moved(r.Identity, r.who.Key)
 	}
 	return tool.Result(call, out), nil
-}
-
-// apply reads or writes the list that a call is about.
-func (s *Server) apply(r *request, call *tools.Call) (todo.Outcome, error) {
-	target := call.Target
-	target.Conversation, target.Agent = r.who, r.agent
-	if call.Change == nil {
-		snapshot, err := r.lists.Show(r.ctx, target)
-		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
-			err = nil
-		}
-		if err != nil {
-			return todo.Outcome{}, fmt.Errorf("the todo list could not be read: %w", err)
-		}
-		return todo.Outcome{After: snapshot}, nil
-	}
-	out, err := r.lists.Apply(r.ctx, todo.Write{
-		Target:    target,
-		Begin:     todo.List{ParentConversation: r.parent},
-		Writer:    todo.Writer{Client: r.who.Client, Variant: r.tool, Agent: r.agent},
-		Operation: r.operation(),
-		Change:    call.Change,
-		Title:     r.text(metaTitle),
-	})
-	if err != nil {
-		return todo.Outcome{}, fmt.Errorf("the todo list could not be saved: %w", err)
-	}
-	return out, nil
 }
 
 // Structured says which clients get structured content (docs/spec/variants.md

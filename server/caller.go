@@ -181,8 +181,7 @@ func (r *request) operation() todo.Operation {
 // opaque returns an id from a client in a form that fits into a key: unchanged
 // if it has at most 128 bytes, all visible ASCII, else its digest.
 func opaque(id string) string {
-	plain := len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
-	if plain {
+	if len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return id
 	}
 	return digest(id)
