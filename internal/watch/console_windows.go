@@ -1,12 +1,9 @@
 package watch
 
-import "os"
+import (
+	"context"
+	"os"
+)
 
-// endSignals: Windows has none but those that end the program anyway.
-func endSignals() []os.Signal { return []os.Signal{os.Interrupt} }
-
-func stopProcess() {}
-
-// readerGone cannot detect a closed reader on Windows; the next write fails
-// instead.
-func readerGone(*os.File) bool { return false }
+// readerGone cannot detect a closed reader on Windows; the next write fails instead.
+func readerGone(context.Context, *os.File) bool { return false }

@@ -146,12 +146,9 @@ func (m *model) bottomLine() string {
 	if m.filter != "" && m.opened == "" {
 		keys = append(keys, "esc clears the search")
 	}
-	table := bindings()
-	if _, ok := m.shown(); !ok {
-		table = looking()
-	}
-	for _, b := range table {
-		if b.where&m.where() != 0 {
+	_, some := m.shown()
+	for _, b := range bindings() {
+		if b.where&m.where() != 0 && (some || b.section == everywhere) {
 			keys = append(keys, b.short)
 		}
 	}

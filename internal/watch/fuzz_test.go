@@ -12,8 +12,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 37, 38: no text of a list, a server's error or a filter reaches the screen, a
-// notice or a plain line unescaped, in any view and size, and no view has more lines than
+// BAD-INPUT 37, 38: no text of a list, a server's error or a filter reaches the screen
+// or a plain line unescaped, in any view and size, and no view has more lines than
 // the terminal.
 //
 // BAD-INPUT 37: Escape sequences (CSI, OSC 8, OSC 52), BEL, CR, backspace, C1 → Shown
@@ -78,7 +78,7 @@ func FuzzFrame(f *testing.F) {
 		m.wanted, m.opened, m.lists = other, "", nil
 		check()
 		p := modelWith(80, 24)
-		said := slices.Concat(m.notices([]todo.Snapshot{l, child}), p.events(before, l, true, false), p.events(todo.Snapshot{}, l, false, true))
+		said := slices.Concat(p.events(before, l, true, false), p.events(todo.Snapshot{}, l, false, true))
 		for _, text := range said {
 			if hasRaw(strings.TrimSuffix(p.plainLine(l, text), "\n")) {
 				t.Fatalf("%q", text)

@@ -36,59 +36,44 @@ func (m *model) where() place {
 // binding is a row of the table of keys: the only place that says which key does
 // what. The last line and the page of keys are drawn from it.
 type binding struct {
-	keys  string // names of keys, see key
-	where place
-	short string // for the last line: "x tick"; empty: not in it
-	help  string // for the page of keys; empty: not in it
-	do    func(m *model)
+	section string // of the page of keys
+	keys    string // names of keys, see key
+	where   place
+	short   string // for the last line: "x tick"; empty: not in it
+	help    string // for the page of keys; empty: not in it
+	do      func(m *model)
 }
+
+// everywhere is the section of the keys that mean something without a list, too.
+const everywhere = "Everywhere"
 
 // bindings returns the table, in the order of the last line.
 func bindings() []binding {
-	return slices.Concat(looking(), moving(), editing(), wholeLists())
-}
-
-func moving() []binding {
+	quit := func(m *model) { m.effect.quit = true }
 	return []binding{
-		{"Up k", always, "", "up", move(-1)},
-		{"Down j", always, "↑↓ move", "down", move(1)},
-		{"PgUp", always, "", "half a screen up", movePage(-1)},
-		{"PgDn", always, "", "half a screen down", movePage(1)},
-		{"Space", onPage, "", "", movePage(1)},
-		{"Home g", always, "", "first", move(-all)},
-		{"End G", always, "", "last", move(all)},
-		{"Enter Right l Tab", onBoard, "enter open", "open the list", (*model).enter},
-		{"Enter Right l", onList, "", "open the sub-agent’s list", (*model).enter},
-		{"Esc Left Tab", onList, "esc back", "back", (*model).escape},
-		{"Esc", onBoard, "", "clear the search", (*model).escape},
-	}
-}
-
-func editing() []binding {
-	return []binding{
-		{"x Space", anywhere, "x tick", "tick; again: to do", toggle(todo.Completed)},
-		{"b", onList, "b block", "block; again: to do", toggle(todo.Blocked)},
-		{"f", onList, "", "failed; again: to do", toggle(todo.Failed)},
-		{"e", anywhere, "e edit", "edit the items in your editor", onShown((*model).editItems)},
-		{"u", anywhere, "", "undo your last change", (*model).undoLast},
-	}
-}
-
-func wholeLists() []binding {
-	return []binding{
-		{"h", anywhere, "h history", "history of the list", onShown((*model).openHistory)},
-		{"A", anywhere, "A archive", "archive the list, or bring it back", onShown((*model).archive)},
-	}
-}
-
-func looking() []binding {
-	return []binding{
-		{"?", anywhere, "? keys", "these keys", (*model).showKeys},
-		{"q Ctrl-C", anywhere, "q quit", "quit", func(m *model) { m.effect.quit = true }},
-		{"/", onBoard, "/ search", "search, also in past lists", func(m *model) { m.searching = true }},
-		{"Ctrl-L", always, "", "draw again", func(m *model) { m.effect.redraw = true }},
-		{"Ctrl-Z", always, "", "to the shell; fg comes back", func(m *model) { m.effect.suspend = true }},
-		{"Ctrl-C", onPage, "", "", func(m *model) { m.effect.quit = true }},
+		{everywhere, "?", anywhere, "? keys", "these keys", (*model).showKeys},
+		{everywhere, "q Ctrl-C", anywhere, "q quit", "quit", quit},
+		{everywhere, "/", onBoard, "/ search", "search, also in past lists", func(m *model) { m.searching = true }},
+		{everywhere, "Ctrl-L", always, "", "draw again", func(m *model) { m.effect.redraw = true }},
+		{everywhere, "Ctrl-C", onPage, "", "", quit},
+		{"Moving", "Up k", always, "", "up", move(-1)},
+		{"Moving", "Down j", always, "↑↓ move", "down", move(1)},
+		{"Moving", "PgUp", always, "", "half a screen up", movePage(-1)},
+		{"Moving", "PgDn", always, "", "half a screen down", movePage(1)},
+		{"Moving", "Space", onPage, "", "", movePage(1)},
+		{"Moving", "Home g", always, "", "first", move(-all)},
+		{"Moving", "End G", always, "", "last", move(all)},
+		{"Moving", "Enter Right l Tab", onBoard, "enter open", "open the list", (*model).enter},
+		{"Moving", "Enter Right l", onList, "", "open the sub-agent’s list", (*model).enter},
+		{"Moving", "Esc Left Tab", onList, "esc back", "back", (*model).escape},
+		{"Moving", "Esc", onBoard, "", "clear the search", (*model).escape},
+		{"Items", "x Space", anywhere, "x tick", "tick; again: to do", toggle(todo.Completed)},
+		{"Items", "b", onList, "b block", "block; again: to do", toggle(todo.Blocked)},
+		{"Items", "f", onList, "", "failed; again: to do", toggle(todo.Failed)},
+		{"Items", "e", anywhere, "e edit", "edit the items in your editor", onShown((*model).editItems)},
+		{"Items", "u", anywhere, "", "undo your last change", (*model).undoLast},
+		{"Lists", "h", anywhere, "h history", "history of the list", onShown((*model).openHistory)},
+		{"Lists", "A", anywhere, "A archive", "archive the list, or bring it back", onShown((*model).archive)},
 	}
 }
 
@@ -136,7 +121,7 @@ func (m *model) pressSearch(k key) {
 		m.setFilter(m.filter[:len(m.filter)-last])
 	case utf8.RuneCountInString(string(k)) == 1:
 		m.setFilter(m.filter + string(k))
-	case slices.Contains([]key{"Up", "Down", "PgUp", "PgDn", "Ctrl-C", "Ctrl-L", "Ctrl-Z"}, k):
+	case slices.Contains([]key{"Up", "Down", "PgUp", "PgDn", "Ctrl-C", "Ctrl-L"}, k):
 		m.pressBinding(k)
 	}
 }

@@ -55,11 +55,10 @@ func (m *model) say(r role, text string) { m.note = note{marked(r, " "+text), m.
 
 // effect is what the viewer must do after changes of the model.
 type effect struct {
-	quit, suspend, redraw bool
-	history               string // id of the list to read the history of; empty is none
-	edit                  *edit
-	editor                *todo.Snapshot // a list to edit in the person's editor
-	notices               []string
+	quit, redraw, bell bool
+	history            string // id of the list to read the history of; empty is none
+	edit               *edit
+	editor             *todo.Snapshot // a list to edit in the person's editor
 }
 
 // take returns what the viewer must do since the last call.
@@ -72,7 +71,7 @@ func (m *model) take() effect {
 // receiveLists adds lists from the source to the model, or replaces all its
 // lists by them if all is true. See [Source].
 func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
-	m.effect.notices = append(m.effect.notices, m.notices(lists)...)
+	before, first := m.lists, !m.loaded
 	if m.loaded = true; m.lost != nil {
 		m.lost, m.note = nil, note{}
 	}
@@ -80,6 +79,9 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 		m.lists = map[string]todo.Snapshot{}
 	}
 	for _, l := range lists {
+		if !first && isNews(before[l.List.ID], l) {
+			m.effect.bell = true
+		}
 		if known, ok := m.lists[l.List.ID]; ok && known.Revision >= l.Revision {
 			continue
 		}
@@ -88,6 +90,22 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 		}
 	}
 	m.openWanted()
+}
+
+// isNews reports whether a person wants to be told what became of a list: that it is
+// finished, or that an item of it failed or is blocked. A list that was not known counts
+// as new, so that one that began and ended unseen is told of. What a person did is not told.
+func isNews(before, after todo.Snapshot) bool {
+	if after.Revision <= before.Revision || after.Writer.Person || after.Deleted || after.Archived {
+		return false
+	}
+	if after.Settled() && !before.Settled() && after.List.Agent == "" {
+		return true
+	}
+	return slices.ContainsFunc(after.Items, func(i todo.Item) bool {
+		old, _ := before.Item(i.ID)
+		return i.Status != old.Status && (i.Status == todo.Failed || i.Status == todo.Blocked)
+	})
 }
 
 // tick notes what time it is. While the source is lost the times of lists stop, since

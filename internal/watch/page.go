@@ -36,15 +36,11 @@ func (p *page) draw(width, height int) []string {
 func (m *model) showKeys() {
 	signs := strings.NewReplacer("PgUp", "PgUp", "Up", "↑", "Down", "↓", "Left", "←", "Right", "→")
 	m.page = &page{title: "Keys"}
-	for _, section := range []struct {
-		title string
-		table []binding
-	}{{"Moving", moving()}, {"Items", editing()}, {"Lists", wholeLists()}, {"Everywhere", looking()}} {
-		m.page.add(bold, section.title)
-		for _, b := range section.table {
-			line := render.Pad(signs.Replace(b.keys), 14) + b.help
-			if b.help != "" && !slices.Contains(m.page.texts, line) {
-				m.page.texts = append(m.page.texts, line)
+	for _, section := range []string{"Moving", "Items", "Lists", everywhere} {
+		m.page.add(bold, section)
+		for _, b := range bindings() {
+			if b.section == section && b.help != "" {
+				m.page.texts = append(m.page.texts, render.Pad(signs.Replace(b.keys), 14)+b.help)
 			}
 		}
 		m.page.add(plainText, "")

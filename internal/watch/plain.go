@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -28,7 +27,11 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	defer wg.Wait()
 	defer cancel(nil)
 	if f, ok := out.(*os.File); ok {
-		wg.Go(func() { endWithReader(ctx, f, cancel) })
+		wg.Go(func() {
+			if readerGone(ctx, f) {
+				cancel(io.ErrClosedPipe)
+			}
+		})
 	}
 	m, o := newModel(o), o.withDefaults()
 	err := source.Follow(ctx, func(lists []todo.Snapshot, all bool) {
@@ -41,9 +44,6 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 				cancel(err)
 			}
 		}
-		if notices := m.take().notices; o.Notify {
-			wg.Go(func() { notify(ctx, o.Getenv, notices) })
-		}
 	}, func(err error) {
 		m.lost = err
 		fmt.Fprintf(errOut, "todo-mcp: %s: not live, reconnecting (%s)\n", m.sourceName, rootCause(err))
@@ -55,20 +55,6 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 		return nil
 	}
 	return err
-}
-
-// endWithReader ends ctx when the reader of f is gone: a list may not change for hours, and
-// until then no write would fail.
-func endWithReader(ctx context.Context, f *os.File, end context.CancelCauseFunc) {
-	for ctx.Err() == nil {
-		if readerGone(f) {
-			end(io.ErrClosedPipe)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 }
 
 // print returns a line for each list that is new and for each change of one.

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gdamore/tcell/v3"
@@ -29,24 +30,16 @@ type Options struct {
 	// Edit has the person edit the items of a list in an editor that takes over the
 	// terminal, and calls apply with the edit, unless nothing was changed.
 	Edit func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error
-	// Notify tells the person what finished, failed, is blocked or waits: by the
-	// bell, and on the desktop.
+	// Notify rings the terminal's bell when a list finishes, fails, is blocked or waits.
+	// [Plain] never does.
 	Notify bool
-	// Getenv returns a variable of the environment, which says whether there is a desktop.
-	Getenv func(string) string
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
-
-	// suspend stops the process until the shell continues it. Tests replace it.
-	suspend func()
 }
 
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.suspend == nil {
-		o.suspend = stopProcess
 	}
 	return o
 }
@@ -55,7 +48,8 @@ func (o Options) withDefaults() Options {
 // nil when the user quits, ctx ends or the terminal is gone, and otherwise the error that
 // ended the source or kept the terminal from being set up.
 func Run(ctx context.Context, source Source, o Options) error {
-	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
+	// They, too, would end the program before the terminal is restored.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	return run(ctx, source, nil, o)
 }
@@ -248,18 +242,15 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.edit != nil {
 		v.make(ctx, *e.edit)
 	}
-	if v.Notify && len(e.notices) > 0 {
+	if v.Notify && e.bell {
 		_ = v.screen.Beep()
-		v.wg.Go(func() { notify(ctx, v.Getenv, e.notices) })
 	}
-	if e.redraw {
-		v.screen.redraw()
+	if e.redraw { // other programs may have written there
+		v.screen.shown = nil
+		v.screen.Sync()
 	}
 	if e.editor != nil {
 		return v.lend(func() { v.runEditor(ctx, *e.editor) })
-	}
-	if e.suspend {
-		return v.lend(v.suspend)
 	}
 	return nil
 }

@@ -106,9 +106,3 @@ func (s *screen) unread(f func()) {
 		}
 	}
 }
-
-// redraw has the next frame drawn in full: other programs may have written there.
-func (s *screen) redraw() {
-	s.shown = nil
-	s.Sync()
-}

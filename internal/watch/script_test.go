@@ -184,14 +184,14 @@ func (s *script) effects(e effect) {
 		}
 		fmt.Fprintf(&s.out, "-> edit %s %s\n", e.edit.list, data)
 	}
-	for _, text := range e.notices {
-		fmt.Fprintf(&s.out, "-> notice %q\n", text)
+	if e.bell {
+		s.out.WriteString("-> bell\n")
 	}
 	if e.history != "" {
 		fmt.Fprintf(&s.out, "-> history %q\n", e.history)
 	}
-	if e.quit || e.suspend || e.redraw {
-		fmt.Fprintf(&s.out, "-> quit %v, suspend %v, redraw %v\n", e.quit, e.suspend, e.redraw)
+	if e.quit || e.redraw {
+		fmt.Fprintf(&s.out, "-> quit %v, redraw %v\n", e.quit, e.redraw)
 	}
 }
 

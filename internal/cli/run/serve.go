@@ -20,7 +20,6 @@ import (
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
-	"todo-mcp/internal/watch"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/metrics"
@@ -213,15 +212,6 @@ in their mcp.json:
 	}
 	b.WriteString("\nStop with Ctrl-C.\n")
 	return a.Say("%s", b.String())
-}
-
-// browse opens an address in the browser, in the background: it may take long.
-func (a *service) browse(ctx context.Context, url string) {
-	go func() {
-		if err := watch.Browse(context.WithoutCancel(ctx), a.Getenv, url); err != nil {
-			fmt.Fprintf(a.Stderr, "todo-mcp: no browser could be opened (%v): open %s yourself\n", err, url)
-		}
-	}()
 }
 
 // calledBy returns what a person here types to call this program.

@@ -17,10 +17,10 @@ import (
 // Watch shows lists live in the terminal.
 func Watch(fs *flag.FlagSet) app.Run {
 	server := fs.String("server", "", "follow the todo-mcp server at this `URL`, instead of the file on this machine")
-	notify := fs.Bool("notify", false, "ring the bell and notify the desktop when a list finishes, fails, is blocked or waits")
+	notify := fs.Bool("notify", false, "ring the terminal's bell when a list finishes, fails, is blocked or waits")
 	token := fs.String("token", "", "bearer `TOKEN` for --server (default: what the variable TODO_TOKEN says)")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify, Getenv: a.Getenv}
+		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify}
 		o.Edit = func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error {
 			return change.InEditor(ctx, a, list, apply)
 		}

@@ -145,8 +145,6 @@ func TestWatchTerminal(t *testing.T) {
 	term.do("h", "revision 2  ", "+ Tell everybody", "revision 1  ")
 	term.do("Escape|?", "╭─ Keys ─")
 	term.do("Escape", "!╭─ Keys ─")
-	term.do("C-z", "before")
-	term.run("fg", "╭─ Lists ─")
 	term.do("q")
 	term.waitForRestored("before")
 }
