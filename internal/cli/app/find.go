@@ -8,12 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
-// MaxRecentLists is how many lists of a folder are read, the last changed first.
-const MaxRecentLists = 50
+// maxRecentLists is how many lists of a folder are read, the last changed first.
+const maxRecentLists = 50
 
 // OnList calls do with the list that a command is about; see [App.FindList].
 func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, todo.Snapshot) error) error {
@@ -27,27 +28,66 @@ func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, tod
 }
 
 // FindList returns the newest snapshot of the list that the argument or --list names,
-// see [App.Named]. Without either it returns the last changed list of the working
-// directory, or if there is none the last changed of all; of [App.Folder], where it is
-// named, that folder's alone. An archived list is returned where there is no other.
+// see [App.Named]. Without either it returns that of the working directory, see [OfFolder],
+// or if there is none the foremost of all; where [App.Folder] is named, that folder's alone.
 func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
 	if wanted := append(args, a.List)[0]; wanted != "" {
 		return a.Named(ctx, lists, wanted, NamedOptions{})
 	}
 	folder := Absolute(a.Folder)
-	last, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: MaxRecentLists})
-	if err == nil && len(last) == 0 && a.Folder == "" {
-		last, err = lists.Find(ctx, todo.Query{Limit: MaxRecentLists})
-	}
+	found, err := OfFolder(ctx, lists, folder, func(todo.Snapshot) bool { return false })
 	switch {
-	case err != nil:
-		return todo.Snapshot{}, err
-	case len(last) == 0 && a.Folder != "":
-		return todo.Snapshot{}, fmt.Errorf("no list was begun in %s; see `todo-mcp lists --project %s`", folder, a.Folder)
-	case len(last) == 0:
-		return todo.Snapshot{}, errors.New("there " + a.NoLists())
+	case err != nil || found.Revision > 0:
+		return found, err
+	case a.Folder != "":
+		return found, fmt.Errorf("no list was begun in %s; see `todo-mcp lists --project %s`", folder, a.Folder)
 	}
-	return last[max(slices.IndexFunc(last, func(l todo.Snapshot) bool { return !l.Archived }), 0)], nil
+	all, err := lists.Find(ctx, todo.Query{Limit: maxRecentLists})
+	if err == nil && len(all) == 0 {
+		err = errors.New("there " + a.NoLists())
+	}
+	if err != nil {
+		return found, err
+	}
+	return Foremost(ctx, lists, all)
+}
+
+// OfFolder returns the foremost of the lists that were begun in a folder, or else in the
+// nearest folder above it where one was; without any the zero snapshot. Lists for which
+// skip is true do not count.
+func OfFolder(ctx context.Context, lists todo.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
+	for {
+		found, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: maxRecentLists})
+		if err != nil {
+			return todo.Snapshot{}, err
+		}
+		found = slices.DeleteFunc(found, skip)
+		above := filepath.Dir(folder)
+		if len(found) > 0 || above == folder {
+			return Foremost(ctx, lists, found)
+		}
+		folder = above
+	}
+}
+
+// Foremost returns which of some lists a person means who names none: one whose agent is
+// there, an open one rather than an empty or finished one, else one that is not archived;
+// of several the first. A main list stands for its sub-agents' lists. Without any it
+// returns the zero snapshot.
+func Foremost(ctx context.Context, lists todo.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
+	states, err := lists.States(ctx, found...)
+	families := account.Families(found, states)
+	for _, fits := range []func(account.Family) bool{
+		func(f account.Family) bool { return !f.State().Rests() && f.Main.Open() },
+		func(f account.Family) bool { return !f.State().Rests() },
+		func(f account.Family) bool { return !f.Main.Archived },
+		func(account.Family) bool { return true },
+	} {
+		if i := slices.IndexFunc(families, fits); i >= 0 {
+			return families[i].Main, err
+		}
+	}
+	return todo.Snapshot{}, err
 }
 
 // NoLists says where there are no lists, and how to come to one, as the end of a sentence.

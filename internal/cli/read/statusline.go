@@ -7,11 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"todo-mcp/internal/account"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -69,62 +68,27 @@ func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string
 		}
 	}
 	folder := cmp.Or(a.Folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
-	return openIn(ctx, lists, app.Absolute(folder), func(l todo.Snapshot) bool {
-		return !claudeCode || !server.IsChatKey(l.List.Conversation) && !l.List.Mirrored
+	found, err := app.OfFolder(ctx, lists, app.Absolute(folder), func(l todo.Snapshot) bool {
+		return claudeCode && (server.IsChatKey(l.List.Conversation) || l.List.Mirrored)
 	})
+	if found.Archived || found.Settled() {
+		return todo.Snapshot{}, err
+	}
+	return found, err
 }
 
 // ofChat returns the current list of a chat: by our tools, or in a todo tool of its
-// host's own; of both the open one, or the one that changed last.
-func ofChat(ctx context.Context, lists todo.Lists, session string) (chosen todo.Snapshot, err error) {
+// host's own.
+func ofChat(ctx context.Context, lists todo.Lists, session string) (todo.Snapshot, error) {
+	var both []todo.Snapshot
 	for _, key := range []string{server.ChatKey(session), server.MirrorKey(session)} {
 		current, err := lists.Current(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
-		switch {
-		case errors.Is(err, todo.ErrNotFound):
-		case err != nil:
+		if err == nil {
+			both = append(both, current)
+		} else if !errors.Is(err, todo.ErrNotFound) {
 			return current, err
-		case chosen.Revision == 0, current.Open() && !chosen.Open(),
-			current.Open() == chosen.Open() && current.Updated.After(chosen.Updated):
-			chosen = current
 		}
 	}
-	return chosen, nil
-}
-
-// openIn returns the open list of a folder, or of the nearest folder above it that
-// has one: of several one whose agent is there, the last changed. An agent that is
-// there and cleared its list has left no other open: then it is the empty one.
-func openIn(ctx context.Context, lists todo.Lists, folder string, want func(todo.Snapshot) bool) (best todo.Snapshot, err error) {
-	for {
-		found, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: app.MaxRecentLists})
-		if err != nil {
-			return best, err
-		}
-		states, err := lists.States(ctx, found...)
-		if err != nil {
-			return best, err
-		}
-		const none = 3
-		least := none
-		for _, f := range account.Families(found, states) {
-			rank, l, rests := none, f.Main, f.State().Rests()
-			switch {
-			case l.Archived || l.List.Agent != "" || !want(l):
-			case l.Open() && !rests:
-				rank = 0
-			case len(l.Items) == 0 && !rests:
-				rank = 1
-			case l.Open():
-				rank = 2
-			}
-			if rank < least {
-				best, least = l, rank
-			}
-		}
-		above := filepath.Dir(folder)
-		if least < none || above == folder {
-			return best, nil
-		}
-		folder = above
-	}
+	slices.SortFunc(both, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
+	return app.Foremost(ctx, lists, both)
 }
