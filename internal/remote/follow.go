@@ -52,7 +52,7 @@ func backOff(ctx context.Context, try int) {
 // followOnce reads all lists and then follows the stream of later changes over
 // one connection. It returns the error that ended the connection, never nil.
 func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
-	lists, err := c.snapshots(ctx, "api/lists")
+	lists, err := c.snapshots(ctx, "api/lists", maxLists)
 	if err != nil {
 		return err
 	}

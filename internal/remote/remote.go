@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -36,6 +37,8 @@ const (
 	// requestTimeout bounds a request for a document, and the wait for the
 	// response headers of a stream.
 	requestTimeout = 30 * time.Second
+	// maxLists is from how many lists on no further page of them is read.
+	maxLists = 2000
 	// maxResponse is the largest response body that is read, in bytes: 2000 lists of
 	// fifty items of a line each are a quarter of it.
 	maxResponse = 64 << 20
@@ -96,7 +99,7 @@ func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]S
 		List string `json:"list"`
 		Standing
 	}
-	err := c.call(ctx, "api/states", nil, &standings)
+	_, err := c.call(ctx, "api/states", nil, &standings)
 	out := make(map[string]Standing, len(standings))
 	for _, s := range standings {
 		out[s.List] = s.Standing
@@ -111,7 +114,7 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 		render.ListDocument
 		Changed bool `json:"changed"`
 	}
-	if err := c.call(ctx, "lists/"+url.PathEscape(list)+"/edit", e, &d); err != nil {
+	if _, err := c.call(ctx, "lists/"+url.PathEscape(list)+"/edit", e, &d); err != nil {
 		return todo.Outcome{}, err
 	}
 	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
@@ -119,64 +122,65 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 
 // History reads all revisions of a list that the server keeps, oldest first.
 func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
-	var all []todo.Snapshot
-	for after := int64(0); ; {
-		page, err := c.snapshots(ctx, fmt.Sprintf("api/lists/%s/history?after=%d", url.PathEscape(list), after))
-		if err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
-		}
-		if len(page) == 0 || page[len(page)-1].Revision <= after {
-			return all, nil
-		}
-		all, after = append(all, page...), page[len(page)-1].Revision
+	all, err := c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", math.MaxInt)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
 	}
+	return all, nil
 }
 
-// snapshots reads an array of list documents: the lists, or the revisions of one.
-func (c *Client) snapshots(ctx context.Context, path string) ([]todo.Snapshot, error) {
-	var docs []render.ListDocument
-	if err := c.call(ctx, path, nil, &docs); err != nil {
-		return nil, err
+// snapshots reads an array of list documents, the lists or the revisions of one, page by
+// page until it has at least limit of them.
+func (c *Client) snapshots(ctx context.Context, path string, limit int) (all []todo.Snapshot, err error) {
+	for page := ""; ; {
+		var docs []render.ListDocument
+		next, err := c.call(ctx, path+page, nil, &docs)
+		if err != nil {
+			return nil, err
+		}
+		if docs == nil {
+			return nil, errNotTodoServer
+		}
+		for _, d := range docs {
+			all = append(all, d.Snapshot())
+		}
+		if next == "" || next == page || len(all) >= limit {
+			return all, nil
+		}
+		page = next
 	}
-	if docs == nil {
-		return nil, errNotTodoServer
-	}
-	out := make([]todo.Snapshot, len(docs))
-	for i, d := range docs {
-		out[i] = d.Snapshot()
-	}
-	return out, nil
 }
 
 // call gets a document, or posts a body as JSON unless it is nil, and reads the JSON of the
-// answer into out.
-func (c *Client) call(ctx context.Context, path string, body, out any) error {
+// answer into out. It returns the query of the next page, as in "?after=25"; empty for the
+// last one.
+func (c *Client) call(ctx context.Context, path string, body, out any) (next string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	header, sent := http.Header{}, []byte(nil)
 	if body != nil {
-		var err error
 		if sent, err = json.Marshal(body); err != nil {
-			return fmt.Errorf("encode request: %w", err)
+			return "", fmt.Errorf("encode request: %w", err)
 		}
 		header.Set("Content-Type", "application/json")
 	}
 	res, err := c.send(ctx, path, header, sent)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, maxResponse))
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return errTooLarge
+		return "", errTooLarge
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if json.Unmarshal(data, out) != nil {
-		return errNotTodoServer
+		return "", errNotTodoServer
 	}
-	return nil
+	next, _, _ = strings.Cut(strings.TrimPrefix(res.Header.Get("Link"), "<"), ">")
+	return next, nil
 }
 
 // send requests a path, with its query, below the server's address, by POST if there is a
