@@ -35,10 +35,10 @@ func TestExitCode(t *testing.T) {
 	call := clitest.Call{Env: map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}}
 	for line, want := range map[string]int{
 		"lists": 0, "version": 0, "help show": 0, "show --help": 0,
-		"nothing": 2, "help nothing": 2, "lists --nothing": 2, "lists --limit many": 2, "serve --max-streams 0": 2,
+		"nothing": 2, "help nothing": 2, "lists --nothing": 2, "show --width many": 2, "serve --max-streams 0": 2,
 		"lists --state odd": 2, "show --format odd": 2, "check backup.db": 2, "serve now": 2,
 		"show a b": 2, "history a b": 2, "watch a b": 2, "watch --server x": 2, "completion bash x": 2, "demo x": 2, "edit a b": 2, "import a b": 2, "archive": 2, "delete": 2,
-		"rename a": 2, "rename a b c": 2, "restore a": 2, "restore a 0": 2, "delete a --undo --purge": 2, "TodoWrite": 1, "TodoWrite {": 1, "TodoWrite --nothing": 1, "TodoWrite [] --max-items many": 1, "lists --limit -1": 2, "show --width -5": 2, "demo --pace 0": 2, "demo --pace -1s": 2, "serve --addr 127.0.0.1:99999": 2,
+		"rename a": 2, "rename a b c": 2, "restore a": 2, "restore a 0": 2, "delete a --undo --purge": 2, "TodoWrite": 1, "TodoWrite {": 1, "TodoWrite --nothing": 1, "TodoWrite [] --max-items many": 1, "show --width -5": 2, "demo --pace 0": 2, "demo --pace -1s": 2, "serve --addr 127.0.0.1:99999": 2,
 		"token": 2, "token new --tokens x": 2,
 		"serve --lan --addr 0.0.0.0:1": 2, "serve --addr 0.0.0.0:1": 2, "serve --tls-key none": 2,
 		"show nothing": 1, "lists --store sqlite:" + filepath.Join(dir, "."): 1,

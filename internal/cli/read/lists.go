@@ -21,7 +21,6 @@ import (
 
 type listsOptions struct {
 	json, all, archived bool
-	limit               *int
 	state, project      *string
 }
 
@@ -29,8 +28,7 @@ type listsOptions struct {
 func Lists(fs *flag.FlagSet) app.Run {
 	var o listsOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON")
-	o.limit = app.NumberFlag(fs, "limit", 50, "show at most `N` lists; 0 is any number", 1_000_000)
-	fs.BoolVar(&o.all, "all", false, "all lists, archived and empty ones too, however many")
+	fs.BoolVar(&o.all, "all", false, "all lists, archived and empty ones too")
 	fs.BoolVar(&o.archived, "archived", false, "the archived lists alone")
 	o.state = app.WordFlag(fs, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, failed, or open (all but these two)",
 		"working", "idle", "waiting", "left-open", "finished", "failed", "open")
@@ -49,27 +47,22 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) er
 	if err != nil {
 		return err
 	}
-	found := o.choose(every, states)
-	shown := len(found)
-	if *o.limit > 0 && !o.all {
-		shown = min(shown, *o.limit)
-	}
-	out := a.Stdout
+	found, out := o.choose(every, states), a.Stdout
 	switch {
 	case o.json:
 		out = a.Stderr
-		documents := make([]listed, 0, shown)
-		for _, l := range found[:shown] {
+		documents := make([]listed, 0, len(found))
+		for _, l := range found {
 			documents = append(documents, listed{render.Document(l), states[l.List.ID]})
 		}
 		err = app.PrintJSON(a.Stdout, documents, "  ")
-	case shown > 0:
-		err = a.Say("%s", render.Lists(found[:shown], states, time.Now(), app.TerminalWidth(a.Stdout), every...))
+	case len(found) > 0:
+		err = a.Say("%s", render.Lists(found, states, time.Now(), app.TerminalWidth(a.Stdout), every...))
 	}
 	if err != nil {
 		return err
 	}
-	rest := o.rest(every, len(found), shown)
+	rest := o.rest(every, len(found))
 	if len(every) == 0 {
 		rest = "There " + a.NoLists() + "\n"
 	}
@@ -115,7 +108,7 @@ func hasState(state todo.State, word string) bool {
 }
 
 // rest says what there is beside the lists that are shown, and how to see it.
-func (o listsOptions) rest(every []todo.Snapshot, found, shown int) (text string) {
+func (o listsOptions) rest(every []todo.Snapshot, found int) (text string) {
 	away := 0
 	for _, l := range every {
 		if l.Archived && !o.archived && !o.all {
@@ -127,13 +120,11 @@ func (o listsOptions) rest(every []todo.Snapshot, found, shown int) (text string
 		text = "Nothing is on the board\n"
 	case found == 0:
 		text = "No list is like that; `todo-mcp lists --all` shows all.\n"
-	case found > shown:
-		text = fmt.Sprintf("and %d more: --all shows them\n", found-shown)
 	}
 	if away > 0 {
 		text += fmt.Sprintf("and %d archived: --archived shows them\n", away)
 	}
-	if text != "" && shown > 0 && !o.json {
+	if text != "" && found > 0 && !o.json {
 		text = "\n" + text
 	}
 	return text
