@@ -45,11 +45,11 @@ func Demo(fs *flag.FlagSet) app.Run {
 
 // demo serves a panel, opens it in the browser, and lets the agents work.
 func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Duration) error {
-	s, done, err := a.open(false)
+	defer a.end()
+	s, err := a.open(false)
 	if err != nil {
 		return err
 	}
-	defer done()
 	handler, err := web.New(s, a.webConfig(s)) // nobody signs in
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 	switch {
 	case err == nil:
 		a.panel = "http://" + l.Addr().String() + "/"
+		a.ends = append(a.ends, func() { l.Close() })
 		return l
 	case IsOwnPanel(ctx, a.Addr):
 		a.panel = "http://" + a.Addr + "/"
@@ -39,27 +40,25 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 }
 
 // sidePanel serves the panel in the background, next to a stdio server, until end is
-// called or ctx ends. It begins on first, which it closes; nil is none.
-func (a *service) sidePanel(ctx context.Context, board *todo.Board, first net.Listener) (end func(), err error) {
+// called or ctx ends. It begins on first; nil is none.
+func (a *service) sidePanel(ctx context.Context, board *todo.Board, first net.Listener) error {
 	config, err := a.serverConfig(board)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	config.List = "" // --list applies to the stdio client only
 	s, err := server.New(config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if a.panel != "" {
 		fmt.Fprintf(a.Stderr, "todo-mcp: the panel is at %s\n", a.panel)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	work.Go(func() {
-		defer s.Close()
-		a.keepPanel(ctx, s, first)
-	})
-	return func() { stop(); work.Wait() }, nil
+	work.Go(func() { a.keepPanel(ctx, s, first) })
+	a.ends = append(a.ends, s.Close, work.Wait, stop)
+	return nil
 }
 
 // keepPanel serves the panel whenever its port is free, until ctx ends. While another

@@ -39,24 +39,17 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 	if app.IsTerminal(a.Stdin) {
 		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
 	}
+	defer a.end()
 	var listener net.Listener
 	if panel {
 		listener = a.listenPanel(ctx)
 	}
-	s, done, err := a.open(false)
-	if err != nil {
-		if listener != nil {
-			listener.Close()
-		}
-		return err
+	s, err := a.open(false)
+	if err == nil && panel {
+		err = a.sidePanel(ctx, s.Board, listener)
 	}
-	defer done()
-	if panel {
-		endPanel, err := a.sidePanel(ctx, s.Board, listener)
-		if err != nil {
-			return err
-		}
-		defer endPanel()
+	if err != nil {
+		return err
 	}
 	mcpstdio.Serve(ctx, s, a.Stdin, a.Stdout)
 	return nil
@@ -87,6 +80,7 @@ func Serve(fs *flag.FlagSet) app.Run {
 const storeWait = 2 * time.Second
 
 func (a *service) serve(ctx context.Context, opens bool) error {
+	defer a.end()
 	a.Metrics = metrics.New(a.Version)
 	place, err := a.Place()
 	if err == nil {
@@ -95,11 +89,10 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err != nil {
 		return fmt.Errorf("the store: %w", err)
 	}
-	s, done, err := a.open(true)
+	s, err := a.open(true)
 	if err != nil {
 		return err
 	}
-	defer done()
 	if err := app.IsReadable(s.Board, storeWait); err != nil {
 		a.Logger().Warn("the store cannot be read now; calls will wait for it", "error", err)
 	}
@@ -113,11 +106,9 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	}
 	s.Panel = ownAddress(a.App, listener.Addr())
 	a.measure(s.Board, handler)
-	endAdmin, err := serveAdmin(a.App, handler)
-	if err != nil {
+	if err := a.serveAdmin(handler); err != nil {
 		return err
 	}
-	defer endAdmin()
 	listens := Scheme(a.App) + "://" + listener.Addr().String()
 	url := cmp.Or(s.Panel, listens)
 	page := url + "/"
@@ -241,14 +232,14 @@ func (a *service) measure(board *todo.Board, e *edge.Edge) {
 	a.Metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(board.Watching()) })
 }
 
-// serveAdmin serves --admin-addr, if there is one, until end is called.
-func serveAdmin(a *app.App, e *edge.Edge) (end func(), err error) {
+// serveAdmin serves --admin-addr, if there is one.
+func (a *service) serveAdmin(e *edge.Edge) error {
 	if a.Operator.Addr == "" {
-		return func() {}, nil
+		return nil
 	}
 	l, err := net.Listen("tcp", a.Operator.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w (--admin-addr takes another)", a.Operator.Addr, err)
+		return fmt.Errorf("listen on %s: %w (--admin-addr takes another)", a.Operator.Addr, err)
 	}
 	srv := &http.Server{Handler: e.Admin(a.Metrics, edge.IsLoopback(a.Operator.Addr)), ReadHeaderTimeout: edge.ClientTimeout}
 	var serving sync.WaitGroup
@@ -258,8 +249,6 @@ func serveAdmin(a *app.App, e *edge.Edge) (end func(), err error) {
 		}
 	})
 	fmt.Fprintf(a.Stderr, "todo-mcp: for operators: http://%s/metrics\n", l.Addr())
-	return func() {
-		_ = srv.Close()
-		serving.Wait()
-	}, nil
+	a.ends = append(a.ends, serving.Wait, func() { _ = srv.Close() })
+	return nil
 }

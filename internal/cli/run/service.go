@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -24,49 +25,41 @@ import (
 	"todo-mcp/server/auth"
 )
 
-// service is a server as the settings say.
+// service is a server as the settings say. Whoever makes one calls end.
 type service struct {
 	*app.App
 	lan       *auth.Tokens // what lets in with --lan; else nil
 	phone     string       // the token of lan
 	panel     string       // the address of the panel beside a server on stdio, which clients are told
 	sharedKey []byte       // of session ids, where several servers share it; else nil
+	ends      []func()     // of what was opened
 }
 
-// open opens the store and returns a server on it; done closes both. replica is true
-// for a server whose sessions others on the same store may serve, too.
-func (a *service) open(replica bool) (s *server.Server, done func(), err error) {
+// end closes what was opened, the last first.
+func (a *service) end() {
+	for _, end := range slices.Backward(a.ends) {
+		end()
+	}
+}
+
+// open opens the store and returns a server on it. replica is true for a server whose
+// sessions others on the same store may serve, too.
+func (a *service) open(replica bool) (s *server.Server, err error) {
 	hangups := make(chan os.Signal, 1) // nobody reads it
 	// A service manager may send one at any time, and it ends no server. In a terminal it
 	// says that the terminal is closed, and ends the process, unless there is an audit log.
 	if a.Operator.Audit != "" || !app.IsTerminal(a.Stdin) {
 		signal.Notify(hangups, syscall.SIGHUP)
+		a.ends = append(a.ends, func() { signal.Stop(hangups) })
 	}
-	s, closeStore, err := a.openStore(replica)
-	if err != nil {
-		signal.Stop(hangups)
-		return nil, nil, err
-	}
-	return s, func() {
-		s.Close()
-		signal.Stop(hangups)
-		closeStore()
-	}, nil
-}
-
-func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), err error) {
 	st, board, closeStore, err := a.Open()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			closeStore()
-		}
-	}()
+	a.ends = append(a.ends, closeStore)
 	config, err := a.serverConfig(board)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if sessions, ok := store.As[store.SessionKeeper](st); ok {
 		config.Subscriptions.Shared = replica
@@ -75,16 +68,20 @@ func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), e
 		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
 		defer cancel()
 		if a.sharedKey, err = sessions.SessionKey(ctx, newKey()); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if replica {
 		collectLess(a.Getenv)
 	}
-	if s, err = server.New(config); err == nil && a.Audit != nil {
+	if s, err = server.New(config); err != nil {
+		return nil, err
+	}
+	a.ends = append(a.ends, s.Close)
+	if a.Audit != nil {
 		err = a.Audit.Check()
 	}
-	return s, closeStore, err
+	return s, err
 }
 
 // serverConfig returns the configuration of a server on a board.
