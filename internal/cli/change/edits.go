@@ -18,23 +18,19 @@ import (
 // Archive puts lists away, or brings them back.
 func Archive(fs *flag.FlagSet) app.Run {
 	undo := fs.Bool("undo", false, "bring them back")
-	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app.App, args []string) error {
 		do, words := todo.EditArchive, "Archived %q (%s)."
 		if *undo {
 			do, words = todo.EditUnarchive, "Brought back %q (%s)."
 		}
-		return forLists(ctx, a, args, app.NamedOptions{}, *asJSON, edit(a, todo.Edit{Do: do}, words))
+		return forLists(ctx, a, args, app.NamedOptions{}, edit(a, todo.Edit{Do: do}, words))
 	}
 }
 
 // Rename gives a list a title.
-func Rename(fs *flag.FlagSet) app.Run {
-	asJSON := jsonFlag(fs)
-	return func(ctx context.Context, a *app.App, args []string) error {
-		rename := edit(a, todo.Edit{Do: todo.EditRename, Text: args[1]}, "Renamed to %q (%s).")
-		return forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, rename)
-	}
+func Rename(ctx context.Context, a *app.App, args []string) error {
+	rename := edit(a, todo.Edit{Do: todo.EditRename, Text: args[1]}, "Renamed to %q (%s).")
+	return forLists(ctx, a, args[:1], app.NamedOptions{}, rename)
 }
 
 // Delete deletes lists so that they can be brought back for a day, brings them back, or
@@ -43,7 +39,6 @@ func Delete(fs *flag.FlagSet) app.Run {
 	undo := fs.Bool("undo", false, "bring them back, within a day")
 	purges := fs.Bool("purge", false, "delete them at once and for good; asks first")
 	yes := fs.Bool("yes", false, "with --purge: do not ask")
-	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app.App, args []string) error {
 		named := app.NamedOptions{Deleted: *undo}
 		do := edit(a, todo.Edit{Do: todo.EditDelete}, "Deleted %q (%s). For a day `todo-mcp delete --undo %[2]s` brings it back.")
@@ -58,7 +53,7 @@ func Delete(fs *flag.FlagSet) app.Run {
 				return "Deleted for good %q (%s).", purge(ctx, a, lists, l, *yes)
 			}
 		}
-		return forLists(ctx, a, args, named, *asJSON, do)
+		return forLists(ctx, a, args, named, do)
 	}
 }
 
@@ -97,21 +92,14 @@ func purge(ctx context.Context, a *app.App, lists todo.Lists, l *todo.Snapshot, 
 	return err
 }
 
-func jsonFlag(fs *flag.FlagSet) *bool {
-	return fs.Bool("json", false, "print JSON, one list a line")
-}
-
-// forLists calls do for each list that the arguments name, and prints the
-// list that do leaves, as JSON or in its words. It calls do for none if one is not
-// found.
-func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, asJSON bool, do edited) error {
+// forLists calls do for each list that the arguments name, and prints in its words the
+// list that do leaves. It calls do for none if one is not found.
+func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
 	return a.OnLists(func(lists todo.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)
 		for _, l := range found {
 			words, err := do(ctx, lists, &l)
-			if err == nil && asJSON {
-				err = app.PrintJSON(a.Stdout, render.Document(l), "")
-			} else if err == nil {
+			if err == nil {
 				err = a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
 			}
 			if err != nil {
@@ -124,19 +112,16 @@ func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions
 
 // Restore saves a copy of an earlier revision as the list's new revision. The
 // revisions between them stay in the history.
-func Restore(fs *flag.FlagSet) app.Run {
-	asJSON := jsonFlag(fs)
-	return func(ctx context.Context, a *app.App, args []string) error {
-		revision, err := strconv.ParseInt(args[1], 10, 64)
-		if err != nil || revision < 1 {
-			return app.Usagef("revision %q: must be a whole number, 1 or more", args[1])
-		}
-		words := fmt.Sprintf("Revision %d of %%q (%%s) is back, as a new one.", revision)
-		restore := edit(a, todo.Edit{Do: todo.EditRestore, Revision: revision}, words)
-		err = forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, restore)
-		if errors.Is(err, todo.ErrNotFound) {
-			return fmt.Errorf("revision %d is not kept; see `todo-mcp history %q`", revision, args[0])
-		}
-		return err
+func Restore(ctx context.Context, a *app.App, args []string) error {
+	revision, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil || revision < 1 {
+		return app.Usagef("revision %q: must be a whole number, 1 or more", args[1])
 	}
+	words := fmt.Sprintf("Revision %d of %%q (%%s) is back, as a new one.", revision)
+	restore := edit(a, todo.Edit{Do: todo.EditRestore, Revision: revision}, words)
+	err = forLists(ctx, a, args[:1], app.NamedOptions{}, restore)
+	if errors.Is(err, todo.ErrNotFound) {
+		return fmt.Errorf("revision %d is not kept; see `todo-mcp history %q`", revision, args[0])
+	}
+	return err
 }

@@ -144,36 +144,21 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 	return nil
 }
 
-// revised is a revision as JSON with what a person had to do with it.
-type revised struct {
-	render.ListDocument
-	Fate account.Fate `json:"fate,omitempty"` // what became of it, if a person made it
-	// Overrode has what of a person's an agent overrode with it: items, by id with the
-	// person's text, and whether it overrode the order.
-	Overrode      map[string]string `json:"overrode,omitempty"`
-	OverrodeOrder bool              `json:"overrode_order,omitempty"`
-}
-
 // printRevision prints one revision; before is the revision before it, from
 // which it differs, and hand what became of what people changed.
 func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, asJSON bool) error {
-	var fate account.Fate
-	if account.Told(before, r) {
-		fate = hand.OfRevision(r.Revision)
-	}
 	if asJSON {
-		items, order := account.Overrode(before, r)
-		out := revised{ListDocument: render.Document(r), Fate: fate, Overrode: make(map[string]string), OverrodeOrder: order}
-		for _, i := range items {
-			out.Overrode[i.ID] = i.Hand.Text
-		}
-		return app.PrintJSON(a.Stdout, out, "")
+		return app.PrintJSON(a.Stdout, render.Document(r), "")
+	}
+	fate := ""
+	if account.Told(before, r) {
+		fate = string(hand.OfRevision(r.Revision))
 	}
 	by := render.Writer(r.Writer, render.Client(r.Writer.Client), render.Client(r.Writer.Client))
 	if r.Writer.Variant != "" {
 		by += " " + render.Safe(r.Writer.Variant)
 	}
-	for _, note := range []string{string(fate), render.AgainstHand(before, r)} {
+	for _, note := range []string{fate, render.AgainstHand(before, r)} {
 		if note != "" {
 			by += "  " + note
 		}
