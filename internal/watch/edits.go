@@ -49,7 +49,7 @@ func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error
 	switch {
 	case e.isUndo && !out.Changed:
 		m.say(dim, "Nothing undone: what you changed has changed since.")
-	case e.isUndo || !out.Changed: // to undo what made no revision would undo another's
+	case e.isUndo || !out.Changed || after.List.Mirrored: // to undo what made no revision would undo another's
 		m.say(done, pastTense(e, before))
 	default:
 		m.undo = append(m.undo, e.inverse(after))
@@ -61,16 +61,8 @@ func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error
 // the person changed is the step from the revision just before: what is shown when
 // the person edits may be older, and what the agent wrote between is not undone.
 func (e edit) inverse(after todo.Snapshot) edit {
-	back := edit{list: e.list, isUndo: true}
-	switch e.Do {
-	case todo.EditArchive:
-		back.Do = todo.EditUnarchive
-	case todo.EditUnarchive:
-		back.Do = todo.EditArchive
-	default:
-		back.Edit = todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}
-	}
-	return back
+	undo := todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}
+	return edit{Edit: undo, list: e.list, isUndo: true}
 }
 
 func pastTense(e edit, before todo.Snapshot) string {

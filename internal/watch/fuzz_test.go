@@ -78,7 +78,7 @@ func FuzzFrame(f *testing.F) {
 		m.wanted, m.opened, m.lists = other, "", nil
 		check()
 		p := modelWith(80, 24)
-		said := slices.Concat(p.events(before, l, true, false), p.events(todo.Snapshot{}, l, false, true))
+		said := slices.Concat(p.events(before, l, true), p.events(todo.Snapshot{}, l, false))
 		for _, text := range said {
 			if hasRaw(strings.TrimSuffix(p.plainLine(l, text), "\n")) {
 				t.Fatalf("%q", text)

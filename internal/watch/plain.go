@@ -74,7 +74,7 @@ func (m *model) print(lists []todo.Snapshot, all bool) string {
 		if known && before.Revision >= l.Revision || !m.shouldPrint(l, known) {
 			continue
 		}
-		for _, event := range m.events(before, l, known, first) {
+		for _, event := range m.events(before, l, known) {
 			b.WriteString(m.plainLine(l, event))
 		}
 	}
@@ -95,27 +95,21 @@ func (m *model) plainLine(l todo.Snapshot, event string) string {
 }
 
 // events says what happened to a list, or how it stands if it is new.
-func (m *model) events(before, l todo.Snapshot, known, first bool) (events []string) {
-	if !known {
-		word, item := "begun", todo.Item{}
-		if l.Open() {
-			item = focusItem(l)
+func (m *model) events(before, l todo.Snapshot, known bool) []string {
+	if known {
+		events := render.Diff(before, l, m.lists[l.ReplacedBy])
+		if l.Settled() && !before.Settled() {
+			events = append(events, string(l.State(false, m.now)))
 		}
-		if first || l.Revision > 1 {
-			f := m.family(l)
-			word = string(f.State())
-			if _, awaited, ok := f.Waits(); ok {
-				item = awaited
-			}
-		}
-		if item.ID != "" {
-			word += ": " + render.Safe(item.Title())
-		}
-		return []string{word}
+		return events
 	}
-	events = render.Diff(before, l, m.lists[l.ReplacedBy])
-	if l.Settled() && !before.Settled() {
-		events = append(events, string(l.State(false, m.now)))
+	f := m.family(l)
+	_, item, waits := f.Waits()
+	if !waits && l.Open() {
+		item = focusItem(l)
 	}
-	return events
+	if item.ID == "" {
+		return []string{string(f.State())}
+	}
+	return []string{string(f.State()) + ": " + render.Safe(item.Title())}
 }

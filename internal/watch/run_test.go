@@ -236,7 +236,7 @@ func TestPlainLost(t *testing.T) {
 		t.Error(err)
 	}
 	want := `No list is called "release" yet; waiting for it.
-2026-03-04 11:00:00  release  0/3  begun: Write tests
+2026-03-04 11:00:00  release  0/3  idle: Write tests
 2026-03-04 11:40:00  release  1/3  ~ Write tests: in progress → completed
 2026-03-04 11:40:00  release  1/3  ~ Ship: pending → in progress
 2026-03-04 11:56:00  release  1/3  ~ Ship → Ship 发布 🚀

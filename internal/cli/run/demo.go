@@ -101,12 +101,6 @@ func play(ctx context.Context, board *todo.Board, pace time.Duration) error {
 		if err := errors.Join(a.write(ctx, lists, 0), a.write(ctx, lists, a.Done)); err != nil {
 			return err
 		}
-		if a.Waits != "" {
-			block := todo.Edit{Do: todo.EditBlock, Item: fmt.Sprint(a.Done + 1), Text: a.Waits}
-			if _, err := lists.Edit(ctx, a.list, block, app.CommandLine("demo")); err != nil {
-				return err
-			}
-		}
 	}
 	for turn := 0; pause(ctx, pace); turn++ {
 		if err := actors[turn%len(actors)].move(ctx, lists); err != nil {
@@ -151,7 +145,16 @@ func (a *actor) write(ctx context.Context, lists todo.Lists, done int) error {
 	if a.Agent != "" {
 		w.Begin.ParentConversation, w.Target.Conversation.Key = main, main+a.Agent
 	}
-	w.Change = func(d *todo.Draft) error { d.Replace(tools.TodoWriteView(), lines); return nil }
+	waits := ""
+	if done == a.Done { // it waits there once
+		waits, a.Waits = a.Waits, ""
+	}
+	w.Change = func(d *todo.Draft) error {
+		if d.Replace(tools.TodoWriteView(), lines); waits != "" {
+			return d.Edit(todo.Edit{Do: todo.EditBlock, Item: fmt.Sprint(done + 1), Text: waits})
+		}
+		return nil
+	}
 	out, err := lists.Apply(ctx, w)
 	a.list = out.After.List.ID
 	return err
