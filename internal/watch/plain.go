@@ -33,7 +33,7 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 			}
 		})
 	}
-	m, o := newModel(o), o.withDefaults()
+	m := newModel(o)
 	err := source.Follow(ctx, func(lists []todo.Snapshot, all bool) {
 		if all { // without an answer the lists are shown as far as they tell themselves
 			m.standings, _ = source.Standings(ctx, lists)

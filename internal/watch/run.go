@@ -33,15 +33,8 @@ type Options struct {
 	// Notify rings the terminal's bell when a list finishes, fails, is blocked or waits.
 	// [Plain] never does.
 	Notify bool
-	// Now returns the current time; nil means time.Now.
+	// Now returns the current time.
 	Now func() time.Time
-}
-
-func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	return o
 }
 
 // Run shows lists in the terminal of the process and reads keys from there. It returns
@@ -83,7 +76,7 @@ type viewer struct {
 func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	v := &viewer{model: newModel(o), Options: o.withDefaults(), source: source, changes: make(chan func())}
+	v := &viewer{model: newModel(o), Options: o, source: source, changes: make(chan func())}
 	defer v.wg.Wait()
 	defer cancel(nil)
 	v.wg.Go(func() { cancel(catchPanic(func() error { return v.follow(ctx) })) })

@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 	c := newTerminal()
 	done := make(chan error)
 	go func() {
-		done <- run(t.Context(), Local{Lists: lists}, c, Options{Where: "here", List: "release", Edit: func(_ context.Context, s todo.Snapshot, apply func(todo.Edit) error) error {
+		done <- run(t.Context(), Local{Lists: lists}, c, Options{Where: "here", Now: time.Now, List: "release", Edit: func(_ context.Context, s todo.Snapshot, apply func(todo.Edit) error) error {
 			c.checkRestored(t)
 			if err := apply(todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{Text: "Typed", Status: "pending"}}}); err != nil {
 				return err
@@ -97,7 +97,7 @@ func TestTerminalRestored(t *testing.T) {
 	}
 	for want, follow := range failures {
 		c := newTerminal()
-		if err := run(t.Context(), scripted{follow: follow}, c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), scripted{follow: follow}, c, Options{Now: time.Now}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 		c.checkRestored(t)
@@ -105,7 +105,7 @@ func TestTerminalRestored(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("SIGTERM"))
 	c := newTerminal()
-	if err := run(ctx, Local{Lists: newLists(t)}, c, Options{}); err != nil {
+	if err := run(ctx, Local{Lists: newLists(t)}, c, Options{Now: time.Now}); err != nil {
 		t.Errorf("after a signal: %v", err)
 	}
 	c.checkRestored(t)
@@ -194,7 +194,7 @@ func TestPlainReaderGone(t *testing.T) {
 	}
 	defer w.Close()
 	r.Close()
-	if err := Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{}); err != nil {
+	if err := Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{Now: time.Now}); err != nil {
 		t.Error(err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))

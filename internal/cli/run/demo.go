@@ -15,7 +15,6 @@ import (
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/web"
 	"todo-mcp/tools"
 )
 
@@ -50,7 +49,7 @@ func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Dur
 	if err != nil {
 		return err
 	}
-	handler, err := web.New(s, a.webConfig(s)) // nobody signs in
+	handler, err := a.newWeb(s)
 	if err != nil {
 		return err
 	}

@@ -158,26 +158,20 @@ func Scheme(a *app.App) string {
 
 // newWeb returns the HTTP handler: MCP on s, the API and the panel.
 func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
-	config := a.webConfig(s)
-	if err := a.secure(&config); err != nil {
-		return nil, err
-	}
-	if a.Metrics != nil && a.Operator.Addr == "" && !signsIn(a.App) {
-		config.Metrics = a.Metrics
-	}
-	return web.New(s, config)
-}
-
-// webConfig returns the configuration of HTTP without who may use it.
-func (a *service) webConfig(s *server.Server) edge.Config {
 	c := edge.Config{
 		Board: s.Board, Hosts: a.Hosts, Origins: a.Origins, Log: a.Logger(),
 		MaxStreams: a.Streams, Timeout: a.Request, Ready: a.ready, Key: a.sessionKey,
 	}
 	if a.Metrics != nil {
 		c.Observe, c.Drain = a.Metrics.HTTP, a.Operator.Drain
+		if a.Operator.Addr == "" && !signsIn(a.App) {
+			c.Metrics = a.Metrics
+		}
 	}
-	return c
+	if err := a.secure(&c); err != nil {
+		return nil, err
+	}
+	return web.New(s, c)
 }
 
 // greet prints where the panel and the lists are, how to add the server to a client, and

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	flag "github.com/spf13/pflag"
 
@@ -20,7 +21,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 	notify := fs.Bool("notify", false, "ring the terminal's bell when a list finishes, fails, is blocked or waits")
 	token := fs.String("token", "", "bearer `TOKEN` for --server (default: what the variable TODO_TOKEN says)")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify}
+		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify, Now: time.Now}
 		o.Edit = func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error {
 			return change.InEditor(ctx, a, list, apply)
 		}
