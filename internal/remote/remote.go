@@ -86,9 +86,6 @@ func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 // Standing is how a list stands.
 type Standing struct {
 	State todo.State `json:"state"`
-	// Client is the client whose agent works on the list, where its snapshot does not
-	// say it.
-	Client string `json:"client"`
 	// Hand is what became of what people changed in the list.
 	account.Hand
 }

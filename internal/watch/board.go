@@ -43,7 +43,7 @@ func (m *model) boardRows(width int) (rows []row) {
 
 // found returns the families with a list that matches the filter, the last changed first.
 func (m *model) found() []account.Family {
-	matches := func(l todo.Snapshot) bool { return render.Matches(l, m.agentName(l), m.filter) }
+	matches := func(l todo.Snapshot) bool { return render.Matches(l, render.Client(account.Client(l)), m.filter) }
 	found := slices.DeleteFunc(m.families(), func(f account.Family) bool {
 		return !slices.ContainsFunc(append(f.Lists(), f.Away...), matches)
 	})

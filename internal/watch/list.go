@@ -224,6 +224,6 @@ func (m *model) whoLine(s todo.Snapshot, width int) string {
 	if len(hand.Unseen) > 0 || hand.Title == account.Waits {
 		unseen = "your changes wait to be seen"
 	}
-	return join(" · ", width, what, render.Safe(s.List.Project()), m.agentName(s), said,
+	return join(" · ", width, what, render.Safe(s.List.Project()), render.Client(account.Client(s)), said,
 		render.When(family.Since(), m.now), unseen)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -138,11 +137,6 @@ func (m *model) openWanted() {
 // agent is there, it is.
 func (m *model) state(s todo.Snapshot) todo.State {
 	return s.State(!s.Archived && !m.standings[s.List.ID].State.Rests(), m.now)
-}
-
-// agentName returns the client whose agent works on a list, as people call it.
-func (m *model) agentName(s todo.Snapshot) string {
-	return render.Client(cmp.Or(m.standings[s.List.ID].Client, account.Client(s)))
 }
 
 // states returns how each of the lists stands for itself.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,10 +70,7 @@ func (m *model) showHistory(revisions []todo.Snapshot, err error) {
 		if i > 0 || r.Revision == 1 {
 			changes = render.Diff(before, r, m.lists[r.ReplacedBy])
 		}
-		agent := m.agentName(r)
-		if r.Writer.Client != "" {
-			agent = render.Client(r.Writer.Client)
-		}
+		agent := render.Client(cmp.Or(r.Writer.Client, account.Client(r)))
 		fate := render.AgainstHand(before, r)
 		if account.Told(before, r) {
 			fate = string(m.standings[r.List.ID].OfRevision(r.Revision))
