@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,8 +15,13 @@ import (
 func readerGone(ctx context.Context, f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
 	for ctx.Err() == nil {
-		if n, _ := unix.Poll(fds, 100); n > 0 { // of a file that has a reader nothing is said
+		// macOS says POLLNVAL, at once, of each terminal.
+		if n, err := unix.Poll(fds, 0); err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
 			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
 		}
 	}
 	return false
