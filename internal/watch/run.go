@@ -72,15 +72,20 @@ type viewer struct {
 	asked         time.Time
 }
 
-// run runs the viewer on a terminal; nil is the one in which the program runs.
-func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
+// run runs the viewer on a terminal, which it restores then; nil is the one in which the
+// program runs.
+func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err error) {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	v := &viewer{model: newModel(o), Options: o, source: source, changes: make(chan func())}
 	defer v.wg.Wait()
 	defer cancel(nil)
 	v.wg.Go(func() { cancel(catchPanic(func() error { return v.follow(ctx) })) })
-	if err := v.show(ctx, tty); err != nil {
+	if v.screen, err = openScreen(tty, v.Color); err != nil {
+		return fmt.Errorf("set up terminal: %w", err)
+	}
+	defer v.screen.unread(v.screen.Fini) // also when the code below panics
+	if err := v.loop(ctx); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); parent.Err() == nil && !errors.Is(err, context.Canceled) {
@@ -101,15 +106,6 @@ func (v *viewer) follow(ctx context.Context) error {
 		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
 	}
 	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lost = err }) })
-}
-
-// show runs the loop on a terminal, which it restores then.
-func (v *viewer) show(ctx context.Context, tty tcell.Tty) (err error) {
-	if v.screen, err = openScreen(tty, v.Color); err != nil {
-		return fmt.Errorf("set up terminal: %w", err)
-	}
-	defer v.screen.unread(v.screen.Fini) // also when the code below panics
-	return v.loop(ctx)
 }
 
 // update has the loop do something.

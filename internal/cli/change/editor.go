@@ -18,28 +18,23 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Edit opens a list in an editor.
+// Edit opens a list in the user's editor and prints what the user made of it.
 func Edit(ctx context.Context, a *app.App, args []string) error {
 	return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
-		return editText(ctx, a, lists, list)
+		after := list
+		err := InEditor(ctx, a, list, func(e todo.Edit) error {
+			out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))
+			after = out.After
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case after.Revision == list.Revision:
+			return a.Say("Nothing was changed.\n")
+		}
+		return a.Say("%s", a.Picture(after, render.BoxOptions{Title: after.Title()}))
 	})
-}
-
-// editText opens a list in the user's editor and prints what the user made of it.
-func editText(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot) error {
-	after := list
-	err := InEditor(ctx, a, list, func(e todo.Edit) error {
-		out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))
-		after = out.After
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case after.Revision == list.Revision:
-		return a.Say("Nothing was changed.\n")
-	}
-	return a.Say("%s", a.Picture(after, render.BoxOptions{Title: after.Title()}))
 }
 
 // InEditor opens a list in the user's editor as a task list and calls apply with what the
