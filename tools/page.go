@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,54 +31,40 @@ type viewItem struct {
 	Reason string `json:"reason,omitempty"` // why it is blocked
 }
 
-type viewCounts struct {
-	Completed  int `json:"completed"`
-	InProgress int `json:"in_progress"`
-	Pending    int `json:"pending"`
-	Failed     int `json:"failed"`
-	Blocked    int `json:"blocked"`
-	Cancelled  int `json:"cancelled"`
-}
-
-// NewView returns the tool by which the app page refreshes a list, in core
-// statuses. It is not in [Names], since models do not call it. Its calls have
-// the list to show in List and a nil Change.
-func NewView() (*Tool, error) {
-	return pageTool(Tool{Name: "todo_list_view", Title: "View todo list",
+// NewPage returns the tools that only the app page calls, in core statuses: view, by
+// which it refreshes a list, and tick, by which a person sets one item's status. They are
+// not in [Names], since models do not call them. Their calls have the list in List and a
+// nil Change, those of tick an Edit. Both have the same result; failures of tick are worded
+// for the person.
+func NewPage() (view, tick *Tool, err error) {
+	view, err1 := pageTool(Tool{Name: "todo_list_view", Title: "View todo list",
 		Description: "The newest state of a todo list, for the list's own page."},
 		variant{input: viewInput{}, read: func(*reader, value) *Call { return &Call{} }})
-}
-
-// NewTick returns the tool by which a person sets one item's status on the app
-// page, in core statuses. It is not in [Names], since models do not call it. Its
-// result is the one of [NewView], and its failures are worded for the person.
-func NewTick() (*Tool, error) {
-	return pageTool(Tool{Name: "todo_list_tick", Title: "Tick todo item",
+	tick, err2 := pageTool(Tool{Name: "todo_list_tick", Title: "Tick todo item",
 		Description: "Sets the status of one item for a person, from the list's own page."},
 		variant{input: tickInput{}, read: (*reader).tick, failure: tickFailure})
+	return view, tick, errors.Join(err1, err2)
 }
 
-// pageTool completes a tool that only the app page calls.
 func pageTool(t Tool, v variant) (*Tool, error) {
 	english, err := prompts.WordsIn(prompts.Languages()[0])
 	if err != nil {
 		return nil, err
 	}
+	english.NoList = "There is no such list"
 	t.Idempotent, t.words, t.variant = true, english, v
-	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, viewCounts]{}, true, viewAnswer
+	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, map[string]int]{}, true, viewAnswer
 	return &t, t.publish()
 }
 
 func viewAnswer(_ prompts.Words, _ *Call, out todo.Outcome) Result {
-	s := out.After
-	n := s.Counts()
-	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
-	shown, _ := show(todo.CoreView(), s, func(l todo.Line) viewItem {
+	s, n := out.After, out.After.Progress()
+	text := fmt.Sprintf("%d of %d completed", n.Done, n.Total)
+	shown, counts := show(todo.CoreView(), s, func(l todo.Line) viewItem {
 		item, _ := s.Item(l.ID)
 		return viewItem{l.ID, l.Text, l.Status, item.Reason}
 	})
-	return newResult(text, text, s, shown, viewCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending],
-		n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]})
+	return newResult(text, text, s, shown, counts)
 }
 
 // tick reads the arguments of the tick tool.

@@ -34,7 +34,7 @@ func TestDetailsAreNoRewording(t *testing.T) {
 
 // The view tool of the card needs an id that is one.
 func TestViewNeedsAnID(t *testing.T) {
-	view, err := tools.NewView()
+	view, _, err := tools.NewPage()
 	if err != nil {
 		t.Fatal(err)
 	}

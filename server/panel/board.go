@@ -111,18 +111,21 @@ func (s board) places() map[string]string {
 // kind is a kind of lists, which has a page.
 type kind struct {
 	show, icon, name string
+	note             string // beside the name
 	empty            string // said when there are none
 	lists            []account.Family
 }
 
+func (k kind) href() string { return "/?show=" + k.show }
+
 // kinds returns the kinds of lists. The first is the board.
 func (s board) kinds() []kind {
 	return []kind{
-		{"active", "play", "Active", "", s.Active},
-		{"left", "pause", "Left open", "No list was left open.", s.Left},
-		{"finished", "tick", "Finished today", "No list was finished today.", s.Finished},
-		{"past", "clock", "Past lists", "No list rests yet.", s.Past},
-		{"archived", "box", "Archived", "No list was archived.", s.Archived},
+		{"active", "play", "Active", "", "", s.Active},
+		{"left", "pause", "Left open", "the agent’s session has ended", "No list was left open.", s.Left},
+		{"finished", "tick", "Finished today", s.now.Format("Mon 2 Jan"), "No list was finished today.", s.Finished},
+		{"past", "clock", "Past lists", "", "No list rests yet.", s.Past},
+		{"archived", "box", "Archived", "", "No list was archived.", s.Archived},
 	}
 }
 
@@ -166,12 +169,9 @@ func kindPage(r *edge.Request, s board, show string) (page boardPage, err error)
 	}
 	k := s.kinds()[n]
 	page.head, page.show = k.name, show
-	switch show {
-	case "left":
-		page.addLeft(s, maxRows)
-	case "finished":
-		page.addFinished(s, maxRows)
-	default:
+	if show == "left" || show == "finished" {
+		page.add(s, k, maxRows)
+	} else {
 		err = page.addPast(r, s, k)
 	}
 	if len(page.groups) == 0 {
@@ -199,29 +199,27 @@ func activePage(s board, project *string) boardPage {
 			g.name, g.note, g.href = "Active", "", ""
 		}
 	}
-	page.addLeft(s, rest)
-	page.addFinished(s, rest)
+	page.add(s, s.kinds()[1], rest)
+	page.add(s, s.kinds()[2], rest)
 	if project != nil {
 		earlier := slices.DeleteFunc(s.Past, func(f account.Family) bool {
 			return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
 		})
-		page.add(group{id: "earlier", name: "Earlier", moreHref: "/?show=past"}, s, earlier, rest)
+		page.add(s, kind{show: "past", name: "Earlier", lists: earlier}, rest)
 	} else if last := account.LastDay(s.Past, s.now); len(s.Active)+len(s.Finished) == 0 && len(last) > 0 {
 		// Else the board would be blank the morning after.
 		day := dayOf(last[0].Updated(), s.now)
-		page.add(group{id: "last", name: "Last finished", note: day, moreHref: "/?show=past"}, s, last, rest)
+		page.add(s, kind{show: "past", name: "Last finished", note: day, lists: last}, rest)
 	}
 	return page
 }
 
 // add adds lists that rest, the last changed first, if there are any.
-func (page *boardPage) add(g group, s board, fs []account.Family, limit int) {
-	if len(fs) == 0 {
-		return
+func (page *boardPage) add(s board, k kind, limit int) {
+	if n := len(k.lists); n > 0 {
+		page.groups = append(page.groups, group{id: k.show, name: k.name, note: k.note, count: decimal(n),
+			rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href(), clear: k.show == "finished"})
 	}
-	g.count, g.more = decimal(len(fs)), max(len(fs)-limit, 0)
-	g.rows = s.rows(fs[:min(len(fs), limit)])
-	page.groups = append(page.groups, g)
 }
 
 func (d drawing) rows(fs []account.Family) (rows Group) {
@@ -229,17 +227,6 @@ func (d drawing) rows(fs []account.Family) (rows Group) {
 		rows = append(rows, d.row(&fs[i], "", ""))
 	}
 	return rows
-}
-
-func (page *boardPage) addLeft(s board, limit int) {
-	g := group{id: "left", name: "Left open", note: "the agent’s session has ended", moreHref: "/?show=left"}
-	page.add(g, s, s.Left, limit)
-}
-
-func (page *boardPage) addFinished(s board, limit int) {
-	g := group{id: "finished", name: "Finished today", note: s.now.Format("Mon 2 Jan"), moreHref: "/?show=finished"}
-	g.clear = true
-	page.add(g, s, s.Finished, limit)
 }
 
 func summary(active []account.Family) string {
@@ -256,28 +243,25 @@ func summary(active []account.Family) string {
 }
 
 // projectGroups returns the active lists by project, the project with the newest list
-// first: as many as there is room for as cards, the lists of all others in one group.
+// first: as many as there is room for as cards, then maxRows as rows. The rail leads to
+// all others.
 func projectGroups(s board, room, cards, rows int) (out []group) {
-	var others []account.Family
+	left := maxRows
 	for _, p := range s.Projects() {
-		fs, href := p.Families, projectHref(p.Folder)
-		if room == 0 {
-			others = append(others, fs...)
-			continue
+		if room+left == 0 {
+			break
 		}
+		fs, href := p.Families, projectHref(p.Folder)
 		g := group{id: "p-" + fs[0].Main.List.ID, name: projectName(p.Folder), note: render.Safe(shortPath(p.Folder)),
 			href: href, moreHref: href, count: decimal(len(fs)) + " active"}
 		n := min(len(fs), cards, room)
 		for i := range fs[:n] {
 			g.cards = append(g.cards, s.card(&fs[i]))
 		}
-		m := min(len(fs)-n, rows)
+		m := min(len(fs)-n, rows, left)
 		g.rows, g.more = s.rows(fs[n:n+m]), len(fs)-n-m
-		room -= n
+		room, left = room-n, left-m
 		out = append(out, g)
-	}
-	if n := min(len(others), maxRows); n > 0 { // the rail leads to the rest
-		out = append(out, group{id: "others", name: "Other projects", count: decimal(len(others)) + " active", rows: s.rows(others[:n])})
 	}
 	return out
 }

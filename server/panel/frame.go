@@ -86,7 +86,7 @@ func crumb(name, href string) Node { return A(Class("cut"), Href(href), bdi(name
 
 // kind returns the link to one kind of lists. There may be more of them than were read.
 func (f *frame) kind(k kind) Node {
-	href, more := "/?show="+k.show, ""
+	href, more := k.href(), ""
 	if k.show == "active" {
 		href = "/"
 	}

@@ -2,6 +2,7 @@ package panel
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -36,12 +37,7 @@ func revisionOf(before, at todo.Snapshot) revision {
 	if before.Revision == at.Revision {
 		words = "earlier revisions are not kept"
 	}
-	size := 1
-	for _, most := range []int{1, 2, 4, 8} {
-		if n > most {
-			size++
-		}
-	}
+	size := min(bits.Len(uint(max(n, 1)-1))+1, 5)
 	return revision{N: at.Revision, Words: words, Size: size, At: at.Updated, Person: at.Writer.Person,
 		told: account.Told(before, at),
 		Who:  render.Writer(at.Writer, render.AgentOf(at.Writer.Client).Name, "You")}

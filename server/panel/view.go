@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -66,13 +65,6 @@ type itemView struct {
 	// What a revision changed: in words, and the text before.
 	Change, Was string
 	Gone        bool
-}
-
-func stateWord(state todo.State) string {
-	if state == todo.Waiting {
-		return "Waiting for you"
-	}
-	return strings.ToUpper(string(state[:1])) + string(state[1:])
 }
 
 func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }

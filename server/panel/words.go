@@ -36,20 +36,17 @@ func shortPath(path string) string { return homeFolder.ReplaceAllString(path, "~
 
 // statusWord returns what a screen reader says before an item's text.
 func statusWord(s todo.Status) string {
-	switch s {
-	case todo.Completed:
-		return "Done"
-	case todo.InProgress:
-		return "In progress"
-	case todo.Failed:
-		return "Failed"
-	case todo.Cancelled:
-		return "Cancelled"
-	case todo.Blocked:
-		return "Blocked"
-	}
-	return "To do"
+	words := map[todo.Status]string{todo.Completed: "Done", todo.Pending: "To do"}
+	return cmp.Or(words[s], capital(render.StatusWord(s)))
 }
+
+func stateWord(s todo.State) string {
+	words := map[todo.State]string{todo.Waiting: "Waiting for you"}
+	return cmp.Or(words[s], capital(string(s)))
+}
+
+// capital returns a word in ASCII with a capital letter.
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // verbs returns what a difference is, in the words of a summary; several when an
 // item changed in several ways.
