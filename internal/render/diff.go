@@ -64,22 +64,6 @@ func diffLine(d todo.Difference, after todo.Snapshot) string {
 	return "~ " + changeLine(after, d.Before, d.After)
 }
 
-// ChangeWords says in few words what happened to an item, for beside its text:
-// "pending → completed, reworded".
-func ChangeWords(d todo.Difference) string {
-	if d.Kind != todo.Changed {
-		return string(d.Kind)
-	}
-	var words []string
-	if d.Before.Status != d.After.Status {
-		words = append(words, StatusWord(d.Before.Status)+" → "+StatusWord(d.After.Status))
-	}
-	if d.Before.Text != d.After.Text {
-		words = append(words, "reworded")
-	}
-	return cmp.Or(strings.Join(words, ", "), "edited")
-}
-
 // changeLine says how an item changed that is in s now.
 func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	line, what := Safe(after.Text), ""

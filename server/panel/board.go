@@ -194,14 +194,13 @@ func activePage(s board, project *string) boardPage {
 		page.nothing = Text("No agent is working.")
 	}
 	page.groups = projectGroups(s, room, cards, rows)
-	for i := range page.groups {
-		if g := &page.groups[i]; project != nil {
-			g.name, g.note, g.href = "Active", "", ""
-		}
-	}
 	page.add(s, s.kinds()[1], rest)
 	page.add(s, s.kinds()[2], rest)
 	if project != nil {
+		if len(s.Active) > 0 {
+			g := &page.groups[0]
+			g.name, g.note, g.href = "Active", "", ""
+		}
 		earlier := slices.DeleteFunc(s.Past, func(f account.Family) bool {
 			return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
 		})
@@ -273,14 +272,12 @@ func firstSteps(r *edge.Request) Node {
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
 		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
 			"The list shows here as soon as it is written.")),
-		If(here, Group{label("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:"),
-			command(program() + " install")}),
-		label("Claude Code alone, with this server:"),
-		command("claude mcp add --transport http --scope user todo "+address),
-		label("Another client, where it asks for the address of an MCP server:"), command(address),
-		label("Then say to its agent:"), command("Plan the next steps here in your todo list, and keep it current as you work."),
+		If(here, toType("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:", program()+" install")),
+		toType("Claude Code alone, with this server:", "claude mcp add --transport http --scope user todo "+address),
+		toType("Another client, where it asks for the address of an MCP server:", address),
+		toType("Then say to its agent:", "Plan the next steps here in your todo list, and keep it current as you work."),
 		P(Class("live"), span("lamp beat"), Span(ID("greeting"), Text(greeting(r)))),
-		If(here, Group{label("Or see it move first:"), command(program() + " demo")}))
+		If(here, toType("Or see it move first:", program()+" demo")))
 }
 
 // greeting says whether a client has connected.
@@ -303,11 +300,10 @@ func program() string {
 	return path
 }
 
-func label(text string) Node { return P(Class("label"), Text(text)) }
-
-func command(text string) Node {
-	return Div(Class("cmd"), Code(Text(text)),
-		Button(Class("btn"), Type("button"), Attr("data-copy"), Attr("hidden"), action("copy", "Copy", "")))
+// toType returns a text to type elsewhere, and what for.
+func toType(purpose, text string) Node {
+	return Group{P(Class("label"), Text(purpose)), Div(Class("cmd"), Code(Text(text)),
+		Button(Class("btn"), Type("button"), Attr("data-copy"), Attr("hidden"), action("copy", "Copy", "")))}
 }
 
 const (
@@ -328,9 +324,10 @@ func (page *boardPage) addPast(r *edge.Request, s board, k kind) error {
 	for _, f := range s.Active {
 		active[f.Main.List.ID] = true
 	}
-	return page.addFound(r, s, "", func(l todo.Snapshot) bool {
+	_, err := page.addFound(r, s, "", func(l todo.Snapshot) bool {
 		return l.List.Parent == "" && l.Archived == (k.show == "archived") && !active[l.List.ID]
 	})
+	return err
 }
 
 // search returns the lists whose title, items, project or agent match, the last
@@ -338,13 +335,9 @@ func (page *boardPage) addPast(r *edge.Request, s board, k kind) error {
 func search(r *edge.Request, s board, query string) (page boardPage, err error) {
 	query = todo.Cut(query, todo.MaxTitle)
 	page.head, page.search = "Search", render.Safe(query)
-	err = page.addFound(r, s, query, func(l todo.Snapshot) bool {
+	n, err := page.addFound(r, s, query, func(l todo.Snapshot) bool {
 		return render.Matches(l, agentOf(l).Name, query)
 	})
-	n := 0
-	for _, g := range page.groups {
-		n += len(g.rows)
-	}
 	page.sum = count(n, "list") + ", newest first"
 	switch {
 	case n == 0 && page.older != "":
@@ -359,38 +352,33 @@ func search(r *edge.Request, s board, query string) (page boardPage, err error) 
 
 // addFound adds the lists that keep keeps, by day, the last changed first: pastRows of
 // those before the Seq that the address names, and the link to the next ones. It holds
-// one page of lists and what it keeps, however many there are.
-func (page *boardPage) addFound(r *edge.Request, s board, query string, keep func(todo.Snapshot) bool) error {
-	before, rows := cmp.Or(numberIn(r, "before"), math.MaxInt64), 0 // in the order of Seq from the first page on
-	for looked := 0; looked < maxScanned; looked += scanPage {
+// one page of lists and what it keeps, however many there are. It returns how many it
+// added.
+func (page *boardPage) addFound(r *edge.Request, s board, query string, keep func(todo.Snapshot) bool) (rows int, err error) {
+	before := cmp.Or(numberIn(r, "before"), math.MaxInt64) // in the order of Seq from the first page on
+	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
 		lists, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: scanPage})
 		if err != nil {
-			return err
+			return rows, err
 		}
 		states, err := r.Lists.States(r.Context(), lists...)
 		if err != nil {
-			return err
+			return rows, err
 		}
-		for _, l := range lists {
-			if keep(l) {
-				page.addRow(s, account.Of(l, nil, states), query)
+		for i := 0; i < len(lists) && rows < pastRows; i++ {
+			if before = lists[i].Seq; keep(lists[i]) {
+				page.addRow(s, account.Of(lists[i], nil, states), query)
 				rows++
 			}
-			if before = l.Seq; rows == pastRows {
-				break
-			}
 		}
-		if rows == pastRows {
-			break
-		}
-		if len(lists) < scanPage {
-			return nil
+		if rows < pastRows && len(lists) < scanPage {
+			return rows, nil
 		}
 	}
 	next := r.URL.Query()
 	next.Set("before", decimal(before))
 	page.older = "/?" + next.Encode()
-	return nil
+	return rows, nil
 }
 
 // addRow adds a list to the rows of its day, which is the last one, or a new one. What

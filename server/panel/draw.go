@@ -34,7 +34,7 @@ func (d drawing) card(f *account.Family) Node {
 	case todo.Idle:
 		class += " idle"
 	}
-	items, more, moreNarrow := cardItems(f, d.now)
+	items, more, moreNarrow := cardItems(f)
 	return Article(Class(class), d.standing("card-", f),
 		H3(A(Href(listHref(l.List.ID)), formatted(titleOf(l))), Data("title", titleOf(l))),
 		actions("icon more"),
@@ -71,7 +71,7 @@ func (d drawing) subLine(f *account.Family, s todo.Snapshot) Node {
 
 // at says where the work on a list is, or where it ended; empty when it is finished.
 func (d drawing) at(f *account.Family) string {
-	if now := nowOf(f, d.now); now != nil {
+	if now := nowOf(f); now != nil {
 		return now.Title
 	}
 	if f.State().Ended() {

@@ -92,10 +92,10 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 	}
 	overrode, _ := account.Overrode(before, at)
 	for _, i := range at.Items {
-		v, d := itemOf(i, page.now, true), changed[i.ID]
+		v, d := itemOf(i, true), changed[i.ID]
 		v.Fixed = true
 		if d.Kind != "" {
-			v.Change = render.ChangeWords(d)
+			v.Change = strings.Join(verbs(d, statusStep), ", ")
 		}
 		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 			v.Was = render.Safe(d.Before.Text)
@@ -110,7 +110,7 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 		if n := slices.IndexFunc(page.items, func(v itemView) bool { return v.ID == i.ID }); n >= 0 {
 			place = n
 		} else {
-			v := itemOf(i, page.now, true)
+			v := itemOf(i, true)
 			v.Fixed, v.Gone, v.Change = true, true, string(todo.Removed)
 			page.items = slices.Insert(page.items, place, v)
 		}
@@ -132,7 +132,7 @@ func (page *listPage) history() Node {
 		page.timeline(where),
 		page.oldBar(),
 		If(page.canRestore(), page.ask()),
-		Ul(Class("items list rev"+page.many()), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
+		Ul(Class("items list rev"), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
 			Map(page.items, page.item)),
 		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
 }

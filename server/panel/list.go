@@ -19,9 +19,9 @@ import (
 
 // listPage is what a list's own page shows, or its history at one of its revisions.
 type listPage struct {
+	frame
 	account.Family
 	drawing
-	version string // differs when the page may show something else
 	items   []itemView
 	at      todo.Snapshot // the revision that is shown
 	oldest  int64         // the first revision that is kept
@@ -56,7 +56,8 @@ func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return page.draw(s, r.Identity), nil
+	page.board, page.reader = s, r.Identity
+	return page.page(page.main()), nil
 }
 
 func markdown(w http.ResponseWriter, r *edge.Request, id string) error {
@@ -101,7 +102,8 @@ func numberIn(r *edge.Request, name string) int64 {
 	return max(n, 0)
 }
 
-func (page *listPage) crumbs() []Node {
+// path returns the path to the list's page.
+func (page *listPage) path() []Node {
 	kind := crumb("Active", "/")
 	switch state := page.State(); {
 	case page.Main.Archived:
@@ -140,7 +142,9 @@ func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family, 
 		page.at = l
 		page.addItems(saw)
 	}
-	return page, page.addHistory(ctx, lists, shown)
+	err = page.addHistory(ctx, lists, shown)
+	page.addFrame()
+	return page, err
 }
 
 // addItems adds the items as they stand. At an item stands what a person did to it since
@@ -153,7 +157,7 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 		yours[d.After.ID] = "you " + yourVerb(d) + ", " + string(account.Waits)
 	}
 	for _, i := range l.Items {
-		v := itemOf(i, page.now, state.Rests())
+		v := itemOf(i, state.Rests())
 		v.Yours, v.Person, v.Fixed = yours[i.ID], render.Safe(page.hand.Overridden[i.ID]), l.List.Mirrored
 		if fate := page.hand.Of(i.ID); fate != account.Waits {
 			v.Fate = fate
@@ -171,9 +175,6 @@ func (page *listPage) unseen() int {
 	}
 	return n
 }
-
-// manyItems is from how many items on a browser draws only those in view.
-const manyItems = 200
 
 // maxSubItems is how many items of a sub-agent's list its main list's page shows.
 const maxSubItems = 50

@@ -13,22 +13,16 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-func (page *listPage) draw(s board, reader todo.Identity) string {
-	f := page.frame()
-	f.board, f.reader = s, reader
-	return f.page(page.main())
-}
-
-func (page *listPage) frame() *frame {
+// addFrame adds what is around the list.
+func (page *listPage) addFrame() {
 	l, title := page.Main, titleOf(page.Main)
-	f := &frame{workspace: &l.List.Workspace, head: title, crumbs: page.crumbs(), class: "one",
-		view: "list", version: page.version, seq: page.Seq(), list: Group{Data("list", l.List.ID),
-			Data("revision", decimal(page.at.Revision)), Data("oldest", decimal(page.oldest))}}
+	page.view, page.class, page.seq, page.head = "list", "one", page.Seq(), title
+	page.workspace, page.crumbs = &l.List.Workspace, page.path()
+	page.list = Group{Data("list", l.List.ID), Data("revision", decimal(page.at.Revision)), Data("oldest", decimal(page.oldest))}
 	if page.past {
-		f.view, f.head = "history", "Revision "+decimal(page.at.Revision)+" · "+title
-		f.crumbs = append(f.crumbs, crumb(title, listHref(l.List.ID)))
+		page.view, page.head = "history", "Revision "+decimal(page.at.Revision)+" · "+title
+		page.crumbs = append(page.crumbs, crumb(title, listHref(l.List.ID)))
 	}
-	return f
 }
 
 func (page *listPage) main() Node {
@@ -39,7 +33,7 @@ func (page *listPage) main() Node {
 	if !page.past && page.State() == todo.Idle {
 		class += " idle"
 	}
-	return page.frame().main(Class(class), content(), page.side())
+	return page.frame.main(Class(class), content(), page.side())
 }
 
 func (page *listPage) live() Node {
@@ -47,19 +41,12 @@ func (page *listPage) live() Node {
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
 	return Div(page.heading(),
-		Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),
+		Ul(Class("items list"), ID("items"), Aria("label", "Items"),
 			Map(page.items, page.item),
 			If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem())),
 		page.subs(),
 		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
-}
-
-func (page *listPage) many() string {
-	if len(page.items) >= manyItems {
-		return " many"
-	}
-	return ""
 }
 
 func addItem() Node {
@@ -193,7 +180,7 @@ func (page *listPage) subs() Node {
 func (page *listPage) sub(s todo.Snapshot) Node {
 	state := page.States[s.List.ID]
 	more := max(len(s.Items)-maxSubItems, 0)
-	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, page.now, state.Rests())) }
+	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, state.Rests())) }
 	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Family, s)),
 		Ul(Class("items"), Map(s.Items[:len(s.Items)-more], item),
 			If(more > 0, Li(span("t", Textf("%d more", more))))),

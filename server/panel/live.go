@@ -310,16 +310,16 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 
 // describe says how a list stands.
 func (c *change) describe(f *account.Family, now time.Time) {
-	c.Seq, c.Place, c.Say, c.Archived = f.Seq(), placeOf(f, now), spoken(f, now), f.Main.Archived
+	c.Seq, c.Place, c.Say, c.Archived = f.Seq(), placeOf(f, now), spoken(f), f.Main.Archived
 	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), f.Progress().Failed
 	if _, item, ok := f.Waits(); ok {
-		awaited := cutItem(itemOf(item, time.Time{}, true))
+		awaited := cutItem(itemOf(item, true))
 		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
 	}
 }
 
-func spoken(f *account.Family, now time.Time) string {
-	progress, present := f.Progress(), nowOf(f, now)
+func spoken(f *account.Family) string {
+	progress, present := f.Progress(), nowOf(f)
 	text := fmt.Sprintf("%s: %d of %d done", titleOf(f.Main), progress.Done, progress.Total)
 	switch {
 	case f.State() == todo.Waiting:

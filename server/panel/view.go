@@ -76,7 +76,7 @@ func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Clien
 
 // nowOf returns the item that the agent works at, or the one for which it waits;
 // nil when there is none.
-func nowOf(f *account.Family, now time.Time) *itemView {
+func nowOf(f *account.Family) *itemView {
 	rests := f.States[f.Main.List.ID].Rests()
 	item, ok := f.Main.Current()
 	if list, awaited, waits := f.Waits(); !ok && waits && list.List.ID == f.Main.List.ID {
@@ -85,7 +85,7 @@ func nowOf(f *account.Family, now time.Time) *itemView {
 	if !ok || rests {
 		return nil
 	}
-	v := cutItem(itemOf(item, now, false))
+	v := cutItem(itemOf(item, false))
 	return &v
 }
 
@@ -105,7 +105,7 @@ func stoppedAt(l todo.Snapshot) string {
 
 // itemOf returns the view of an item; rests is true when no agent works on its
 // list, so that no time runs.
-func itemOf(i todo.Item, now time.Time, rests bool) itemView {
+func itemOf(i todo.Item, rests bool) itemView {
 	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Status: i.Status, Reason: render.Safe(i.Reason)}
 	if i.Title() != i.Text {
 		v.Text = render.Safe(i.Text)
@@ -131,31 +131,30 @@ func cutItem(v itemView) itemView {
 // cardItems returns the items of a list that its card shows: the present first, then
 // what went wrong, then what comes next; and how many open ones a wide and a narrow
 // card leaves out.
-func cardItems(f *account.Family, now time.Time) (items []itemView, more, moreNarrow int) {
-	present := nowOf(f, now)
-	rests := f.States[f.Main.List.ID].Rests()
-	var also, trouble, next []itemView
-	take := func(to *[]itemView, item itemView, limit int, open bool) {
-		if len(*to) < limit {
-			*to = append(*to, item)
-		} else if open {
+func cardItems(f *account.Family) (items []itemView, more, moreNarrow int) {
+	present, rests := nowOf(f), f.States[f.Main.List.ID].Rests()
+	const now, also, trouble, next = 0, 1, 2, 3
+	limits := [...]int{now: 1, also: troubleOnCard, trouble: troubleOnCard, next: openOnCard}
+	var parts [len(limits)][]itemView
+	for _, i := range f.Main.Items {
+		part := next
+		switch {
+		case present != nil && i.ID == present.ID:
+			part = now
+		case i.Status == todo.InProgress:
+			part = also
+		case i.Status == todo.Failed, i.Status == todo.Blocked:
+			part = trouble
+		case i.Status.Settled():
+			continue
+		}
+		if n := len(parts[part]); n < limits[part] {
+			item := cutItem(itemOf(i, rests))
+			item.Wide = part == next && n >= openOnNarrow
+			parts[part] = append(parts[part], item)
+		} else if !i.Status.Settled() {
 			more++
 		}
 	}
-	for _, i := range f.Main.Items {
-		switch item := cutItem(itemOf(i, now, rests)); {
-		case present != nil && i.ID == present.ID:
-		case i.Status == todo.InProgress:
-			take(&also, item, troubleOnCard, true)
-		case i.Status == todo.Failed, i.Status == todo.Blocked:
-			take(&trouble, item, troubleOnCard, i.Status == todo.Blocked)
-		case !i.Status.Settled():
-			item.Wide = len(next) >= openOnNarrow
-			take(&next, item, openOnCard, true)
-		}
-	}
-	if present != nil {
-		items = append(items, *present)
-	}
-	return slices.Concat(items, also, trouble, next), more, more + max(len(next)-openOnNarrow, 0)
+	return slices.Concat(parts[:]...), more, more + max(len(parts[next])-openOnNarrow, 0)
 }

@@ -49,14 +49,13 @@ func stateWord(s todo.State) string {
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // verbs returns what a difference is, in the words of a summary; several when an
-// item changed in several ways.
-func verbs(d todo.Difference) (out []string) {
+// item changed in several ways. Of a new status it has what toStatus returns.
+func verbs(d todo.Difference, toStatus func(before, after todo.Status) string) (out []string) {
 	if d.Kind != todo.Changed {
 		return []string{string(d.Kind)}
 	}
-	if status := d.After.Status; d.Before.Status != status {
-		words := map[todo.Status]string{todo.InProgress: "started", todo.Pending: "reopened"}
-		out = append(out, cmp.Or(words[status], string(status)))
+	if d.Before.Status != d.After.Status {
+		out = append(out, toStatus(d.Before.Status, d.After.Status))
 	}
 	if d.Before.Text != d.After.Text {
 		out = append(out, "reworded")
@@ -67,9 +66,20 @@ func verbs(d todo.Difference) (out []string) {
 	return out
 }
 
+// statusVerb says in one word that an item got a status.
+func statusVerb(_, status todo.Status) string {
+	words := map[todo.Status]string{todo.InProgress: "started", todo.Pending: "reopened"}
+	return cmp.Or(words[status], string(status))
+}
+
+// statusStep says from which status to which an item went: "pending → completed".
+func statusStep(before, after todo.Status) string {
+	return render.StatusWord(before) + " → " + render.StatusWord(after)
+}
+
 // yourVerb returns what a person did to an item, in one word.
 func yourVerb(d todo.Difference) string {
-	verb := verbs(d)[0]
+	verb := verbs(d, statusVerb)[0]
 	return cmp.Or(map[string]string{string(todo.Completed): "ticked", "edited": "changed"}[verb], verb)
 }
 
@@ -78,7 +88,7 @@ func yourVerb(d todo.Difference) string {
 func changes(before, after todo.Snapshot) (words string, n int) {
 	counts := make(map[string]int)
 	for _, d := range todo.Diff(before, after) {
-		for _, what := range verbs(d) {
+		for _, what := range verbs(d, statusVerb) {
 			counts[what]++
 			n++
 		}
