@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
@@ -66,11 +67,8 @@ func (g group) draw() Node {
 	if g.href != "" {
 		name = A(Href(g.href), bdi(g.name))
 	}
-	narrow := "" // several such groups may share a row
-	if len(g.rows)+g.more == 0 && len(g.cards) <= 2 {
-		narrow = []string{"", " solo", " duo"}[len(g.cards)]
-	}
-	return Section(Class("group"+narrow), ID(g.id),
+	narrow := len(g.rows)+g.more == 0 // several such groups may share a row
+	return Section(Classes{"group": true, "solo": narrow && len(g.cards) == 1, "duo": narrow && len(g.cards) == 2}, ID(g.id),
 		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
 			If(g.clear && g.more == 0, Button(Class("link small"), Attr("data-clear"), Text("Clear finished")))),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),

@@ -1,12 +1,14 @@
 package panel
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
@@ -27,15 +29,8 @@ func drawn(n Node) string {
 // card returns a list as boards show it where an agent works.
 func (d drawing) card(f *account.Family) Node {
 	l, progress := f.Main, f.Progress()
-	class := "card"
-	switch f.State() {
-	case todo.Waiting:
-		class += " asks"
-	case todo.Idle:
-		class += " idle"
-	}
 	items, more, moreNarrow := cardItems(f)
-	return Article(Class(class), d.standing("card-", f),
+	return Article(Classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle}, d.standing("card-", f),
 		H3(A(Href(listHref(l.List.ID)), formatted(titleOf(l))), Data("title", titleOf(l))),
 		actions("icon more"),
 		P(Class("by"), d.by(f)),
@@ -58,13 +53,8 @@ func (d drawing) cardSubs(f *account.Family) Node {
 
 // subLine returns a sub-agent's list as one line.
 func (d drawing) subLine(f *account.Family, s todo.Snapshot) Node {
-	at := d.at(&account.Family{Main: s, States: f.States})
-	switch f.States[s.List.ID] {
-	case todo.Finished:
-		at = "done"
-	case todo.InVain:
-		at = "failed"
-	}
+	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID]]
+	at := cmp.Or(ended, d.at(&account.Family{Main: s, States: f.States}))
 	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), formatted(at, Class("cut")),
 		progressOf(s.Progress(), "/")}
 }
@@ -81,11 +71,7 @@ func (d drawing) at(f *account.Family) string {
 }
 
 func (d drawing) cardItem(v itemView) Node {
-	class := string(v.Status)
-	if v.Wide {
-		class += " wide"
-	}
-	return Li(Class(class), Data("item", v.ID), glyph(string(v.Status)),
+	return Li(Classes{string(v.Status): true, "wide": v.Wide}, Data("item", v.ID), glyph(string(v.Status)),
 		span("t", v.spoken(), If(v.Reason != "", span("why", formatted(v.Reason)))),
 		d.run(v), If(v.Took != "", span("took", Text(v.Took))))
 }
@@ -98,16 +84,11 @@ func (v *itemView) spoken() Node {
 // row returns a list as one line, with what matches a search marked: query in the title,
 // and in match.
 func (d drawing) row(f *account.Family, query, match string) Node {
-	l, progress, lamp := f.Main, f.Progress(), span("lamp off")
-	switch f.State() {
-	case todo.Finished:
-		lamp = glyphOf("i ok", "tick")
-	case todo.InVain:
-		lamp = glyphOf("i bad", string(todo.Failed))
-	case todo.Waiting:
-		lamp = glyphOf("i wait", string(todo.Blocked))
-	case todo.Working:
-		lamp = span("lamp beat")
+	l, progress := f.Main, f.Progress()
+	lamp, known := map[todo.State]Node{todo.Finished: glyphOf("i ok", "tick"), todo.InVain: glyphOf("i bad", "failed"),
+		todo.Waiting: glyphOf("i wait", "blocked"), todo.Working: span("lamp beat")}[f.State()]
+	if !known {
+		lamp = span("lamp off")
 	}
 	var at Node
 	if text := d.at(f); match != "" {
@@ -176,11 +157,8 @@ func separator() Node { return span("sep") }
 func who(a render.Agent) Node { return span("who", glyph(a.Glyph), Text(a.Name)) }
 
 func stateOf(state todo.State) Node {
-	class := "state"
-	if state == todo.Working || state == todo.Waiting {
-		class += " " + string(state)
-	}
-	return span(class, If(state == todo.Working, I(Class("lamp beat"))), Text(stateWord(state)))
+	return Span(Classes{"state": true, string(state): state == todo.Working || state == todo.Waiting},
+		If(state == todo.Working, I(Class("lamp beat"))), Text(stateWord(state)))
 }
 
 func progressOf(p todo.Progress, of string) Node {

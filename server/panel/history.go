@@ -8,6 +8,7 @@ import (
 	"time"
 
 	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
@@ -121,14 +122,11 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 // history returns the list at a revision.
 func (page *listPage) history() Node {
 	l, at := page.Main, page.at
-	where, fate := "Revision "+decimal(at.Revision)+" of "+decimal(l.Revision), "small"
-	if page.fate != account.Seen {
-		fate = "yours " + string(page.fate)
-	}
+	where, told := "Revision "+decimal(at.Revision)+" of "+decimal(l.Revision), page.fate != account.Seen
 	return Div(H1(Class("title"), formatted(titleOf(l))),
 		P(Class("by"), who(writerOf(at)), separator(), Span(ID("where"), Text(where)), separator(),
 			Time(DateTime(stamp(at.Updated)), Text(page.full(at.Updated))),
-			If(page.fate != "", span(fate, Text(string(page.fate))))),
+			If(page.fate != "", Span(Classes{"small": !told, "yours": told, string(page.fate): told}, Text(string(page.fate))))),
 		page.timeline(where),
 		page.oldBar(),
 		If(page.canRestore(), page.ask()),
@@ -178,11 +176,7 @@ func step(id, icon, label string, revision int64, kept bool) Node {
 }
 
 func (page *listPage) tick(r revision) Node {
-	class := "s" + decimal(r.Size)
-	if r.Person {
-		class += " you"
-	}
-	return Li(page.link(r, Class(class), TitleAttr(r.Who+", "+page.clock(r.At)+": "+r.Words),
+	return Li(page.link(r, Classes{"s" + decimal(r.Size): true, "you": r.Person}, TitleAttr(r.Who+", "+page.clock(r.At)+": "+r.Words),
 		Aria("label", "Revision "+strings.Join([]string{decimal(r.N), r.Who, r.Words}, ", "))))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
@@ -26,14 +27,10 @@ func (page *listPage) addFrame() {
 }
 
 func (page *listPage) main() Node {
-	class, content := "two", page.history
-	if !page.past {
-		content = page.live
+	if page.past {
+		return page.frame.main(Class("two"), page.history(), page.side())
 	}
-	if !page.past && page.State() == todo.Idle {
-		class += " idle"
-	}
-	return page.frame.main(Class(class), content(), page.side())
+	return page.frame.main(Classes{"two": true, "idle": page.State() == todo.Idle}, page.live(), page.side())
 }
 
 func (page *listPage) live() Node {
@@ -121,38 +118,24 @@ func (page *listPage) item(v itemView) Node {
 				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
 	said := span("t", v.spoken(), If(v.Was != "", span("was", formatted(v.Was))), v.yours(), v.why())
+	class := Classes{string(v.Status): true, "gone": v.Gone, "hit": v.Change != ""}
 	if page.past {
-		return Li(Class(v.class()), ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
+		return Li(class, ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
 	}
 	took := span("took", Text(v.Took))
 	if !v.Started.IsZero() {
 		took = page.run(v)
 	}
-	return Li(Class(v.class()), ID("i-"+v.ID), Data("item", v.ID), Data("text", cmp.Or(v.Text, v.Title)),
+	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", cmp.Or(v.Text, v.Title)),
 		TabIndex("-1"), tick, said, took, If(!v.Fixed, actions("icon")))
 }
 
-func (v *itemView) class() string {
-	class := string(v.Status)
-	if v.Gone {
-		class += " gone"
-	}
-	if v.Change != "" {
-		class += " hit"
-	}
-	return class
-}
-
 func (v *itemView) why() Node {
-	switch {
-	case v.Status == todo.Blocked && v.Reason == "":
+	blocked := v.Status == todo.Blocked
+	if blocked && v.Reason == "" {
 		return span("why", Text("Blocked"))
-	case v.Status == todo.Blocked:
-		return span("why", formatted(v.Reason))
-	case v.Reason != "":
-		return span("why small", formatted(v.Reason))
 	}
-	return nil
+	return If(v.Reason != "", Span(Classes{"why": true, "small": !blocked}, formatted(v.Reason)))
 }
 
 // yours says what a person did to the item, and what became of the person's words.
