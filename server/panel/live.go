@@ -23,9 +23,6 @@ const (
 	presenceEvery, presenceSoon = 2 * time.Second, 200 * time.Millisecond
 	// presenceShare is how many times as long as a check took the next one waits.
 	presenceShare = 20
-	// maxMissed is how many of the lists that it missed a page is sent, which loads again
-	// after that; missedAtOnce is how many are held at a time.
-	maxMissed, missedAtOnce = 500, 4
 )
 
 // openPage is a board or a list's own page that a person has open. It is sent a
@@ -97,7 +94,7 @@ type change struct {
 }
 
 // events streams what changes of all lists, or with ?list= of one list's page.
-// ?after= or Last-Event-ID is the Seq after which a page has missed changes.
+// ?after= or Last-Event-ID is the Seq up to which a page shows all changes.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -107,41 +104,32 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 		watch := r.Lists.Watch(nil) // before the reads, so that nothing falls between
 		defer watch.Close()
 		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list"), sent: make(map[string]string)}
-		if err := o.begin(after, resumes && o.list == ""); err != nil {
+		if err := o.begin(after, resumes); err != nil {
 			return fmt.Errorf("catch up: %w", err)
 		}
 		return o.follow(watch)
 	})
 }
 
-// begin says which version the page should show, and sends what it missed.
+// begin says which version the page should show: none where a board missed a change,
+// which then loads again.
 func (o *openPage) begin(after int64, resumes bool) error {
 	ctx, cancel := o.bounded()
 	defer cancel()
 	version, err := o.version(ctx)
+	if err == nil && resumes && o.list == "" {
+		var missed []todo.Snapshot
+		if missed, err = o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, Limit: 1}); len(missed) > 0 {
+			version = ""
+		}
+	}
 	if err != nil {
 		return err
 	}
 	if err := o.stream.Begin(); err != nil {
 		return err
 	}
-	hello := map[string]string{"process": o.panel.process, "version": version}
-	if err := o.stream.Send(sse.Event{Name: "hello", Data: hello}); err != nil || !resumes {
-		return err
-	}
-	// A Seq above the newest comes from another store: then the page loads again by
-	// its version.
-	for range maxMissed / missedAtOnce {
-		missed, err := o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, OldestFirst: true, Limit: missedAtOnce})
-		if err == nil {
-			err = o.sendChanged(ctx, missed)
-		}
-		if err != nil || len(missed) < missedAtOnce {
-			return err
-		}
-		after = missed[len(missed)-1].Seq
-	}
-	return nil
+	return o.stream.Send(sse.Event{Name: "hello", Data: map[string]string{"process": o.panel.process, "version": version}})
 }
 
 // bounded returns a context for reads of the store: as much time as a request has.

@@ -127,7 +127,11 @@ function refresh() {
 
 // arrived makes a page that was drawn ready for hands.
 function arrived() {
-  for (const e of all('[data-place]')) seen.set(listOf(e), { place: e.dataset.place, state: e.dataset.state, failed: +(e.dataset.failed ?? 0) });
+  for (const e of all('[data-place]')) {
+    const id = listOf(e), { place, state } = e.dataset, failed = +(e.dataset.failed ?? 0);
+    if (seen.has(id)) news({ id, state, failed, title: e.querySelector('h3, b').textContent }); // while the connection was lost
+    seen.set(id, { place, state, failed });
+  }
   if ($('head')) seen.set(page().list, { state: $('head').dataset.state, failed: +$('head').dataset.failed });
   for (const b of all('[data-copy]')) b.hidden = !navigator.clipboard;
   $('keys-open').hidden = false;
@@ -182,7 +186,7 @@ function follow() {
   source?.close();
   const { view, list } = page();
   if (view === 'none') { state('live', ''); return; }
-  source = new EventSource(`/panel/events?after=${newest}${list ? '&list=' + encodeURIComponent(list) : ''}`);
+  source = new EventSource(`/panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : ''}`);
   source.addEventListener('hello', (e) => {
     const { process, version } = JSON.parse(e.data);
     const again = lostAt || serving && serving !== process;
