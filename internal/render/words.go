@@ -21,15 +21,10 @@ const otherGlyph = "agent"
 // Writer returns who made a revision: the agent, or for a person you, with the name
 // of the user where one is signed in.
 func Writer(w todo.Writer, agent, you string) string {
-	switch {
-	case w.User == "" && w.Person:
-		return you
-	case w.Person:
-		return Safe(w.User)
-	case w.User == "":
-		return agent
+	if w.Person {
+		return cmp.Or(Safe(w.User), you)
 	}
-	return agent + " for " + Safe(w.User)
+	return strings.TrimSuffix(agent+" for "+Safe(w.User), " for ")
 }
 
 // AgentOf returns how people are shown a client by the name that it gives itself
@@ -38,8 +33,6 @@ func AgentOf(name string) Agent {
 	switch c := clients.Find(name); {
 	case c.Title != "":
 		return Agent{c.Title, cmp.Or(c.Glyph, otherGlyph)}
-	case strings.HasPrefix(strings.ToLower(name), "panel"):
-		return Agent{"You", "you"}
 	case name == "":
 		return Agent{"An agent", otherGlyph}
 	}

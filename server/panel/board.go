@@ -87,14 +87,18 @@ type board struct {
 // readBoard reads all lists that a page may show.
 func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
 	read, err := lists.Find(ctx, todo.Query{Limit: maxRead})
-	if err != nil || len(read) == 0 {
-		return board{drawing: drawing{p.now()}}, err
+	if err != nil {
+		return board{}, err
+	}
+	s := board{drawing: drawing{p.now()}, many: len(read) == maxRead}
+	for i := range read {
+		s.seq = max(s.seq, read[i].Seq)
 	}
 	states, err := lists.States(ctx, read...)
 	// A list whose main list was not read is on that list's page alone.
 	all := slices.DeleteFunc(account.Families(read, states), func(f account.Family) bool { return f.Main.List.Parent != "" })
-	now, newest := p.now(), slices.MaxFunc(read, func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
-	return board{Board: account.Sort(all, now), drawing: drawing{now}, many: len(read) == maxRead, seq: newest.Seq}, err
+	s.Board = account.Sort(all, s.now)
+	return s, err
 }
 
 // places returns where the lists stand, by the main list's id.

@@ -93,11 +93,9 @@ func (f *frame) kind(k kind) Node {
 	if f.board.many && (k.show == "past" || k.show == "archived") {
 		more = "+"
 	}
-	return Li(A(Href(href), currentPage(f.show == k.show), glyph(k.icon), Text(k.name),
+	return Li(A(Href(href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name),
 		span("n", Textf("%d%s", len(k.lists), more))))
 }
-
-func currentPage(current bool) Node { return If(current, Aria("current", "page")) }
 
 func (f *frame) signOut() Node {
 	return Form(ID("who"), Method("post"), Action("/signout"), bdi(render.Safe(f.reader.User), Class("cut")),
@@ -121,7 +119,7 @@ func (f *frame) projects() Node {
 	var busy, others Group
 	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
 		current := f.workspace != nil && *f.workspace == folder
-		link := Li(A(Href(projectHref(folder)), currentPage(current), glyph("folder"),
+		link := Li(A(Href(projectHref(folder)), If(current, Aria("current", "page")), glyph("folder"),
 			bdi(projectName(folder), Class("cut")), span("n", Textf("%d", active[folder]))))
 		if active[folder] > 0 || current {
 			busy = append(busy, link)

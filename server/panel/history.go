@@ -40,8 +40,7 @@ func revisionOf(before, at todo.Snapshot) revision {
 	}
 	size := min(bits.Len(uint(max(n, 1)-1))+1, 5)
 	return revision{N: at.Revision, Words: words, Size: size, At: at.Updated, Person: at.Writer.Person,
-		told: account.Told(before, at),
-		Who:  render.Writer(at.Writer, render.AgentOf(at.Writer.Client).Name, "You")}
+		told: account.Told(before, at), Who: writerOf(at).Name}
 }
 
 // around returns the first and the last of n revisions around one.

@@ -211,7 +211,7 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	if d := got[first]; d.State != "left open" || !strings.Contains(d.Pieces["row-"+first], "stopped at") || !strings.HasSuffix(d.Say, "left open") {
 		t.Errorf("the first plan: %+v", d)
 	}
-	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Left open") {
+	if _, name, data := own.Event(); name != "list" || !strings.Contains(data, "Left open") {
 		t.Errorf("own page: %s %s", name, data)
 	}
 }
@@ -267,7 +267,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	if d := nextDrawn(t, stream); d.ID != main {
 		t.Errorf("a sub-agent's list changed: %+v", d)
 	}
-	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Cut the sails") {
+	if _, name, data := own.Event(); name != "list" || !strings.Contains(data, "Cut the sails") {
 		t.Errorf("the page of a sub-agent's list: %s %s", name, data)
 	}
 	archive := func(id string) drawn {
@@ -286,7 +286,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	if html := page(t, base+"/lists/"+sub); !strings.Contains(html, "<span>Archived</span>") || strings.Contains(html, "data-run") {
 		t.Errorf("the page of an archived list: %s", html)
 	}
-	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Archived") {
+	if _, name, data := own.Event(); name != "list" || !strings.Contains(data, "Archived") {
 		t.Errorf("the page of an archived list was sent %s %s", name, data)
 	}
 	if d := archive(main); d.ID != main || d.Place == "" || !d.Archived {

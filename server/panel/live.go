@@ -74,10 +74,9 @@ type update struct {
 type change struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
-	// Pieces are all elements that show the list on boards, drawn, by id, and Main is
-	// the main element of the list's own page.
+	// Pieces are all elements that show the list, drawn, by id: those of boards, or the
+	// main element of the list's own page.
 	Pieces map[string]string `json:"pieces,omitempty"`
-	Main   string            `json:"main,omitempty"`
 	// What is said of it: by screen readers, and in notifications.
 	Say    string     `json:"say"`
 	Title  string     `json:"title"`
@@ -269,7 +268,7 @@ func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (
 }
 
 func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, person bool) (u update, err error) {
-	c, name := change{ID: k.list, Person: person}, "list"
+	c := change{ID: k.list, Person: person}
 	f, err := readFamily(ctx, lists, k.list)
 	switch {
 	case errors.Is(err, todo.ErrNotFound):
@@ -282,17 +281,15 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 			return u, err
 		}
 		c.describe(&f, page.now)
-		c.Main, u.shows, u.unseen = drawn(page.main()), page.version, page.unseen() > 0
+		c.Pieces = map[string]string{"main": drawn(page.main())}
+		u.shows, u.unseen = page.version, page.unseen() > 0
 	default:
 		d := drawing{p.now()}
 		c.describe(&f, d.now)
 		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", ""))}
 		u.shows = c.Place
 	}
-	if k.own {
-		name = "page"
-	}
-	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: name, Data: c})
+	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
 	return u, err
 }
 

@@ -202,14 +202,9 @@ function follow() {
   });
   source.addEventListener('list', (e) => {
     const d = JSON.parse(e.data);
-    newest = Math.max(newest, d.seq ?? 0);
+    if (!list) newest = Math.max(newest, d.seq ?? 0);
     news(d);
-    later(d.id, () => show(d));
-  });
-  source.addEventListener('page', (e) => {
-    const d = JSON.parse(e.data);
-    news(d);
-    later(d.id, () => showPage(d));
+    later(d.id, () => list ? showPage(d) : show(d));
   });
   source.addEventListener('greeting', (e) => { if ($('greeting')) $('greeting').textContent = JSON.parse(e.data); });
   source.onerror = lost;
@@ -279,7 +274,7 @@ function showPage(d) {
   say(d.say);
   if (d.gone || page().view !== 'list' || page().list !== d.id) { refresh(); return; }
   if (d.seq < page().seq) return;
-  morph($('main'), parse(d.main));
+  morph($('main'), parse(d.pieces.main));
   document.title = d.title + ' · todo-mcp';
   seen.set(d.id, { state: d.state, failed: d.failed });
   fold();
