@@ -110,6 +110,9 @@ func (s board) places() map[string]string {
 	return out
 }
 
+// version differs when a list stands elsewhere.
+func (s board) version() string { return digestOf(fmt.Sprint(s.places())) }
+
 // kind is a kind of lists, which has a page.
 type kind struct {
 	show, icon, name string
@@ -157,7 +160,7 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 		return "", err
 	}
 	page.board, page.reader, page.seq = s, r.Identity, s.seq
-	page.view, page.version = "board", digestOf(fmt.Sprint(s.places()))
+	page.view, page.version = "board", s.version()
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
 		return page.page(page.main(firstSteps(r))), nil
 	}

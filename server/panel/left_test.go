@@ -176,17 +176,30 @@ func nextDrawn(t *testing.T, stream *servertest.Events) (d drawn) {
 func follow(t *testing.T, url string) (stream *servertest.Events, version string) {
 	t.Helper()
 	stream = servertest.OpenStream(t, "GET", url, "")
-	stream.Expect("event: hello")
-	var hello struct{ Process, Version string }
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(stream.Expect("data: "), "data: ")), &hello); err != nil || hello.Process == "" {
-		t.Fatalf("hello %+v, %v", hello, err)
-	}
+	stream.Expect("retry: 1000")
 	stream.Expect("")
-	return stream, hello.Version
+	return stream, greeted(t, stream)
 }
 
-// When a chat takes up another list, the open page gets the list that it left
-// behind as well, once; and also a page that shows nothing but that list.
+// greeted returns the version that the page of a stream is told to show next.
+func greeted(t *testing.T, stream *servertest.Events) string {
+	t.Helper()
+	var hello struct{ Process, Version string }
+	_, name, data := stream.Event()
+	if err := json.Unmarshal([]byte(data), &hello); err != nil || name != "hello" || hello.Process == "" {
+		t.Fatalf("%s %s: %v", name, data, err)
+	}
+	return hello.Version
+}
+
+// shown returns the version that a page shows.
+func shown(t *testing.T, url string) string {
+	t.Helper()
+	return regexp.MustCompile(`data-version="([^"]*)"`).FindStringSubmatch(page(t, url))[1]
+}
+
+// When a chat takes up another list, the open board is told to show the list that it
+// left behind elsewhere, once; a page that shows nothing but that list is sent it.
 func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	_, base := servertest.Site(t)
 	earlier, _, end := inSession(t, base)
@@ -199,17 +212,15 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	board, _ := follow(t, base+"/panel/events")
 	own, _ := follow(t, base+"/panel/events?list="+first)
 	resume(second)
-	write(strings.Replace(secondPlan, "pending", "completed", 1))
-	got := map[string]drawn{}
-	for range 2 {
-		d := nextDrawn(t, board)
-		got[d.ID] = d
+	if version := greeted(t, board); version != shown(t, base) {
+		t.Errorf("the board is told to show %s", version)
 	}
-	if d := got[second]; d.State != "working" || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
+	write(strings.Replace(secondPlan, "pending", "completed", 1))
+	if d := nextDrawn(t, board); d.ID != second || d.State != "working" || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
 		t.Errorf("the second plan: %+v", d)
 	}
-	if d := got[first]; d.State != "left open" || !strings.Contains(d.Pieces["row-"+first], "stopped at") || !strings.HasSuffix(d.Say, "left open") {
-		t.Errorf("the first plan: %+v", d)
+	if row := element(t, page(t, base), "li", "row-"+first); !strings.Contains(row, "stopped at") {
+		t.Errorf("the first plan: %s", row)
 	}
 	if _, name, data := own.Event(); name != "list" || !strings.Contains(data, "Left open") {
 		t.Errorf("own page: %s %s", name, data)
@@ -218,7 +229,7 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 
 // A page says which version it shows, and a stream which one it should show: a
 // page learns from the difference that a process has ended, or that a list was
-// taken up again, before it could follow. While it follows it is sent that.
+// taken up again, before it could follow and while it follows.
 func TestPanelSendsWhatDiffers(t *testing.T) {
 	store := memory.New()
 	s := servertest.New(t, store, nil)
@@ -226,26 +237,19 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	other := todo.NewBoard(store)
 	conversation := todo.Conversation{Key: "process:a", Hint: true}
 	list := servertest.Apply(t, other.As(""), todo.Write{Target: todo.Target{Conversation: conversation, Append: true}}, func(d *todo.Draft) { d.Append("A") })
-	shown := func() string {
-		return regexp.MustCompile(`data-version="([^"]*)"`).FindStringSubmatch(page(t, web.URL))[1]
-	}
-	before := shown()
-	stream, version := follow(t, web.URL+"/panel/events")
-	if version != before {
-		t.Errorf("nothing changed, but the page shows %s and should show %s", before, version)
+	stream, working := follow(t, web.URL+"/panel/events")
+	if before := shown(t, web.URL); working != before {
+		t.Errorf("nothing changed, but the page shows %s and should show %s", before, working)
 	}
 	other.Close()
-	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "left open" {
-		t.Errorf("its process ended: %+v", d)
-	}
-	if after := shown(); after == before {
-		t.Error("the version does not tell that a process ended")
+	if left := greeted(t, stream); left == working || left != shown(t, web.URL) {
+		t.Errorf("its process ended: the page should show %s", left)
 	}
 	if err := s.Board.As("").SetCurrent(t.Context(), conversation, list); err != nil {
 		t.Fatal(err)
 	}
-	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "working" {
-		t.Errorf("it was taken up again: %+v", d)
+	if again := greeted(t, stream); again != working {
+		t.Errorf("it was taken up again: the page should show %s", again)
 	}
 }
 

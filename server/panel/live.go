@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"runtime"
 	"time"
@@ -26,26 +25,25 @@ const (
 )
 
 // openPage is a board or a list's own page that a person has open. It is sent a
-// list that changed, and at times all that stand otherwise without a write: an
-// agent's process ended, or its time is over. What all open pages are sent alike is
-// read and drawn once.
+// list that changed, and at times what stands otherwise without a write: an agent's
+// process ended, or its time is over. What all open pages are sent alike is read and
+// drawn once.
 type openPage struct {
-	panel    *Panel
-	request  *edge.Request
-	stream   *sse.Stream
-	list     string    // the one whose page it is; empty for a board
-	standing *standing // as the page was last compared with it; nil before that
-	// sent has the place of each list that was sent since then, by id; on a list's own
-	// page the version that it shows.
-	sent    map[string]string
-	unseen  bool   // what a person did to the list waits to be seen
+	panel   *Panel
+	request *edge.Request
+	stream  *sse.Stream
+	list    string // the one whose page it is; empty for a board
+	version string // of what the page shows, or was told to show
+	place   string // where its list stood on boards
+	unseen  bool   // what a person did to its list waits to be seen
 	greeted string // what the board without lists said of a client
 }
 
 // standing is how all lists of a principal stood at a time.
 type standing struct {
-	places map[string]string // by the main list's id
-	took   time.Duration     // to read
+	places  map[string]string // by the main list's id
+	version string            // of all boards
+	took    time.Duration     // to read
 }
 
 // standingKey is when the lists of a principal are compared with how they stood.
@@ -55,7 +53,7 @@ type standingKey struct {
 }
 
 // updateKey is a change of a list, for boards or for its own page: the Seq of a
-// write, or when the list was found to stand otherwise without one.
+// write, or when the list's own page may show something else without one.
 type updateKey struct {
 	principal, list string
 	own             bool
@@ -65,9 +63,9 @@ type updateKey struct {
 
 // update is a change as it is sent.
 type update struct {
-	event  []byte
-	shows  string // the list's place on boards, or the version of its own page
-	unseen bool   // the own page says that something waits to be seen
+	event   []byte
+	version string // of the list's own page
+	unseen  bool   // the own page says that something waits to be seen
 }
 
 // change is the data of an event.
@@ -102,7 +100,7 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	return r.Stream(w, func(stream *sse.Stream) error {
 		watch := r.Lists.Watch(nil) // before the reads, so that nothing falls between
 		defer watch.Close()
-		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list"), sent: make(map[string]string)}
+		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list")}
 		if err := o.begin(after, resumes); err != nil {
 			return fmt.Errorf("catch up: %w", err)
 		}
@@ -115,12 +113,10 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 func (o *openPage) begin(after int64, resumes bool) error {
 	ctx, cancel := o.bounded()
 	defer cancel()
-	version, err := o.version(ctx)
+	err := o.readVersion(ctx)
+	var missed []todo.Snapshot
 	if err == nil && resumes && o.list == "" {
-		var missed []todo.Snapshot
-		if missed, err = o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, Limit: 1}); len(missed) > 0 {
-			version = ""
-		}
+		missed, err = o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, Limit: 1})
 	}
 	if err != nil {
 		return err
@@ -128,7 +124,15 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	if err := o.stream.Begin(); err != nil {
 		return err
 	}
-	return o.stream.Send(sse.Event{Name: "hello", Data: map[string]string{"process": o.panel.process, "version": version}})
+	if len(missed) > 0 {
+		o.version = ""
+	}
+	return o.hello()
+}
+
+// hello says which process serves the page, and which version the page should show.
+func (o *openPage) hello() error {
+	return o.stream.Send(sse.Event{Name: "hello", Data: map[string]string{"process": o.panel.process, "version": o.version}})
 }
 
 // bounded returns a context for reads of the store: as much time as a request has.
@@ -136,16 +140,17 @@ func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(o.stream.Context(), o.request.ReadTimeout())
 }
 
-// version returns the version of what the page should show, empty for a list that is
+// readVersion reads the version of what the page should show, empty for a list that is
 // not there.
-func (o *openPage) version(ctx context.Context) (version string, err error) {
+func (o *openPage) readVersion(ctx context.Context) error {
 	if o.list == "" {
-		o.standing, err = o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, o.panel.next(0, presenceSoon)})
-		return digestOf(fmt.Sprint(o.standing.places)), err
+		now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, o.panel.next(0, presenceSoon)})
+		o.version = now.version
+		return err
 	}
 	u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
-	o.sent[o.list], o.unseen = u.shows, u.unseen
-	return u.shows, err
+	o.version, o.unseen = u.version, u.unseen
+	return err
 }
 
 // follow sends changes until the stream ends or the store cannot be read.
@@ -211,9 +216,9 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 	return nil
 }
 
-// sendMoved sends what the page shows of lists that stand otherwise than they did, and
-// returns how long it may rest. An own page is also sent what an agent has read: what
-// waited to be seen is seen.
+// sendMoved says to a board that lists stand otherwise than they did, and returns how
+// long it may rest. An own page is sent its list then, and also when an agent has read
+// it: what waited to be seen is seen.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
 	now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, due})
 	if err != nil {
@@ -225,36 +230,27 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 			return 0, err
 		}
 	}
-	var moved []string
-	if o.list == "" {
-		for id, place := range now.places {
-			if cmp.Or(o.sent[id], o.standing.places[id]) != place {
-				moved = append(moved, id)
-			}
-		}
-	} else if o.unseen || o.standing == nil || o.standing.places[o.list] != now.places[o.list] {
-		moved = []string{o.list}
+	if place := now.places[o.list]; o.list != "" && (o.unseen || place != o.place) {
+		o.place = place
+		err = o.send(ctx, updateKey{list: o.list, at: due}, false)
+	} else if o.list == "" && now.version != o.version {
+		o.version = now.version
+		err = o.hello()
 	}
-	for _, id := range moved {
-		if err := o.send(ctx, updateKey{list: id, at: due}, false); err != nil {
-			return 0, err
-		}
-	}
-	o.standing = now
-	maps.DeleteFunc(o.sent, func(id, place string) bool { return now.places[id] == place })
-	return presenceShare * now.took, nil
+	return presenceShare * now.took, err
 }
 
-// send sends a change of a list. It is not sent again where a list stands, or what its
-// own page shows already.
+// send sends a change of a list, but not what its own page shows already.
 func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 	k.principal, k.own = o.request.Principal, o.list != ""
 	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
-	if err != nil || (k.own || k.seq == 0) && o.sent[k.list] == u.shows {
+	if err != nil || k.own && o.version == u.version {
 		return err
 	}
 	defer runtime.KeepAlive(u)
-	o.sent[k.list], o.unseen = u.shows, u.unseen
+	if k.own {
+		o.version, o.unseen = u.version, u.unseen
+	}
 	return o.stream.SendEncoded(u.event)
 }
 
@@ -263,7 +259,7 @@ func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (
 	return p.standings.Get(ctx, k, func() (standing, error) {
 		began := time.Now()
 		s, err := p.readBoard(ctx, lists)
-		return standing{places: s.places(), took: time.Since(began)}, err
+		return standing{s.places(), s.version(), time.Since(began)}, err
 	})
 }
 
@@ -282,12 +278,11 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 		}
 		c.describe(&f, page.now)
 		c.Pieces = map[string]string{"main": drawn(page.main())}
-		u.shows, u.unseen = page.version, page.unseen() > 0
+		u.version, u.unseen = page.version, page.unseen() > 0
 	default:
 		d := drawing{p.now()}
 		c.describe(&f, d.now)
 		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", ""))}
-		u.shows = c.Place
 	}
 	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
 	return u, err
