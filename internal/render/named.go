@@ -72,16 +72,14 @@ func titles(l todo.Snapshot) []string {
 
 // hasWords reports whether each word of a text begins a word of what is shown of a list.
 func hasWords(l todo.Snapshot, text string) bool {
-	spaced := func(text string) string {
-		return " " + strings.Map(func(r rune) rune {
-			if unicode.In(r, unicode.L, unicode.Nd, unicode.M) {
-				return r
-			}
-			return ' '
-		}, text)
+	words := func(text string) []string {
+		return strings.FieldsFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.Nd, unicode.M) })
 	}
-	shown, wanted := spaced(fold(ListTitle(l)+" "+l.List.Name+" "+l.List.Project())), strings.Fields(spaced(text))
-	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(shown, " "+word) })
+	shown, wanted := words(fold(ListTitle(l)+" "+l.List.Name+" "+l.List.Project())), words(text)
+	begins := func(word string) bool {
+		return slices.ContainsFunc(shown, func(s string) bool { return strings.HasPrefix(s, word) })
+	}
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !begins(word) })
 }
 
 // fold returns a title as titles are compared: as it is shown, without differences of

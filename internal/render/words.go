@@ -13,10 +13,8 @@ import (
 // Agent is how people are shown the client that an agent works in.
 type Agent struct {
 	Name  string // as people say it; safe to show
-	Glyph string // the id of its own plain shape; otherGlyph for most
+	Glyph string // the id of its own plain shape; "agent" for most
 }
-
-const otherGlyph = "agent"
 
 // Writer returns who made a revision: the agent, or for a person you, with the name
 // of the user where one is signed in.
@@ -30,13 +28,8 @@ func Writer(w todo.Writer, agent, you string) string {
 // AgentOf returns how people are shown a client by the name that it gives itself
 // in MCP. An unknown client keeps its name; one without a name is "An agent".
 func AgentOf(name string) Agent {
-	switch c := clients.Find(name); {
-	case c.Title != "":
-		return Agent{c.Title, cmp.Or(c.Glyph, otherGlyph)}
-	case name == "":
-		return Agent{"An agent", otherGlyph}
-	}
-	return Agent{Safe(name), otherGlyph}
+	c := clients.Find(name)
+	return Agent{cmp.Or(c.Title, Safe(name), "An agent"), cmp.Or(c.Glyph, "agent")}
 }
 
 // Client returns the name of a client's agent, or empty if it has none: for lines

@@ -1,7 +1,6 @@
 package panel
 
 import (
-	"cmp"
 	"encoding/json"
 	"time"
 
@@ -126,7 +125,7 @@ func (page *listPage) item(v itemView) Node {
 	if !v.Started.IsZero() {
 		took = page.run(v)
 	}
-	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", cmp.Or(v.Text, v.Title)),
+	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", v.Text),
 		TabIndex("-1"), tick, said, took, If(!v.Fixed, actions("icon")))
 }
 

@@ -18,8 +18,8 @@ const (
 	maxRead = 2000
 	// maxShown is how many characters of a text a card or row shows.
 	maxShown = 300
-	// openOnCard is how many items that wait to be done a wide card shows; a
-	// narrow one hides all but openOnNarrow of them.
+	// openOnCard is how many items that wait to be done a wide card shows; on a narrow
+	// one panel.css hides all but openOnNarrow of them.
 	openOnCard, openOnNarrow = 6, 3
 	// troubleOnCard is how many failed and blocked items a card shows.
 	troubleOnCard = 3
@@ -52,7 +52,7 @@ func digestOf(text string) string {
 // itemView is the data with which an item is drawn. Its texts are safe to show (see
 // [render.Safe]). Two equal ones are drawn alike.
 type itemView struct {
-	ID, Title, Text string // Text is what is edited, where it is not the title
+	ID, Title, Text string // Text is what is edited
 	Status          todo.Status
 	Reason          string       // why the item is blocked; on a list's page also who does it, and what it waits for
 	Started         time.Time    // zero unless the item is in progress and its agent is there
@@ -61,7 +61,6 @@ type itemView struct {
 	Fate            account.Fate // that a person's text was seen, or is overridden
 	Person          string       // the person's text that is overridden
 	Fixed           bool         // nobody can change it here
-	Wide            bool         // shown on wide cards alone
 	// What a revision changed: in words, and the text before.
 	Change, Was string
 	Gone        bool
@@ -106,10 +105,7 @@ func stoppedAt(l todo.Snapshot) string {
 // itemOf returns the view of an item; rests is true when no agent works on its
 // list, so that no time runs.
 func itemOf(i todo.Item, rests bool) itemView {
-	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Status: i.Status, Reason: render.Safe(i.Reason)}
-	if i.Title() != i.Text {
-		v.Text = render.Safe(i.Text)
-	}
+	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: i.Status, Reason: render.Safe(i.Reason)}
 	if !slices.Contains(todo.Statuses(), i.Status) {
 		v.Status = todo.Pending // W4: an unknown status looks pending
 	}
@@ -124,7 +120,7 @@ func itemOf(i todo.Item, rests bool) itemView {
 
 // cutItem returns an item as cards and rows show it.
 func cutItem(v itemView) itemView {
-	v.Title, v.Reason, v.Text = todo.Cut(v.Title, maxShown), todo.Cut(v.Reason, maxShown), ""
+	v.Title, v.Reason = todo.Cut(v.Title, maxShown), todo.Cut(v.Reason, maxShown)
 	return v
 }
 
@@ -148,10 +144,8 @@ func cardItems(f *account.Family) (items []itemView, more, moreNarrow int) {
 		case i.Status.Settled():
 			continue
 		}
-		if n := len(parts[part]); n < limits[part] {
-			item := cutItem(itemOf(i, rests))
-			item.Wide = part == next && n >= openOnNarrow
-			parts[part] = append(parts[part], item)
+		if len(parts[part]) < limits[part] {
+			parts[part] = append(parts[part], cutItem(itemOf(i, rests)))
 		} else if !i.Status.Settled() {
 			more++
 		}
