@@ -32,21 +32,6 @@ func TestDetailsAreNoRewording(t *testing.T) {
 	}
 }
 
-// The view tool of the card needs an id that is one.
-func TestViewNeedsAnID(t *testing.T) {
-	view, _, err := tools.NewPage()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range []string{`{}`, `{"list_id":null}`, `{"list_id":""}`, `{"list_id":"#"}`, `{"list_id":{}}`} {
-		_, err := view.Read([]byte(args))
-		result, ok := view.Failure(err)
-		if !ok || !result.IsError || strings.Count(result.Text, "list_id") != 1 {
-			t.Errorf("%s: %v", args, result.Text)
-		}
-	}
-}
-
 // P3: the refusals by the board are in the language of create_todos and update_todo, and
 // in English from the other tools. (What every answer adds: testdata/plan.txtar.)
 func TestRefusalsInEveryLanguage(t *testing.T) {

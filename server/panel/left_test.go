@@ -128,20 +128,6 @@ func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 	}
 }
 
-// A list of which nothing was done, and something failed, has a red cross.
-func TestPanelShowsThatAListFailed(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
-	for status, want := range map[todo.Status]string{todo.Failed: `class="i bad" aria-hidden="true"><use href="#g-failed"`,
-		todo.Completed: `class="i ok" aria-hidden="true"><use href="#g-tick"`} {
-		by := todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: string(status)}}}
-		list := servertest.Apply(t, s.Board.As(""), by, func(d *todo.Draft) { d.Append("A"); d.SetStatus("1", status) })
-		if row := element(t, page(t, web.URL), "li", "row-"+list.List.ID); !strings.Contains(row, want) {
-			t.Errorf("%s: %s", status, row)
-		}
-	}
-}
-
 // The time of a list that rests ends with its last change, and no item took "0 s". What a
 // bar says is one text: beside it there is a gap.
 func TestPanelTimesWhatRests(t *testing.T) {
