@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
@@ -67,8 +66,8 @@ func (g group) draw() Node {
 	if g.href != "" {
 		name = A(Href(g.href), bdi(g.name))
 	}
-	narrow := len(g.rows)+g.more == 0 // several such groups may share a row
-	return Section(Classes{"group": true, "solo": narrow && len(g.cards) == 1, "duo": narrow && len(g.cards) == 2}, ID(g.id),
+	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // several such groups may share a row
+	return Section(classes{"group": true, "solo": narrow && n == 1, "duo": narrow && n == 2}, ID(g.id),
 		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
 			If(g.clear && g.more == 0, Button(Class("link small"), Attr("data-clear"), Text("Clear finished")))),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
@@ -222,7 +221,8 @@ func activePage(s board, project *string) boardPage {
 func (page *boardPage) add(s board, k kind, limit int) {
 	if n := len(k.lists); n > 0 {
 		page.groups = append(page.groups, group{id: k.show, name: k.name, note: k.note, count: decimal(n),
-			rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href(), clear: k.show == "finished"})
+			rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href(),
+			clear: k.show == "finished"})
 	}
 }
 
@@ -277,7 +277,8 @@ func firstSteps(r *edge.Request) Node {
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
 		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
 			"The list shows here as soon as it is written.")),
-		If(here, toType("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:", program()+" install")),
+		If(here, toType("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:",
+			program()+" install")),
 		toType("Claude Code alone, with this server:", "claude mcp add --transport http --scope user todo "+address),
 		toType("Another client, where it asks for the address of an MCP server:", address),
 		toType("Then say to its agent:", "Plan the next steps here in your todo list, and keep it current as you work."),
@@ -359,7 +360,8 @@ func search(r *edge.Request, s board, query string) (page boardPage, err error) 
 // those before the Seq that the address names, and the link to the next ones. It holds
 // one page of lists and what it keeps, however many there are. It returns how many it
 // added.
-func (page *boardPage) addFound(r *edge.Request, s board, query string, keep func(todo.Snapshot) bool) (rows int, err error) {
+func (page *boardPage) addFound(r *edge.Request, s board, query string, keep func(todo.Snapshot) bool) (
+	rows int, err error) {
 	before := cmp.Or(numberIn(r, "before"), math.MaxInt64) // in the order of Seq from the first page on
 	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
 		lists, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: scanPage})

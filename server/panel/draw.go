@@ -8,13 +8,16 @@ import (
 	"time"
 
 	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/components"
+	"maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
+
+// classes are the classes of an element that are true.
+type classes = components.Classes
 
 // drawing draws lists as of a time.
 type drawing struct{ now time.Time }
@@ -30,7 +33,8 @@ func drawn(n Node) string {
 func (d drawing) card(f *account.Family) Node {
 	l, progress := f.Main, f.Progress()
 	items, more, moreNarrow := cardItems(f)
-	return Article(Classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle}, d.standing("card-", f),
+	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
+		d.standing("card-", f),
 		H3(A(Href(listHref(l.List.ID)), formatted(titleOf(l))), Data("title", titleOf(l))),
 		actions("icon more"),
 		P(Class("by"), d.by(f)),
@@ -85,8 +89,8 @@ func (v *itemView) spoken() Node {
 // and in match.
 func (d drawing) row(f *account.Family, query, match string) Node {
 	l, progress := f.Main, f.Progress()
-	lamp, known := map[todo.State]Node{todo.Finished: glyphOf("i ok", "tick"), todo.InVain: glyphOf("i bad", "failed"),
-		todo.Waiting: glyphOf("i wait", "blocked"), todo.Working: span("lamp beat")}[f.State()]
+	lamp, known := map[todo.State]Node{todo.Working: span("lamp beat"), todo.Waiting: glyphOf("i wait", "blocked"),
+		todo.Finished: glyphOf("i ok", "tick"), todo.InVain: glyphOf("i bad", "failed")}[f.State()]
 	if !known {
 		lamp = span("lamp off")
 	}
@@ -157,7 +161,7 @@ func separator() Node { return span("sep") }
 func who(a render.Agent) Node { return span("who", glyph(a.Glyph), Text(a.Name)) }
 
 func stateOf(state todo.State) Node {
-	return Span(Classes{"state": true, string(state): state == todo.Working || state == todo.Waiting},
+	return Span(classes{"state": true, string(state): state == todo.Working || state == todo.Waiting},
 		If(state == todo.Working, I(Class("lamp beat"))), Text(stateWord(state)))
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
@@ -121,11 +120,12 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 // history returns the list at a revision.
 func (page *listPage) history() Node {
 	l, at := page.Main, page.at
-	where, told := "Revision "+decimal(at.Revision)+" of "+decimal(l.Revision), page.fate != account.Seen
+	where := "Revision " + decimal(at.Revision) + " of " + decimal(l.Revision)
+	fate, seen := string(page.fate), page.fate == account.Seen
 	return Div(H1(Class("title"), formatted(titleOf(l))),
 		P(Class("by"), who(writerOf(at)), separator(), Span(ID("where"), Text(where)), separator(),
 			Time(DateTime(stamp(at.Updated)), Text(page.full(at.Updated))),
-			If(page.fate != "", Span(Classes{"small": !told, "yours": told, string(page.fate): told}, Text(string(page.fate))))),
+			If(page.fate != "", Span(classes{"small": seen, "yours": !seen, fate: !seen}, Text(fate)))),
 		page.timeline(where),
 		page.oldBar(),
 		If(page.canRestore(), page.ask()),
@@ -175,7 +175,8 @@ func step(id, icon, label string, revision int64, kept bool) Node {
 }
 
 func (page *listPage) tick(r revision) Node {
-	return Li(page.link(r, Classes{"s" + decimal(r.Size): true, "you": r.Person}, TitleAttr(r.Who+", "+page.clock(r.At)+": "+r.Words),
+	return Li(page.link(r, classes{"s" + decimal(r.Size): true, "you": r.Person},
+		TitleAttr(r.Who+", "+page.clock(r.At)+": "+r.Words),
 		Aria("label", "Revision "+strings.Join([]string{decimal(r.N), r.Who, r.Words}, ", "))))
 }
 

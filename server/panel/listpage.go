@@ -5,7 +5,6 @@ import (
 	"time"
 
 	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
@@ -18,7 +17,8 @@ func (page *listPage) addFrame() {
 	l, title := page.Main, titleOf(page.Main)
 	page.view, page.class, page.seq, page.head = "list", "one", page.Seq(), title
 	page.workspace, page.crumbs = &l.List.Workspace, page.path()
-	page.list = Group{Data("list", l.List.ID), Data("revision", decimal(page.at.Revision)), Data("oldest", decimal(page.oldest))}
+	page.list = Group{Data("list", l.List.ID), Data("revision", decimal(page.at.Revision)),
+		Data("oldest", decimal(page.oldest))}
 	if page.past {
 		page.view, page.head = "history", "Revision "+decimal(page.at.Revision)+" · "+title
 		page.crumbs = append(page.crumbs, crumb(title, listHref(l.List.ID)))
@@ -29,7 +29,7 @@ func (page *listPage) main() Node {
 	if page.past {
 		return page.frame.main(Class("two"), page.history(), page.side())
 	}
-	return page.frame.main(Classes{"two": true, "idle": page.State() == todo.Idle}, page.live(), page.side())
+	return page.frame.main(classes{"two": true, "idle": page.State() == todo.Idle}, page.live(), page.side())
 }
 
 func (page *listPage) live() Node {
@@ -117,7 +117,7 @@ func (page *listPage) item(v itemView) Node {
 				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
 	said := span("t", v.spoken(), If(v.Was != "", span("was", formatted(v.Was))), v.yours(), v.why())
-	class := Classes{string(v.Status): true, "gone": v.Gone, "hit": v.Change != ""}
+	class := classes{string(v.Status): true, "gone": v.Gone, "hit": v.Change != ""}
 	if page.past {
 		return Li(class, ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
 	}
@@ -134,7 +134,7 @@ func (v *itemView) why() Node {
 	if blocked && v.Reason == "" {
 		return span("why", Text("Blocked"))
 	}
-	return If(v.Reason != "", Span(Classes{"why": true, "small": !blocked}, formatted(v.Reason)))
+	return If(v.Reason != "", Span(classes{"why": true, "small": !blocked}, formatted(v.Reason)))
 }
 
 // yours says what a person did to the item, and what became of the person's words.

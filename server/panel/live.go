@@ -132,7 +132,8 @@ func (o *openPage) begin(after int64, resumes bool) error {
 
 // hello says which process serves the page, and which version the page should show.
 func (o *openPage) hello() error {
-	return o.stream.Send(sse.Event{Name: "hello", Data: map[string]string{"process": o.panel.process, "version": o.version}})
+	hello := map[string]string{"process": o.panel.process, "version": o.version}
+	return o.stream.Send(sse.Event{Name: "hello", Data: hello})
 }
 
 // bounded returns a context for reads of the store: as much time as a request has.
@@ -144,7 +145,8 @@ func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 // not there.
 func (o *openPage) readVersion(ctx context.Context) error {
 	if o.list == "" {
-		now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, o.panel.next(0, presenceSoon)})
+		key := standingKey{o.request.Principal, o.panel.next(0, presenceSoon)}
+		now, err := o.panel.standing(ctx, o.request.Lists, key)
 		o.version = now.version
 		return err
 	}

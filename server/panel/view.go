@@ -105,7 +105,8 @@ func stoppedAt(l todo.Snapshot) string {
 // itemOf returns the view of an item; rests is true when no agent works on its
 // list, so that no time runs.
 func itemOf(i todo.Item, rests bool) itemView {
-	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: i.Status, Reason: render.Safe(i.Reason)}
+	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: i.Status,
+		Reason: render.Safe(i.Reason)}
 	if !slices.Contains(todo.Statuses(), i.Status) {
 		v.Status = todo.Pending // W4: an unknown status looks pending
 	}
