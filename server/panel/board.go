@@ -3,6 +3,7 @@ package panel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -81,15 +82,24 @@ type board struct {
 	drawing
 	many bool // there are more lists than were read
 	seq  int64
+	load func(*todo.Snapshot) error // the whole of an excerpt
 }
 
 // readBoard reads all lists that a page may show.
 func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
-	read, err := lists.Find(ctx, todo.Query{Limit: maxRead})
+	read, err := lists.Find(ctx, todo.Query{Limit: maxRead, Excerpt: true})
 	if err != nil {
 		return board{}, err
 	}
 	s := board{drawing: drawing{p.now()}, many: len(read) == maxRead}
+	s.load = func(of *todo.Snapshot) error {
+		whole, err := lists.Load(ctx, of.List.ID, 0)
+		if errors.Is(err, todo.ErrNotFound) { // it was deleted meanwhile
+			return nil
+		}
+		*of = whole
+		return err
+	}
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
 	}
@@ -151,7 +161,7 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	case q != "":
 		page, err = search(r, s, q)
 	case query.Has("project"):
-		page = activePage(s, &project)
+		page, err = activePage(s, &project)
 	default:
 		page, err = kindPage(r, s, query.Get("show"))
 	}
@@ -169,7 +179,7 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 func kindPage(r *edge.Request, s board, show string) (page boardPage, err error) {
 	n := slices.IndexFunc(s.kinds(), func(k kind) bool { return k.show == show })
 	if n <= 0 {
-		return activePage(s, nil), nil
+		return activePage(s, nil)
 	}
 	k := s.kinds()[n]
 	page.head, page.show = k.name, show
@@ -186,8 +196,8 @@ func kindPage(r *edge.Request, s board, show string) (page boardPage, err error)
 
 // activePage returns the board: what agents do, by project, and then what rests. With a
 // project it is the project's page.
-func activePage(s board, project *string) boardPage {
-	page := boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
+func activePage(s board, project *string) (page boardPage, err error) {
+	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows, rest := cardsOfBoard, cardsOfGroup, rowsOfGroup, restRows
 	if project != nil {
 		s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == *project })
@@ -197,7 +207,9 @@ func activePage(s board, project *string) boardPage {
 	if len(s.Active) == 0 {
 		page.nothing = Text("No agent is working.")
 	}
-	page.groups = projectGroups(s, room, cards, rows)
+	if page.groups, err = projectGroups(s, room, cards, rows); err != nil {
+		return page, err
+	}
 	page.add(s, s.kinds()[1], rest)
 	page.add(s, s.kinds()[2], rest)
 	if project != nil {
@@ -214,7 +226,7 @@ func activePage(s board, project *string) boardPage {
 		day := dayOf(last[0].Updated(), s.now)
 		page.add(s, kind{show: "past", name: "Last finished", note: day, lists: last}, rest)
 	}
-	return page
+	return page, nil
 }
 
 // add adds lists that rest, the last changed first, if there are any.
@@ -249,7 +261,7 @@ func summary(active []account.Family) string {
 // projectGroups returns the active lists by project, the project with the newest list
 // first: as many as there is room for as cards, then maxRows as rows. The rail leads to
 // all others.
-func projectGroups(s board, room, cards, rows int) (out []group) {
+func projectGroups(s board, room, cards, rows int) (out []group, err error) {
 	left := maxRows
 	for _, p := range s.Projects() {
 		if room+left == 0 {
@@ -260,6 +272,10 @@ func projectGroups(s board, room, cards, rows int) (out []group) {
 			href: href, moreHref: href, count: decimal(len(fs)) + " active"}
 		n := min(len(fs), cards, room)
 		for i := range fs[:n] {
+			err = errors.Join(err, s.load(&fs[i].Main))
+			for n := range fs[i].Subs {
+				err = errors.Join(err, s.load(&fs[i].Subs[n]))
+			}
 			g.cards = append(g.cards, s.card(&fs[i]))
 		}
 		m := min(len(fs)-n, rows, left)
@@ -267,7 +283,7 @@ func projectGroups(s board, room, cards, rows int) (out []group) {
 		room, left = room-n, left-m
 		out = append(out, g)
 	}
-	return out
+	return out, err
 }
 
 // firstSteps says on a server without lists how a client is connected: by this program,
@@ -364,7 +380,7 @@ func (page *boardPage) addFound(r *edge.Request, s board, query string, keep fun
 	rows int, err error) {
 	before := cmp.Or(numberIn(r, "before"), math.MaxInt64) // in the order of Seq from the first page on
 	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
-		lists, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: scanPage})
+		lists, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: scanPage, Excerpt: query == ""})
 		if err != nil {
 			return rows, err
 		}

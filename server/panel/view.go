@@ -93,10 +93,10 @@ func stoppedAt(l todo.Snapshot) string {
 		return "stopped at: " + render.Safe(todo.Cut(item.Text, maxShown))
 	}
 	i := slices.IndexFunc(l.Items, func(i todo.Item) bool { return !i.Status.Settled() })
-	switch {
+	switch n := l.Counts(); {
 	case i < 0:
 		return ""
-	case !slices.ContainsFunc(l.Items, func(i todo.Item) bool { return i.Status.Settled() }):
+	case n[todo.Completed]+n[todo.Failed]+n[todo.Cancelled] == 0:
 		return "not started"
 	}
 	return "next: " + render.Safe(todo.Cut(l.Items[i].Text, maxShown))

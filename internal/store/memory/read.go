@@ -58,6 +58,9 @@ func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 			}
 			for _, s := range some {
 				if s = now.withParent(s); matches(q, s) {
+					if q.Excerpt && q.Operation == "" {
+						s = s.Excerpt()
+					}
 					found = append(found, s.Clone())
 				}
 			}
