@@ -1,8 +1,10 @@
 package panel_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"todo-mcp/internal/store/memory"
@@ -186,6 +188,42 @@ func TestPanelOfAListWithADot(t *testing.T) {
 	for _, form := range []string{"", "?revision=1", ".md"} {
 		if status := servertest.GetJSON(t, web.URL+"/lists/team.plan"+form, nil); status != 200 {
 			t.Errorf("%s: %d", form, status)
+		}
+	}
+}
+
+// counted is a store that counts the lists that are read whole.
+type counted struct {
+	todo.Store
+	whole atomic.Int64
+}
+
+func (c *counted) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	found, err := c.Store.Find(ctx, q)
+	if !q.Excerpt {
+		c.whole.Add(int64(len(found)))
+	}
+	return found, err
+}
+
+func (c *counted) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	c.whole.Add(1)
+	return c.Store.Load(ctx, list, revision)
+}
+
+// Of many lists a board reads those whole that it shows as cards, and a page of lists that
+// rest none: their items may be large.
+func TestBoardsReadExcerpts(t *testing.T) {
+	store := &counted{Store: memory.New()}
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	for range 40 {
+		servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("pending", "A", "B", "C"))
+	}
+	for path, most := range map[string]int64{"/": 24, "/?show=left": 0, "/?show=past": 0, "/?show=archived": 0} {
+		store.whole.Store(0)
+		html := page(t, web.URL+path)
+		if n := store.whole.Load(); n > most || path == "/" && (n == 0 || !strings.Contains(html, "<bdi>C</bdi>")) {
+			t.Errorf("%s reads %d lists whole, %d at most", path, n, most)
 		}
 	}
 }
