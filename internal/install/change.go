@@ -81,9 +81,7 @@ type Change struct {
 	File string
 	// Notes are what a person should know besides.
 	Notes []string
-	// ByHand is what a person does in the file, which is not edited; empty for nothing.
-	ByHand string
-	edits  []*edit
+	edits []*edit
 }
 
 // with returns a document with another value at a path of keys and indices, nil for none.

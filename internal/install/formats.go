@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -19,8 +18,7 @@ type format struct {
 	// read returns what a file says.
 	read func(data []byte) (map[string]any, error)
 	// write returns a file with another value at a path, unless it has it, and makes what is
-	// missing above it; nil removes it. The file says what is wanted then. A form without
-	// write is not edited.
+	// missing above it; nil removes it. The file says what is wanted then.
 	write func(data []byte, wanted, value any, path []any) ([]byte, error)
 }
 
@@ -28,7 +26,7 @@ type format struct {
 func formatOf(path string) format {
 	switch filepath.Ext(path) {
 	case ".yaml":
-		return format{readYAML, nil}
+		return format{readYAML, writeYAML}
 	case ".js":
 		return format{readPlugin, setPlugin}
 	case ".toml":
@@ -106,38 +104,14 @@ func cutServer(text, table, name string) (before, behind string) {
 	return kept[0].String(), kept[1].String() + lead
 }
 
-// yamlLine matches the place in an error of the parser, whose text may quote the file.
-var yamlLine = regexp.MustCompile(`line (\d+)`)
-
-// readYAML returns what Goose's file says. The file is not edited: a person adds what is
-// printed.
+// readYAML and writeYAML are for the text that a person adds to a file of YAML, which is not
+// read or edited ([Client.ByHand]).
 func readYAML(data []byte) (root map[string]any, err error) {
-	if wrong := yaml.Unmarshal(data, &root); wrong != nil {
-		line := append(yamlLine.FindStringSubmatch(wrong.Error()), "", "1")[1]
-		err = fmt.Errorf(":%s: this is not YAML", line)
-	}
+	err = yaml.Unmarshal(data, &root)
 	return root, err
 }
 
-// byHand returns what to do in a file that is not edited, if anything, and what to write. Into
-// a blank file this is written.
-func (c Client) byHand(f serversFile, o Options, is, wanted Server) string {
-	text := c.servers + ":\n  " + f.name + ":\n"
-	for _, of := range c.entry(f.name, wanted) {
-		value, _ := inLine(of.value) // which YAML has as JSON has it
-		text += "    " + of.key + ": " + value + "\n"
-	}
-	switch {
-	case o.Blank:
-		f.after = []byte(text)
-		return ""
-	case f.entry == nil:
-		return "add this to it:\n\n" + text
-	case is.Command == wanted.Command && is.URL == wanted.URL && o.Args == nil:
-		return ""
-	}
-	return "write the extension that calls " + is.String() + " as here, with the arguments that it shall have:\n\n" + text
-}
+func writeYAML(_ []byte, wanted, _ any, _ []any) ([]byte, error) { return yaml.Marshal(wanted) }
 
 //go:embed opencode.js
 var opencodePlugin string

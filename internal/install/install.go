@@ -101,6 +101,10 @@ type State struct {
 	Hooks HookState
 }
 
+// ByHand reports whether the client's file is not read or edited: its people are told what to
+// write there. This is so for YAML, which no library edits without changing all else.
+func (c Client) ByHand() bool { return strings.HasSuffix(c.files[0], ".yaml") }
+
 // Look returns what is known of a client. The state is valid also with an error, which
 // says why its file, or the one with its hooks, cannot be read.
 func (c Client) Look(m Machine, o Options) (State, error) {
@@ -145,7 +149,7 @@ type serversFile struct {
 
 // open returns the file that has the client's servers. Of several files it is the first that
 // is there, else the first whose folder is there, else the usual one. With an error the file
-// has its path alone.
+// has its path alone; one that is edited by hand counts as empty.
 func (c Client) open(m Machine, o Options) (f serversFile, err error) {
 	paths := m.places(c.files)
 	usual := slices.IndexFunc(paths, exists)
@@ -153,6 +157,7 @@ func (c Client) open(m Machine, o Options) (f serversFile, err error) {
 		usual = slices.IndexFunc(paths, folderExists)
 	}
 	var entries map[string]any
+	o.Blank = o.Blank || c.ByHand()
 	f.edit, err = o.read(paths[max(usual, 0)])
 	if err == nil {
 		entries, err = f.object(c.servers)
@@ -225,12 +230,12 @@ func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\
 // wants them, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
-		is := read(f.entry)
-		wanted, err := c.wanted(m, o, is)
-		if err == nil && f.write == nil {
-			change.ByHand = c.byHand(f, o, is, wanted)
-		} else if err == nil {
+		wanted, err := c.wanted(m, o, read(f.entry))
+		if err == nil {
 			err = c.put(f, o, wanted)
+		}
+		if c.ByHand() {
+			change.note("its file is not edited: add this to it")
 		}
 		if err == nil && o.Hooks {
 			err = c.addHooks(m, o, wanted, change)
@@ -243,11 +248,10 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 // It may be no change. A file in which nothing is left goes if this program made it.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
+		if c.ByHand() {
+			change.note("its file is not edited: take out of %s what calls %s", m.Short(change.File), programName)
+		}
 		for _, name := range f.names {
-			if f.write == nil {
-				change.ByHand = "take the extension out that calls " + read(f.entry).String()
-				continue
-			}
 			err := f.set(nil, nil, c.servers, name)
 			if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
 				change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, name)

@@ -251,56 +251,19 @@ func TestServerString(t *testing.T) {
 	}
 }
 
-// Goose's file is YAML, which is not edited: its people read what to add, or how its entry is
-// to read, until the file says so, and then what to take out.
-//
-// BAD-INPUT 97: another extension of Goose is not this server, and one of this server that
-// is not as wanted is printed.
+// Goose's file is YAML, which is not read or edited: its people read what to add and to take out.
 func TestByHand(t *testing.T) {
-	const other = "extensions:\n  other:\n    uri: https://mcp.example.com/mcp\n"
-	const both = other + "  todo:\n    uri: " + address + "\n  second:\n    cmd: todo-mcp\n"
-	for _, row := range []struct {
-		text, want string // what to do; empty for nothing
-		options    install.Options
-	}{
-		{"", "add this", install.Options{}},
-		{other, "add this", install.Options{}},
-		{"extensions:\n  other:\n    cmd: my-todo-mcp\n", "add this", install.Options{}},
-		{other, "", install.Options{URL: "https://mcp.example.com/mcp"}},
-		{other, "add this", install.Options{URL: address}},
-		{other + "  todo:\n    cmd: todo-mcp\n    uri: \"\"\n", "", install.Options{}},
-		{other + "  todo:\n    cmd: /gone/todo-mcp\n", "as here", install.Options{}},
-		{"extensions:\n    todo:\n        envs: {A: b}\n        cmd: todo-mcp\n    fs:\n        cmd: npx\n", "", install.Options{}},
-		{other + "  todo:\n    cmd: npx\n    args: [-y, todo-mcp]\n", "as here", install.Options{}},
-		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{URL: address}},
-		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{Args: []string{"--panel"}}},
-		{both, "", install.Options{URL: address}},
-		{both, "as here", install.Options{}},
-	} {
-		r := withFile(t, "goose", row.text)
-		_, texts := r.byHand(row.options)
-		change, err := r.Install(r.m, row.options)
-		if err != nil || !change.IsNone() || (row.want == "") != (change.ByHand == "") || !strings.Contains(change.ByHand, row.want) || row.want != "" && !strings.HasSuffix(change.ByHand, texts[0]) {
-			t.Errorf("%s%+v: %q (%v)", row.text, row.options, change.ByHand, err)
-		}
-		if row.want != "add this" {
-			continue
-		}
-		if change, err := r.Uninstall(r.m, row.options); err != nil || change.ByHand != "" {
-			t.Errorf("%s: %q is to go (%v)", row.text, change.ByHand, err)
-		}
-		r.write(r.file(), texts[0])
-		if change, err := r.Install(r.m, row.options); err != nil || change.ByHand != "" {
-			t.Errorf("a second time: %q (%v)", change.ByHand, err)
-		}
-		if change, err := r.Uninstall(r.m, row.options); err != nil || !change.IsNone() || !strings.Contains(change.ByHand, "take the extension out") {
-			t.Errorf("%+v (%v)", change, err)
+	r := withFile(t, "goose", "- secret: [")
+	before := r.files()
+	for want, o := range map[string]install.Options{"cmd: todo-mcp": {}, "uri: " + address: {URL: address}, "- --panel": {Args: []string{"--panel"}}} {
+		change, err := r.Install(r.m, o)
+		if _, texts := change.Files(); err != nil || !strings.Contains(texts[0], want) || len(change.Notes) != 1 {
+			t.Errorf("%q is to be added, noted %q (%v), want %s", texts, change.Notes, err, want)
 		}
 	}
-	withFile(t, "goose", other+"  todo:\n    args: [secret\n").refused(install.Options{}, ":6: this is not YAML")
-	// It keeps the name that it has there.
-	r := withFile(t, "goose", other+"  tasks:\n    cmd: /gone/todo-mcp\n")
-	if change, err := r.Install(r.m, install.Options{}); err != nil || !strings.Contains(change.ByHand, "\n  tasks:\n") {
-		t.Errorf("it becomes %q (%v)", change.ByHand, err)
+	change, err := r.Uninstall(r.m, install.Options{})
+	if err != nil || !change.IsNone() || len(change.Notes) != 1 || !strings.Contains(change.Notes[0], "~/.config/goose/config.yaml") {
+		t.Errorf("%q (%v)", change.Notes, err)
 	}
+	r.expectFiles(before)
 }

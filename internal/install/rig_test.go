@@ -210,11 +210,11 @@ func (r *rig) golden(name, got string) {
 	}
 }
 
-// edited returns the names of the clients whose file is edited: Goose's is not.
+// edited returns the names of the clients whose file is edited.
 func edited() (names []string) {
-	for _, name := range install.Names() {
-		if name != "goose" {
-			names = append(names, name)
+	for _, c := range install.Clients() {
+		if !c.ByHand() {
+			names = append(names, c.Name)
 		}
 	}
 	return names

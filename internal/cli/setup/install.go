@@ -75,7 +75,7 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 func (o *installer) concerned(clients []install.Client) ([]install.Client, error) {
 	clients = slices.DeleteFunc(clients, func(c install.Client) bool {
 		s, err := c.Look(o.Machine, o.Options)
-		if !o.remove {
+		if !o.remove || c.ByHand() {
 			return !s.Found
 		}
 		return s.Name == "" && s.Hooks != install.HooksThere && s.Hooks != install.HooksOutdated && (!s.Found || err == nil)
@@ -191,18 +191,16 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 	switch paths, texts := change.Files(); {
 	case err != nil:
 		return err
-	case o.print:
+	case o.print || c.ByHand():
 		for i, path := range paths {
 			err = cmp.Or(err, o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(texts[i])))
 		}
-	case change.ByHand != "":
-		text = fmt.Sprintf("%s is not edited: %s", o.places(change.File), safeLines(change.ByHand))
 	case change.IsNone():
 		text = fmt.Sprintf("nothing to change in %s.", o.places(change.File))
 	default:
 		text, err = o.makeChange(ctx, change)
 	}
-	if err == nil && !o.print {
+	if err == nil && text != "" {
 		err = o.Say("%s: %s\n", c.Title, text)
 	}
 	for _, note := range change.Notes {
