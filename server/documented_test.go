@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,8 +62,10 @@ func conversationsTable() string {
 		if c.SharesConnection {
 			stdio = "what it writes: chats share a process"
 		}
-		if c.Evidence != "" {
-			known = c.Evidence
+		if slices.Contains(strings.Fields("vscode antigravity zcode grok"), c.Name) {
+			known = "its source"
+		} else if slices.Contains(strings.Fields("claude-code gemini codex copilot opencode kilo qwen cline continue kimi"), c.Name) {
+			known = "run"
 		}
 		text += fmt.Sprintf("| %s | %s | %s | %s |\n", c.Title, certain, stdio, known)
 	}

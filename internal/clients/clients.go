@@ -32,16 +32,7 @@ type Client struct {
 	// sessionless protocol.
 	AnswersRoots bool
 	Sees         Sight
-	// Evidence says how it is known what chats and connections are to the client: it was
-	// run, or its source was read; neither is what its kind of program does.
-	Evidence string
 }
-
-// The kinds of evidence.
-const (
-	WasRun  = "run"
-	WasRead = "its source"
-)
 
 // Sight is what a client shows its model of a tool's result
 // (docs/spec/protocol.md, "Hosts").
@@ -78,29 +69,29 @@ func (s Sight) Shown(text, structured, whole string) string {
 // reads it, and none changes it.
 var All = sync.OnceValue(func() []Client {
 	return []Client{
-		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead, Evidence: WasRun},
+		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead},
 		{Name: "claude-desktop", Title: "Claude Desktop", Prefixes: []string{"claude"}, Glyph: "desk", SharesConnection: true},
 		{Name: "cursor", Title: "Cursor", Prefixes: []string{"cursor"}, Glyph: "cursor", SharesConnection: true},
-		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: MetaVSCode, Evidence: WasRead},
-		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity, Evidence: WasRead},
-		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode, Evidence: WasRead},
+		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: MetaVSCode},
+		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity},
+		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode},
 		{Name: "windsurf", Title: "Windsurf", Prefixes: []string{"windsurf"}, SharesConnection: true},
-		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Glyph: "gemini", Sees: SeesText, Evidence: WasRun},
-		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread, Evidence: WasRun},
-		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Evidence: WasRun},
-		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Evidence: WasRun},
-		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText, Evidence: WasRun},
-		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Evidence: WasRun},
-		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult, Evidence: WasRun},
-		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText, Evidence: WasRun},
+		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Glyph: "gemini", Sees: SeesText},
+		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread},
+		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth},
+		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode},
+		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText},
+		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth},
+		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult},
+		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText},
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
 		{Name: "lmstudio", Title: "LM Studio", Prefixes: []string{"lm studio", "lmstudio"}, SharesConnection: true},
-		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Sees: SeesWholeResult, Evidence: WasRun},
+		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Sees: SeesWholeResult},
 		{Name: "kimi-cli", Title: "Kimi CLI", Prefixes: []string{"kimi"}},
 		{Name: "goose", Title: "Goose", Prefixes: []string{"goose"}, SharesConnection: true},
 		{Name: "crush", Title: "Crush", Prefixes: []string{"crush"}},
-		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID", Evidence: WasRead},
+		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID"},
 		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, SessionPerCall: true},
 	}
 })
