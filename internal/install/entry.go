@@ -99,22 +99,17 @@ func (c Client) put(f serversFile, o Options, wanted Server) error {
 	if wanted.URL != "" {
 		stale = slices.Concat(leads(), ofStdio())
 	}
+	var err error
 	for i, of := range set {
-		stale = slices.DeleteFunc(stale, func(key string) bool { return key == of.key })
-		if !slices.Contains(leads(), of.key) {
-			continue
-		}
-		if err := f.set(of.value, shownAs[i].value, c.servers, f.name, of.key); err != nil {
-			return err
+		if err == nil && slices.Contains(leads(), of.key) {
+			err = f.set(of.value, shownAs[i].value, c.servers, f.name, of.key)
 		}
 	}
 	for _, key := range stale {
-		if f.entry[key] == nil {
-			continue
-		}
-		if err := f.set(nil, nil, c.servers, f.name, key); err != nil {
-			return err
+		isSet := slices.ContainsFunc(set, func(of field) bool { return of.key == key })
+		if err == nil && !isSet && f.entry[key] != nil {
+			err = f.set(nil, nil, c.servers, f.name, key)
 		}
 	}
-	return nil
+	return err
 }
