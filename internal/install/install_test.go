@@ -196,30 +196,15 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	}
 }
 
-// The commands that a person is offered work from where the program is, and on the lists
-// that the server has.
-func TestSteps(t *testing.T) {
+// The command that a person is offered works from where the program is.
+func TestTyped(t *testing.T) {
 	r := newRig(t, "gemini")
 	moved, built := r.m, r.m
 	moved.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
 	built.Executable = "/tmp/go-build1/b001/exe/todo-mcp"
-	const there, claude = "https://todo.example.com/mcp", "claude mcp add --scope user --transport http todo "
-	for _, c := range []struct {
-		m             install.Machine
-		address       string
-		args          []string
-		first, second string
-	}{
-		{r.m, address, []string{}, "todo-mcp install", "todo-mcp install --http " + address},
-		{moved, address, []string{}, r.m.Executable + " install", r.m.Executable + " install --http " + address},
-		{built, address, []string{}, "go run . install", "go run . install --http " + address},
-		{r.m, address, []string{"--store", "sqlite:/x"}, `todo-mcp install --args '--store sqlite:/x'`, "todo-mcp install --http " + address},
-		{r.m, address, nil, "todo-mcp install --http " + address, claude + address},
-		{moved, there, []string{}, "todo-mcp install --http " + there, claude + there},
-	} {
-		steps := c.m.Steps(c.address, c.args)
-		if steps[0][1] != c.first || steps[1][1] != c.second {
-			t.Errorf("%s %q: there are %q, want %s and %s", c.address, c.args, steps, c.first, c.second)
+	for want, m := range map[string]install.Machine{"todo-mcp install": r.m, r.m.Executable + " install": moved, "go run . install": built} {
+		if got := m.Typed("install"); got != want {
+			t.Errorf("it is %s, want %s", got, want)
 		}
 	}
 }
