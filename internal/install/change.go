@@ -130,19 +130,10 @@ func said(doc any, place string) (all []string) {
 	return []string{fmt.Sprintf("%s=%#v", place, doc)}
 }
 
-// shownPath returns a path as a.b[0]; an array for a new item of it.
-func shownPath(path []any) (text string) {
-	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			text += "." + step
-		case int:
-			if step != newItem {
-				text += fmt.Sprintf("[%d]", step)
-			}
-		}
-	}
-	return strings.TrimPrefix(text, ".")
+// shownPath returns a path as a.b.0; that of an array for a new item of it.
+func shownPath(path []any) string {
+	text := strings.TrimPrefix(strings.TrimSuffix(pointer(path), "/-"), "/")
+	return strings.ReplaceAll(text, "/", ".")
 }
 
 // edit is what becomes of one file.

@@ -96,7 +96,7 @@ func TestKeyInBrackets(t *testing.T) {
 	if want := `{"hooks": {"[0]": [ "b", "d"], "[x]": 2}}`; err != nil || string(e.after) != want {
 		t.Errorf("it is %s, want %s (%v)", e.after, want, err)
 	}
-	if got := shownPath([]any{"hooks", "[x]", 1, "y", newItem}); got != "hooks.[x][1].y" {
+	if got := shownPath([]any{"hooks", "[x]", 1, "y", newItem}); got != "hooks.[x].1.y" {
 		t.Errorf("it is shown as %s", got)
 	}
 }
