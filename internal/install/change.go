@@ -65,12 +65,6 @@ func (f file) wrong(err error) error {
 	return fmt.Errorf("%s%w", f.path, err)
 }
 
-// isLink reports whether the file is a link to another one.
-func (f file) isLink() bool {
-	_, err := os.Readlink(f.path)
-	return err == nil
-}
-
 // backupOf returns the path of the copy of what a file held before.
 func backupOf(path string) string { return path + ".todo-mcp.bak" }
 
@@ -178,7 +172,8 @@ func (e *edit) isBare() bool {
 // far as that can be known: it made no copy of what was there before.
 func (e *edit) removes() bool {
 	f := e.before
-	return f.data != nil && !e.isNone() && e.isBare() && !f.isLink() && (len(e.after) == 0 || !exists(backupOf(f.path)))
+	_, isNoLink := os.Readlink(f.path)
+	return f.data != nil && !e.isNone() && e.isBare() && isNoLink != nil && (len(e.after) == 0 || !exists(backupOf(f.path)))
 }
 
 // object returns the object with a key; nil when there is none.

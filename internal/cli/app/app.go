@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"todo-mcp/internal/audit"
 	"todo-mcp/internal/todo"
@@ -59,12 +58,6 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Version        string
-}
-
-// WorkingDir returns the working directory, or "" when it cannot be determined.
-func WorkingDir() string {
-	dir, _ := os.Getwd()
-	return dir
 }
 
 // Run runs a command with the arguments that are not flags. The error's text is what

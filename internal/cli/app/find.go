@@ -98,12 +98,9 @@ func (a *App) NoLists() string {
 }
 
 // Absolute returns the whole path of a folder, which may be relative to the working
-// directory; empty is this one.
+// directory; empty is this one. It is empty where that cannot be determined.
 func Absolute(folder string) string {
-	path, err := filepath.Abs(folder)
-	if err != nil {
-		return folder
-	}
+	path, _ := filepath.Abs(folder)
 	return path
 }
 

@@ -83,7 +83,7 @@ const commandLasts = 30 * time.Minute
 // C3).
 func todoWriteTo(a *app.App, call *tools.Call) todo.Write {
 	w := todo.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
-	who := todo.Conversation{Key: "dir:" + app.WorkingDir(), Client: w.Writer.Client, Workspace: app.WorkingDir(),
+	who := todo.Conversation{Key: "dir:" + app.Absolute(""), Client: w.Writer.Client, Workspace: app.Absolute(""),
 		Lasts: commandLasts, Detached: true}
 	if a.List != "" {
 		who.Key, who.Name = todo.NameKey(a.List), a.List

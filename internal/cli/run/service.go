@@ -89,7 +89,7 @@ func (a *service) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.NewTools()
 	c := server.Config{
 		Board: board, Tools: list, Publish: a.Publish, Structured: a.Content, Texts: texts, Version: a.Version,
-		List: a.List, Panel: a.panel, Dir: app.WorkingDir(), Getenv: a.Getenv, Timeout: a.Request, Log: a.Logger(),
+		List: a.List, Panel: a.panel, Dir: app.Absolute(""), Getenv: a.Getenv, Timeout: a.Request, Log: a.Logger(),
 		SessionKey: a.sessionKey,
 	}
 	if a.Metrics != nil {
