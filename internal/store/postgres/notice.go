@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"todo-mcp/internal/store/hints"
 )
@@ -20,65 +22,35 @@ const (
 	// commits transactions that send notices one after the other, so they are not
 	// sent in those that save.
 	noticeInterval = 20 * time.Millisecond
-	// reconnectAfter is for how long a lost connection for notices is not tried
-	// again.
+	// reconnectAfter is for how long nothing is tried again after a failure.
 	reconnectAfter = 500 * time.Millisecond
 )
 
-// notices sends and receives notices on one connection, which it opens again when
-// it is lost. It hints the watchers of this store.
+// notices tells other servers of saves, by the pool, and receives what they tell on a
+// connection of its own, which it opens again when it is lost. It hints the watchers of
+// this store.
 type notices struct {
-	config   *pgx.ConnConfig
+	pool     *pgxpool.Pool
+	receiver *pgx.ConnConfig
 	wake     chan struct{} // one slot: a notice is to be sent
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 	watchers hints.Hints
-	lag      noticeLag
+	since    atomic.Int64 // a save waits since then for a notice, in Unix nanoseconds; 0: none does
 }
 
-// noticeLag times notices from a save until this server has its own notice back,
-// as every other server then has it. A save between another one and its notice is not
-// timed.
-type noticeLag struct {
-	mu     sync.Mutex
-	since  time.Time // a save waits since then for its notice to come back; zero: none does
-	sender uint32    // the database's process that sends notices of this server
-}
-
-// wait is called when a save is to be told of.
-func (l *noticeLag) wait() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.since.IsZero() {
-		l.since = time.Now()
-	}
-}
-
-// receive is called when a notice of a process of the database has come. Process 0 means
-// that this server listens again: a notice that was sent before may never come, and what
-// it told is read anyhow.
-func (l *noticeLag) receive(process uint32) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if process == l.sender || process == 0 {
-		l.since = time.Time{}
-	}
-}
-
-// NoticeLag returns for how long a notice of a save has been on its way back from the
-// database; 0 when none is.
+// NoticeLag returns for how long a save of this server has been waiting for a notice
+// to come from the database; 0 when none is. Every other server is to have it then, too.
 func (s *Store) NoticeLag() time.Duration {
-	l := &s.notices.lag
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.since.IsZero() {
+	since := s.notices.since.Load()
+	if since == 0 {
 		return 0
 	}
-	return time.Since(l.since)
+	return time.Since(time.Unix(0, since))
 }
 
-func (n *notices) start(config *pgx.ConnConfig) {
-	n.config, n.wake = config, make(chan struct{}, 1)
+func (n *notices) start(pool *pgxpool.Pool, receiver *pgx.ConnConfig) {
+	n.pool, n.receiver, n.wake = pool, receiver, make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
 	n.done.Go(func() { n.receive(ctx) })
@@ -93,12 +65,12 @@ func (n *notices) stop() {
 // send hints the watchers here and, soon, at other servers.
 func (n *notices) send() {
 	n.watchers.Send()
-	n.lag.wait()
 	n.want()
 }
 
 // want has run send a notice.
 func (n *notices) want() {
+	n.since.CompareAndSwap(0, time.Now().UnixNano())
 	select {
 	case n.wake <- struct{}{}:
 	default:
@@ -107,29 +79,15 @@ func (n *notices) want() {
 
 // run sends notices, one for all that are wanted in the meantime.
 func (n *notices) run(ctx context.Context) {
-	var conn *pgx.Conn
-	defer func() { closeConn(conn) }()
 	for {
 		select {
 		case <-n.wake:
 		case <-ctx.Done():
 			return
 		}
-		var err error
-		if conn == nil {
-			conn, err = pgx.ConnectConfig(ctx, n.config)
-		}
-		if err == nil {
-			n.lag.mu.Lock()
-			n.lag.sender = conn.PgConn().PID()
-			n.lag.mu.Unlock()
-			_, err = conn.Exec(ctx, "SELECT pg_notify($1, $2)", channel, saves)
-		}
 		pause := noticeInterval
-		if err != nil {
-			closeConn(conn)
-			conn, pause = nil, reconnectAfter
-			n.lag.wait()
+		if _, err := n.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, saves); err != nil {
+			pause = reconnectAfter
 			n.want() // it is still to be sent
 		}
 		sleep(ctx, pause)
@@ -154,7 +112,7 @@ func (n *notices) receive(ctx context.Context) {
 }
 
 func (n *notices) listen(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, n.config)
+	conn, err := pgx.ConnectConfig(ctx, n.receiver)
 	if err != nil {
 		return err
 	}
@@ -162,24 +120,21 @@ func (n *notices) listen(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
-	n.lag.receive(0)
+	n.since.Store(0) // a notice that was sent before may never come; what it told is read now
 	n.watchers.Send()
 	for {
-		notice, err := conn.WaitForNotification(ctx)
-		if err != nil {
+		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err
 		}
-		n.lag.receive(notice.PID)
+		n.since.Store(0)
 		n.watchers.Send()
 	}
 }
 
 func closeConn(conn *pgx.Conn) {
-	if conn != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = conn.Close(ctx)
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
 }
 
 // settleAfter is the least time after a hint at which another one follows. A save can be

@@ -5,8 +5,8 @@
 // Everything is in the schema todo_mcp, which [Open] makes. An update is a transaction
 // that locks what it reads: mostly one round trip that begins it and reads, and one
 // that stores and commits. Other servers are told of saves by notices, which are
-// sent after the commit, at most one in [noticeInterval], on a connection of their
-// own; who misses one reads by itself soon after (see todo.Board).
+// sent after the commit, at most one in [noticeInterval]; who misses one reads by itself
+// soon after (see todo.Board).
 package postgres
 
 import (
@@ -106,7 +106,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		s.turns[i] = make(chan struct{}, 1)
 	}
 	s.Reader = newReader(s.pool, s.call)
-	s.notices.start(notice)
+	s.notices.start(s.pool, notice)
 	return s, nil
 }
 
