@@ -37,7 +37,6 @@ type Store struct {
 	room    chan struct{} // a slot for each connection but one, which is left to reads
 	notices notices
 	alive   processes
-	size    size
 	used    tables.Used
 
 	mu     sync.Mutex

@@ -236,7 +236,7 @@ func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) er
 // Remember implements [tables.DB].
 func (t *tx) Remember(newest todo.Snapshot, bytes int) {
 	t.lists[newest.List.ID] = newest
-	t.store.size.bytes.Add(int64(bytes))
+	t.store.used.Add("", bytes)
 }
 
 // NextSeq implements [tables.DB].

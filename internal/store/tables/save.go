@@ -51,70 +51,70 @@ type Saver struct {
 	Alive  func(process string) bool // as of [todo.Store]
 }
 
-// Used is what a store remembers of how much each principal uses, who has a share.
+// Used is what a store remembers of how much each principal uses, who has a share, and,
+// for the empty principal, of the size of all lists where a store has to count it.
 type Used struct {
-	mu      sync.Mutex
-	of      map[string]used
-	expired map[string]time.Time // when lists of a principal were last looked through, by [todo.Keep.Expire]
-}
-
-// expireEvery is how often that is done at most, as long as lists begin.
-const expireEvery = 10 * time.Minute
-
-// mayExpire reports whether it is time to do it again, and takes it for done.
-func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if now.Sub(u.expired[principal]) < every {
-		return false
-	}
-	if len(u.expired) > 1000 || u.expired == nil {
-		u.expired = make(map[string]time.Time)
-	}
-	u.expired[principal] = now
-	return true
+	mu sync.Mutex
+	of map[string]*used
 }
 
 type used struct {
-	bytes int64
-	at    time.Time
+	bytes   int64
+	counted time.Time // when bytes were counted; they count as that for usedAge
+	expired time.Time // when lists were last looked through, by [todo.Keep.Expire]
 }
 
-// usedAge is for how long it is taken as it was, but for what is added here.
-const usedAge = 2 * time.Second
+const (
+	// expireEvery is how often that is done at most, as long as lists begin.
+	expireEvery = 10 * time.Minute
+	// usedAge is for how long what is used is taken as it was, but for what is added here.
+	usedAge = 5 * time.Second
+)
 
-// read returns what a principal uses, which is counted anew from time to time.
-func (u *Used) read(principal string, count func() (int64, error)) (int64, error) {
-	u.mu.Lock()
-	known, ok := u.of[principal]
-	u.mu.Unlock()
-	if ok && time.Since(known.at) < usedAge {
-		return known.bytes, nil
-	}
-	bytes, err := count()
-	if err != nil {
-		return 0, err
-	}
+// note calls do with what is remembered of a principal.
+func (u *Used) note(principal string, do func(*used)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.of) > 1000 || u.of == nil {
-		u.of = make(map[string]used)
+		u.of = make(map[string]*used)
 	}
-	u.of[principal] = used{bytes, time.Now()}
-	return bytes, nil
+	if u.of[principal] == nil {
+		u.of[principal] = &used{}
+	}
+	do(u.of[principal])
 }
 
-// add adds to what a principal uses; less than 0 is that it is to be counted anew.
-func (u *Used) add(principal string, bytes int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	known, ok := u.of[principal]
-	if bytes < 0 {
-		delete(u.of, principal)
-	} else if ok {
-		known.bytes += int64(bytes)
-		u.of[principal] = known
+// mayExpire reports whether it is time to look through lists again, and takes it for done.
+func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (may bool) {
+	u.note(principal, func(k *used) {
+		if may = now.Sub(k.expired) >= every; may {
+			k.expired = now
+		}
+	})
+	return may
+}
+
+// Read returns what a principal uses. It is counted anew from time to time, and where
+// there would be no room for a list by what is remembered.
+func (u *Used) Read(principal string, keep todo.Keep, count func() (int64, error)) (bytes int64, err error) {
+	isKnown := false
+	u.note(principal, func(k *used) { bytes, isKnown = k.bytes, time.Since(k.counted) < usedAge })
+	usage := todo.Usage{Own: bytes}
+	if principal == "" {
+		usage = todo.Usage{Bytes: bytes}
 	}
+	if isKnown && keep.CheckBytes(usage, true) == nil {
+		return bytes, nil
+	}
+	if bytes, err = count(); err == nil {
+		u.note(principal, func(k *used) { k.bytes, k.counted = bytes, time.Now() })
+	}
+	return bytes, err
+}
+
+// Add adds to what a principal uses.
+func (u *Used) Add(principal string, bytes int) {
+	u.note(principal, func(k *used) { k.bytes += int64(bytes) })
 }
 
 // ErrEncode means that a revision cannot be stored, as one with a time after the year
@@ -207,7 +207,7 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	values := s.SQL.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
 	values[4] = string(body) // it is stored as text
 	if next.List.Principal != "" {
-		s.Used.add(next.List.Principal, len(body))
+		s.Used.Add(next.List.Principal, len(body))
 	}
 	return len(body), string(short), s.DB.Exec(s.SQL.addRevision, append(values, next.Seq)...)
 }
@@ -224,7 +224,9 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 			u.Bytes, err = s.DB.Size(ctx)
 		}
 		if err == nil && l.Principal != "" && s.Keep.IsTight(u.Bytes) {
-			u.Own, err = s.own(ctx, l.Principal)
+			u.Own, err = s.Used.Read(l.Principal, s.Keep, func() (own int64, err error) {
+				return own, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, l.Principal, l.Principal}, &own)
+			})
 		}
 		return u, err
 	}
@@ -234,18 +236,10 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 // CursorSize is what a cursor counts, in bytes.
 const CursorSize = 1000
 
-// own returns how much a principal uses.
-func (s *Saver) own(ctx context.Context, principal string) (int64, error) {
-	return s.Used.read(principal, func() (bytes int64, err error) {
-		return bytes, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, principal, principal}, &bytes)
-	})
-}
-
 // evict returns a function that removes some lists of a kind for another one of the same
 // principal. Watchers see finished ones go.
 func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
-		defer s.Used.add(forList.Principal, -1)
 		begun := now
 		if !isShort { // of an imported list its history may be older
 			begun = before
@@ -306,7 +300,6 @@ func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time
 	if err := s.forget(s.SQL.list, list); err != nil {
 		return err
 	}
-	s.Used.add(principal, -1)
 	last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
 	return s.addList(&last, time.Unix(0, begun))
 }
@@ -338,7 +331,7 @@ func (s *Saver) SetCursor(ctx context.Context, others []todo.Cursor, c todo.Curs
 		if err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
 			return others, err
 		}
-		s.Used.add(c.Principal, CursorSize)
+		s.Used.Add(c.Principal, CursorSize)
 		if err := s.DB.Remove(s.SQL.moreCursors, c.List, math.MaxInt32, todo.MaxHolders-1); err != nil {
 			return others, err
 		}
