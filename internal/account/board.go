@@ -20,41 +20,35 @@ type Board struct {
 
 // Sort sorts families into the parts of the board. Today begins at midnight in now's
 // time zone.
-func Sort(all []Family, now time.Time) Board {
-	var active, left, finished, past, archived []*Family // a family is large to move
+func Sort(all []Family, now time.Time) (b Board) {
+	lastFirst := make([]*Family, len(all)) // a family is large to move
 	for i := range all {
-		f := &all[i]
+		lastFirst[i] = &all[i]
+	}
+	slices.SortFunc(lastFirst, compareResting)
+	for _, f := range lastFirst {
 		switch state := f.State(); {
 		case f.Main.Archived:
-			archived = append(archived, f)
+			b.Archived = append(b.Archived, *f)
 			continue
 		case !state.Rests():
-			active = append(active, f)
+			b.Active = append(b.Active, *f)
 			continue
 		case state == todo.LeftOpen:
-			left = append(left, f)
+			b.Left = append(b.Left, *f)
 		case !f.Updated().Before(todo.Midnight(now)):
-			finished = append(finished, f)
+			b.Finished = append(b.Finished, *f)
 		}
-		past = append(past, f)
+		b.Past = append(b.Past, *f)
 	}
-	return Board{sorted(active, compareActive), sorted(left, compareResting), sorted(finished, compareResting),
-		sorted(past, compareResting), sorted(archived, compareResting)}
-}
-
-func sorted(fs []*Family, compare func(a, b *Family) int) []Family {
-	slices.SortFunc(fs, compare)
-	out := make([]Family, 0, len(fs))
-	for _, f := range fs {
-		out = append(out, *f)
-	}
-	return out
+	slices.SortFunc(b.Active, compareActive)
+	return b
 }
 
 // compareActive orders lists with an agent: those that wait for a person, those that
 // work, those that are idle, and each of these by when it began, the newest first. So
 // nothing moves because an agent wrote.
-func compareActive(a, b *Family) int {
+func compareActive(a, b Family) int {
 	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), Begun(b.Main).Compare(Begun(a.Main)), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 

@@ -8,8 +8,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Observer is called as each call of a method of [todo.Store] ends, with the name of the
-// method in snake case. What the function of an update asks of its transaction is part of
+// Observer is called as each update, load, find and history of a [todo.Store] ends, with
+// that word. What the function of an update asks of its transaction is part of
 // the update. It is not called for what only some stores can do, see [As]. Several
 // goroutines call it at once.
 type Observer func(operation string, took time.Duration, err error)
@@ -34,8 +34,8 @@ func Outcome(err error) string {
 	return "failed"
 }
 
-// Observed returns a store that tells an observer of its calls. Watch and Close, which
-// last as long as the store is used, and what answers from memory, are not told.
+// Observed returns a store that tells an observer of its calls: of what writes and of what
+// reads lists. What reads a row or two beside them would fail with them.
 func Observed(st todo.Store, observer Observer) todo.Store { return &observed{st, observer} }
 
 type observed struct {
@@ -75,11 +75,8 @@ func observe[T any](o *observed, operation string, run func() (T, error)) (resul
 	return result, err
 }
 
-// none is the result of an operation that returns an error alone.
-type none = struct{}
-
 func (o *observed) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	_, err := observe(o, "update", func() (none, error) { return none{}, o.Store.Update(ctx, key, change) })
+	_, err := observe(o, "update", func() (any, error) { return nil, o.Store.Update(ctx, key, change) })
 	return err
 }
 
@@ -91,22 +88,6 @@ func (o *observed) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, err
 	return observe(o, "find", func() ([]todo.Snapshot, error) { return o.Store.Find(ctx, q) })
 }
 
-func (o *observed) Position(ctx context.Context) (int64, error) {
-	return observe(o, "position", func() (int64, error) { return o.Store.Position(ctx) })
-}
-
 func (o *observed) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	return observe(o, "history", func() ([]todo.Snapshot, error) { return o.Store.History(ctx, list, after, limit) })
-}
-
-func (o *observed) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	return observe(o, "cursors", func() ([]todo.Cursor, error) { return o.Store.Cursors(ctx, of) })
-}
-
-func (o *observed) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
-	return observe(o, "cursors_on", func() ([]todo.Cursor, error) { return o.Store.CursorsOn(ctx, principal, list) })
-}
-
-func (o *observed) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
-	return observe(o, "host_call", func() (todo.HostCall, error) { return o.Store.HostCall(ctx, principal, id) })
 }

@@ -99,9 +99,11 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	if err := t.makeRoom(ctx, next.List, true, now); err != nil {
 		return todo.Snapshot{}, err
 	}
-	t.remove(t.idsOf(func(_ list, last todo.Snapshot) bool {
-		return last.Deleted && last.Updated.Before(now.Add(-todo.TrashAge))
-	}))
+	for id, l := range t.lists {
+		if last := l.newest(); last.Deleted && last.Updated.Before(now.Add(-todo.TrashAge)) {
+			t.remove(id)
+		}
+	}
 	if err := t.store.keep.Expire(now, t.evict(ctx, next.List, now)); err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -167,14 +169,14 @@ func (t *tx) evict(ctx context.Context, forList todo.List, now time.Time) func(k
 		}
 		if kind == todo.SpareDeleted {
 			for _, s := range some {
-				t.remove([]string{s.List.ID})
+				t.remove(s.List.ID)
 			}
 			return nil
 		}
 		ids, err := todo.Leaving(ctx, t, some, isShort, now, t.store.Alive)
 		for _, id := range ids {
 			if kind == todo.SpareUnseen {
-				t.remove([]string{id})
+				t.remove(id)
 			} else if err == nil {
 				err = t.Purge(ctx, id, todo.Writer{}, now)
 			}
@@ -183,23 +185,11 @@ func (t *tx) evict(ctx context.Context, forList todo.List, now time.Time) func(k
 	}
 }
 
-// idsOf returns the ids of the lists that fit, with their newest revision.
-func (t *tx) idsOf(fits func(list, todo.Snapshot) bool) (ids []string) {
-	for id, l := range t.lists {
-		if fits(l, l.newest()) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// remove removes lists with all that belongs to them.
-func (t *tx) remove(ids []string) {
-	for _, id := range ids {
-		t.size -= t.lists[id].size
-		delete(t.lists, id)
-	}
-	isOn := func(c todo.Cursor) bool { return slices.Contains(ids, c.List) }
+// remove removes a list with all that belongs to it.
+func (t *tx) remove(id string) {
+	t.size -= t.lists[id].size
+	delete(t.lists, id)
+	isOn := func(c todo.Cursor) bool { return c.List == id }
 	for of, cursors := range t.cursors {
 		if slices.ContainsFunc(cursors, isOn) {
 			t.cursors[of] = slices.DeleteFunc(slices.Clone(cursors), isOn)
@@ -214,7 +204,7 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 	if last.Revision == 0 {
 		return todo.ErrNotFound
 	}
-	t.remove([]string{id})
+	t.remove(id)
 	t.add(list{begun: l.begun}, record.Purged(id, last.List.Principal, last.Revision, l.begun, by, now))
 	return ctx.Err()
 }

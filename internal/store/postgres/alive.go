@@ -54,14 +54,8 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	go func() {
 		defer s.work.Done()
 		defer close(done)
-		every := time.NewTicker(sayAliveEvery)
-		defer every.Stop()
-		for ctx.Err() == nil {
-			select {
-			case <-every.C:
-				s.sayAlive(ctx, process) // the next time is before the row expires
-			case <-ctx.Done():
-			}
+		for sleep(ctx, sayAliveEvery); ctx.Err() == nil; sleep(ctx, sayAliveEvery) {
+			s.sayAlive(ctx, process) // the next time is before the row expires
 		}
 	}()
 	return func() {

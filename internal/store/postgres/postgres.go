@@ -39,11 +39,10 @@ type Store struct {
 	alive   processes
 	used    tables.Used
 
-	mu     sync.Mutex
-	closed bool
-	work   sync.WaitGroup     // running calls and watches
-	ctx    context.Context    // ends with Close
-	stop   context.CancelFunc // ends ctx
+	mu   sync.Mutex         // held by what begins while the store is not closed
+	work sync.WaitGroup     // running calls and watches
+	ctx  context.Context    // ends with Close
+	stop context.CancelFunc // ends ctx
 }
 
 var _ todo.Store = (*Store)(nil)
@@ -137,13 +136,8 @@ func Redacted(address string) string {
 // Close implements todo.Store. It waits for running calls.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	first := !s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if !first {
-		return nil
-	}
 	s.stop()
+	s.mu.Unlock()
 	s.work.Wait()
 	s.notices.stop()
 	s.pool.Close()
@@ -155,7 +149,7 @@ func (s *Store) Close() error {
 func (s *Store) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.ctx.Err() != nil {
 		return todo.ErrClosed
 	}
 	s.work.Add(1)

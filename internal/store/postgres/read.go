@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -31,23 +32,19 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// collect reads all rows of a query.
-func collect[T any](ctx context.Context, q querier, scan func(tables.Rows) (T, error), sql string, args ...any) ([]T, error) {
-	found, err := q.Query(ctx, sql, stored(args)...)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	return tables.Collect(rows{found}, scan)
-}
-
 // one reads the only row of a query, or returns [sql.ErrNoRows].
 func one(ctx context.Context, q querier, into []any, query string, args ...any) error {
-	found, err := collect(ctx, q, func(from tables.Rows) (struct{}, error) { return struct{}{}, from.Scan(into...) }, query, args...)
-	if err == nil && len(found) == 0 {
-		err = sql.ErrNoRows
+	found, err := q.Query(ctx, query, stored(args)...)
+	if err != nil {
+		return err
 	}
-	return err
+	defer found.Close()
+	if !found.Next() {
+		return cmp.Or(found.Err(), sql.ErrNoRows)
+	}
+	err = rows{found}.Scan(into...)
+	found.Close() // a statement that returns rows may fail after the last one
+	return cmp.Or(err, found.Err())
 }
 
 // newReader returns a reader of a store or a transaction, whose call runs what a method
@@ -105,15 +102,8 @@ func original(stored string) string {
 // stored returns the arguments of a statement with texts as they are stored.
 func stored(args []any) []any {
 	for i, arg := range args {
-		switch v := arg.(type) {
-		case string:
-			args[i] = plain(v)
-		case []string:
-			texts := make([]string, len(v))
-			for n, text := range v {
-				texts[n] = plain(text)
-			}
-			args[i] = texts
+		if text, ok := arg.(string); ok {
+			args[i] = plain(text)
 		}
 	}
 	return args

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -210,11 +209,7 @@ func (t *tx) NoteHostCall(ctx context.Context, principal string, c todo.HostCall
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	return t.do(ctx, "purge list", func() error {
 		clear(t.cursors)
-		err := t.saver.Purge(ctx, list, by, now)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = todo.ErrNotFound
-		}
-		return err
+		return t.saver.Purge(ctx, list, by, now)
 	})
 }
 

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,11 +75,7 @@ func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snaps
 
 // Purge implements todo.Tx.
 func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	err := w.saver.Purge(ctx, list, by, now)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = todo.ErrNotFound
-	}
-	if w.note(err) != nil {
+	if err := w.note(w.saver.Purge(ctx, list, by, now)); err != nil {
 		return fmt.Errorf("purge list: %w", err)
 	}
 	return nil

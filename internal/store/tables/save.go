@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -294,7 +295,9 @@ func (s *Saver) tidy(now time.Time) error {
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
-	if err := s.DB.Scan(ctx, s.SQL.lockList, []any{list}, &principal, &newest, &begun); err != nil {
+	if err := s.DB.Scan(ctx, s.SQL.lockList, []any{list}, &principal, &newest, &begun); errors.Is(err, sql.ErrNoRows) {
+		return todo.ErrNotFound
+	} else if err != nil {
 		return err
 	}
 	if err := s.forget(s.SQL.list, list); err != nil {
