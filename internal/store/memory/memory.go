@@ -20,8 +20,8 @@ type Store struct {
 	now      atomic.Pointer[state]
 	turn     chan struct{} // taken by the running Update; first come, first served
 	watchers hints.Hints
-	close    func()
-	quit     chan struct{} // closed by close
+	ctx      context.Context // ends with Close
+	stop     context.CancelFunc
 	keep     todo.Keep
 
 	mu        sync.Mutex
@@ -66,8 +66,8 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
-	s := &Store{keep: keep, turn: make(chan struct{}, 1), quit: make(chan struct{}), attending: map[string]bool{}}
-	s.close = sync.OnceFunc(func() { close(s.quit) })
+	s := &Store{keep: keep, turn: make(chan struct{}, 1), attending: map[string]bool{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[todo.Key]notedCall{}})
 	s.reader = reader{s, s.now.Load}
 	return s
@@ -76,12 +76,10 @@ func NewKeeping(keep todo.Keep) *Store {
 // checkUsable returns the error with which a call must end before it starts:
 // [todo.ErrClosed] after Close, otherwise ctx.Err().
 func (s *Store) checkUsable(ctx context.Context) error {
-	select {
-	case <-s.quit:
+	if s.ctx.Err() != nil {
 		return todo.ErrClosed
-	default:
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // Update implements todo.Store.
@@ -137,13 +135,13 @@ func (s *Store) Alive(process string) bool {
 
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	return s.watchers.Watch(ctx, s.quit, hint, nil)
+	return s.watchers.Watch(ctx, s.ctx.Done(), hint, nil)
 }
 
 // Close implements todo.Store.
 func (s *Store) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	s.close()
+	s.stop()
 	return nil
 }

@@ -244,18 +244,7 @@ func publish(path string) error {
 			return err
 		}
 	}
-	temp := path + "-new"
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		_ = os.Remove(temp)
-	}
-	return err
+	return atomicfile.Write(path, nil, nil)
 }
 
 // removeLeftover is replaced by tests, which act while a creator is there.

@@ -49,21 +49,18 @@ func hasSchema(ctx context.Context, q querier) (bool, error) {
 	return version > 0, nil
 }
 
-// makeSchema makes the tables in an empty database, in one transaction. If several
-// processes try at the same time, only one makes them.
+// makeSchema makes the tables in a database that has none, in one transaction: of several
+// processes that try at the same time only one makes them.
 func makeSchema(ctx context.Context, db *sql.DB) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if exists, err := hasSchema(ctx, conn); err != nil || exists {
-		return err
-	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	exists, err := hasSchema(ctx, conn) // again: another process may have made it
+	exists, err := hasSchema(ctx, conn)
 	if err == nil && !exists {
 		_, err = conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d", schema, schemaVersion))
 	}

@@ -65,27 +65,17 @@ func (r Reader) snapshots(ctx context.Context, sql string, args ...any) ([]todo.
 	return collect(ctx, r, "read snapshots", sql, r.snapshot, args...)
 }
 
-// errNoSnapshot wraps [todo.ErrNotFound].
-var errNoSnapshot = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
-
-// one returns the first snapshot that a query selects, or errNoSnapshot.
-func (r Reader) one(ctx context.Context, sql string, args ...any) (todo.Snapshot, error) {
-	found, err := r.snapshots(ctx, sql, args...)
-	if err == nil && len(found) == 0 {
-		err = errNoSnapshot
-	}
-	if err != nil {
-		return todo.Snapshot{}, err
-	}
-	return found[0], nil
-}
-
 // Load implements [todo.Reader].
 func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if revision == 0 {
-		return r.one(ctx, r.sql.Load, list)
+	sql, args := r.sql.Load, []any{list}
+	if revision != 0 {
+		sql, args = r.sql.loadRevision, []any{list, revision}
 	}
-	return r.one(ctx, r.sql.loadRevision, list, revision)
+	found, err := r.snapshots(ctx, sql, args...)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+	}
+	return append(found, todo.Snapshot{})[0], err
 }
 
 // History implements [todo.Reader].
