@@ -8,7 +8,6 @@ import (
 
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
@@ -79,7 +78,7 @@ func TestTooManyLists(t *testing.T) {
 		},
 		"file": func(t *testing.T) (one, two todo.Store) {
 			path := t.TempDir() + "/todo.db"
-			return chattest.File(t, path, sqlite.WithKeep(keep)), chattest.File(t, path, sqlite.WithKeep(keep))
+			return chattest.File(t, path, keep), chattest.File(t, path, keep)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

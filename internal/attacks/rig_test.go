@@ -164,7 +164,7 @@ var longest = strings.Repeat("x", todo.MaxText)
 func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(path)
+	store, err := sqlite.Open(path, todo.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}

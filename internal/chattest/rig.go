@@ -52,9 +52,9 @@ func someOrAll(some []Transport) []Transport {
 }
 
 // File opens a SQLite file until the test ends.
-func File(t testing.TB, path string, options ...sqlite.Option) *sqlite.Store {
+func File(t testing.TB, path string, keep ...todo.Keep) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(path, options...)
+	s, err := sqlite.Open(path, append(keep, todo.Keep{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}

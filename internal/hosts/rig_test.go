@@ -169,7 +169,7 @@ func (r *rig) read(f func(context.Context, todo.Store) error) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	s, err := sqlite.Open(r.store)
+	s, err := sqlite.Open(r.store, todo.Keep{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

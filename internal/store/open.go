@@ -62,20 +62,15 @@ func (p Place) String(home string) string {
 }
 
 // Open opens the store, which keeps what keep says. The caller closes it. noticeURL
-// is another address of a database, see [postgres.WithNoticeURL]; empty for the
-// same.
+// is another address of a database, see [postgres.Open].
 func (p Place) Open(keep todo.Keep, noticeURL string) (todo.Store, error) {
 	switch {
 	case p.Memory():
 		return memory.NewKeeping(keep), nil
 	case p.URL != "":
-		options := []postgres.Option{postgres.WithKeep(keep)}
-		if noticeURL != "" {
-			options = append(options, postgres.WithNoticeURL(noticeURL))
-		}
-		return postgres.Open(context.Background(), p.URL, options...)
+		return postgres.Open(context.Background(), p.URL, noticeURL, keep)
 	}
-	return sqlite.Open(p.File, sqlite.WithKeep(keep))
+	return sqlite.Open(p.File, keep)
 }
 
 // CheckFolder returns an error that says what to do where the store is a file that is

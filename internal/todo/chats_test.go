@@ -150,7 +150,7 @@ func TestChatsInOneFile(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		file := filepath.Join(t.TempDir(), todo.NewID(), "todo.db")
 		open := func() todo.Store {
-			s, err := sqlite.Open(file)
+			s, err := sqlite.Open(file, todo.Keep{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "todo.db")
 			list := twoRevisions(t, path)
-			store, err := sqlite.Open(path)
+			store, err := sqlite.Open(path, todo.Keep{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 // twoRevisions makes a store with a list of two revisions, and returns its id.
 func twoRevisions(t *testing.T, path string) (list string) {
 	t.Helper()
-	store, err := sqlite.Open(path)
+	store, err := sqlite.Open(path, todo.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}

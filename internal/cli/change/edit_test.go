@@ -70,7 +70,7 @@ type front struct {
 // the edit is to bring it back.
 func newFront(t *testing.T, e todo.Edit) front {
 	f := front{T: t, path: filepath.Join(t.TempDir(), "todo.db")}
-	store, err := sqlite.Open(f.path)
+	store, err := sqlite.Open(f.path, todo.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
 // as the panel does.
 func TestFamily(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file)
+	store, err := sqlite.Open(file, todo.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}

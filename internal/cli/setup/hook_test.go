@@ -54,7 +54,7 @@ func (r hookRig) log() string {
 // lists returns the lists of the store in words.
 func (r hookRig) lists() (found []string) {
 	r.Helper()
-	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"))
+	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), todo.Keep{})
 	if err != nil {
 		r.Fatal(err)
 	}

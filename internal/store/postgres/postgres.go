@@ -10,6 +10,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,8 @@ import (
 // Store is a todo.Store in a PostgreSQL database.
 type Store struct {
 	tables.Reader
-	pool      *pgxpool.Pool
-	keep      todo.Keep
-	noticeURL string
+	pool *pgxpool.Pool
+	keep todo.Keep
 	// turns are locks of keys, and several keys may share one. Who waits for it gets its
 	// turn in the order of arrival, and needs no connection meanwhile.
 	turns   [1024]chan struct{}
@@ -47,16 +47,6 @@ type Store struct {
 
 var _ todo.Store = (*Store)(nil)
 
-// Option configures a [Store] in [Open].
-type Option func(*Store)
-
-// WithKeep limits what the store keeps. The default is to keep everything.
-func WithKeep(k todo.Keep) Option { return func(s *Store) { s.keep = k } }
-
-// WithNoticeURL names the same database by an address at which notices can be
-// received: a pooler that hands out a connection for each transaction loses them.
-func WithNoticeURL(url string) Option { return func(s *Store) { s.noticeURL = url } }
-
 const (
 	// openTimeout bounds how long Open tries to reach the database.
 	openTimeout = 10 * time.Second
@@ -67,12 +57,11 @@ const (
 // Open connects to the database that a postgres:// URL or a connection string of
 // libpq names, and makes the schema in it. It returns an error that wraps
 // [todo.ErrOtherSchema] or [todo.ErrTooNew] when it has one of another program.
-func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
-	s := &Store{noticeURL: address}
+// noticeURL is an address of the same database at which notices can be received, as a
+// pooler that hands out a connection for each transaction loses them; empty for the same.
+func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Store, error) {
+	s := &Store{keep: keep}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	for _, opt := range opts {
-		opt(s)
-	}
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", errURL)
@@ -87,7 +76,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		}
 	}
 	config.MaxConns = max(config.MaxConns, 2)
-	notice, err := pgx.ParseConfig(s.noticeURL)
+	notice, err := pgx.ParseConfig(cmp.Or(noticeURL, address))
 	if err != nil {
 		return nil, fmt.Errorf("open store: notices: %w", errURL)
 	}

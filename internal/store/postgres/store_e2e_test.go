@@ -37,7 +37,7 @@ func server(t testing.TB) *postgrestest.Server {
 	private.once.Do(func() {
 		if private.server, private.err = postgrestest.New("fsync=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
-				s, err := Open(context.Background(), address)
+				s, err := Open(context.Background(), address, "", todo.Keep{})
 				if err != nil {
 					return err
 				}
@@ -61,9 +61,9 @@ func newDatabase(t testing.TB) string {
 	return address
 }
 
-func open(t testing.TB, url string, opts ...Option) *Store {
+func open(t testing.TB, url string, keep ...todo.Keep) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), url, opts...)
+	s, err := Open(context.Background(), url, "", append(keep, todo.Keep{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +71,9 @@ func open(t testing.TB, url string, opts ...Option) *Store {
 }
 
 // fresh returns a store in a database of its own, and both two.
-func fresh(t testing.TB, opts ...Option) *Store {
+func fresh(t testing.TB, keep ...todo.Keep) *Store {
 	t.Helper()
-	s := open(t, newDatabase(t), opts...)
+	s := open(t, newDatabase(t), keep...)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -93,7 +93,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestKeep(t *testing.T) {
-	storetest.RunKeep(t, func(t testing.TB, keep todo.Keep) todo.Store { return open(t, newDatabase(t), WithKeep(keep)) })
+	storetest.RunKeep(t, func(t testing.TB, keep todo.Keep) todo.Store { return open(t, newDatabase(t), keep) })
 }
 
 func TestDurable(t *testing.T) {
@@ -102,7 +102,7 @@ func TestDurable(t *testing.T) {
 		if url == "" {
 			url = newDatabase(t)
 		}
-		return Open(t.Context(), url)
+		return Open(t.Context(), url, "", todo.Keep{})
 	})
 }
 
@@ -126,7 +126,7 @@ func TestOtherSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Close()
-		if _, err := Open(t.Context(), url); !errors.Is(err, want) || !strings.Contains(err.Error(), "todo-mcp export") {
+		if _, err := Open(t.Context(), url, "", todo.Keep{}); !errors.Is(err, want) || !strings.Contains(err.Error(), "todo-mcp export") {
 			t.Errorf("version %d: %v", n, err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestOtherSchemas(t *testing.T) {
 func TestOpenRefusals(t *testing.T) {
 	for _, url := range []string{"postgres://user:secret@host:port/x", "postgres://user:secret@127.0.0.1:1/x?connect_timeout=1"} {
 		begun := time.Now()
-		_, err := Open(t.Context(), url)
+		_, err := Open(t.Context(), url, "", todo.Keep{})
 		if err == nil || strings.Contains(err.Error(), "secret") || time.Since(begun) > openTimeout+time.Second {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}

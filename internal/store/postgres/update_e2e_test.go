@@ -38,7 +38,7 @@ func (c *trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)
 // What a chat writes on its list is two round trips to the database: one that locks
 // and reads, and one that stores and commits.
 func TestRoundTrips(t *testing.T) {
-	s := fresh(t, WithKeep(todo.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour}))
+	s := fresh(t, todo.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour})
 	var c trips
 	config := s.pool.Config()
 	config.ConnConfig.Tracer = &c
@@ -157,7 +157,7 @@ func TestWithoutPreparedStatements(t *testing.T) {
 		if strings.Contains(url, "?") {
 			sep = "&"
 		}
-		s := open(t, url+sep+"default_query_exec_mode="+mode, WithKeep(todo.Keep{Revisions: 2, Lists: 5, Begun: 5}))
+		s := open(t, url+sep+"default_query_exec_mode="+mode, todo.Keep{Revisions: 2, Lists: 5, Begun: 5})
 		key := todo.Key{Principal: "p", Conversation: "c"}
 		for n := int64(1); n <= 10; n++ {
 			if _, err := storetest.Save(t.Context(), s, snapshot("a", n), todo.Cursor{Key: key, List: "a", Seen: n, Current: true}); err != nil {

@@ -315,7 +315,7 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 
 // A revision that cannot be read is in the way of no save.
 func TestKeepBesideADamagedRevision(t *testing.T) {
-	path, s := newStore(t, WithKeep(todo.Keep{Revisions: 5}))
+	path, s := newStore(t, todo.Keep{Revisions: 5})
 	for n := int64(1); n <= 10; n++ {
 		mustSave(t, s, "a", n)
 		if n == 2 {

@@ -117,7 +117,7 @@ func TestFlippedBits(t *testing.T) {
 		if err := os.WriteFile(copied, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(copied)
+		s, err := Open(copied, todo.Keep{})
 		if err != nil {
 			read++
 			continue

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"todo-mcp/internal/todo"
 )
 
 // locked reports whether any process holds a lock on a file.
@@ -73,7 +75,7 @@ func TestNamedPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(pipe); err == nil || !strings.Contains(err.Error(), "is not a file") {
+	if _, err := Open(pipe, todo.Keep{}); err == nil || !strings.Contains(err.Error(), "is not a file") {
 		t.Errorf("76: %v", err)
 	}
 }

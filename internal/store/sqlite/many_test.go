@@ -17,7 +17,7 @@ import (
 // limits.
 func filled(t testing.TB, path string, lists int) *Store {
 	t.Helper()
-	s := openWithCleanup(t, path, WithKeep(todo.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour}))
+	s := openWithCleanup(t, path, todo.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour})
 	for n := 0; n < lists; {
 		err := s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
 			for most := min(lists, n+1000); n < most; n++ {

@@ -33,7 +33,7 @@ func child(path, mode string) error {
 	if mode == "count" {
 		return printCount(path)
 	}
-	s, err := Open(path)
+	s, err := Open(path, todo.Keep{})
 	for range 50 {
 		if err == nil {
 			err = increment(s, "shared")

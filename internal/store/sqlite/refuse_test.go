@@ -92,7 +92,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, opening := Open(path)
+		_, opening := Open(path, todo.Keep{})
 		if now := filesOf(t, path); cmp.Diff(c.files[""], now[""]) != "" || now["-wal"] != c.files["-wal"] {
 			t.Errorf("52: %s: opening changed the files", name)
 		}
@@ -143,7 +143,7 @@ func TestImpossiblePlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.Lstat(path)
-		_, opening := Open(path)
+		_, opening := Open(path, todo.Keep{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, saving := storetest.Save(ctx, late, snapshot("a", 1))
 		cancel()

@@ -46,17 +46,11 @@ type Store struct {
 
 var _ todo.Store = (*Store)(nil)
 
-// Option configures a [Store] in [Open].
-type Option func(*Store)
-
-// WithKeep limits what the store keeps. The default is to keep everything.
-func WithKeep(k todo.Keep) Option { return func(s *Store) { s.keep = k } }
-
 // Open returns a store in the file at path, which need not exist yet. For a
 // file that this version cannot use it returns an error that wraps
 // [todo.ErrTooNew], [todo.ErrOtherSchema] or [todo.ErrCorrupt], and leaves the file
 // unchanged.
-func Open(path string, opts ...Option) (*Store, error) {
+func Open(path string, keep todo.Keep) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -67,13 +61,10 @@ func Open(path string, opts ...Option) (*Store, error) {
 	if err := probe(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	s := &Store{path: path, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries, s.query, scanSnapshot, scanCursor)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
-	for _, opt := range opts {
-		opt(s)
-	}
 	return s, nil
 }
 

@@ -22,19 +22,19 @@ func TestConformance(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	storetest.RunKeep(t, func(t testing.TB, keep todo.Keep) todo.Store {
-		return open(t, filepath.Join(t.TempDir(), "todo.db"), WithKeep(keep))
+		return open(t, filepath.Join(t.TempDir(), "todo.db"), keep)
 	})
 }
 
 func TestDurable(t *testing.T) {
-	storetest.RunDurable(t, func(path string) (todo.Store, error) { return Open(path) })
+	storetest.RunDurable(t, func(path string) (todo.Store, error) { return Open(path, todo.Keep{}) })
 }
 
 // open opens a store that does not wait for the disk, but in benchmarks. That commits are
 // synced is tested by internal/faults, without power.
-func open(t testing.TB, path string, options ...Option) *Store {
+func open(t testing.TB, path string, keep ...todo.Keep) *Store {
 	t.Helper()
-	s, err := Open(path, options...)
+	s, err := Open(path, append(keep, todo.Keep{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,18 +45,18 @@ func open(t testing.TB, path string, options ...Option) *Store {
 }
 
 // openWithCleanup opens a store that is closed when the test ends.
-func openWithCleanup(t testing.TB, path string, options ...Option) *Store {
+func openWithCleanup(t testing.TB, path string, keep ...todo.Keep) *Store {
 	t.Helper()
-	s := open(t, path, options...)
+	s := open(t, path, keep...)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 // newStore makes a store in a folder of its own.
-func newStore(t testing.TB, options ...Option) (path string, s *Store) {
+func newStore(t testing.TB, keep ...todo.Keep) (path string, s *Store) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
-	return path, openWithCleanup(t, path, options...)
+	return path, openWithCleanup(t, path, keep...)
 }
 
 // checkRevision checks at which revision a list is.
