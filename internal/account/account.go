@@ -37,7 +37,7 @@ func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.State) 
 		}
 	}
 	slices.SortStableFunc(f.Subs, func(a, b todo.Snapshot) int {
-		return cmp.Or(Begun(a).Compare(Begun(b)), cmp.Compare(a.List.Agent, b.List.Agent), cmp.Compare(a.List.ID, b.List.ID))
+		return cmp.Or(a.List.Created.Compare(b.List.Created), cmp.Compare(a.List.Agent, b.List.Agent), cmp.Compare(a.List.ID, b.List.ID))
 	})
 	return f
 }
@@ -162,18 +162,6 @@ func (f *Family) Progress() todo.Progress {
 		}
 	}
 	return p
-}
-
-// Begun returns when a list began; as far as its items tell, where the list does not
-// say it.
-func Begun(s todo.Snapshot) time.Time {
-	first := s.List.Created
-	for _, i := range s.Items {
-		if s.List.Created.IsZero() && !i.Created.IsZero() && (first.IsZero() || i.Created.Before(first)) {
-			first = i.Created
-		}
-	}
-	return first
 }
 
 // Client returns the client whose agent works on a list, as it names itself; empty

@@ -49,7 +49,7 @@ func Sort(all []Family, now time.Time) (b Board) {
 // work, those that are idle, and each of these by when it began, the newest first. So
 // nothing moves because an agent wrote.
 func compareActive(a, b Family) int {
-	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), Begun(b.Main).Compare(Begun(a.Main)), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
+	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), b.Main.List.Created.Compare(a.Main.List.Created), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 
 // compareResting orders lists by when they changed, the last one first.
@@ -82,7 +82,7 @@ func (b Board) Projects() (out []Project) {
 			i, out = len(out), append(out, Project{Folder: folder})
 		}
 		out[i].Families = append(out[i].Families, f)
-		if at := Begun(f.Main); at.After(newest[folder]) {
+		if at := f.Main.List.Created; at.After(newest[folder]) {
 			newest[folder] = at
 		}
 	}

@@ -52,10 +52,10 @@ func readExport(in io.Reader) ([]history, error) {
 			out = append(out, history{s})
 			continue
 		}
-		if before := out[i].last(); s.Revision != before.Revision+1 {
+		switch before := out[i].last(); {
+		case s.Revision != before.Revision+1:
 			return nil, fmt.Errorf("line %d: revision %d follows revision %d of list %s", n, s.Revision, before.Revision, s.List.ID)
-		}
-		if before := out[i].last(); s.LastID < before.LastID {
+		case s.LastID < before.LastID:
 			return nil, fmt.Errorf("line %d: last_id %d is below %d of the revision before: an id would be given twice", n, s.LastID, before.LastID)
 		}
 		s.List = out[i].first().List // the same in all revisions
@@ -136,18 +136,12 @@ const maxReplaced = 16
 // checkHand returns an error unless what a person made of an item may be stored: its
 // words may come back as the item's text.
 func checkHand(i todo.Item) error {
-	var words []string
-	if i.Hand.Replaced != "" {
-		words = strings.SplitN(i.Hand.Replaced, "\n", maxReplaced+1)
-	}
+	words := strings.SplitN(i.Hand.Replaced, "\n", maxReplaced+1)
 	if len(words) > maxReplaced || len(i.BegunBy) > todo.MaxLabel {
 		return errors.New("a person's hand has too much")
 	}
-	if i.Hand.Text != "" {
-		words = append(words, i.Hand.Text)
-	}
-	for _, text := range words {
-		if err := (todo.Item{Text: text, Status: todo.Pending}).Check(); err != nil {
+	for _, text := range append(words, i.Hand.Text) {
+		if err := (todo.Item{Text: text, Status: todo.Pending}).Check(); err != nil && text != "" {
 			return fmt.Errorf("a person's hand: %w", err)
 		}
 	}

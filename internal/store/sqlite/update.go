@@ -115,7 +115,7 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 			err = describe(s.path, err)
 		}
 	}
-	if err != nil && !errors.Is(err, errGone) && !errors.Is(err, errLogGone) {
+	if err != nil && !errors.Is(err, errGone) {
 		w.close() // the next batch opens the file again
 	}
 	if stored {

@@ -82,7 +82,7 @@ func (w *writer) open() error {
 	if w.conn != nil {
 		err := w.mergeLog()
 		if info, _ := os.Stat(s.path); err != nil && w.file.sameFile(info) {
-			return describe(s.path, fmt.Errorf("%w: %w", errLogGone, err))
+			return describe(s.path, fmt.Errorf("%w: %w", errGone, err))
 		}
 	}
 	w.close()
@@ -109,12 +109,9 @@ func (w *writer) open() error {
 }
 
 // errGone means that what was committed is in a file or a log that is not there any
-// more. The connection still has it, and [writer.open] saves what can be saved.
-var errGone = errors.New("the store file or its log is gone")
-
-// errLogGone means that the log was deleted and could not be merged into the file.
-// Only the open connection has what is in it, so it must stay open.
-var errLogGone = errors.New("its log (-wal) was deleted while in use")
+// more. The connection still has it, so that it must stay open until [writer.open] has
+// saved what can be saved.
+var errGone = errors.New("the store file or its log (-wal) was moved or deleted while in use")
 
 // mergeLog moves everything from the log into the file, and empties the log. Either may
 // have been moved or deleted. An empty log that several processes still have open cannot
