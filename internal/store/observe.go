@@ -21,10 +21,9 @@ type Observer func(operation string, took time.Duration, err error)
 // cancelled (its caller had gone) and failed (the store could not do it; nothing
 // changed).
 func Outcome(err error) string {
-	if err == nil {
-		return "applied"
-	}
 	switch kind := todo.KindOf(err); kind {
+	case todo.KindNone:
+		return "applied"
 	case todo.KindUnknown, todo.KindMissing, todo.KindFull, todo.KindCancelled:
 		return string(kind)
 	}

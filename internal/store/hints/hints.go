@@ -13,33 +13,21 @@ import (
 // Hints are the watchers of one store, each with one slot for a hint: who is slow gets
 // one for many. The zero value has none.
 type Hints struct {
-	mu    sync.Mutex
-	slots map[chan struct{}]bool
+	slots sync.Map // of chan struct{}
 }
 
 // Add adds a watcher and returns its slot, until it is removed.
 func (h *Hints) Add() (slot chan struct{}, remove func()) {
 	slot = make(chan struct{}, 1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.slots == nil {
-		h.slots = make(map[chan struct{}]bool)
-	}
-	h.slots[slot] = true
-	return slot, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.slots, slot)
-	}
+	h.slots.Store(slot, true)
+	return slot, func() { h.slots.Delete(slot) }
 }
 
 // Send hints every watcher that has no hint waiting already.
 func (h *Hints) Send() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for slot := range h.slots {
+	for slot := range h.slots.Range {
 		select {
-		case slot <- struct{}{}:
+		case slot.(chan struct{}) <- struct{}{}:
 		default:
 		}
 	}

@@ -17,15 +17,13 @@ import (
 // Store is a todo.Store in memory.
 type Store struct {
 	reader
-	now      atomic.Pointer[state]
-	turn     chan struct{} // taken by the running Update; first come, first served
-	watchers hints.Hints
-	ctx      context.Context // ends with Close
-	stop     context.CancelFunc
-	keep     todo.Keep
-
-	mu        sync.Mutex
-	attending map[string]bool // ids of processes
+	now       atomic.Pointer[state]
+	turn      chan struct{} // taken by the running Update; first come, first served
+	watchers  hints.Hints
+	ctx       context.Context // ends with Close
+	stop      context.CancelFunc
+	keep      todo.Keep
+	attending sync.Map // ids of processes
 }
 
 var _ todo.Store = (*Store)(nil)
@@ -66,7 +64,7 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
-	s := &Store{keep: keep, turn: make(chan struct{}, 1), attending: map[string]bool{}}
+	s := &Store{keep: keep, turn: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[todo.Key]notedCall{}})
 	s.reader = reader{s, s.now.Load}
@@ -115,22 +113,15 @@ func (s *Store) Position(ctx context.Context) (int64, error) {
 
 // Attend implements todo.Store.
 func (s *Store) Attend(process string) (leave func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.attending[process] = true
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.attending, process)
-	}, nil
+	s.attending.Store(process, true)
+	return func() { s.attending.Delete(process) }, nil
 }
 
 // Alive implements todo.Store. Whoever shares this memory is in the same
 // process, and alive until it leaves.
 func (s *Store) Alive(process string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.attending[process]
+	_, attends := s.attending.Load(process)
+	return attends
 }
 
 // Watch implements todo.Store.
