@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,8 +32,6 @@ type notices struct {
 	pool     *pgxpool.Pool
 	receiver *pgx.ConnConfig
 	wake     chan struct{} // one slot: a notice is to be sent
-	cancel   context.CancelFunc
-	done     sync.WaitGroup
 	watchers hints.Hints
 	since    atomic.Int64 // a save waits since then for a notice, in Unix nanoseconds; 0: none does
 }
@@ -47,19 +44,6 @@ func (s *Store) NoticeLag() time.Duration {
 		return 0
 	}
 	return time.Since(time.Unix(0, since))
-}
-
-func (n *notices) start(pool *pgxpool.Pool, receiver *pgx.ConnConfig) {
-	n.pool, n.receiver, n.wake = pool, receiver, make(chan struct{}, 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	n.cancel = cancel
-	n.done.Go(func() { n.receive(ctx) })
-	n.done.Go(func() { n.run(ctx) })
-}
-
-func (n *notices) stop() {
-	n.cancel()
-	n.done.Wait()
 }
 
 // send hints the watchers here and, soon, at other servers.

@@ -40,7 +40,7 @@ type Store struct {
 	used    tables.Used
 
 	mu   sync.Mutex         // held by what begins while the store is not closed
-	work sync.WaitGroup     // running calls and watches
+	work sync.WaitGroup     // running calls, watches and notices
 	ctx  context.Context    // ends with Close
 	stop context.CancelFunc // ends ctx
 }
@@ -93,7 +93,9 @@ func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Stor
 		s.turns[i] = make(chan struct{}, 1)
 	}
 	s.Reader = newReader(s.pool, s.call)
-	s.notices.start(s.pool, notice)
+	s.notices.pool, s.notices.receiver, s.notices.wake = s.pool, notice, make(chan struct{}, 1)
+	s.work.Go(func() { s.notices.run(s.ctx) })
+	s.work.Go(func() { s.notices.receive(s.ctx) })
 	return s, nil
 }
 
@@ -128,7 +130,6 @@ func (s *Store) Close() error {
 	s.stop()
 	s.mu.Unlock()
 	s.work.Wait()
-	s.notices.stop()
 	s.pool.Close()
 	return nil
 }
