@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 )
 
@@ -12,11 +10,7 @@ import (
 // key that it becomes if there is none.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	err = s.call(ctx, "read session key", func() error {
-		err := one(ctx, s.pool, []any{&key}, `SELECT session_key FROM todo_mcp.store WHERE session_key IS NOT NULL`)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = one(ctx, s.pool, []any{&key}, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh)
-		}
-		return err
+		return one(ctx, s.pool, []any{&key}, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh)
 	})
 	if err == nil && len(key) < len(fresh) {
 		err = fmt.Errorf("read session key: it has %d bytes, not %d", len(key), len(fresh))
