@@ -180,7 +180,8 @@ copilot|linux|COPILOT_HOME=/c|/c/mcp-config.json
 	}
 }
 
-// Of several files it is the first that is there, else one whose folder is there.
+// Of several files it is the one with this program, else the first that is there, else one
+// whose folder is there.
 func TestSeveralFiles(t *testing.T) {
 	r := newRig(t, "opencode")
 	folder := filepath.Join(r.m.Home, ".config", "opencode")
@@ -196,6 +197,12 @@ func TestSeveralFiles(t *testing.T) {
 		}
 	}
 	r.refused(install.Options{}, "opencode.json:1:2")
+	// One with this program is meant, also when another one has come since.
+	r.write(filepath.Join(folder, "opencode.json"), "{}")
+	r.write(filepath.Join(folder, "opencode.jsonc"), `{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`)
+	if got := r.look(); got.File != filepath.Join(folder, "opencode.jsonc") || got.Name != "todo" {
+		t.Errorf("the server is found as %q in %s", got.Name, got.File)
+	}
 	r = newRig(t, "vscode")
 	r.write(filepath.Join(r.m.Home, ".config", "Code - Insiders", "User", "settings.json"), "{}")
 	if got := r.file(); !strings.Contains(got, "Insiders") {

@@ -147,18 +147,30 @@ type serversFile struct {
 	entry map[string]any
 }
 
-// open returns the file that has the client's servers. Of several files it is the first that
-// is there, else the first whose folder is there, else the usual one. With an error the file
-// has its path alone; one that is edited by hand counts as empty.
+// open returns the file that has the client's servers. Of several files it is the first with
+// this program, else the first that is there, else the first whose folder is there, else the
+// usual one. With an error the file has its path alone; one that is edited by hand counts as
+// empty.
 func (c Client) open(m Machine, o Options) (f serversFile, err error) {
 	paths := m.places(c.files)
 	usual := slices.IndexFunc(paths, exists)
 	if usual < 0 {
 		usual = slices.IndexFunc(paths, folderExists)
 	}
+	f, err = c.read(m, o, paths[max(usual, 0)])
+	for _, path := range paths {
+		if other, otherErr := c.read(m, o, path); err == nil && !f.ours && otherErr == nil && other.ours {
+			f = other
+		}
+	}
+	return f, err
+}
+
+// read reads a file with servers.
+func (c Client) read(m Machine, o Options, path string) (f serversFile, err error) {
 	var entries map[string]any
 	o.Blank = o.Blank || c.ByHand()
-	f.edit, err = o.read(paths[max(usual, 0)])
+	f.edit, err = o.read(path)
 	if err == nil {
 		entries, err = f.object(c.servers)
 	}

@@ -177,7 +177,7 @@ func (d *Draft) Restore(items []Item) {
 // ended and are shown as the lines: what is sent back so is not begun.
 func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
 	for i, was := range match(view, d.earlier, lines) {
-		isMeant := was != nil && view.Words[was.Status] == lines[i].Status
+		isMeant := was != nil && view.Words[was.Status] == lines[i].Status && Fold(was.Text) == Fold(lines[i].Text)
 		if isMeant && was.Status.Settled() && was.Status != items[i].Status {
 			items[i].takeStatus(*was)
 		}

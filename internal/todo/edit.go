@@ -99,7 +99,11 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 	if err != nil {
 		return Outcome{}, err
 	}
-	return l.Apply(ctx, w)
+	out, err := l.Apply(ctx, w)
+	if err == nil {
+		l.Look(ctx, out.After)
+	}
+	return out, err
 }
 
 // delete deletes a list and the lists of its sub-agents, or brings them back within

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 )
 
 // Lists are a board's lists as one principal sees them. No method finds a list
@@ -158,11 +159,14 @@ func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
 // PersonKey is whose cursors say that a person looked at a list.
 const PersonKey = "person"
 
-// Look notes that a person looked at a list, for [Leaving]. A failure is ignored.
+// Look notes that a person looked at a list, for [Leaving]. A failure is ignored, and so is a
+// store that cannot be written within a second.
 func (l Lists) Look(ctx context.Context, s Snapshot) {
 	if l.readOnly {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	key := Key{s.List.Principal, PersonKey}
 	on, err := l.board.store.CursorsOn(ctx, key.Principal, s.List.ID)
 	if err == nil && !slices.ContainsFunc(on, func(c Cursor) bool { return c.Key == key }) {

@@ -13,7 +13,7 @@ type edit struct {
 
 // send has an edit made, where it may be.
 func (m *model) send(e edit) {
-	if m.mayEdit(e.list, e.OfItems()) {
+	if m.mayEdit(e.list, e.OfItems() && !e.isUndo) {
 		m.effect.edit = &e
 	}
 }
@@ -49,7 +49,7 @@ func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error
 	switch {
 	case e.isUndo && !out.Changed:
 		m.say(dim, "Nothing undone: what you changed has changed since.")
-	case e.isUndo || !out.Changed || after.List.Mirrored: // to undo what made no revision would undo another's
+	case e.isUndo || !out.Changed: // to undo what made no revision would undo another's
 		m.say(done, pastTense(e, before))
 	default:
 		m.undo = append(m.undo, e.inverse(after))

@@ -113,6 +113,26 @@ func TestUndo(t *testing.T) {
 	do(undo, "Nothing undone")
 }
 
+// Putting away a list that mirrors another program's is undone like any edit.
+func TestUndoOfAMirror(t *testing.T) {
+	lists := newLists(t)
+	_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "mirror"}}, Begin: todo.List{Mirrored: true},
+		Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := load(t, lists)
+	m := modelWith(80, 20, shown)
+	e := edit{Edit: todo.Edit{Do: todo.EditArchive}, list: shown.List.ID}
+	m.edited(e, shown, apply(t, Local{Lists: lists}, e), nil)
+	if len(m.undo) != 1 || !load(t, lists).Archived {
+		t.Fatalf("undo %+v", m.undo)
+	}
+	if out := apply(t, Local{Lists: lists}, *m.press("u").edit); out.After.Archived {
+		t.Error("it is still put away")
+	}
+}
+
 // A store and a server say how lists stand and what they were.
 func TestSources(t *testing.T) {
 	s := servertest.New(t, nil, nil)

@@ -47,7 +47,9 @@ func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Lists.Look(r.Context(), f.Main)
+	for _, l := range f.Lists() {
+		r.Lists.Look(r.Context(), l)
+	}
 	s, err := p.readBoard(r.Context(), r.Lists)
 	if err != nil {
 		return "", err

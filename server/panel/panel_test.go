@@ -192,6 +192,27 @@ func TestPanelOfAListWithADot(t *testing.T) {
 	}
 }
 
+// Who looks at a list looks at the lists of its sub-agents, too.
+func TestPanelNotesThatSubAgentsWereLookedAt(t *testing.T) {
+	store := memory.New()
+	s := servertest.New(t, store, nil)
+	web := servertest.Serve(t, s, nil)
+	ids := make(map[string]string)
+	for key, parent := range map[string]string{"sub": "main", "main": ""} {
+		out, err := s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}},
+			Begin: todo.List{ParentConversation: parent}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[key] = out.After.List.ID
+	}
+	page(t, web.URL+"/lists/"+ids["main"])
+	cursors, err := store.Cursors(t.Context(), todo.Key{Conversation: todo.PersonKey})
+	if err != nil || len(cursors) != 2 {
+		t.Errorf("looked at: %+v, %v", cursors, err)
+	}
+}
+
 // counted is a store that counts the lists that are read whole.
 type counted struct {
 	todo.Store

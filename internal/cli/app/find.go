@@ -23,6 +23,7 @@ func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, tod
 		if err != nil {
 			return err
 		}
+		lists.Look(ctx, list)
 		return do(lists, list)
 	})
 }
@@ -80,6 +81,7 @@ func Foremost(ctx context.Context, lists todo.Lists, found []todo.Snapshot) (tod
 	for _, fits := range []func(account.Family) bool{
 		func(f account.Family) bool { return !f.State().Rests() && f.Main.Open() },
 		func(f account.Family) bool { return !f.State().Rests() },
+		func(f account.Family) bool { return !f.Main.Archived && f.Main.Open() },
 		func(f account.Family) bool { return !f.Main.Archived },
 		func(account.Family) bool { return true },
 	} {

@@ -79,9 +79,10 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	if err != nil {
 		return err
 	}
-	old := slices.DeleteFunc(slices.Clone(all), func(l todo.Snapshot) bool {
+	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
-	})
+	}
+	old := slices.DeleteFunc(slices.Clone(all), stays)
 	if dry && len(old) > 0 {
 		states, err := lists.States(ctx, old...)
 		if err != nil {
@@ -99,7 +100,9 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	}
 	var ids []string
 	for _, l := range old {
-		ids = append(ids, l.List.ID)
+		if whole, err := lists.Load(ctx, l.List.ID, 0); err == nil && !stays(whole) {
+			ids = append(ids, l.List.ID)
+		}
 	}
 	n, err := lists.Purge(ctx, app.CommandLine("prune"), ids...)
 	if err != nil {

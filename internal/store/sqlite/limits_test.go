@@ -87,7 +87,8 @@ func contents(t testing.TB, s *Store) (string, error) {
 // check, or does not matter.
 //
 // BAD-INPUT 78: Flipped bits in the store → A row whose checksum does not fit is not
-// used, and the error says so; `todo-mcp check` reads all
+// used, and the error says so; `todo-mcp check` reads all, also the excerpts for pages
+// with many lists, which have no checksum
 func TestFlippedBits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s := filled(t, path, 60)

@@ -125,9 +125,10 @@ func (d Dialect) saves(q *SQL) {
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? LIMIT ?) AS lately)`
 	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?) AS bigint)
 		FROM ` + lists + ` WHERE principal = ?`
-	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? ORDER BY l.updated LIMIT ?`
+	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
+		(SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.conversation = ?) ORDER BY l.updated LIMIT ?`
 	q.spare = `SELECT l.id FROM ` + lists + ` l` + where
-	q.spareLists = q.Newest + where + d.SkipLocked
+	q.spareLists = q.Excerpts + where + d.SkipLocked
 	q.moreCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
 		FROM ` + cursors + ` WHERE list = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC LIMIT ? OFFSET ?)`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`

@@ -241,15 +241,15 @@ const CursorSize = 1000
 // principal. Watchers see finished ones go.
 func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
-		begun := now
-		if !isShort { // of an imported list its history may be older
-			begun = before
+		begun, whose := now, ""
+		if !isShort { // of an imported list its history may be older, and people may have looked at some
+			begun, whose = before, todo.PersonKey
 		}
-		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, todo.MaxAbandoned}
+		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, todo.MaxAbandoned}
 		if kind == todo.SpareDeleted {
 			return s.forget(s.SQL.spare, args...)
 		}
-		some, err := s.Reader.snapshots(ctx, s.SQL.spareLists, args...)
+		some, err := collect(ctx, s.Reader, "read excerpts", s.SQL.spareLists, ScanSnapshot, args...)
 		if err != nil {
 			return err
 		}
