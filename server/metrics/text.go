@@ -110,14 +110,9 @@ func labelled(labels []string, values ...string) string {
 func (p *page) runtime() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	p.value("go_info"+labelled([]string{"version"}, runtime.Version()), "gauge", "Always 1; the label says which version of Go built the program.", 1)
 	p.value("go_goroutines", "gauge", "How many goroutines there are.", float64(runtime.NumGoroutine()))
-	p.value("go_memstats_alloc_bytes_total", "counter", "Bytes of the heap ever allocated.", float64(m.TotalAlloc))
 	p.value("go_memstats_heap_alloc_bytes", "gauge", "Bytes of the heap in use, or not collected yet.", float64(m.HeapAlloc))
-	p.value("go_memstats_next_gc_bytes", "gauge", "At how many bytes of the heap garbage is collected next.", float64(m.NextGC))
 	p.value("go_memstats_sys_bytes", "gauge", "Bytes of memory that the runtime has from the system.", float64(m.Sys))
-	p.about("go_gc_duration_seconds", "summary", "How long the program stood still to collect garbage.")
-	fmt.Fprintf(p, "go_gc_duration_seconds_sum %v\ngo_gc_duration_seconds_count %d\n", time.Duration(m.PauseTotalNs).Seconds(), m.NumGC)
 }
 
 // process writes what Linux says of the process. Elsewhere, and where /proc is not to
