@@ -114,19 +114,6 @@ func (r *report) lookAtSettings(_ context.Context) {
 	if len(r.Set) == 0 && r.Wrong == nil {
 		r.add(fine, "", "all as by default; a config file would be %s", cmp.Or(r.File, "named by --config"))
 	}
-	known := []string{"TODO_CONFIG", "TODO_TOKEN"}
-	for _, row := range app.NewSettings().Rows {
-		known = append(known, row.Variable())
-	}
-	for _, variable := range os.Environ() {
-		name, value, _ := strings.Cut(variable, "=")
-		if !strings.HasPrefix(name, "TODO_") || value == "" || slices.Contains(known, name) {
-			continue
-		}
-		if meant := app.Meant(name, known); meant != "" {
-			r.add(warning, "", "the variable %s is no setting%s", name, meant)
-		}
-	}
 }
 
 // lookAtStore reads and writes the store. Reading the whole of it is what `check` does.
