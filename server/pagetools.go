@@ -20,7 +20,10 @@ func (s *Server) addCard() error {
 	s.mcp.AddResource(mcp.NewResource(card.URI, "todo list page",
 		mcp.WithResourceTitle("Todo list"),
 		mcp.WithResourceDescription("The page that shows a todo list in the chat"),
-		mcp.WithMIMEType(card.MIME)), readCard)
+		mcp.WithMIMEType(card.MIME)),
+		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+			return []mcp.ResourceContents{card.Contents()}, nil
+		})
 	view, tick, err := tools.NewPage()
 	if err != nil {
 		return err
@@ -37,10 +40,6 @@ func (s *Server) addPageTool(tool *tools.Tool, reads bool) {
 	described.Meta = card.OwnMeta()
 	s.pageTools = append(s.pageTools, described)
 	s.mcp.AddTool(described, s.handler(tool, forPage))
-}
-
-func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	return []mcp.ResourceContents{card.Contents()}, nil
 }
 
 // forPage answers a call of the app page. It reads or writes any list of the principal

@@ -26,7 +26,7 @@ type format struct {
 func formatOf(path string) format {
 	switch filepath.Ext(path) {
 	case ".yaml":
-		return format{readYAML, writeYAML}
+		return format{yamlOf, func(_ []byte, wanted, _ any, _ []any) ([]byte, error) { return yaml.Marshal(wanted) }}
 	case ".js":
 		return format{readPlugin, setPlugin}
 	case ".toml":
@@ -104,14 +104,11 @@ func cutServer(text, table, name string) (before, behind string) {
 	return kept[0].String(), kept[1].String() + lead
 }
 
-// readYAML and writeYAML are for the text that a person adds to a file of YAML, which is not
-// read or edited ([Client.ByHand]).
-func readYAML(data []byte) (root map[string]any, err error) {
+// yamlOf reads the text that a person adds to a file of YAML, see [Client.ByHand].
+func yamlOf(data []byte) (root map[string]any, err error) {
 	err = yaml.Unmarshal(data, &root)
 	return root, err
 }
-
-func writeYAML(_ []byte, wanted, _ any, _ []any) ([]byte, error) { return yaml.Marshal(wanted) }
 
 //go:embed opencode.js
 var opencodePlugin string

@@ -212,11 +212,8 @@ func isServed(address string, hasOwn bool) bool {
 	}
 	query := u.Query()
 	query.Del("list")
-	return isLoopback(u.Hostname()) && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
-}
-
-func isLoopback(host string) bool {
-	return slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, host)
+	isHere := slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname())
+	return isHere && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
 }
 
 // runnerForm matches the words by which npx or one like it runs a package, also in the shell

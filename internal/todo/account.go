@@ -46,16 +46,16 @@ type Counts map[Status]int
 // are counted in Rest, so that Title, Counts, Progress, Open, Current and State say the
 // same of both. It is for pages with many lists, and never saved as a revision.
 func (s Snapshot) Excerpt() Snapshot {
-	open := max(0, slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() }))
+	title := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
 	blocked := slices.IndexFunc(s.Items, func(i Item) bool { return i.Status == Blocked })
-	if !s.Open() {
-		open = len(s.Items) - 1
+	if title < 0 {
+		title = len(s.Items) - 1
 	}
 	current, _ := s.Current()
 	all := s.Items
 	s.Items, s.Rest = make([]Item, 0, 3), nil
 	for n, i := range all {
-		if n != open && n != blocked && (i.ID != current.ID || i.Status != InProgress) {
+		if n != title && n != blocked && (i.ID != current.ID || i.Status != InProgress) {
 			if s.Rest == nil {
 				s.Rest = make(Counts, 2)
 			}
@@ -71,10 +71,8 @@ func (s Snapshot) Excerpt() Snapshot {
 
 // Counts counts the items by status.
 func (s Snapshot) Counts() Counts {
-	c := maps.Clone(s.Rest)
-	if c == nil {
-		c = Counts{}
-	}
+	c := Counts{}
+	maps.Copy(c, s.Rest)
 	for _, i := range s.Items {
 		c[i.Status]++
 	}

@@ -82,7 +82,9 @@ const (
 
 // routeSignIn adds the pages for signing in, and the metadata of the resource.
 func (e *Edge) routeSignIn() {
-	e.Handle("GET "+signInPath, Text, e.signInPage, Public, Page)
+	e.Handle("GET "+signInPath, Text, func(w http.ResponseWriter, r *Request) error {
+		return e.draw(w, http.StatusOK, r.URL.Query().Get("to"), "")
+	}, Public, Page)
 	e.Handle("POST "+signInPath, Text, e.paste, Public)
 	e.Handle("POST "+signOutPath, Text, e.signOut, Public)
 	e.Handle("GET /signin.css", Text, static("text/css; charset=utf-8", palette.CSS+signInStyle), Public)
@@ -106,11 +108,6 @@ func static(mediaType, content string) Handler {
 		_, _ = w.Write([]byte(content))
 		return nil
 	}
-}
-
-// signInPage answers with the page for signing in.
-func (e *Edge) signInPage(w http.ResponseWriter, r *Request) error {
-	return e.draw(w, http.StatusOK, r.URL.Query().Get("to"), "")
 }
 
 func (e *Edge) draw(w http.ResponseWriter, status int, to, problem string) error {

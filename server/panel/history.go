@@ -94,7 +94,9 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 		v, d := itemOf(i, true), changed[i.ID]
 		v.Fixed = true
 		if d.Kind != "" {
-			v.Change = strings.Join(verbs(d, statusStep), ", ")
+			v.Change = strings.Join(verbs(d, func(before, after todo.Status) string {
+				return render.StatusWord(before) + " → " + render.StatusWord(after)
+			}), ", ")
 		}
 		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 			v.Was = render.Safe(d.Before.Text)

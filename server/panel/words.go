@@ -72,11 +72,6 @@ func statusVerb(_, status todo.Status) string {
 	return cmp.Or(words[status], string(status))
 }
 
-// statusStep says from which status to which an item went: "pending → completed".
-func statusStep(before, after todo.Status) string {
-	return render.StatusWord(before) + " → " + render.StatusWord(after)
-}
-
 // yourVerb returns what a person did to an item, in one word.
 func yourVerb(d todo.Difference) string {
 	verb := verbs(d, statusVerb)[0]

@@ -81,9 +81,10 @@ func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State
 		}
 		states[f.Main.List.ID] = f.State()
 		for _, l := range append(f.Lists(), f.Away...) {
-			state := states[l.List.ID]
+			state, word := states[l.List.ID], *o.state
+			hasState := word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
-			if (o.all || l.Archived == o.archived && !cleared) && inProject(l.List, *o.project) && hasState(state, *o.state) {
+			if (o.all || l.Archived == o.archived && !cleared) && inProject(l.List, *o.project) && hasState {
 				found = append(found, l)
 			}
 		}
@@ -100,11 +101,6 @@ func inProject(l todo.List, project string) bool {
 	}
 	below, err := filepath.Rel(app.Absolute(project), l.Workspace)
 	return err == nil && l.Workspace != "" && filepath.IsLocal(below)
-}
-
-// hasState reports whether a state is one that the word of --state means.
-func hasState(state todo.State, word string) bool {
-	return word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 }
 
 // rest says what there is beside the lists that are shown, and how to see it.
