@@ -143,10 +143,10 @@ type leaving struct {
 	leave func()
 }
 
-func (s leaving) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error) {
+func (s leaving) Find(ctx context.Context, _ todo.Query) ([]todo.Snapshot, error) {
 	s.leave()
 	<-ctx.Done()
-	return todo.Snapshot{}, ctx.Err()
+	return nil, ctx.Err()
 }
 
 // BAD-INPUT 50: a reader that disconnects while the server reads the store is not
