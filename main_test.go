@@ -72,9 +72,8 @@ func allowedImports() map[string][]string {
 		"internal/cli/setup":       append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
 		// tests alone import these
-		"internal/cli/clitest":        {"internal/cli/app", "internal/render"},
 		"internal/chattest":           everything,
-		"internal/programtest":        {"internal/cli"},
+		"internal/programtest":        {"internal/cli/app", "internal/render"},
 		"internal/replicas":           {},
 		"internal/store/postgrestest": {},
 	}

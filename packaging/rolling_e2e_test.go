@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/server/servertest"

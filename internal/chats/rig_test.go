@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/chattest"
+	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )

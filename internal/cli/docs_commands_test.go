@@ -19,7 +19,6 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
-	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
@@ -32,7 +31,7 @@ import (
 func TestDocsCommandsRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	home := seededHome(t)
-	server := clitest.Serve(t, "--store", "sqlite:"+filepath.Join(home, "todo.db")).URL
+	server := programtest.Serve(t, "--store", "sqlite:"+filepath.Join(home, "todo.db")).URL
 	ran := 0
 	for _, p := range guides(t) {
 		for n, b := range p.blocks() {
@@ -77,7 +76,7 @@ func seededHome(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	clitest.Certify(t, filepath.Join(home, "cert.pem"), filepath.Join(home, "key.pem"), 1)
+	programtest.Certify(t, filepath.Join(home, "cert.pem"), filepath.Join(home, "key.pem"), 1)
 	return home
 }
 
@@ -181,7 +180,7 @@ func (r reader) runProgram(ctx context.Context, args []string) error {
 		asks = asks && !slices.Contains([]string{"--yes", "--print"}, arg)
 	}
 	at := map[string][]string{
-		"serve": {"Ctrl-C", clitest.CtrlC}, "demo": {"Ctrl-C", clitest.CtrlC}, "watch": {"parser", clitest.CtrlC},
+		"serve": {"Ctrl-C", programtest.CtrlC}, "demo": {"Ctrl-C", programtest.CtrlC}, "watch": {"parser", programtest.CtrlC},
 		"install": {"", "y\nall\n"}, "uninstall": {"", "all\n"},
 	}
 	steps := at[strings.Join(args[:min(1, len(args))], "")]
@@ -189,7 +188,7 @@ func (r reader) runProgram(ctx context.Context, args []string) error {
 		return interp.DefaultExecHandler(10*time.Second)(ctx, append([]string{"todo-mcp"}, args...))
 	}
 	shell := interp.HandlerCtx(ctx)
-	status, seen := clitest.Terminal{Env: r.environ(), Dir: shell.Dir}.Run(r.t, args, steps...)
+	status, seen := programtest.Terminal{Env: r.environ(), Dir: shell.Dir}.Run(r.t, args, steps...)
 	if fmt.Fprint(shell.Stdout, seen); status != 0 {
 		return fmt.Errorf("exit status %d", status)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"todo-mcp/internal/cli"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
+func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // TestScripts runs the scripts in testdata/script, which execute the commands
 // as a shell does.
@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 // A script tells what it typed wrong from what cannot be done.
 func TestExitCode(t *testing.T) {
 	dir := t.TempDir()
-	call := clitest.Call{Env: map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}}
+	call := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}}
 	for line, want := range map[string]int{
 		"lists": 0, "version": 0, "help show": 0, "show --help": 0,
 		"nothing": 2, "help nothing": 2, "lists --nothing": 2, "show --width many": 2, "serve --max-streams 0": 2,

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"todo-mcp/internal/programtest"
 )
 

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"todo-mcp/internal/programtest"
 )
 

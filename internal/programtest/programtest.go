@@ -1,7 +1,5 @@
 //go:build linux
 
-// Package programtest builds and runs the real program for tests, and prints what
-// they found as a table. Only tests import it.
 package programtest
 
 import (
@@ -10,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 )
 
 // Run builds the program, runs the tests with its path in program, prints the table
@@ -192,13 +187,8 @@ var ErrEnded = errors.New("the process ended")
 // URL returns the address of a process that serves, as soon as it listens, and
 // discards what else it prints.
 func (p *Process) URL() (url string, err error) {
-	for url == "" {
-		line, err := p.Out.ReadString('\n')
-		if err != nil {
-			return "", fmt.Errorf("%w: %s", ErrEnded, p.Log)
-		}
-		url = regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
+	if url, err = addressIn(p.Out); err != nil {
+		err = fmt.Errorf("%w: %s", ErrEnded, p.Log)
 	}
-	go func() { _, _ = io.Copy(io.Discard, p.Out) }()
-	return url, nil
+	return url, err
 }

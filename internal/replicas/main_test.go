@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/postgrestest"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 )
 
 // A config file and environment are settings, or an error that names the place
@@ -25,7 +25,7 @@ func FuzzConfig(f *testing.F) {
 		environment := map[string]string{"TODO_CONFIG": path, "TODO_CLIENT_SECRET": secret, "TODO_STORE_NOTICES": secret}
 		err := app.NewSettings().Collect(app.Env{Getenv: func(name string) string { return environment[name] }})
 		if err != nil {
-			clitest.CheckPrintable(t, err)
+			programtest.CheckPrintable(t, err)
 			if strings.Contains(err.Error(), secret) {
 				t.Fatalf("a secret is shown: %v", err)
 			}

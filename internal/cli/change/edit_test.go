@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/cli"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
@@ -17,7 +17,7 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
+func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // An edit makes the same list on every front end that can make it: on the panel, in
 // the terminal, of this machine and of a server, by a command and on the card. A title
@@ -141,7 +141,7 @@ func (f front) server(e todo.Edit) bool {
 }
 
 func (f front) command(e todo.Edit) bool {
-	call := clitest.Call{}
+	call := programtest.Call{}
 	args := map[todo.EditKind][]string{
 		todo.EditRename: {"rename", f.list, e.Text}, todo.EditRestore: {"restore", f.list, fmt.Sprint(e.Revision)}, todo.EditArchive: {"archive", f.list},
 		todo.EditUnarchive: {"archive", "--undo", f.list}, todo.EditDelete: {"delete", f.list}, todo.EditUndelete: {"delete", "--undo", f.list}, todo.EditItems: {"edit", f.list},

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/todo"
 )
 
@@ -19,7 +19,7 @@ func FuzzEdited(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		lines, err := parseEdited(text)
 		if err != nil {
-			clitest.CheckPrintable(t, err)
+			programtest.CheckPrintable(t, err)
 			return
 		}
 		d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, time.Unix(0, 0))

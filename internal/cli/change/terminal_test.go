@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
 // delete --purge asks for each list, and Ctrl-C is a no.
 func TestPurgeOnATerminal(t *testing.T) {
-	person := clitest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
+	person := programtest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
 	for _, list := range []string{"plan", "other"} {
 		person.Run(t, []string{"TodoWrite", "--list", list, servertest.Todos("pending", "A")})
 	}
-	for _, no := range []string{clitest.CtrlC, "\n", "n\n", clitest.CtrlD} {
+	for _, no := range []string{programtest.CtrlC, "\n", "n\n", programtest.CtrlD} {
 		status, seen := person.Run(t, []string{"delete", "--purge", "plan"},
 			`Delete "plan" and its history for good? [y/N] `, no, "nothing was deleted")
 		if status != 1 {
@@ -39,9 +39,9 @@ func TestEditWithoutEditor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "nano"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	clitest.Terminal{Env: []string{state}}.Run(t, []string{"TodoWrite", "--list", "plan", servertest.Todos("pending", "A")})
+	programtest.Terminal{Env: []string{state}}.Run(t, []string{"TodoWrite", "--list", "plan", servertest.Todos("pending", "A")})
 	for path, want := range map[string]string{bin: "From nano", t.TempDir(): "set EDITOR"} {
-		person := clitest.Terminal{Env: []string{state, "PATH=" + path, "EDITOR=", "VISUAL="}}
+		person := programtest.Terminal{Env: []string{state, "PATH=" + path, "EDITOR=", "VISUAL="}}
 		if status, seen := person.Run(t, []string{"edit", "plan"}, want); (status == 0) != (path == bin) {
 			t.Errorf("it ends with status %d:\n%s", status, seen)
 		}
@@ -53,7 +53,7 @@ func TestEditWithoutEditor(t *testing.T) {
 func TestTodoWriteOnATerminal(t *testing.T) {
 	const todos = `{"todos":[{"content":"Analyze","activeForm":"Analyzing","status":"completed"},{"content":"写测试","activeForm":"正在写测试","status":"in_progress"},{"content":"Run tests","activeForm":"Running tests","status":"pending"}]}`
 	draw := func(noColor string) string {
-		person := clitest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR=" + noColor}, Columns: 32}
+		person := programtest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR=" + noColor}, Columns: 32}
 		_, seen := person.Run(t, []string{"TodoWrite", todos})
 		return seen
 	}

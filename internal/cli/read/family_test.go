@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"todo-mcp/internal/cli"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
+func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // The commands say of a main list how it stands together with its sub-agents' lists,
 // as the panel does.
@@ -52,7 +52,7 @@ func TestFamily(t *testing.T) {
 		for i, word := range words {
 			words[i] = strings.ReplaceAll(word, "_", " ")
 		}
-		if got := clitest.Run(t, append(words, "--store", "sqlite:"+file)...); !regexp.MustCompile(want).MatchString(got) {
+		if got := programtest.Succeeds(t, append(words, "--store", "sqlite:"+file)...); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s:\n%s", args, got)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
@@ -24,7 +24,7 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	check(os.Mkdir(filepath.Dir(log), 0o700))
-	s := clitest.Serve(t, "--store", store, "--audit-log", log)
+	s := programtest.Serve(t, "--store", store, "--audit-log", log)
 	write := servertest.Writer(t, s.URL, "tester")
 	write(servertest.Todos("pending", "marker"))
 	var lists []struct{ List string }
@@ -33,9 +33,9 @@ func TestAuditLog(t *testing.T) {
 	if status, _, body := servertest.Post(t, s.URL+"/lists/"+id+"/edit", `{"do":"add","text":"marker two"}`); status != http.StatusOK {
 		t.Fatal(status, body)
 	}
-	clitest.Run(t, "rename", id, "marker three", "--store", store, "--audit-log", log)
-	clitest.Run(t, "restore", id, "1", "--store", store, "--audit-log", log)
-	_, err := clitest.Try(t, clitest.Run(t, "export", "--store", store), "import", "--store", "sqlite:"+filepath.Join(dir, "other.db"), "--audit-log", log)
+	programtest.Succeeds(t, "rename", id, "marker three", "--store", store, "--audit-log", log)
+	programtest.Succeeds(t, "restore", id, "1", "--store", store, "--audit-log", log)
+	_, err := programtest.Try(t, programtest.Succeeds(t, "export", "--store", store), "import", "--store", "sqlite:"+filepath.Join(dir, "other.db"), "--audit-log", log)
 	check(err)
 	data, err := os.ReadFile(log)
 	check(err)
@@ -51,7 +51,7 @@ func TestAuditLog(t *testing.T) {
 
 	check(os.Rename(filepath.Dir(log), filepath.Dir(log)+".moved"))
 	awaitStatus(t, s.URL+"/readyz", http.StatusServiceUnavailable)
-	if _, body := clitest.Get(t, s.URL+"/readyz"); !strings.Contains(body, "audit log") {
+	if _, body := programtest.Get(t, s.URL+"/readyz"); !strings.Contains(body, "audit log") {
 		t.Error(body)
 	}
 	write(servertest.Todos("completed", "marker"))
@@ -65,5 +65,5 @@ func TestAuditLog(t *testing.T) {
 
 // A log that cannot be opened stops the start of a server.
 func TestAuditLogThatCannotBeOpened(t *testing.T) {
-	clitest.Refuses(t, "not a file", "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--audit-log", t.TempDir())
+	programtest.Refuses(t, "not a file", "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--audit-log", t.TempDir())
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
 // exceeding is a server, and what asks more of it than a setting allows.
 type exceeding struct {
 	*testing.T
-	*clitest.Server
+	*programtest.Server
 	store string // path of the store's file
 }
 
@@ -59,7 +59,7 @@ func TestRefusalsNameTheirSetting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most wait for a second
 			store := filepath.Join(t.TempDir(), "todo.db")
-			e := exceeding{t, clitest.Serve(t, "--store", "sqlite:"+store, "--"+name, b.value), store}
+			e := exceeding{t, programtest.Serve(t, "--store", "sqlite:"+store, "--"+name, b.value), store}
 			if got := b.refused(e); !regexp.MustCompile(`--` + name + `\b[^-]`).MatchString(got) {
 				t.Errorf("the refusal does not name --%s: %.300s", name, got)
 			}
@@ -79,7 +79,7 @@ func (e exceeding) session() string { return servertest.Session(e, e.URL+"/mcp",
 
 func (e exceeding) streams() string {
 	servertest.OpenStream(e.T, "GET", e.URL+"/api/events", "")
-	status, text := clitest.Get(e.T, e.URL+"/api/events")
+	status, text := programtest.Get(e.T, e.URL+"/api/events")
 	if status != http.StatusTooManyRequests {
 		e.Error(status)
 	}
@@ -93,7 +93,7 @@ func (e exceeding) lockedStore() string {
 	e.call(session, `{"items":["A"]}`)
 	lock(e.T, e.store, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE") // the server may still be writing
 	called := e.call(session, `{"items":["B"]}`)
-	if _, page := clitest.Get(e.T, e.URL+"/readyz"); !strings.Contains(page, "--request-timeout") { // which tries a write
+	if _, page := programtest.Get(e.T, e.URL+"/readyz"); !strings.Contains(page, "--request-timeout") { // which tries a write
 		e.Errorf("the page does not name --request-timeout: %s", page)
 	}
 	return called

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
@@ -33,7 +33,7 @@ func firstRun(t *testing.T, home string, args ...string) (printed, opened string
 		opened = strings.TrimSpace(string(data))
 		stop()
 	}()
-	call := clitest.Call{Env: map[string]string{"HOME": home, "DISPLAY": ":0"}}
+	call := programtest.Call{Env: map[string]string{"HOME": home, "DISPLAY": ":0"}}
 	printed, err := call.Run(ctx, append([]string{"serve", "--open", "--addr", "127.0.0.1:0"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestFirstRun(t *testing.T) {
 
 // What keeps serve from serving is told with what to do about it.
 func TestServeThatCannot(t *testing.T) {
-	own, other := clitest.Serve(t, "--store", "memory"), httptest.NewServer(http.NotFoundHandler())
+	own, other := programtest.Serve(t, "--store", "memory"), httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -79,7 +79,7 @@ func TestServeThatCannot(t *testing.T) {
 		"is a folder, name a file in it":           "sqlite:" + filepath.Dir(file) + " --addr 127.0.0.1:0",
 		"must be an address with a port, such as ": "memory --addr localhost",
 	} {
-		clitest.Refuses(t, want, append([]string{"serve", "--store"}, strings.Fields(args)...)...)
+		programtest.Refuses(t, want, append([]string{"serve", "--store"}, strings.Fields(args)...)...)
 	}
 }
 
@@ -92,12 +92,12 @@ func TestServeThatCannot(t *testing.T) {
 // its start that another program has the store locked
 func TestLockedStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	clitest.Run(t, "TodoWrite", servertest.Todos("pending", "A"), "--store", "sqlite:"+path)
+	programtest.Succeeds(t, "TodoWrite", servertest.Todos("pending", "A"), "--store", "sqlite:"+path)
 	lock(t, path, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN IMMEDIATE", "CREATE TABLE other (x)")
 	told := "another program has " + path + " locked; end it, or name another store"
-	clitest.Refuses(t, told, "lists", "--store", "sqlite:"+path, "--request-timeout", "1")
-	log := make(clitest.Lines, 100)
-	clitest.Call{Log: log}.Serve(t, "--store", "sqlite:"+path)
+	programtest.Refuses(t, told, "lists", "--store", "sqlite:"+path, "--request-timeout", "1")
+	log := make(programtest.Lines, 100)
+	programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+path)
 	if line := log.Await("cannot be read now"); !strings.Contains(line, told) {
 		t.Errorf("serve: %s", line)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/cli"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -33,11 +33,11 @@ func panelPage(addr string) string {
 
 // startStdio starts a stdio server with --panel. write writes a list and waits for the answer; end
 // closes the server's input and waits for its end.
-func startStdio(t *testing.T, store, addr string) (write func(text string), log clitest.Lines, end func()) {
+func startStdio(t *testing.T, store, addr string) (write func(text string), log programtest.Lines, end func()) {
 	t.Helper()
 	in, w := io.Pipe()
 	out, outW := io.Pipe()
-	log = make(clitest.Lines, 100)
+	log = make(programtest.Lines, 100)
 	done := make(chan error, 1)
 	go func() {
 		done <- cli.Run(context.Background(), []string{"todo-mcp", "stdio", "--panel", "--addr", addr, "--store", store},
@@ -130,7 +130,7 @@ func TestPanelPortTaken(t *testing.T) {
 // demo opens the browser and begins when the page is open; then seven lists are at work,
 // one of which waits, until it is ended. Settings for who signs in are for other servers.
 func TestDemo(t *testing.T) {
-	out, log := make(clitest.Lines, 100), make(clitest.Lines, 100)
+	out, log := make(programtest.Lines, 100), make(programtest.Lines, 100)
 	ctx, end := context.WithCancel(t.Context())
 	variables := map[string]string{"TODO_TOKENS": "tokens", "TODO_ISSUER": "https://id.example.com", "TODO_LIST": "named"}
 	env := cli.Env{Stdout: out, Stderr: log, Version: "v0", Getenv: func(name string) string { return variables[name] }}
@@ -142,7 +142,7 @@ func TestDemo(t *testing.T) {
 	if said := log.Await("browser"); !strings.Contains(said, "open "+url+"/ yourself") {
 		t.Errorf("without a browser it says %q", said)
 	}
-	if _, lists := clitest.Get(t, url+"/api/lists"); lists != "[]\n" {
+	if _, lists := programtest.Get(t, url+"/api/lists"); lists != "[]\n" {
 		t.Errorf("it has begun: %s", lists)
 	}
 	stream := servertest.OpenStream(t, "GET", url+"/api/events", "")
@@ -150,7 +150,7 @@ func TestDemo(t *testing.T) {
 		stream.Expect("event: list:update") // every plan is done more than once
 	}
 	for lists := ""; strings.Count(lists, `"list":`) != 9 || strings.Count(lists, `"parent":`) != 2 || !strings.Contains(lists, "Needs your yes"); {
-		_, lists = clitest.Get(t, url+"/api/lists") // between two plans of an agent there are fewer
+		_, lists = programtest.Get(t, url+"/api/lists") // between two plans of an agent there are fewer
 	}
 	end()
 	if err := <-ended; err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"todo-mcp/internal/cli"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
+func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // BAD-INPUT 15: a megabyte of headers is refused.
 //
 // BAD-INPUT 15: A header of 1 MB; an address that other machines can reach, without
 // sign-in or without TLS; trusted proxies that are everybody; an issuer over http → 431; `serve` refuses to start and says what would be right
 func TestServeHeaderLimit(t *testing.T) {
-	s := clitest.Serve(t, "--store", "memory")
-	if status, _ := clitest.Get(t, s.URL+"/livez", "X-Big", strings.Repeat("x", 1<<20)); status != http.StatusRequestHeaderFieldsTooLarge {
+	s := programtest.Serve(t, "--store", "memory")
+	if status, _ := programtest.Get(t, s.URL+"/livez", "X-Big", strings.Repeat("x", 1<<20)); status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("15: %d", status)
 	}
 }
@@ -40,8 +40,8 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "session.key"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	log := make(clitest.Lines, 100)
-	s := clitest.Call{Log: log}.Serve(t, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+	log := make(programtest.Lines, 100)
+	s := programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
 	defer time.AfterFunc(10*time.Second, s.Stop).Stop() // an initialize that hangs fails then
 	id := servertest.Session(t, s.URL+"/mcp", "tester")
 	if status, _, answer := servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id); status != http.StatusOK || !strings.Contains(answer, "#1 A") {
@@ -57,9 +57,9 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 // a session key file, and the next start continues the list.
 func TestServeStopsAndResumes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	connect := func() (*clitest.Server, *mcp.ClientSession) {
+	connect := func() (*programtest.Server, *mcp.ClientSession) {
 		t.Helper()
-		s := clitest.Serve(t, "--store", "sqlite:"+path)
+		s := programtest.Serve(t, "--store", "sqlite:"+path)
 		session, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(),
 			&mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp?list=release"}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		if err != nil {
@@ -98,7 +98,7 @@ func TestServeStopsAndResumes(t *testing.T) {
 // The answers of a server have the address of its own panel, for the card in the
 // chat; its instructions, which a model reads, do not.
 func TestServeTellsCardsItsPanel(t *testing.T) {
-	s := clitest.Serve(t, "--store", "memory")
+	s := programtest.Serve(t, "--store", "memory")
 	_, header, hello := servertest.Post(t, s.URL+"/mcp", servertest.Initialize(1, "tester"))
 	if strings.Contains(hello, s.URL) {
 		t.Errorf("the model reads the address: %s", hello)
@@ -111,24 +111,24 @@ func TestServeTellsCardsItsPanel(t *testing.T) {
 
 // Without --admin-addr metrics are on the main address, with it on that one alone.
 func TestServeMetrics(t *testing.T) {
-	plain := clitest.Serve(t, "--store", "memory")
-	if status, body := clitest.Get(t, plain.URL+"/metrics"); status != http.StatusOK || !strings.Contains(body, `todo_build_info{version="v0"} 1`) {
+	plain := programtest.Serve(t, "--store", "memory")
+	if status, body := programtest.Get(t, plain.URL+"/metrics"); status != http.StatusOK || !strings.Contains(body, `todo_build_info{version="v0"} 1`) {
 		t.Errorf("%d %s", status, body)
 	}
-	log := make(clitest.Lines, 100)
-	s := clitest.Call{Log: log}.Serve(t, "--store", "memory", "--admin-addr", "127.0.0.1:0")
+	log := make(programtest.Lines, 100)
+	s := programtest.Call{Log: log}.Serve(t, "--store", "memory", "--admin-addr", "127.0.0.1:0")
 	admin := regexp.MustCompile(`http://[0-9.:]+`).FindString(log.Await("for operators"))
-	if status, _ := clitest.Get(t, s.URL+"/metrics"); status != http.StatusNotFound {
+	if status, _ := programtest.Get(t, s.URL+"/metrics"); status != http.StatusNotFound {
 		t.Errorf("metrics on the main address: %d", status)
 	}
 	servertest.Writer(t, s.URL, "tester")(servertest.Todos("pending", "A"))
-	status, body := clitest.Get(t, admin+"/metrics")
+	status, body := programtest.Get(t, admin+"/metrics")
 	for _, want := range []string{"todo_streams_open 0", "todo_watchers 0", `gen_ai_tool_name="TodoWrite"`, `operation="update",outcome="applied"`} {
 		if status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%d without %s:\n%s", status, want, body)
 		}
 	}
-	if status, body := clitest.Get(t, admin+"/readyz"); status != http.StatusOK {
+	if status, body := programtest.Get(t, admin+"/readyz"); status != http.StatusOK {
 		t.Errorf("%d %s", status, body)
 	}
 	s.End(t)
@@ -141,7 +141,7 @@ func TestServeMetrics(t *testing.T) {
 func awaitStatus(t *testing.T, url string, want int) {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; {
-		status, body := clitest.Get(t, url)
+		status, body := programtest.Get(t, url)
 		if status == want {
 			return
 		}

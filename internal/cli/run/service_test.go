@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 )
 
 // BAD-INPUT 67: the session key is made once, kept, and shared by who comes later;
@@ -54,7 +54,7 @@ func TestSessionKeyFile(t *testing.T) {
 					t.Errorf("it says %v", err)
 				}
 				if err != nil {
-					clitest.CheckPrintable(t, err)
+					programtest.CheckPrintable(t, err)
 				}
 			case <-time.After(10 * time.Second):
 				t.Fatal("it is tried for ever")

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
@@ -22,7 +22,7 @@ import (
 // more; then calls in hand are answered, streams are closed with a comment that says
 // why, exit 0 within 10 s. A second signal ends it at once
 func TestServeLAN(t *testing.T) {
-	out, log := make(clitest.Lines, 100), make(clitest.Lines, 100)
+	out, log := make(programtest.Lines, 100), make(programtest.Lines, 100)
 	variables := map[string]string{"TODO_STORE": "memory", "TODO_ADDR": "127.0.0.1:0", "TODO_DRAIN": "1"}
 	env := app.Env{Stdout: out, Stderr: log, Getenv: func(name string) string { return variables[name] }}
 	settings := app.NewSettings()
@@ -44,12 +44,12 @@ func TestServeLAN(t *testing.T) {
 	}
 	base, token := address[1], "Bearer "+address[2]
 	for url, want := range map[string]int{"/api/lists": 401, "/metrics": 401, "/signin": 200} {
-		if status, _ := clitest.Get(t, base+url); status != want {
+		if status, _ := programtest.Get(t, base+url); status != want {
 			t.Errorf("%s: %d, want %d", url, status, want)
 		}
 	}
 	stream := servertest.OpenStream(t, "GET", base+"/api/events", "", "Authorization", token)
-	if _, metrics := clitest.Get(t, base+"/metrics", "Authorization", token); !strings.Contains(metrics, "todo_streams_open 1\n") {
+	if _, metrics := programtest.Get(t, base+"/metrics", "Authorization", token); !strings.Contains(metrics, "todo_streams_open 1\n") {
 		t.Error("the stream is not counted")
 	}
 	stop()

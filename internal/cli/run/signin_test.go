@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/auth"
 )
 
@@ -19,12 +19,12 @@ import (
 func TestServeTLS(t *testing.T) {
 	folder := t.TempDir()
 	cert, key, tokens := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), filepath.Join(folder, "tokens")
-	clitest.Certify(t, cert, key, 1)
+	programtest.Certify(t, cert, key, 1)
 	token, err := auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clitest.Serve(t, "--store", "memory", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens)
+	s := programtest.Serve(t, "--store", "memory", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens)
 	if !strings.HasPrefix(s.URL, "https://") {
 		t.Fatalf("it says %s", s.URL)
 	}
@@ -60,13 +60,13 @@ func TestServeTLS(t *testing.T) {
 		}
 	}
 	until(1)
-	clitest.Certify(t, cert, key, 2)
+	programtest.Certify(t, cert, key, 2)
 	until(2)
 	if err := os.WriteFile(key, []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	until(2)
-	clitest.Certify(t, cert, key, 3)
+	programtest.Certify(t, cert, key, 3)
 	until(3)
 }
 
@@ -78,9 +78,9 @@ func TestServeBehindProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clitest.Serve(t, "--store", "memory", "--trusted-proxies", "127.0.0.1", "--public-url", "https://Todo.Example.com", "--tokens", tokens)
+	s := programtest.Serve(t, "--store", "memory", "--trusted-proxies", "127.0.0.1", "--public-url", "https://Todo.Example.com", "--tokens", tokens)
 	ask := func(forwarded, token string) int {
-		status, _ := clitest.Get(t, s.URL+"/api/lists", "Host", "todo.example.com", "X-Forwarded-For", forwarded, "Authorization", "Bearer "+token)
+		status, _ := programtest.Get(t, s.URL+"/api/lists", "Host", "todo.example.com", "X-Forwarded-For", forwarded, "Authorization", "Bearer "+token)
 		return status
 	}
 	if status := ask("192.0.2.1", token); status != 200 {

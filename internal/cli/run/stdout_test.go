@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
@@ -21,7 +21,7 @@ func TestStdioWritesMessagesAlone(t *testing.T) {
 		`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"todo://list"}}`, `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`,
 	}, "\n")
 	for _, store := range []string{"memory", "sqlite:" + filepath.Join(t.TempDir(), "folder.db", "x\x00y")} {
-		out, err := clitest.Try(t, input, "stdio", "--store", store, "--log-level", "debug")
+		out, err := programtest.Try(t, input, "stdio", "--store", store, "--log-level", "debug")
 		if err != nil && out != "" {
 			t.Errorf("%q: %v, after %s", store, err, out)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
@@ -122,7 +122,7 @@ func (t terminal) waitForRestored(before string) {
 
 func write(t *testing.T, db, list, status string, texts ...string) {
 	t.Helper()
-	clitest.Run(t, "TodoWrite", "--list", list, "--store", "sqlite:"+db, servertest.Todos(status, texts...))
+	programtest.Succeeds(t, "TodoWrite", "--list", list, "--store", "sqlite:"+db, servertest.Todos(status, texts...))
 }
 
 // watching returns the path of a store with one list, and a terminal.
@@ -223,13 +223,13 @@ func TestWatchNotify(t *testing.T) {
 // written in between, and a person edits and archives as on this machine.
 func TestWatchServer(t *testing.T) {
 	db, term := watching(t, "Write tests")
-	s := clitest.Serve(t, "--store", "sqlite:"+db)
+	s := programtest.Serve(t, "--store", "sqlite:"+db)
 	term.run("export VISUAL='sed -i /Ship/d'", "prompt>")
 	term.run("todo-mcp watch --server "+s.URL, "○ Write tests")
 	s.End(t)
 	term.see("○ not live")
 	write(t, db, "release", "pending", "Written meanwhile")
-	again := clitest.Serve(t, "--store", "sqlite:"+db, "--addr", strings.TrimPrefix(s.URL, "http://"))
+	again := programtest.Serve(t, "--store", "sqlite:"+db, "--addr", strings.TrimPrefix(s.URL, "http://"))
 	term.see("○ Written meanwhile", "● live")
 	write(t, db, "release", "pending", "Live again", "Ship")
 	term.see("○ Live again")
@@ -255,6 +255,6 @@ func TestWatchMistakes(t *testing.T) {
 		"must be printable ASCII":    "--server http://x --token a\x00b",
 		"there is no flag --nothing": "--nothing",
 	} {
-		clitest.Refuses(t, want, append([]string{"watch"}, strings.Fields(args)...)...)
+		programtest.Refuses(t, want, append([]string{"watch"}, strings.Fields(args)...)...)
 	}
 }

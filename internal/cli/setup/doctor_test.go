@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 )
 
 // diagnosis is what `doctor` prints.
@@ -26,7 +26,7 @@ func doctor(t *testing.T, cursorCalls string, args ...string) diagnosis {
 		t.Fatal(err)
 	}
 	t.Setenv("HOME", home) // which a process that doctor starts has, too
-	call := clitest.Call{Env: map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "TODO_AUDIT_LOG": os.Getenv("TODO_AUDIT_LOG")}}
+	call := programtest.Call{Env: map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "TODO_AUDIT_LOG": os.Getenv("TODO_AUDIT_LOG")}}
 	printed, err := call.Run(t.Context(), append([]string{"doctor"}, args...)...)
 	if (err == nil) != strings.Contains(printed, "\nProblems: 0,") {
 		t.Errorf("the error is %v after\n%s", err, printed)
@@ -47,14 +47,14 @@ func (d diagnosis) expect(t *testing.T, mark, text string) {
 
 // doctor asks the server that a client calls, and knows its own panel.
 func TestDoctorOfServers(t *testing.T) {
-	s := clitest.Serve(t, "--store", "memory")
+	s := programtest.Serve(t, "--store", "memory")
 	d := doctor(t, s.URL+"/mcp", "--addr", strings.TrimPrefix(s.URL, "http://"))
 	d.expect(t, "✓", "a todo-mcp answers there")
 	d.expect(t, "✓", "served at "+s.URL)
 
 	tokens := filepath.Join(t.TempDir(), "tokens")
-	clitest.Run(t, "token", "new", "ann", "--tokens", tokens)
-	signed := clitest.Serve(t, "--store", "memory", "--tokens", tokens)
+	programtest.Succeeds(t, "token", "new", "ann", "--tokens", tokens)
+	signed := programtest.Serve(t, "--store", "memory", "--tokens", tokens)
 	doctor(t, signed.URL+"/mcp", "--addr", "127.0.0.1:0").expect(t, "✓", "a todo-mcp answers there")
 
 	other := httptest.NewServer(http.NotFoundHandler())
@@ -72,13 +72,13 @@ func TestDoctorOfServers(t *testing.T) {
 // doctor writes to no list, and what it starts is in no audit log.
 func TestDoctorLeavesNothing(t *testing.T) {
 	store, log := "sqlite:"+filepath.Join(t.TempDir(), "todo.db"), filepath.Join(t.TempDir(), "audit")
-	s := clitest.Serve(t, "--store", store, "--audit-log", log)
+	s := programtest.Serve(t, "--store", store, "--audit-log", log)
 	t.Setenv("TODO_AUDIT_LOG", log)
 	doctor(t, s.URL+"/mcp", "--store", store, "--addr", "127.0.0.1:0")
 	if written, err := os.ReadFile(log); err != nil || len(written) > 0 {
 		t.Errorf("the audit log has %q, %v", written, err)
 	}
-	if _, body := clitest.Get(t, s.URL+"/api/lists"); strings.Contains(body, `"id"`) {
+	if _, body := programtest.Get(t, s.URL+"/api/lists"); strings.Contains(body, `"id"`) {
 		t.Errorf("there is a list: %s", body)
 	}
 }

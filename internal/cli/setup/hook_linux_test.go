@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 )
 
 // BAD-INPUT 98: a log of hooks that is a pipe keeps neither a hook nor doctor.
@@ -20,7 +20,7 @@ func TestPipeAsHookLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.call(strings.NewReader("{"))
-	call := clitest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}
+	call := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}
 	if _, err := call.Run(t.Context(), "doctor", "--addr", "127.0.0.1:0"); err != nil {
 		t.Error(err)
 	}

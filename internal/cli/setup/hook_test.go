@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
@@ -32,9 +32,9 @@ func newHookRig(t *testing.T) hookRig {
 // call calls the hook as a host does, which must succeed soon and print nothing.
 func (r hookRig) call(event io.Reader) {
 	r.Helper()
-	log := make(clitest.Lines, 100)
+	log := make(programtest.Lines, 100)
 	began := time.Now()
-	printed, err := clitest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}, In: event, Log: log}.Run(r.Context(), "hook")
+	printed, err := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}, In: event, Log: log}.Run(r.Context(), "hook")
 	if err != nil || printed != "" || len(log) > 0 {
 		r.Errorf("the hook fails with %v and prints %q and %d lines", err, printed, len(log))
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 )
 
 // install on a terminal asks for each client found; "all" is for those that follow, and
@@ -24,7 +24,7 @@ func TestInstallOnATerminal(t *testing.T) {
 	// expect runs a command and checks its exit status and which files there are then.
 	expect := func(command string, want int, changed string, steps ...string) (seen string) {
 		t.Helper()
-		status, seen := clitest.Terminal{Env: []string{"HOME=" + home}}.Run(t, strings.Fields(command), steps...)
+		status, seen := programtest.Terminal{Env: []string{"HOME=" + home}}.Run(t, strings.Fields(command), steps...)
 		var got []string
 		for _, file := range files {
 			if _, err := os.Stat(filepath.Join(home, file)); err == nil {
@@ -36,11 +36,11 @@ func TestInstallOnATerminal(t *testing.T) {
 		}
 		return seen
 	}
-	for _, no := range []string{clitest.CtrlC, "\n", "n\n", clitest.CtrlD, "yess\n"} {
+	for _, no := range []string{programtest.CtrlC, "\n", "n\n", programtest.CtrlD, "yess\n"} {
 		expect("install cursor", 1, "", "todo tools, too, by hooks in Cursor? [y]es, [n]o, [?] ", "n\n",
 			"Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll, [?] ", no, "nothing was changed")
 	}
-	seen := expect("install", 1, "", "by hooks in Cursor, Codex, Gemini CLI?", "n\n", "Change ~/.cursor/mcp.json?", clitest.CtrlC, "nothing was changed")
+	seen := expect("install", 1, "", "by hooks in Cursor, Codex, Gemini CLI?", "n\n", "Change ~/.cursor/mcp.json?", programtest.CtrlC, "nothing was changed")
 	if strings.Contains(seen, "config.toml?") {
 		t.Errorf("it asks on after Ctrl-C:\n%s", seen)
 	}

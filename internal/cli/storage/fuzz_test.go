@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -27,14 +27,14 @@ func FuzzImport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		histories, err := readExport(bytes.NewReader(file))
 		if err != nil {
-			clitest.CheckPrintable(t, err)
+			programtest.CheckPrintable(t, err)
 			return
 		}
 		store := memory.New()
 		i := importer{store: store}
 		missing, err := i.plan(t.Context(), histories)
 		if err != nil {
-			clitest.CheckPrintable(t, err)
+			programtest.CheckPrintable(t, err)
 			return
 		}
 		if err := i.write(t.Context(), missing); err != nil {

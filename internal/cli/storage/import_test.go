@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -170,7 +170,7 @@ func TestImportReadsStrictly(t *testing.T) {
 			t.Errorf("%s: %.200v", name, err)
 		}
 		if err != nil {
-			clitest.CheckPrintable(t, err)
+			programtest.CheckPrintable(t, err)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestImportRefusesALargeList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = clitest.Try(t, string(line)+"\n", "import", "--store", "memory")
+	_, err = programtest.Try(t, string(line)+"\n", "import", "--store", "memory")
 	if err == nil || !strings.Contains(err.Error(), "the texts of a list are at most 256 kB together, these are 260 kB") {
 		t.Error(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/cli"
-	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/programtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
+func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }

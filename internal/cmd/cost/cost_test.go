@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/cmd/page"
 	"todo-mcp/internal/programtest"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package clitest
+package programtest
 
 import (
 	"cmp"

@@ -1,6 +1,7 @@
-// Package clitest runs the commands of todo-mcp for tests: in the test's process, as a
-// server, or on a terminal. Only tests import it.
-package clitest
+// Package programtest runs the program for tests: its commands in the test's process, as a
+// server there, or on a terminal, and the program as it is built, whose findings it prints
+// as a table. Only tests import it.
+package programtest
 
 import (
 	"bufio"
@@ -82,8 +83,8 @@ func Try(t testing.TB, in string, args ...string) (printed string, err error) {
 	return Call{In: strings.NewReader(in)}.Run(t.Context(), args...)
 }
 
-// Run is [Try] of a command that succeeds.
-func Run(t testing.TB, args ...string) string {
+// Succeeds is [Try] of a command that succeeds.
+func Succeeds(t testing.TB, args ...string) string {
 	t.Helper()
 	printed, err := Try(t, "", args...)
 	if err != nil {
@@ -124,16 +125,25 @@ func (c Call) Serve(t *testing.T, args ...string) *Server {
 		w.Close()
 	}()
 	t.Cleanup(stop)
-	out := bufio.NewReader(r)
-	for s.URL == "" {
+	var err error
+	if s.URL, err = addressIn(bufio.NewReader(r)); err != nil {
+		t.Fatal("serve ended:", <-s.Done)
+	}
+	return s
+}
+
+// addressIn returns the first address that a server prints, and throws away what it
+// prints besides.
+func addressIn(out *bufio.Reader) (url string, err error) {
+	for url == "" {
 		line, err := out.ReadString('\n')
 		if err != nil {
-			t.Fatal("serve ended:", <-s.Done)
+			return "", err
 		}
-		s.URL = regexp.MustCompile(`https?://[0-9.:]+`).FindString(line)
+		url = regexp.MustCompile(`https?://[0-9.:]+`).FindString(line)
 	}
-	go io.Copy(io.Discard, out)
-	return s
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return url, nil
 }
 
 // End stops the server, which must end without an error.
