@@ -15,7 +15,7 @@ import (
 // "/..." also allows all packages below it.
 func allowedImports() map[string][]string {
 	model := "internal/todo"
-	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/account", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install", "internal/hook", "internal/clients"}
+	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/account", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install", "internal/hook", "internal/notify", "internal/clients"}
 	return map[string][]string{
 		".":                        {"internal/cli"},
 		"prompts":                  {},
@@ -35,13 +35,14 @@ func allowedImports() map[string][]string {
 		"server/auth":              {model, "internal/atomicfile"},
 		"server/signed":            {},
 		"server/metrics":           {"server", "internal/store", model},
-		"server/web":               {"server", "server/mcphttp", "server/api", "server/panel", "server/edge"},
+		"server/web":               {"server", "server/mcphttp", "server/api", "server/panel", "server/edge", "internal/hook", model},
 		"internal/todo":            {},
 		"internal/account":         {model},
 		"internal/atomicfile":      {},
 		"internal/install":         {"internal/atomicfile", "internal/clients", "tools"},
 		"internal/clients":         {},
 		"internal/render":          {"internal/account", "internal/clients", model},
+		"internal/notify":          {"internal/account", "internal/clients", "internal/render", model},
 		"internal/audit":           {model, "internal/render"},
 		"internal/store":           {model, "internal/store/..."},
 		"internal/store/hints":     {model},
@@ -51,7 +52,7 @@ func allowedImports() map[string][]string {
 		"internal/store/postgres":  {model, "internal/store/hints", "internal/store/record", "internal/store/tables"},
 		"internal/store/storetest": {model},
 		"internal/store/tables":    {model, "internal/store/record"},
-		"internal/hook":            {"server", "tools", model},
+		"internal/hook":            {"server", "tools", "prompts", "internal/atomicfile", model},
 		"internal/remote":          {"internal/account", model, "internal/render"},
 		"internal/watch":           {"internal/account", model, "internal/render", "internal/remote"},
 		"internal/cmd/shots":       everything,
@@ -64,7 +65,7 @@ func allowedImports() map[string][]string {
 		"internal/chats":           {},
 		"internal/faults":          {},
 		"internal/cli":             {"internal/cli/...", "internal/install", model, "prompts"},
-		"internal/cli/app":         {"internal/account", "internal/audit", "internal/render", "internal/store", model, "prompts", "server", "server/edge", "server/metrics", "tools"},
+		"internal/cli/app":         {"internal/account", "internal/audit", "internal/notify", "internal/render", "internal/store", model, "prompts", "server", "server/edge", "server/metrics", "tools"},
 		"internal/cli/read":        {"internal/cli/app", "internal/account", "internal/render", model, "server"},
 		"internal/cli/change":      {"internal/cli/app", "internal/render", model, "server/jsonrpc", "tools"},
 		"internal/cli/storage":     {"internal/cli/app", "internal/render", "internal/store", model},

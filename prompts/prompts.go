@@ -145,6 +145,12 @@ type Words struct {
 	More          string `json:"more"`           // how many are not named
 	OtherList     string `json:"other_list"`     // id of the list
 	NoChange      string `json:"no_change"`      // none
+	Reminder      string `json:"reminder"`       // title, items done, all items; above the open ones
+	GoOn          string `json:"go_on"`          // none; below them
+	Finish        string `json:"finish"`         // none; in its place at the end of a turn
+	Earlier       string `json:"earlier"`        // as reminder, for a list of the session before
+	GoOnEarlier   string `json:"go_on_earlier"`  // the list's id; below it
+	GoOnMirrored  string `json:"go_on_mirrored"` // none; below it, of a mirrored list
 }
 
 // Languages returns the languages that have [Words], the default first.

@@ -106,6 +106,13 @@ const (
 // Claude Code. Without it the model sees the bare name until it searches.
 const metaAlwaysLoad = "anthropic/alwaysLoad"
 
+// metaSearchHint in a tool's _meta is what Claude Code's search finds the tool by, beside
+// its name and description.
+const (
+	metaSearchHint = "anthropic/searchHint"
+	searchHint     = "todo list, task list, plan, checklist"
+)
+
 // getsStructured reports whether a client gets structured content.
 func (s *Server) getsStructured(c clients.Client) bool {
 	if s.Structured == StructuredAlways || s.Structured == StructuredNever {

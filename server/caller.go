@@ -62,7 +62,7 @@ const sessionLasts = 30 * time.Minute
 // conversation (docs/spec/architecture.md, "Who is calling").
 func (r *request) findCaller() {
 	known := clients.Find(r.client.Name)
-	// The workspace is what a hook said, else the first of the client's roots, else the
+	// The workspace is what a hook said, else the client's header or roots, else the
 	// working directory, which is empty over HTTP.
 	r.who = todo.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: cmp.Or(r.host.Folder, r.Folder)}
 	who, variable := &r.who, ""
@@ -116,6 +116,9 @@ func (r *request) conversation() (field, id string) {
 
 func conversationKey(field, id string) string { return "conversation:" + field + ":" + opaque(id) }
 
+// ChatID returns what conversations and lists have as the host's id of a chat.
+func ChatID(id string) string { return opaque(id) }
+
 // ChatKey returns the key of a chat by the host's own id for it, as hooks, the
 // environment and status lines tell it.
 func ChatKey(id string) string { return chatKind + opaque(id) }
@@ -124,6 +127,9 @@ func ChatKey(id string) string { return chatKind + opaque(id) }
 func IsChatKey(key string) bool { return strings.HasPrefix(key, chatKind) }
 
 const chatKind = "chat:"
+
+// ThreadKey returns the key of a chat of Codex by the id of its thread.
+func ThreadKey(id string) string { return conversationKey(metaCodexThread, id) }
 
 // MirrorKey returns the key under which a chat has the list that mirrors its host's
 // own todo list: a chat may use both tools.

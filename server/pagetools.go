@@ -55,9 +55,13 @@ func forPage(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, erro
 	if err != nil {
 		return tools.Result{}, err
 	}
+	saw, err := r.lists.Saw(r.ctx, out.After)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	// Only the page needs these.
 	result.List.Rests = states[out.After.List.ID].Rests()
-	result.List.Written = out.After.Written()
+	result.List.Written, result.List.Seen = out.After.Written(), saw.Revision
 	return result, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -116,6 +117,37 @@ func TestPublishAuto(t *testing.T) {
 			t.Errorf("--tools: %v", names)
 		}
 	}, chattest.Stdio, chattest.StdioModern)
+}
+
+// A client is told with the first answer what it may show people of the server: an icon,
+// the panel's, in less than a kilobyte, a description and the panel's address. No result
+// repeats it.
+func TestAboutTheServer(t *testing.T) {
+	panel, err := os.ReadFile(filepath.Join("panel", "page.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Start(func(c *server.Config) { c.Panel = "http://127.0.0.1:8765/" }).Chat("somebody")
+		first := "server/discover"
+		if !r.By.Modern() {
+			first = "initialize"
+		}
+		said := c.Asks(first, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`).Raw
+		for _, want := range []string{`"websiteUrl":"http://127.0.0.1:8765/"`, `"description":"Keeps`, `"mimeType":"image/svg+xml"`, `"title":"Todo lists"`} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s lacks %s: %s", first, want, said)
+			}
+		}
+		icon := regexp.MustCompile(`"src":"([^"]*)"`).FindStringSubmatch(said)
+		if len(icon) == 0 || len(icon[1]) > 1000 || strings.Contains(icon[1], " ") ||
+			!strings.Contains(string(panel), strings.ReplaceAll(icon[1], "%20", " ")) {
+			t.Errorf("the icon is not the panel's, or no address: %q", icon)
+		}
+		if answer := c.Asks("tools/list", `{}`).Raw; strings.Contains(answer, "image/svg") {
+			t.Errorf("a result repeats the icon: %s", answer)
+		}
+	}, chattest.Session, chattest.StdioModern)
 }
 
 func TestCheckPublish(t *testing.T) {

@@ -3,8 +3,11 @@ package server
 import (
 	"cmp"
 	"net/url"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -29,6 +32,9 @@ const rootsInput = "roots"
 // Only clients that are known to answer are asked: others may fail on the question
 // (docs/spec/protocol.md, "Roots").
 func (r *request) question() mcp.JSONRPCMessage {
+	if r.Folder != "" {
+		return nil // a header has it
+	}
 	var params struct {
 		Name, URI string
 		Meta      *mcp.Meta          `json:"_meta"`
@@ -57,6 +63,33 @@ func (r *request) question() mcp.JSONRPCMessage {
 	return mcp.NewJSONRPCResultResponse(jsonrpc.RequestID(r.message.ID), map[string]any{
 		"resultType": mcp.ResultTypeInputRequired, "inputRequests": mcp.InputRequests{rootsInput: mcp.NewRootsInputRequest()}})
 }
+
+// HeaderFolder returns the path of the folder that a Todo-Folder header names, by its path
+// or its file: address; empty for anything else, such as ${PWD} or {env:PWD}, which a client
+// sends that puts nothing in its place. A path is in UTF-8 or, as fetch writes it, Latin-1.
+func HeaderFolder(value string) string {
+	if !utf8.ValidString(value) {
+		var text []rune
+		for _, b := range []byte(value) {
+			text = append(text, rune(b))
+		}
+		value = string(text)
+	}
+	if strings.HasPrefix(value, "file:") {
+		value = FolderOf(value)
+	}
+	switch {
+	case strings.Contains(value, "${"), strings.Contains(value, "{env:"):
+	case windowsPath.MatchString(value):
+		return strings.TrimRight(value, `\/`)
+	case strings.HasPrefix(value, "/"):
+		return path.Clean(value)
+	}
+	return ""
+}
+
+// windowsPath matches a whole path on Windows: of a drive or of another computer.
+var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
 // FolderOf returns the path of a folder from its file: address; empty for any
 // other address.

@@ -21,7 +21,8 @@ import (
 // process does. Chats have options: client=NAME (_ is a space), conversation=ID,
 // agent=NAME, server=2, env=ID of the chat, list=NAME of the server, link=NAME by the URL
 // over HTTP, most=1 and all=5 subscriptions, own=NAME of a connection, roots of a client that declares them,
-// answers=MEMBERS OF inputResponses, and root=URI, which is a short one. Lines beside the
+// answers=MEMBERS OF inputResponses, root=URI, which is a short one, and header=PATH of the
+// folder over HTTP. Lines beside the
 // common ones:
 //
 //	a is asked METHOD PARAMS   for its roots, in place of an answer
@@ -95,6 +96,7 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 		s.conns[by] = s.servers[at].Chat(client)
 	}
 	c := s.conns[by].With("")
+	c.Folder = p["header"]
 	_, declares := p["roots"]
 	if c.Answers = p["answers"]; p["root"] != "" {
 		c.Answers = fmt.Sprintf(`"roots":{"roots":[{"uri":%q,"name":"x"}]}`, p["root"])

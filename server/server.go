@@ -103,6 +103,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions)}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
+	s.introduceItself(hooks)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
 		mcpserver.WithTitle("Todo lists"),
 		mcpserver.WithInstructions(instructions),
@@ -195,6 +196,9 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 		if !slices.Contains(s.Publish, "auto") || tool.Name == usualTool {
 			result.Tools = append(result.Tools, describe(tool))
 		}
+	}
+	for _, tool := range result.Tools {
+		tool.Meta.AdditionalFields[metaSearchHint] = searchHint
 	}
 	if len(result.Tools) > 0 {
 		result.Tools[0].Meta.AdditionalFields[metaAlwaysLoad] = true

@@ -39,8 +39,8 @@ type Peer struct {
 	// Process is true when the client is the only one of this process, as on
 	// stdio.
 	Process bool
-	// Folder is the path of the first of the client's roots; empty when the
-	// client has sent none.
+	// Folder is the path of the folder that the client works in: that of its header
+	// Todo-Folder, else of the first of its roots; empty when it has sent neither.
 	Folder string
 }
 

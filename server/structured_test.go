@@ -234,7 +234,8 @@ func TestListedFor(t *testing.T) {
 				if strings.Contains(string(tool), `"outputSchema"`) != output {
 					r.Errorf("V3: structured %q: %s has an output schema: %v", c.setting, name, !output)
 				}
-				if strings.Contains(string(tool), `"anthropic/alwaysLoad":true`) != (name == c.first) || !strings.Contains(string(tool), `"ui":{"resourceUri":`) {
+				if strings.Contains(string(tool), `"anthropic/alwaysLoad":true`) != (name == c.first) ||
+					!strings.Contains(string(tool), `"ui":{"resourceUri":`) || !strings.Contains(string(tool), `"anthropic/searchHint":"todo list, `) {
 					r.Errorf("the _meta of %s: %.200s", name, tool)
 				}
 			}

@@ -25,14 +25,16 @@ type shape struct {
 	text   string // the key of an item's text, such as "content"
 	active string // the key of its active text; "" if the variant has none
 	// mayLack is true when an item may be without the active text, details when it
-	// may have a priority and a due date.
-	mayLack, details bool
+	// may have a priority and a due date, reasons when it may have a reason.
+	mayLack, details, reasons bool
 	// reads is true when a call without the list reads it, patches when a call that
 	// names stored items by their ids leaves the others as they are, and foreign when
 	// ids are not ours.
 	reads, patches, foreign bool
 	policy                  Policy
-	words                   []string // that statuses may be; reader sets them
+	// words are what statuses may be, and unlisted what they may be as well, see
+	// [todo.View.Unlisted]; reader sets both.
+	words, unlisted []string
 	// maxItems and maxText (runes) are the variant's own limits; 0 means that
 	// only the hard caps apply.
 	maxItems, maxText int
@@ -41,6 +43,9 @@ type shape struct {
 // reader returns the function that reads calls of this shape.
 func (s shape) reader() func(r *reader, args value) *Call {
 	s.words = s.view.Accepts()
+	if s.view.Unlisted {
+		s.unlisted = todo.CoreView().Accepts()
+	}
 	return func(r *reader, args value) *Call {
 		elements, ok := r.list(args, s)
 		if !ok {
@@ -217,10 +222,13 @@ func (r *reader) line(v value, path string, s shape) todo.Line {
 	if line.Text, isLong = r.text(v.get(s.text), path+"."+s.text, s.maxText); isLong {
 		r.problems[len(r.problems)-1].names = []string{line.Text}
 	}
-	line.Status = r.status(v.get("status"), path+".status", s.words)
+	line.Status = r.status(v.get("status"), path+".status", s.words, s.unlisted...)
+	if reason := v.get("reason"); s.reasons && !reason.missing() {
+		line.Reason = r.detail(reason, path+".reason", todo.MaxText)
+	}
 	if s.details {
-		line.Priority = r.detail(v.get("priority"), path+".priority")
-		line.DueDate = r.detail(v.get("due_date"), path+".due_date")
+		line.Priority = r.detail(v.get("priority"), path+".priority", todo.MaxDetail)
+		line.DueDate = r.detail(v.get("due_date"), path+".due_date", todo.MaxDetail)
 	}
 	if s.active == "" || s.mayLack && v.get(s.active).missing() {
 		return line
@@ -264,10 +272,11 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 	return text, n > limit && n <= todo.MaxText
 }
 
-// status reads a status, which must be one of the words.
-func (r *reader) status(v value, path string, words []string) string {
+// status reads a status, which must be one of the words. Errors do not name those that
+// are unlisted.
+func (r *reader) status(v value, path string, words []string, unlisted ...string) string {
 	switch {
-	case v.kind == '"' && slices.Contains(words, v.text):
+	case v.kind == '"' && (slices.Contains(words, v.text) || slices.Contains(unlisted, v.text)):
 		return v.text
 	case v.kind == '"':
 		r.problemf(path, r.words.WrongType, todo.Quote(words), "'"+unquotedExcerpt(v.text)+"'")

@@ -31,6 +31,9 @@ func BuiltIns() []BuiltIn {
 		{"gemini-cli", "write_todos", false, wholeList("todos", "description")},
 		{"codex", "update_plan", false, wholeList("plan", "step")},
 		{"opencode", "todowrite", false, wholeList("todos", "content")},
+		{"kilo", "todowrite", false, wholeList("todos", "content")},
+		{"qwen-code", "todo_write", false, qwenTodos},
+		{"copilot-cli", "sql", false, copilotTodos},
 		{"cursor", "TodoWrite", false, cursorTodos},
 	}
 }
@@ -97,22 +100,40 @@ func cursorTodos(r *reader, input, response value) *Call {
 	}}
 }
 
-// taskCreate reads TaskCreate, whose answer has the id of the task.
-func taskCreate(r *reader, input, response value) *Call {
-	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id"), Status: string(todo.Pending)}
-	t.Text, _ = r.text(input.get("subject"), "subject", 0)
-	t.Active = r.optional(input, "activeForm")
-	// If it is known, the hook of an update was quicker.
-	return mirror([]todo.Line{t}, func(_ todo.Line, isKnown bool) bool { return !isKnown })
+// qwenTodos reads Qwen Code's tool, whose answer has the list as it stands. Where another
+// hook refused the call, the answer has none.
+func qwenTodos(r *reader, input, response value) *Call {
+	if !response.missing() {
+		if input = response.get("returnDisplay"); input.get("todos").missing() {
+			return nil
+		}
+	}
+	return wholeList("todos", "content")(r, input, response)
 }
 
-// mirror returns a call that puts tasks on the list, as far as puts says so.
-func mirror(tasks []todo.Line, puts func(t todo.Line, isKnown bool) bool) *Call {
-	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
-		d.Put(slices.DeleteFunc(slices.Clone(tasks), func(t todo.Line) bool {
-			_, isKnown := d.Item(t.ID)
-			return !puts(t, isKnown)
-		})...)
+// copilotTodos reads what Copilot CLI's tool sql made of the session's todos, which the hook
+// adds to the call. Other SQL is no matter of a list.
+func copilotTodos(r *reader, input, response value) *Call {
+	if input.get("todos").missing() {
+		return nil
+	}
+	return wholeList("todos", "title")(r, input, response)
+}
+
+// unnamed returns the text of a task of which only updates are known yet: a hook of its
+// TaskCreate is slower, or there was none.
+func unnamed(id string) string { return "Task " + id }
+
+// taskCreate reads TaskCreate, whose answer has the id of the task.
+func taskCreate(r *reader, input, response value) *Call {
+	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
+	t.Text, _ = r.text(input.get("subject"), "subject", 0)
+	t.Active = r.optional(input, "activeForm")
+	return &Call{Target: todo.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
+		// What a quicker hook of an update said of it stays.
+		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
+			d.Put(t)
+		}
 		return nil
 	}}
 }
@@ -131,12 +152,11 @@ func taskUpdate(r *reader, input, response value) *Call {
 	for _, blocked := range r.taskIDs(input.get("addBlocks"), "addBlocks") {
 		lines = append(lines, todo.Line{ID: blocked, Waits: t.ID})
 	}
-	return &Call{Change: func(d *todo.Draft) error {
-		_, known := d.Item(t.ID)
+	return &Call{Target: todo.Target{Item: t.ID, Append: !deletes}, Change: func(d *todo.Draft) error {
 		if deletes {
 			_ = d.Edit(todo.Edit{Do: todo.EditRemove, Item: t.ID}) // it may be gone
-		} else if !known && t.Text == "" {
-			return &todo.InputError{Problems: []todo.Problem{{Path: "taskId", Message: "Task " + t.ID + " was made when no hook was there"}}}
+		} else if _, isKnown := d.Item(t.ID); !isKnown {
+			d.Put(todo.Line{ID: t.ID, Text: unnamed(t.ID)})
 		}
 		d.Put(lines...)
 		return nil
@@ -158,8 +178,13 @@ func taskList(r *reader, _, response value) *Call {
 	for i, e := range elements {
 		tasks[i] = r.task(e.value, fmt.Sprintf("tasks[%d].", i), "id", "blockedBy")
 	}
-	// One that is completed may be of an earlier list of the chat.
-	return mirror(tasks, func(t todo.Line, isKnown bool) bool { return isKnown || t.Status != string(todo.Completed) })
+	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
+		d.Put(slices.DeleteFunc(slices.Clone(tasks), func(t todo.Line) bool {
+			_, isKnown := d.Item(t.ID)
+			return !isKnown && t.Status == string(todo.Completed) // of an earlier list of the chat, perhaps
+		})...)
+		return nil
+	}}
 }
 
 // task reads what an object says of a task, its id and the ids of those that come first
@@ -170,7 +195,7 @@ func (r *reader) task(v value, path, id, waits string) todo.Line {
 	if status := v.get("status"); !status.missing() {
 		t.Status = r.status(status, path+"status", todo.CoreView().Accepts())
 	}
-	t.Owner = r.detail(v.get("owner"), path+"owner")
+	t.Owner = r.detail(v.get("owner"), path+"owner", todo.MaxDetail)
 	return t
 }
 

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,11 +25,8 @@ func resultNotes(w prompts.Words, o todo.Outcome) string {
 	if len(o.Dropped) > 0 && !unchanged {
 		lines = append(lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
 	}
-	if len(o.Unseen)+len(o.Ordered) > 0 || o.Titled != "" {
-		if changes := othersChanges(w, o.Report); changes != "" {
-			who := map[todo.Others]string{todo.Agents: w.AgentChanged, todo.PeopleAndAgents: w.BothChanged}
-			lines = append(lines, fmt.Sprintf(cmp.Or(who[o.By], w.UserChanged), changes))
-		}
+	if news := News(w, o.Report); news != "" {
+		lines = append(lines, news)
 	}
 	if len(o.Kept) > 0 {
 		lines = append(lines, fmt.Sprintf(w.Kept, keptChanges(w, o.Report)))
@@ -113,7 +109,7 @@ func change(w prompts.Words, d todo.Difference) string {
 		return ""
 	case reworded:
 		text = fmt.Sprintf(w.Reworded, before, after)
-	case set:
+	case set, d.Before.Reason != d.After.Reason && d.After.Status != todo.Blocked:
 		return fmt.Sprintf(w.Set, after, d.After.Status) + reasonInBrackets(d.After)
 	case d.Before.Reason != d.After.Reason:
 		text = fmt.Sprintf(w.Blocked, after)
@@ -166,7 +162,7 @@ func toldItem(w prompts.Words, i todo.Item) string {
 // isCut reports whether a model is told only a part of a text.
 func isCut(text string) bool { return todo.Told(text) != text }
 
-// reasonInBrackets returns a blocked item's reason in brackets, after a space;
+// reasonInBrackets returns an item's reason in brackets, after a space;
 // "" when there is none.
 func reasonInBrackets(i todo.Item) string {
 	if i.Reason == "" {

@@ -28,7 +28,7 @@ type viewItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
-	Reason string `json:"reason,omitempty"` // why it is blocked
+	Reason string `json:"reason,omitempty"` // why it is blocked, failed or was cancelled
 }
 
 // NewPage returns the tools that only the app page calls, in core statuses: view, by

@@ -131,7 +131,8 @@ func updateTodo() variant {
 		args = r.arguments(args, "id")
 		id := r.id(args.get("id"), "id", true)
 		word := r.stepStatus(args.get("status"))
-		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, r.words) }
+		reason := r.detail(args.get("reason"), "reason", todo.MaxText)
+		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, reason, r.words) }
 		return &Call{Target: todo.Target{Item: id}, Change: change}
 	}
 	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
@@ -155,22 +156,22 @@ func (r *reader) stepStatus(v value) string {
 	return ""
 }
 
-// setStepStatus sets one step's status, only forwards
-// (docs/spec/variants.md P2, P4).
-func setStepStatus(d *todo.Draft, id, word string, w prompts.Words) error {
+// setStepStatus sets one step's status, only forwards, and the reason of a failed one;
+// nil leaves that as it is (docs/spec/variants.md P2, P4).
+func setStepStatus(d *todo.Draft, id, word string, reason *string, w prompts.Words) error {
 	view := planView()
 	item, ok := d.Item(id)
 	if !ok {
 		return refuse(w.UnknownID+"\n%s", unquotedExcerpt(id), planText(w, todo.Snapshot{Items: d.Items()}))
 	}
+	status, _ := view.Core(word)
 	switch current := view.Words[item.Status]; current {
 	case word:
-		return nil // a core status that shares the word stays
+		status = item.Status // one that shares the word stays
 	case "completed", "failed":
 		return refuse(w.Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
 	}
-	status, _ := view.Core(word)
-	d.SetStatus(id, status)
+	d.Put(todo.Line{ID: id, Status: string(status), Reason: reason})
 	return nil
 }
 

@@ -21,16 +21,28 @@ type variant struct {
 	tool         *tools.Tool
 	text, active string // keys of the texts in the arguments; active "" for none
 	words        map[todo.Status]string
+	unlisted     bool // it shows an agent the statuses that this sent in other words
+}
+
+// word returns the word in which the variant shows an item's status; "" for none.
+func (v variant) word(i todo.Item) string {
+	if word := v.words[i.Status]; word == "" || !v.unlisted || !i.Said {
+		return word
+	}
+	return string(i.Status)
 }
 
 func variants(t testing.TB) []variant {
 	list := newTools(t, func(o *tools.Options) { o.MaxItems, o.MaxContentLength = 0, 0 })
 	three := map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed", todo.Failed: "in_progress", todo.Blocked: "pending"}
+	core := todo.CoreView().Words
+	all := newTools(t, func(o *tools.Options) { o.MaxItems, o.MaxContentLength, o.Statuses = 0, 0, tools.AllStatuses })
 	done := map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "done", todo.Failed: "in_progress", todo.Blocked: "pending"}
 	return []variant{
-		{tools.Find(list, "TodoWrite"), "content", "activeForm", three},
-		{tools.Find(list, "write_todos"), "content", "activeForm", three},
-		{tools.Find(list, "SetTodoList"), "title", "", done},
+		{tools.Find(list, "TodoWrite"), "content", "activeForm", three, true},
+		{tools.Find(list, "write_todos"), "content", "activeForm", three, true},
+		{tools.Find(all, "TodoWrite"), "content", "activeForm", core, false},
+		{tools.Find(list, "SetTodoList"), "title", "", done, false},
 	}
 }
 
@@ -39,8 +51,8 @@ func variants(t testing.TB) []variant {
 func (v variant) arguments(items []todo.Item, ids bool) []byte {
 	out := []map[string]string{}
 	for _, item := range items {
-		word, shown := v.words[item.Status]
-		if !shown {
+		word := v.word(item)
+		if word == "" {
 			continue
 		}
 		m := map[string]string{v.text: item.Text, "status": word}
@@ -81,6 +93,10 @@ func items() *rapid.Generator[[]todo.Item] {
 			// same and texts equal to another item's active text are common.
 			text := rapid.SampledFrom([]string{"A", "a!", "B", "Doing A", "!", "日本", "C c"}).Draw(t, "text")
 			out[i] = todo.Item{ID: fmt.Sprint(i + 1), Text: text, Status: rapid.SampledFrom(todo.Statuses()).Draw(t, "status"), Created: time.Unix(int64(i), 0)}
+			if out[i].Status.HasReason() {
+				out[i].Said = rapid.Bool().Draw(t, "said")
+				out[i].Reason = rapid.SampledFrom([]string{"", "no key"}).Draw(t, "reason")
+			}
 			if rapid.Bool().Draw(t, "active") {
 				out[i].Active = "Doing " + text
 			}
@@ -155,7 +171,7 @@ func TestWriteIsWhatIsShown(t *testing.T) {
 		list := items().Draw(t, "list")
 		before := todo.Snapshot{Revision: 1, Items: list, LastID: len(list)}
 		written := items().Draw(t, "want")
-		v := rapid.SampledFrom(all[:2]).Draw(t, "variant")
+		v := rapid.SampledFrom(all[:3]).Draw(t, "variant")
 		running := 0
 		for i := range written {
 			if written[i].Status == todo.InProgress || written[i].Status == todo.Failed {
@@ -182,7 +198,7 @@ func TestWriteIsWhatIsShown(t *testing.T) {
 // shown returns text, active text and status of the items that a variant shows.
 func shown(v variant, items []todo.Item) (out [][3]string) {
 	for _, item := range items {
-		if word, ok := v.words[item.Status]; ok {
+		if word := v.word(item); word != "" {
 			out = append(out, [3]string{item.Text, item.ActiveText(), word})
 		}
 	}

@@ -48,7 +48,10 @@ func compile(t testing.TB, name string, raw []byte) *jsonschema.Schema {
 // V1: whatever the settings, every published schema compiles under draft
 // 2020-12 and contains nothing that strict clients reject.
 func TestSchemas(t *testing.T) {
-	for _, edit := range []func(*tools.Options){nil, func(o *tools.Options) { o.ItemIDs = true }} {
+	all := func(o *tools.Options) { o.Statuses = tools.AllStatuses }
+	for _, edit := range []func(*tools.Options){
+		nil, all, func(o *tools.Options) { o.ItemIDs = true }, func(o *tools.Options) { all(o); o.ItemIDs = true },
+	} {
 		for _, tool := range newTools(t, edit) {
 			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema, "output": tool.OutputSchema} {
 				compile(t, tool.Name+kind, raw)

@@ -34,7 +34,7 @@ var update = flag.Bool("update", false, "rewrite the answers in testdata")
 //	> set NAME VALUE  a setting, before the first call
 //
 // Arguments of TodoWrite may be items such as "p Text; c Text", by the first letters of
-// the statuses, or "50 steps". $(x*200) is 200 times an x.
+// the statuses (x for cancelled) and a reason behind a bar, or "50 steps". $(x*200) is 200 times an x.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -107,6 +107,8 @@ func settings(t *testing.T, script string) func(*tools.Options) {
 				o.InProgress = tools.Policy(m[2])
 			case "item-ids":
 				o.ItemIDs = m[2] == "true"
+			case "statuses":
+				o.Statuses = tools.Statuses(m[2])
 			case "lang":
 				o.Language = m[2]
 			default:
@@ -177,6 +179,9 @@ func (s *session) items() string {
 	lines := []string{fmt.Sprint("revision ", l.Revision)}
 	for _, i := range l.Items {
 		line := fmt.Sprintf("#%s [%s] %s", i.ID, i.Status, i.Text)
+		if i.Reason != "" {
+			line += fmt.Sprintf(" (%s)", i.Reason)
+		}
 		if i.Priority+i.DueDate != "" {
 			line += fmt.Sprintf(" (%s,%s)", i.Priority, i.DueDate)
 		}
@@ -202,7 +207,7 @@ func arguments(args string) string {
 			lines[i] = fmt.Sprintf("p Step %d", i+1)
 		}
 		return todos(lines...)
-	case regexp.MustCompile(`^[pic] `).MatchString(args):
+	case regexp.MustCompile(`^[picfbx] `).MatchString(args):
 		return todos(strings.Split(args, "; ")...)
 	}
 	return args
@@ -211,10 +216,15 @@ func arguments(args string) string {
 // todos returns the arguments of TodoWrite for items such as "p Text"; the
 // letter is the first of the status.
 func todos(lines ...string) string {
-	words := map[byte]string{'p': "pending", 'i': "in_progress", 'c': "completed"}
+	words := map[byte]string{'p': "pending", 'i': "in_progress", 'c': "completed", 'f': "failed", 'b': "blocked", 'x': "cancelled"}
 	items := []string{}
 	for _, l := range lines {
-		items = append(items, fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q}`, l[2:], "Doing "+l[2:], words[l[0]]))
+		text, reason, hasReason := strings.Cut(l[2:], "|")
+		item := fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q`, text, "Doing "+text, words[l[0]])
+		if hasReason {
+			item += fmt.Sprintf(`,"reason":%q`, reason)
+		}
+		items = append(items, item+"}")
 	}
 	return `{"todos":[` + strings.Join(items, ",") + `]}`
 }

@@ -67,8 +67,8 @@ func setTodoListAnswer(w prompts.Words, c *Call, out todo.Outcome) Result {
 }
 
 // detail reads an optional text, which may also be sent as a number; it returns
-// nil when the text is missing.
-func (r *reader) detail(v value, path string) *string {
+// nil when the text is missing. limit is in runes.
+func (r *reader) detail(v value, path string, limit int) *string {
 	switch {
 	case v.missing():
 		return nil
@@ -77,7 +77,7 @@ func (r *reader) detail(v value, path string) *string {
 	case v.kind == '"' && strings.TrimSpace(v.text) == "":
 		return new(string)
 	}
-	text, _ := r.text(v, path, todo.MaxDetail)
+	text, _ := r.text(v, path, limit)
 	return &text
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2
-// and 3); I is a todoWriteItem.
+// and 3); I is one of the item types below.
 type todoWriteInput[I any] struct {
 	Todos []I `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 }
@@ -26,6 +26,25 @@ type todoWriteItemID struct {
 	todoWriteItem
 }
 
+// todoWriteItemAll and todoWriteItemAllID are published with the setting AllStatuses
+// (docs/spec/variants.md T10).
+type todoWriteItemAll struct {
+	Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status     string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=blocked,enum=cancelled,description=How far it is"`
+	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
+	Reason     string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
+}
+
+type todoWriteItemAllID struct {
+	ID string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
+	todoWriteItemAll
+}
+
+// todoWriteResult is what the results of TodoWrite and write_todos conform to. Their
+// items and counts are todoWriteShownAll and todoWriteCountsAll, of which they leave out
+// what these types lack.
+type todoWriteResult = result[todoWriteShown, todoWriteCounts]
+
 type todoWriteShown struct {
 	ID     string `json:"id,omitempty"`
 	Title  string `json:"title"`
@@ -36,6 +55,24 @@ type todoWriteCounts struct {
 	Completed  int `json:"completed"`
 	InProgress int `json:"in_progress"`
 	Pending    int `json:"pending"`
+	Cancelled  int `json:"cancelled,omitempty"`
+}
+
+type todoWriteResultAll = result[todoWriteShownAll, todoWriteCountsAll]
+
+type todoWriteShownAll struct {
+	ID     string `json:"id,omitempty"`
+	Title  string `json:"title"`
+	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=blocked,enum=cancelled"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type todoWriteCountsAll struct {
+	Completed  int `json:"completed"`
+	InProgress int `json:"in_progress"`
+	Pending    int `json:"pending"`
+	Failed     int `json:"failed,omitempty"`
+	Blocked    int `json:"blocked,omitempty"`
 	Cancelled  int `json:"cancelled,omitempty"`
 }
 
@@ -54,27 +91,42 @@ func wholeListView(active bool, completed string) todo.View {
 
 // todoWrite returns TodoWrite, or with only the hard caps as limits and a text that only
 // confirms the write, system 1's write_todos (docs/spec/variants.md W1), whose event
-// stream is in server/api. ids says whether ids are shown, counts whether the text has
-// how many items have each status.
-func todoWrite(s shape, ids, counts bool) variant {
-	s.view, s.field, s.text, s.active, s.patches = TodoWriteView(), "todos", "content", "activeForm", true
-	v := variant{view: s.view, input: todoWriteInput[todoWriteItem]{}, output: result[todoWriteShown, todoWriteCounts]{}, read: s.reader()}
-	if ids {
-		v.input = todoWriteInput[todoWriteItemID]{}
+// stream is in server/api. ids says whether ids are shown, all whether all statuses and
+// the reason are listed, counts whether the text has how many items have each status.
+func todoWrite(s shape, ids, all, counts bool) variant {
+	s.view, s.field, s.text, s.active, s.patches, s.reasons = TodoWriteView(), "todos", "content", "activeForm", true, true
+	if all {
+		s.view = todo.CoreView()
 	}
+	listed := s.view
+	s.view.Unlisted = !all
+	v := variant{view: s.view, allStatuses: all, read: s.reader()}
+	v.input, v.output = todoWriteTypes(ids, all)
 	v.answer = func(w prompts.Words, _ *Call, out todo.Outcome) Result {
-		shown, n := show(s.view, out.After, func(l todo.Line) todoWriteShown {
-			if !ids {
-				l.ID = ""
+		shown, n := show(listed, out.After, func(l todo.Line) todoWriteShownAll {
+			shown := todoWriteShownAll{Title: l.Text, Status: l.Status}
+			if ids {
+				shown.ID = l.ID
 			}
-			return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
+			if all {
+				item, _ := out.After.Item(l.ID)
+				shown.Reason = item.Reason
+			}
+			return shown
 		})
 		text, notes := "Todo list updated", resultNotes(w, out)
-		if counts { // the three always come in this order (docs/spec/variants.md T6)
-			text += fmt.Sprintf(": %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
-		}
-		if counts && n["cancelled"] > 0 {
-			text += fmt.Sprintf(", %d cancelled", n["cancelled"])
+		if counts {
+			known := n
+			if !all && slices.ContainsFunc(out.After.Items, func(i todo.Item) bool { return i.Said }) {
+				known = asSaid(s.view, n["cancelled"], out.After.Items)
+			}
+			// The three always come, in this order (docs/spec/variants.md T6).
+			text += fmt.Sprintf(": %d completed, %d in_progress, %d pending", known["completed"], known["in_progress"], known["pending"])
+			for _, word := range []string{"failed", "blocked", "cancelled"} {
+				if known[word] > 0 {
+					text += fmt.Sprintf(", %d %s", known[word], word)
+				}
+			}
 		}
 		message := text + notes
 		if ids {
@@ -82,9 +134,32 @@ func todoWrite(s shape, ids, counts bool) variant {
 			notes = afterPlan(notes)
 		}
 		return newResult(text+notes, message, out.After, shown,
-			todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]})
+			todoWriteCountsAll{n["completed"], n["in_progress"], n["pending"], n["failed"], n["blocked"], n["cancelled"]})
 	}
 	return v
+}
+
+// todoWriteTypes returns from which types the schemas of arguments and results are made.
+func todoWriteTypes(ids, all bool) (input, output any) {
+	switch {
+	case ids && all:
+		return todoWriteInput[todoWriteItemAllID]{}, todoWriteResultAll{}
+	case all:
+		return todoWriteInput[todoWriteItemAll]{}, todoWriteResultAll{}
+	case ids:
+		return todoWriteInput[todoWriteItemID]{}, todoWriteResult{}
+	}
+	return todoWriteInput[todoWriteItem]{}, todoWriteResult{}
+}
+
+// asSaid returns how many items have each status as an agent knows them that sent some in
+// unlisted words; cancelled is how many its tool leaves out.
+func asSaid(view todo.View, cancelled int, items []todo.Item) map[string]int {
+	n := map[string]int{"cancelled": cancelled}
+	for _, line := range view.Lines(items) {
+		n[line.Status]++
+	}
+	return n
 }
 
 // oneInProgress applies the policy (docs/spec/variants.md T4) to the list as the

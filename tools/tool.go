@@ -35,6 +35,16 @@ const (
 	Allow  Policy = "allow"
 )
 
+// Statuses says which statuses the schemas, guidance and results of TodoWrite and
+// write_todos list (docs/spec/variants.md T10).
+type Statuses string
+
+// The settings of [Options.Statuses].
+const (
+	UsualStatuses Statuses = "usual" // the three that models know
+	AllStatuses   Statuses = "all"   // all core statuses, and the reason
+)
+
 // Options are the settings of the tools. The ids are rules of
 // docs/spec/variants.md.
 type Options struct {
@@ -45,6 +55,8 @@ type Options struct {
 	InProgress       Policy
 	// ItemIDs includes item ids in TodoWrite's schema and results (T5).
 	ItemIDs bool
+	// Statuses says which statuses TodoWrite and write_todos list; they accept all (T10).
+	Statuses Statuses
 	// Language is one of [prompts.Languages] (P3).
 	Language string
 	// Texts are the tool descriptions; nil means the short embedded ones.
@@ -53,7 +65,7 @@ type Options struct {
 
 // Defaults returns the default options.
 func Defaults() Options {
-	return Options{MaxItems: 50, MaxContentLength: 200, InProgress: Reject, Language: prompts.Languages()[0]}
+	return Options{MaxItems: 50, MaxContentLength: 200, InProgress: Reject, Statuses: UsualStatuses, Language: prompts.Languages()[0]}
 }
 
 // Tool is one tool, ready to be published and called.
@@ -77,6 +89,8 @@ type variant struct {
 	input  any  // the argument struct
 	output any  // the result struct
 	byList bool // list_id is required
+	// allStatuses is true when the schema lists all core statuses.
+	allStatuses bool
 	// read returns the call for some arguments and adds their problems to r.
 	read   func(r *reader, args value) *Call
 	answer func(w prompts.Words, c *Call, o todo.Outcome) Result
@@ -132,15 +146,15 @@ func New(o Options) ([]*Tool, error) {
 	own := shape{maxItems: o.MaxItems, maxText: o.MaxContentLength, policy: o.InProgress}
 	list := []*Tool{
 		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, words: english,
-			variant: todoWrite(own, o.ItemIDs, true)},
+			variant: todoWrite(own, o.ItemIDs, o.Statuses == AllStatuses, true)},
 		{Name: "write_todos", Title: "Write todos", Idempotent: true, words: english,
-			variant: todoWrite(shape{policy: o.InProgress}, false, false)},
+			variant: todoWrite(shape{policy: o.InProgress}, false, o.Statuses == AllStatuses, false)},
 		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, words: english, variant: setTodoList()},
 		{Name: "create_todos", Title: "Add plan steps", words: words, variant: createTodos()},
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, words: words, variant: updateTodo()},
 	}
 	for _, t := range list {
-		if t.Description, err = o.Texts.Text(t.Name); err != nil {
+		if err := t.describe(o.Texts); err != nil {
 			return nil, err
 		}
 		if err := t.publish(); err != nil {
@@ -156,6 +170,17 @@ func Find(list []*Tool, name string) *Tool {
 		return list[i]
 	}
 	return nil
+}
+
+// describe sets the description. The sentence on all statuses follows that of a tool
+// that lists them.
+func (t *Tool) describe(texts *prompts.Texts) (err error) {
+	if t.Description, err = texts.Text(t.Name); err != nil || !t.allStatuses {
+		return err
+	}
+	more, err := texts.Text("statuses")
+	t.Description += " " + more
+	return err
 }
 
 func (t *Tool) publish() error {
@@ -283,10 +308,12 @@ type ListState struct {
 	Started time.Time `json:"started,omitzero"`
 	// Panel is the address of the list's page; empty when no panel is known.
 	Panel string `json:"panel,omitempty"`
-	// Written is the newest revision that no person wrote, and Rests is true when
-	// no agent works on the list. Only the answers of the page's own tools have
-	// them: to other callers they say nothing, who have just written.
+	// Written is the newest revision that no person wrote, Seen the newest that one of
+	// the list's agents was shown, and Rests is true when no agent works on the list.
+	// Only the answers of the page's own tools have them: to other callers they say
+	// nothing, who have just written.
 	Written int64 `json:"written,omitempty"`
+	Seen    int64 `json:"seen,omitempty"`
 	Rests   bool  `json:"rests,omitempty"`
 }
 
@@ -334,8 +361,8 @@ func newResult[I, C any](text, message string, s todo.Snapshot, shown []display[
 func planLines(view todo.View, s todo.Snapshot, marker func(word string) string) string {
 	var b strings.Builder
 	for _, item := range s.Items {
-		if word, ok := view.Words[item.Status]; ok {
-			fmt.Fprintf(&b, "\n  %s #%s %s", marker(word), item.ID, item.Text)
+		if line, ok := view.Show(item); ok {
+			fmt.Fprintf(&b, "\n  %s #%s %s", marker(line.Status), item.ID, item.Text)
 		}
 	}
 	return b.String()

@@ -101,8 +101,19 @@ func (f *Family) State() todo.State {
 	return state
 }
 
+// Asks returns the list whose agent waits for a person to answer what it asks, see
+// [todo.Snapshot.Asks]; ok is false when none asks.
+func (f *Family) Asks() (list todo.Snapshot, ok bool) {
+	for _, l := range f.Lists() {
+		if l.Asks != "" && f.States[l.List.ID] == todo.Waiting && f.State() == todo.Waiting {
+			return l, true
+		}
+	}
+	return list, false
+}
+
 // Waits returns the list whose agent waits for a person, and the item for which it
-// does; ok is false when none waits.
+// does; ok is false when none waits for an item.
 func (f *Family) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
 	if f.State() != todo.Waiting {
 		return list, item, false

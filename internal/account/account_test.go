@@ -125,8 +125,12 @@ func TestBoard(t *testing.T) {
 		}
 	}
 	p := b.Projects()
-	if len(p) != 2 || p[0].Folder != "/src/web" || ids(p[1].Families) != "waits new old idle" {
-		t.Errorf("projects %+v", p)
+	if len(p) != 2 || p[1].Folder != "/src/web" || ids(p[0].Families) != "waits new old idle" {
+		t.Errorf("the folder where one waits is not the first: %+v", p)
+	}
+	answered := b.Only(func(f account.Family) bool { return f.State() != todo.Waiting })
+	if p := answered.Projects(); len(p) != 2 || p[0].Folder != "/src/web" {
+		t.Errorf("the folder with the newest list is not the first: %+v", p)
 	}
 	if n := account.Counts(b.Active); n[todo.Working] != 3 || n[todo.Waiting] != 1 {
 		t.Errorf("%v", n)

@@ -71,8 +71,9 @@ type Project struct {
 	Families []Family
 }
 
-// Projects returns the active families by folder, the folder with the newest list
-// first, each in the order of the board.
+// Projects returns the active families by folder, each in the order of the board: first
+// the folders where one waits for a person, and of these and of the others the one with
+// the newest list.
 func (b Board) Projects() (out []Project) {
 	newest := make(map[string]time.Time)
 	for _, f := range b.Active {
@@ -87,9 +88,17 @@ func (b Board) Projects() (out []Project) {
 		}
 	}
 	slices.SortFunc(out, func(a, b Project) int {
-		return cmp.Or(newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
+		return cmp.Or(b.waits()-a.waits(), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})
 	return out
+}
+
+// waits returns 1 if a family waits for a person, which is then the first one, else 0.
+func (p Project) waits() int {
+	if p.Families[0].State() == todo.Waiting {
+		return 1
+	}
+	return 0
 }
 
 // LastDay returns of lists, the last changed first, those that were finished on the

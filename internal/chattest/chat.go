@@ -57,6 +57,7 @@ type Chat struct {
 	Session string
 	Roots   bool         // whether a sessionless client declares roots
 	Meta    string       // members of _meta as JSON; empty for none
+	Folder  string       // the header Todo-Folder, over HTTP; empty for none
 	Answers string       // members of inputResponses as JSON, to what the server asks for
 	HTTP    *http.Client // nil is the default one
 
@@ -184,15 +185,19 @@ func (c *Chat) Message(id any, method, params string) string {
 
 // Headers returns the headers of a message over HTTP.
 func (c *Chat) Headers(message string) []string {
+	var folder []string
+	if c.Folder != "" {
+		folder = []string{"Todo-Folder", c.Folder}
+	}
 	if c.By == Session {
-		return []string{"Mcp-Session-Id", c.Session}
+		return append(folder, "Mcp-Session-Id", c.Session)
 	}
 	var m struct {
 		Method string
 		Params struct{ Name, URI string }
 	}
 	_ = json.Unmarshal([]byte(message), &m)
-	return servertest.ModernHeaders(m.Method, m.Params.Name+m.Params.URI)
+	return append(folder, servertest.ModernHeaders(m.Method, m.Params.Name+m.Params.URI)...)
 }
 
 // Send sends a message and returns its answer, or an error that wraps [ErrGone]. On a

@@ -57,13 +57,15 @@ func commands() []command {
 	shows, writes := append(store, app.ListGroup), append(store, app.KeepGroup)
 	lists := []app.Group{app.StoreGroup, app.KeepGroup, app.ListGroup}
 	tool := append(slices.Clip(lists), app.ToolGroup)
-	stdio := append(slices.Clip(tool), app.ServerGroup, app.AddressGroup, app.HTTPGroup, app.TokenGroup)
+	stdio := append(slices.Clip(tool), app.ServerGroup, app.AddressGroup, app.HTTPGroup, app.TokenGroup, app.NotifyGroup)
 	everything := append(slices.Clip(stdio), app.OperatorGroup)
 	return []command{
 		{"stdio", "", "Serve one MCP client on standard input and output (the default)",
 			"todo-mcp stdio --panel", aboutServers, stdio, run.Stdio},
 		{"serve", "", "Serve MCP and the panel over HTTP",
 			"todo-mcp serve --addr 127.0.0.1:9000", aboutServers, everything, run.Serve},
+		{"notify", "", "Send a test notice to each address of --notify",
+			"todo-mcp notify --notify ntfy://ntfy.sh/TOPIC", aboutServers, []app.Group{app.NotifyGroup}, noFlags(run.Notify)},
 		{"TodoWrite", "[JSON...]", "Write the working directory's list, as the tool does",
 			`todo-mcp TodoWrite '[{"content":"Fix","activeForm":"Fixing","status":"in_progress"}]'`, aboutServers, tool, noFlags(change.TodoWrite)},
 		{"token", "new|list|revoke [NAME]", "Make, list and revoke the tokens by which clients sign in",
@@ -73,13 +75,15 @@ func commands() []command {
 		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients",
 			"todo-mcp uninstall claude-code", aboutClients, nil, setup.Uninstall},
 		{"hook", "", "Mirror the todo list of a client's own tool; clients run it, silently",
-			"todo-mcp hook < event.json", aboutClients, writes, noFlags(setup.Hook)},
+			"todo-mcp hook < event.json", aboutClients, writes, setup.Hook},
 		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move",
 			"todo-mcp watch --notify", aboutLists, lists, run.Watch},
 		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one",
 			"todo-mcp show release --format markdown", aboutLists, shows, read.Show},
 		{"lists", "", "Show all lists, those at work first",
 			"todo-mcp lists --state waiting", aboutLists, store, read.Lists},
+		{"today", "", "Show what agents did today, or on another day, by project",
+			"todo-mcp today --format markdown", aboutLists, store, read.Today},
 		{"history", "[LIST]", "Show what changed in a list, revision by revision",
 			"todo-mcp history release", aboutLists, shows, read.History},
 		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write",

@@ -26,6 +26,9 @@ type Client struct {
 	// Variable is the environment variable by which it tells a server on stdio
 	// its id of the chat: a hint, see server.Server.
 	Variable string
+	// Resume is the command that goes on with a chat, whose id is its last word; empty when
+	// it has none.
+	Resume string
 	// ChatID is the field of _meta in which it sends its id of the chat: proof.
 	ChatID string
 	// AnswersRoots is true when it answers a question for its roots in the
@@ -69,19 +72,19 @@ func (s Sight) Shown(text, structured, whole string) string {
 // reads it, and none changes it.
 var All = sync.OnceValue(func() []Client {
 	return []Client{
-		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead},
+		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead, Resume: "claude --resume"},
 		{Name: "claude-desktop", Title: "Claude Desktop", Prefixes: []string{"claude"}, Glyph: "desk", SharesConnection: true},
 		{Name: "cursor", Title: "Cursor", Prefixes: []string{"cursor"}, Glyph: "cursor", SharesConnection: true},
 		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: MetaVSCode},
 		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity},
 		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode},
 		{Name: "windsurf", Title: "Windsurf", Prefixes: []string{"windsurf"}, SharesConnection: true},
-		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Glyph: "gemini", Sees: SeesText},
-		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread},
-		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth},
-		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode},
+		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume"},
+		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread, Resume: "codex resume"},
+		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Resume: "copilot --resume"},
+		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Resume: "opencode --session"},
 		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText},
-		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth},
+		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Resume: "qwen --resume"},
 		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult},
 		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText},
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true},

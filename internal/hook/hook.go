@@ -38,8 +38,9 @@ type Event struct {
 	// first of Roots.
 	Folder string   `json:"cwd"`
 	Roots  []string `json:"workspace_roots"`
-	// Source says how a session starts.
+	// Source says how a session starts, or who wrote a prompt, and Reason why it ends.
 	Source string `json:"source"`
+	Reason string `json:"reason"`
 	// Agent and AgentType are the id and the kind of the sub-agent; the main agent
 	// has no id.
 	Agent     string `json:"agent_id"`
@@ -47,10 +48,46 @@ type Event struct {
 	// Tool is the name of the tool that is called, Call the host's id of the call.
 	Tool     string         `json:"tool_name"`
 	Call     string         `json:"tool_use_id"`
-	Input    jsontext.Value `json:"tool_input"`
-	Response jsontext.Value `json:"tool_response"`
-	// Cursor is Cursor's version.
+	Input    jsontext.Value `json:"tool_input,omitzero"`
+	Response jsontext.Value `json:"tool_response,omitzero"`
+	// Message is what a notification says, Notice its kind, and Details is what Gemini CLI
+	// says besides of the call that it is about.
+	Message string         `json:"message"`
+	Notice  string         `json:"notification_type"`
+	Details jsontext.Value `json:"details,omitzero"`
+	// Last is what the agent said last before its turn ended; in Gemini CLI it is
+	// PromptAnswer. Blocked is true when the turn goes on because a hook kept it
+	// from ending. Tasks are what runs in the background.
+	Last         string         `json:"last_assistant_message"`
+	PromptAnswer string         `json:"prompt_response"`
+	Blocked      bool           `json:"stop_hook_active"`
+	Tasks        jsontext.Value `json:"background_tasks,omitzero"`
+	// Cursor is Cursor's version. Host is the name of the host in MCP, as plugins of ours
+	// tell it; without it the tool's name says which host it is.
 	Cursor string `json:"cursor_version"`
+	Host   string `json:"host"`
+
+	// Title is the chat's title, and Prompt what its agent is given; in Qwen Code what a
+	// person typed is Submitted. Timestamp is in events of Gemini CLI and Qwen Code alone.
+	Title     string         `json:"session_title"`
+	Prompt    string         `json:"prompt"`
+	Submitted string         `json:"submitted_prompt"`
+	Timestamp jsontext.Value `json:"timestamp"`
+	// Transcript is the path of the file in which the host keeps the chat, and Trigger says
+	// who had a chat compressed.
+	Transcript string `json:"transcript_path"`
+	Trigger    string `json:"trigger"`
+	// Parent is the id of the chat that this one was forked from, and Branch the Git branch of
+	// the folder: no host tells them, but [Event.WithFiles].
+	Parent string `json:"forked_from"`
+	Branch string `json:"git_branch"`
+
+	// Finish is true when a turn is to be kept from ending with open items. No host tells
+	// it, but who set the hook up.
+	Finish bool `json:"-"`
+
+	id     string // in the spool; empty for one that is not for it
+	waited bool   // another process may have applied it
 }
 
 // Read reads an event. An error says nothing of the event's content.
@@ -71,6 +108,12 @@ func Read(in io.Reader) (Event, error) {
 	if e.Folder == "" && len(e.Roots) > 0 {
 		e.Folder = e.Roots[0]
 	}
+	e.Last = cmp.Or(e.Last, e.PromptAnswer)
+	for _, v := range []*jsontext.Value{&e.Details, &e.Tasks, &e.Timestamp} {
+		if v.Kind() == 'n' {
+			*v = nil
+		}
+	}
 	return e, e.check()
 }
 
@@ -80,7 +123,7 @@ func (e Event) check() error {
 	if e.Session == "" || e.Name == "" {
 		return errors.New("the event has no session_id or no hook_event_name")
 	}
-	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call} {
+	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent} {
 		if len(label) > todo.MaxLabel {
 			return fmt.Errorf("an id in the event is longer than %d bytes", todo.MaxLabel)
 		}
@@ -89,6 +132,25 @@ func (e Event) check() error {
 		return fmt.Errorf("the path of the folder is longer than %d bytes", todo.MaxWorkspace)
 	}
 	return nil
+}
+
+// Answer returns what a hook writes to its host, as JSON, so that the agent is told a
+// text: Claude Code, Codex, Gemini CLI and Qwen Code read it alike. At the end of a turn it
+// keeps the turn from ending.
+func (e Event) Answer(text string) any {
+	if e.endsTurn() {
+		return struct {
+			Decision string `json:"decision"`
+			Reason   string `json:"reason"`
+		}{"block", text}
+	}
+	type output struct {
+		Event   string `json:"hookEventName"`
+		Context string `json:"additionalContext"`
+	}
+	return struct {
+		Output output `json:"hookSpecificOutput"`
+	}{output{e.Name, text}}
 }
 
 // agentLength is how much of a sub-agent's id is in its name: two of one chat do not
@@ -113,20 +175,29 @@ const lasts = 30 * time.Minute
 // another tool where a matcher is too wide.
 var ErrNotNeeded = errors.New("nothing is to be done for it")
 
-// Do does what an event asks for. It calls open, which opens the lists until done is
-// called, only if it needs them. An error says nothing of the texts of a list; it may be
-// [ErrNotNeeded].
-func Do(ctx context.Context, e Event, open func() (lists todo.Lists, done func(), err error)) error {
-	act, err := e.action()
-	if err != nil || act == nil {
-		return e.describe(err)
+// ErrNotUnderstood is the error for a call of a host's own tool that says no list.
+var ErrNotUnderstood = errors.New("not understood")
+
+// Do does what an event asks for, and returns what the agent is to be told, empty for
+// nothing. It calls open, which opens the lists until done is called, only if it needs
+// them. An error says nothing of the texts of a list; it may be [ErrNotNeeded].
+func Do(ctx context.Context, e Event, open Opener) (context string, err error) {
+	a, err := e.action()
+	return e.do(ctx, a, err, open)
+}
+
+// do does what the event asks for; err is why it asks for nothing.
+func (e Event) do(ctx context.Context, a *act, err error, open Opener) (told string, _ error) {
+	if err != nil || a == nil {
+		return "", e.describe(err)
 	}
 	lists, done, err := open()
 	if err != nil {
-		return e.describe(err)
+		return "", e.describe(err)
 	}
 	defer done()
-	return e.describe(act(ctx, lists))
+	told, err = a.do(ctx, lists)
+	return told, e.describe(err)
 }
 
 // describe returns an error with the event that it is of.
@@ -140,34 +211,79 @@ func (e Event) describe(err error) error {
 		for i, p := range input.Problems {
 			paths[i] = p.Path // the message may have a text in it
 		}
-		err = fmt.Errorf("not understood: %s", strings.Join(paths, ", "))
+		err = fmt.Errorf("%w: %s", ErrNotUnderstood, strings.Join(paths, ", "))
 	}
 	return fmt.Errorf("%s: %w", strings.TrimSpace(todo.Cut(e.Name, 64)+" "+todo.Cut(e.Tool, 64)), err)
 }
 
+// act is what an event asks for.
+type act struct {
+	do   doing
+	when order
+}
+
+// doing does what an event asks for, and returns what the agent is to be told.
+type doing func(context.Context, todo.Lists) (string, error)
+
+// order says when an act is done.
+type order int
+
+const (
+	afterOthers order = iota // its host waits for what it returns
+	atOnce                   // a server needs it as soon as its host goes on
+	inOrder                  // perhaps later, and by another process: the agent is told nothing
+)
+
+func telling(do doing) *act { return &act{do, afterOthers} }
+
+func silent(when order, do func(context.Context, todo.Lists) error) *act {
+	return &act{func(ctx context.Context, lists todo.Lists) (string, error) { return "", do(ctx, lists) }, when}
+}
+
 // action returns what to do; nil if that is nothing.
-func (e Event) action() (func(context.Context, todo.Lists) error, error) {
+func (e Event) action() (*act, error) {
 	switch strings.ToLower(e.Name) {
 	case "pretooluse", "beforetool":
-		if !isOurs(e.Tool) || e.Call == "" {
+		switch {
+		case e.Tool == askTool:
+			return silent(inOrder, e.asks), nil
+		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
 		}
-		return e.noteCall, nil
+		return silent(atOnce, e.noteCall), nil
 	case "posttooluse", "aftertool":
 		return e.mirrorAction()
+	case "posttoolusefailure", "posttoolbatch":
+		return telling(e.news), nil
+	case "userpromptsubmit", "beforeagent":
+		return telling(e.prompt), nil
+	case "permissionrequest", "notification", "elicitation":
+		if e.Notice == "idle_prompt" {
+			return silent(inOrder, e.idles), nil
+		}
+		return silent(inOrder, e.asks), nil
+	case "permissiondenied", "elicitationresult":
+		return silent(inOrder, e.goesOn), nil
+	case "stop", "afteragent", "stopfailure", "interrupt":
+		return telling(e.endTurn), nil
 	case "sessionstart":
-		if e.Source != "resume" {
+		if e.Source == "startup" && e.Title == "" {
 			return nil, nil // a new chat has no current list yet
 		}
-		return e.stay, nil
+		return telling(e.start), nil
+	case "precompress":
+		if e.Trigger != "manual" {
+			return nil, ErrNotNeeded // it comes before each request
+		}
+		return silent(inOrder, e.noteForgotten), nil
 	case "sessionend":
 		e.Agent = "" // all of them end
-		return e.leave, nil
+		return silent(inOrder, e.end), nil
 	case "subagentstop":
 		if e.Agent == "" {
 			return nil, ErrNotNeeded
 		}
-		return e.leave, nil
+		return silent(inOrder, e.leave), nil
 	}
 	return nil, ErrNotNeeded
 }
@@ -184,39 +300,53 @@ func (e Event) noteCall(ctx context.Context, lists todo.Lists) error {
 	return lists.NoteHostCall(ctx, todo.HostCall{ID: e.Call, Session: e.Session, Agent: e.agent(), Folder: e.Folder})
 }
 
-// mirrorAction returns what mirrors a call of a built-in tool.
-func (e Event) mirrorAction() (func(context.Context, todo.Lists) error, error) {
-	host := "" // which the tool's name tells
+// mirrorAction returns what mirrors a call of a built-in tool. After any other tool the
+// agent is told the news.
+func (e Event) mirrorAction() (*act, error) {
+	host := e.Host
 	if e.Cursor != "" {
 		host = "cursor"
 	}
 	tool, ok := tools.FindBuiltIn(host, e.Tool)
 	switch {
+	case isOurs(e.Tool) && e.isGemini():
+		return silent(inOrder, e.bind), nil
 	case isOurs(e.Tool):
 		return nil, nil // its server has written the list
 	case !ok:
-		return nil, ErrNotNeeded
+		return telling(e.news), nil
 	}
 	call, err := tool.Read([]byte(e.Input), []byte(e.Response))
 	if err != nil || call == nil {
 		return nil, err
 	}
-	return func(ctx context.Context, lists todo.Lists) error {
-		_, err := lists.Apply(ctx, e.mirror(tool, call))
+	return silent(inOrder, func(ctx context.Context, lists todo.Lists) error {
+		w := e.mirror(tool, call)
+		if e.isLate(ctx, lists, w) {
+			return nil
+		}
+		_, err := lists.Apply(ctx, w)
+		if errors.Is(err, todo.ErrOperationReused) { // it was applied by a process that was killed then
+			err = nil
+		}
 		return err
-	}, nil
+	}), nil
 }
 
 // mirror returns the write of a call of a built-in tool to the list that mirrors it.
 func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) todo.Write {
 	agent := server.AgentName(e.agent())
 	w := todo.Write{
-		Begin:  todo.List{Mirrored: true},
-		Writer: todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
-		Change: call.Change,
+		Begin:     todo.List{Mirrored: true},
+		Writer:    todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
+		Change:    call.Change,
+		Operation: todo.Operation{ID: e.id},
+	}
+	if e.waited {
+		w.Operation.Digest = e.id
 	}
 	who := chat(server.MirrorKey(e.Session))
-	who.Client, who.Workspace = tool.Host, e.Folder
+	who.Client, who.Workspace, who.Chat = tool.Host, e.Folder, server.ChatID(e.Session)
 	if agent != "" && !tool.OneList {
 		w.Begin.ParentConversation = who.Key
 		who.Key = server.AgentKey(who.Key, e.agent())
@@ -240,34 +370,49 @@ func (e Event) stay(ctx context.Context, lists todo.Lists) error {
 	return lists.Stay(ctx, chat(server.MirrorKey(e.Session)))
 }
 
+// end says that the chat has ended.
+func (e Event) end(ctx context.Context, lists todo.Lists) error {
+	err := e.leave(ctx, lists)
+	if e.isGemini() {
+		err = errors.Join(err, todo.PassOver(e.leaveList(ctx, lists, bound(e.Session).Key)), e.noteTopic(ctx, lists, todo.Topic{}))
+	}
+	if e.Reason == "clear" {
+		err = errors.Join(err, e.noteCleared(ctx, lists))
+	}
+	return err
+}
+
 // leave says that a sub-agent of the chat has left the lists that it has by our tools and by
-// the host's own, or without one the chat itself with its sub-agents. A sub-agent's list is
-// archived if it is settled.
+// the host's own, or without one the chat itself with its sub-agents.
 func (e Event) leave(ctx context.Context, lists todo.Lists) error {
-	for _, key := range []string{server.ChatKey(e.Session), server.MirrorKey(e.Session)} {
-		if e.Agent != "" {
-			key = server.AgentKey(key, e.agent())
-		}
-		current, err := lists.Current(ctx, todo.Target{Conversation: chat(key)})
-		var subs []todo.Snapshot
-		switch {
-		case errors.Is(err, todo.ErrNotFound):
-			continue
-		case err != nil:
-		case e.Agent == "":
-			subs, err = lists.Find(ctx, todo.Query{Parent: current.List.ID})
-		case current.Settled() && !current.Archived:
-			_, err = lists.Archive(ctx, current.List.ID, true, current.Writer)
-		}
-		for _, sub := range subs {
-			err = errors.Join(err, lists.Leave(ctx, chat(sub.List.Conversation)))
-		}
-		if err == nil {
-			err = lists.Leave(ctx, chat(key))
-		}
-		if err != nil {
+	for _, c := range e.conversations() {
+		if err := todo.PassOver(e.leaveList(ctx, lists, c.Key)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// leaveList says that a conversation has left its list. It asks for nothing any more, and
+// a sub-agent's list is archived if it is settled.
+func (e Event) leaveList(ctx context.Context, lists todo.Lists, key string) error {
+	current, err := lists.Current(ctx, todo.Target{Conversation: chat(key)})
+	if err != nil {
+		return err
+	}
+	if current.Asks != "" {
+		err = lists.Ask(ctx, todo.Target{List: current.List.ID}, "")
+	}
+	var subs []todo.Snapshot
+	switch {
+	case err != nil:
+	case e.Agent == "":
+		subs, err = lists.Find(ctx, todo.Query{Parent: current.List.ID})
+	case current.Settled() && !current.Archived:
+		_, err = lists.Archive(ctx, current.List.ID, true, current.Writer)
+	}
+	for _, sub := range subs {
+		err = errors.Join(err, lists.Leave(ctx, chat(sub.List.Conversation)))
+	}
+	return errors.Join(err, lists.Leave(ctx, chat(key)))
 }

@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,14 +24,16 @@ import (
 )
 
 // The events in testdata were recorded as Claude Code 2.1.330, Codex 0.169.0, Gemini CLI
-// 0.61.0 and the plugin for opencode 1.18.33 (opencode.js) wrote them to a hook; the folders
-// alone were renamed. The ones of Cursor are as its documentation has them.
+// 0.61.0, Qwen Code 0.24.4, Copilot CLI 1.0.102 and the plugin for opencode 1.18.33
+// (opencode.js) wrote them to a hook; folders and ids of sessions alone were renamed. The ones
+// of Cursor are as its documentation has them, Kilo's as opencode's plugin would send it.
 
 // rig is a board that events are sent to.
 type rig struct {
 	*testing.T
 	lists todo.Lists
 	store todo.Store
+	told  string // to the agent, by the last event
 }
 
 func newRig(t *testing.T) *rig {
@@ -38,7 +41,7 @@ func newRig(t *testing.T) *rig {
 	store := memory.New()
 	board := todo.NewBoard(store)
 	t.Cleanup(func() { board.Close(); store.Close() })
-	return &rig{t, board.As(""), store}
+	return &rig{T: t, lists: board.As(""), store: store}
 }
 
 // send sends an event and returns what is said of it in the log.
@@ -47,7 +50,8 @@ func (r *rig) send(event string) error {
 	if err != nil {
 		return err
 	}
-	return hook.Do(r.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
+	r.told, err = hook.Do(r.Context(), e.WithFiles(), func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
+	return err
 }
 
 // play sends recorded events, by the names of their files.
@@ -232,7 +236,6 @@ func TestBadEvents(t *testing.T) {
 		"a long folder":      set("/home/ada/parser", "/"+strings.Repeat("x", 5000)),
 		"no event":           set(`"hook_event_name"`, `"event"`),
 		"an unknown event":   set(`"PostToolUse"`, `"PostToolUsed"`),
-		"an unknown tool":    set(`"TodoWrite"`, `"TodoWritten"`),
 		"unknown status":     set(`"in_progress"`, `"begun"`),
 		"no text":            set(`"content":"Write the lexer"`, `"content":""`),
 		"control characters": set("Write the lexer", `Write\u0000`),
@@ -262,13 +265,13 @@ func TestNoStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	if err := hook.Do(t.Context(), e, func() (todo.Lists, func(), error) { return todo.Lists{}, nil, broken }); !errors.Is(err, broken) {
+	if _, err := hook.Do(t.Context(), e, func() (todo.Lists, func(), error) { return todo.Lists{}, nil, broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := hook.Do(ctx, e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil }); !errors.Is(err, context.Canceled) {
+	if _, err := hook.Do(ctx, e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil }); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	r.expectNone()
@@ -277,8 +280,8 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever a hook is told, it does not panic, and every list on the board
-// is one that may be stored (BAD-INPUT 98).
+// FuzzEvents: whatever a hook is told, it does not panic, every list on the board is one that
+// may be stored, and what the agent is told is short (BAD-INPUT 98, 110, 111).
 func FuzzEvents(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
@@ -287,11 +290,34 @@ func FuzzEvents(f *testing.F) {
 	for _, file := range files {
 		f.Add(recorded(f, strings.TrimSuffix(filepath.Base(file), ".json")))
 	}
+	for name, more := range map[string]string{
+		"UserPromptSubmit":  `,"prompt":"Fix\u001b[31m \u202ethis","session_title":"x\ny","source":"user","submitted_prompt":"z"`,
+		"BeforeAgent":       `,"prompt":"<hook_context>x</hook_context>y","timestamp":7`,
+		"SessionStart":      `,"source":"clear","session_title":null,"forked_from":"x"`,
+		"SessionEnd":        `,"reason":"clear"`,
+		"Stop":              `,"stop_hook_active":false,"last_assistant_message":"Go on\u2029? \ud83d","background_tasks":[{"type":"subagent","status":"running"}]`,
+		"AfterAgent":        `,"prompt_response":"？"`,
+		"Notification":      `,"message":"x\u0000","notification_type":"ToolPermission","details":{"command":["ls"],"urls":["a"]}`,
+		"PermissionRequest": `,"tool_name":"Bash","tool_input":{"command":"ls \u009b2J","questions":[{"question":"?"}]}`,
+		"PreCompress":       `,"trigger":"manual"`,
+		"PostToolBatch":     `,"tool_calls":[]`,
+	} {
+		f.Add(event(name, more))
+	}
 	f.Fuzz(func(t *testing.T, event string) {
 		r := newRig(t)
 		r.play("claude-code-taskcreate-1", "claude-code-taskcreate-2")
-		_ = r.send(event)
-		_ = r.send(event)
+		for range 2 {
+			e, err := hook.Read(strings.NewReader(event))
+			if err != nil {
+				return
+			}
+			e.Finish = true
+			told, _ := hook.Do(t.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
+			if len(told) > 4000 || !utf8.ValidString(told) {
+				t.Errorf("the agent is told %d bytes", len(told))
+			}
+		}
 		for _, l := range r.all() {
 			if err := l.Check(); err != nil {
 				t.Error(err)

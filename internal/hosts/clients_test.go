@@ -150,6 +150,25 @@ func gemini(r *rig, first bool, w way) (args, env []string) {
 	return args, []string{"GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL=" + r.model.URL}
 }
 
+// qwenSettings writes Qwen Code's settings, with more.
+func (r *rig) qwenSettings(more object) {
+	settings := object{
+		"security": object{"auth": object{"selectedType": "openai"}},
+		"general":  object{"enableAutoUpdate": false},
+		"privacy":  object{"usageStatisticsEnabled": false},
+	}
+	maps.Copy(settings, more)
+	r.file(".qwen/settings.json", asJSON(settings))
+}
+
+func qwen(r *rig, first bool, w way) (args, env []string) {
+	args = []string{program(r.t, ".bin/qwen"), "--auth-type", "openai", "--yolo", "-p", "go"}
+	if !first && w == resume {
+		args = append(args, "--continue")
+	}
+	return args, []string{"OPENAI_API_KEY=x", "OPENAI_BASE_URL=" + r.model.URL + "/v1", "OPENAI_MODEL=stand-in"}
+}
+
 func kimiFiles(r *rig) { r.file("kimi/mcp.json", r.mcpServers(nil)) }
 
 func kimi(r *rig, first bool, w way) (args, env []string) {

@@ -22,7 +22,7 @@ func asJSON(v any) string {
 }
 
 // model is a stand-in for a model on loopback. It speaks the Anthropic Messages
-// API, the OpenAI Responses API and Gemini's generateContent, each just enough
+// API, OpenAI's Responses and Chat Completions and Gemini's generateContent, each just enough
 // for the clients of this package. It calls TodoWrite with the plans of its
 // script, one for each request, and then says that it is done.
 type model struct {
@@ -36,6 +36,8 @@ type model struct {
 	// answered is called with the number of results before the newest tool result that
 	// the model is shown; may be nil.
 	answered func(n int)
+	// asked is called with each turn of the conversation that begins; may be nil.
+	asked func(modelRequest)
 }
 
 // modelRequest is what one request tells the model.
@@ -93,8 +95,13 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		events = anthropicEvents(p, r.toolName("mcp__todo__TodoWrite"))
 	case strings.HasSuffix(path, "/responses"):
 		events = openAIEvents(p, r.toolName("mcp__todo.TodoWrite"))
+	case strings.HasSuffix(path, "/chat/completions"):
+		events = chatEvents(p, r.toolName("mcp__todo__TodoWrite"), len(raw)/4)
 	case strings.HasSuffix(path, ":streamGenerateContent"):
-		events = geminiEvents(p, r.toolName("mcp_todo_TodoWrite"))
+		events = geminiEvents(p, r.toolName("mcp_todo_TodoWrite"), len(raw)/4)
+	case strings.HasSuffix(path, ":generateContent"): // Gemini CLI asks for a summary so
+		fmt.Fprint(w, asJSON(geminiEvents(nil, "", len(raw)/4)[0]))
+		return
 	default:
 		http.Error(w, `{"error":{"type":"not_found_error","message":"the stand-in does not have this"}}`, http.StatusNotFound)
 		return
@@ -112,6 +119,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // caller holds the lock.
 func (m *model) next(r modelRequest) *plan {
 	m.requests = append(m.requests, r)
+	if m.asked != nil {
+		m.asked(r)
+	}
 	if n := len(r.Results); n > 0 && m.answered != nil {
 		m.answered(n - 1)
 	}
@@ -145,6 +155,9 @@ func toolNames(tools any, namespace string) (names []string) {
 	for _, t := range list {
 		tool, _ := t.(object)
 		name, _ := tool["name"].(string)
+		if function, ok := tool["function"].(object); ok { // Chat Completions
+			name, _ = function["name"].(string)
+		}
 		switch {
 		case tool["functionDeclarations"] != nil:
 			names = append(names, toolNames(tool["functionDeclarations"], "")...)
@@ -167,6 +180,8 @@ func results(v any) (texts []string) {
 	case object:
 		switch {
 		case v["type"] == "tool_result":
+			return []string{text(v["content"])}
+		case v["role"] == "tool":
 			return []string{text(v["content"])}
 		case v["type"] == "function_call_output":
 			return []string{text(v["output"])}
@@ -240,13 +255,29 @@ func openAIEvents(p *plan, tool string) []object {
 	}
 }
 
-func geminiEvents(p *plan, tool string) []object {
+// chatEvents returns an answer of Chat Completions to a prompt of so many tokens, by which
+// Qwen Code knows whether a summary is shorter.
+func chatEvents(p *plan, tool string, prompt int) []object {
+	delta, reason := object{"role": "assistant", "content": "Done."}, "stop"
+	if p != nil {
+		delta, reason = object{"role": "assistant", "content": nil, "tool_calls": []object{{"index": 0, "id": p.callID("call_"), "type": "function",
+			"function": object{"name": p.tool(tool), "arguments": asJSON(p.arguments())}}}}, "tool_calls"
+	}
+	part := func(delta object, reason any) object {
+		return object{"id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "stand-in",
+			"choices": []object{{"index": 0, "delta": delta, "finish_reason": reason}},
+			"usage":   object{"prompt_tokens": prompt, "completion_tokens": 1, "total_tokens": prompt + 1}}
+	}
+	return []object{part(delta, nil), part(object{}, reason)}
+}
+
+func geminiEvents(p *plan, tool string, prompt int) []object {
 	part := object{"text": "Done."}
 	if p != nil {
 		part = object{"functionCall": object{"name": p.tool(tool), "args": p.arguments()}}
 	}
 	return []object{{
 		"candidates":    []any{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": []any{part}}}},
-		"usageMetadata": object{"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+		"usageMetadata": object{"promptTokenCount": prompt, "candidatesTokenCount": 1, "totalTokenCount": prompt + 1},
 	}}
 }

@@ -48,6 +48,7 @@ type todoItem struct {
 	Content    string `json:"content"`
 	Status     string `json:"status"`
 	ActiveForm string `json:"activeForm"`
+	Reason     string `json:"reason,omitempty"`
 }
 
 var planIDs atomic.Int64
@@ -64,7 +65,8 @@ func newPlan(subject string, n, done int) plan {
 		case i == done:
 			status = string(todo.InProgress)
 		}
-		p.items = append(p.items, todoItem{fmt.Sprintf("%s, part %d", subject, i+1), status, fmt.Sprintf("At %s, part %d", subject, i+1)})
+		p.items = append(p.items, todoItem{
+			Content: fmt.Sprintf("%s, part %d", subject, i+1), Status: status, ActiveForm: fmt.Sprintf("At %s, part %d", subject, i+1)})
 	}
 	return p
 }
@@ -137,20 +139,27 @@ func execute(t *testing.T, home, dir string, args, env []string) (output string,
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = dir
-	path := filepath.Dir(program(t, "node-linux-*/bin/node")) + ":" + filepath.Dir(serverFile) + ":" + os.Getenv("PATH")
-	cmd.Env = append([]string{"PATH=" + path, "HOME=" + home, "TERM=dumb", "NO_COLOR=1"}, env...)
-	// The client and all it starts end with the group, which has the client's id.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	cmd := command(ctx, t, home, dir, args, env)
 	out, err := cmd.CombinedOutput()
 	if cmd.Process == nil {
 		t.Fatal(err)
 	}
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
 	return string(out), err
+}
+
+// command returns a program to run as execute does.
+func command(ctx context.Context, t *testing.T, home, dir string, args, env []string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	path := filepath.Dir(program(t, "node-linux-*/bin/node")) + ":" + filepath.Dir(serverFile) + ":" + os.Getenv("PATH")
+	cmd.Env = append([]string{"PATH=" + path, "HOME=" + home, "TERM=dumb", "NO_COLOR=1"}, env...)
+	// The program and all it starts end with the group, which has the program's id.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd
 }
 
 // lists returns the newest snapshots of all lists, the one written last first.

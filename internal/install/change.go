@@ -73,6 +73,8 @@ type Change struct {
 	Client Client
 	// File is the path of the one with the servers.
 	File string
+	// Kinds are the kinds of hooks that the client runs then, if they change.
+	Kinds []Kind
 	// Notes are what a person should know besides.
 	Notes []string
 	edits []*edit
@@ -157,13 +159,14 @@ func (o Options) read(path string) (e *edit, err error) {
 
 func (e *edit) isNone() bool { return bytes.Equal(e.before.data, e.after) }
 
-// isBare reports whether nothing is left but a version, objects without content and no
-// comment.
+// isBare reports whether nothing is left but a version, objects and arrays without content,
+// and no comment.
 func (e *edit) isBare() bool {
 	left := maps.Clone(e.root)
 	maps.DeleteFunc(left, func(key string, value any) bool {
 		of, isObject := value.(map[string]any)
-		return key == versionKey || isObject && len(of) == 0
+		items, isArray := value.([]any)
+		return key == versionKey || isObject && len(of) == 0 || isArray && len(items) == 0
 	})
 	return len(left) == 0 && !bytes.ContainsAny(e.after, "/#")
 }

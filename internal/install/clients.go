@@ -40,41 +40,58 @@ type Client struct {
 type hookSetup struct {
 	// file is its file of hooks, or its plugin.
 	file string
-	// entries are the hooks, of different events. A client without any has a plugin.
+	// entries are the hooks. A client without any has a plugin.
 	entries []hookEntry
+	// plugin are the kinds of a plugin.
+	plugin []Kind
+	// posts is true when the client can post an event to a server by itself, except
+	// SessionStart.
+	posts bool
 	// flat is true when a hook stands by itself in the list of its event, and has its
 	// matcher; else it stands in a group, which has the matcher.
 	flat bool
+	// copilot is true for the form of Copilot CLI: a command for each shell.
+	copilot bool
 	// timeout is after how much of the client's unit of time it gives up a hook.
 	timeout int
 	// version is the version of the form of the file, if it must be there; else 0.
 	version int
 	// statusLine are the arguments of the command of a status line, if the client has one.
 	statusLine string
+	// sidebar is the file of a plugin that draws the list in the client, and sidebars the file
+	// that names such plugins; empty for none.
+	sidebar, sidebars string
 	// windows is the shell that runs hooks on Windows. Elsewhere it is [POSIX].
 	windows Shell
 	// after is what a person does so that the hooks are run.
 	after string
 }
 
-// hookEntry is a hook: when it is run. The matcher says for which tools, or starts, as
-// the client matches them; empty is all.
-type hookEntry struct{ event, matcher string }
+// hookEntry is a hook: for which kind, and when it is run. One without a kind is there with
+// any. The matcher says for which tools, or starts, as the client matches them, with | between
+// its parts; empty is all.
+type hookEntry struct {
+	kind           Kind
+	event, matcher string
+}
 
-// toolHook is the hook for an event that is told of calls of a host's built-in tools.
-func toolHook(event, host string) hookEntry {
+// mirrorHook is the hook for an event that is told of calls of a host's built-in tools.
+func mirrorHook(event, host string) hookEntry {
 	var names []string
 	for _, b := range tools.BuiltIns() {
 		if b.Host == host {
 			names = append(names, b.Name)
 		}
 	}
-	return hookEntry{event, strings.Join(names, "|")}
+	return hookEntry{Mirror, event, strings.Join(names, "|")}
 }
 
 // resume and end are hooks that most clients have besides.
-func resume() hookEntry { return hookEntry{"SessionStart", "resume"} }
-func end() hookEntry    { return hookEntry{"SessionEnd", ""} }
+func resume() hookEntry { return hookEntry{Mirror, "SessionStart", "resume"} }
+func end() hookEntry    { return hookEntry{event: "SessionEnd"} }
+
+// ourCalls matches calls of our tools, whatever the server is called.
+func ourCalls() string { return "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")" }
 
 // seconds is after how many seconds a client gives up a hook. Codex has a limit of its
 // own for some, and warns of more.
@@ -85,7 +102,7 @@ const (
 
 // Clients returns the table of clients. Formats and places are from the programs
 // themselves where npm has them (Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0,
-// opencode 1.18.33, Kimi Code 2.1.0, Qwen Code 0.24.4, Cline 3.0.65, Copilot CLI
+// opencode 1.18.33, Kilo Code 7.7.9, Kimi Code 2.1.0, Qwen Code 0.24.4, Cline 3.0.65, Copilot CLI
 // 1.0.102), and from the public source or the documentation of the others (Zed:
 // crates/paths and crates/settings_content; Goose: crates/goose/src/config; Crush:
 // internal/config/load.go), as of November 2026. Hooks are known from the same programs
@@ -125,7 +142,6 @@ func Clients() []Client {
 		known("kimi", Client{ // the second is the file of kimi-cli, its forerunner
 			files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"},
 		}),
-		known("qwen", Client{files: []string{"$QWEN_HOME/settings.json|~/.qwen/settings.json"}, http: "httpUrl"}),
 		known("crush", Client{
 			files:   []string{"$CRUSH_GLOBAL_CONFIG/crush.json|$xdg/crush/crush.json"},
 			servers: "mcp", stdio: typedStdio, http: typedHTTP,
@@ -141,10 +157,6 @@ func Clients() []Client {
 			http:    `type: "streamableHttp", url`,
 			After:   "start a new task",
 		}),
-		known("copilot", Client{
-			files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
-			stdio: `type: "local", command, args, tools: ["*"]`, http: typedHTTP + `, tools: ["*"]`,
-		}),
 	}...)
 }
 
@@ -157,9 +169,16 @@ func withHooks() []Client {
 			hooks: &hookSetup{
 				file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
 				timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
+				posts: true,
 				entries: []hookEntry{
-					{"PreToolUse", "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")"},
-					toolHook("PostToolUse", "claude-code"), resume(), end(), {"SubagentStop", ""},
+					{Calls, "PreToolUse", ourCalls()},
+					mirrorHook("PostToolUse", "claude-code"), resume(), end(), {"", "SubagentStop", ""},
+					{Remind, "SessionStart", "compact|resume|clear|fork"},
+					// At the end of a step it tells of all tools that were called in it at once.
+					{Edits, "UserPromptSubmit", ""}, {Edits, "PostToolBatch", ""},
+					{Waiting, "PermissionRequest", ""},
+					{Waiting, "Notification", "elicitation_dialog|agent_needs_input"}, {Waiting, "Stop", ""},
+					{Finish, "Stop", ""},
 				},
 			},
 		}),
@@ -168,15 +187,22 @@ func withHooks() []Client {
 			After: "turn the server on in its settings under MCP",
 			hooks: &hookSetup{
 				file: "~/.cursor/hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
-				entries: []hookEntry{toolHook("postToolUse", "cursor"), {"sessionEnd", ""}},
+				entries: []hookEntry{mirrorHook("postToolUse", "cursor"), {event: "sessionEnd"}},
 			},
 		}),
 		known("codex", Client{
 			files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, servers: "mcp_servers",
+			http: `url, env_http_headers: {"` + folderHeader + `": "PWD"}`,
 			hooks: &hookSetup{
 				file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: PowerShell,
-				entries: []hookEntry{toolHook("PostToolUse", "codex"), resume(), end()},
-				after:   "as it starts next, it asks about new hooks, which it does not run before you trust them",
+				entries: []hookEntry{
+					mirrorHook("PostToolUse", "codex"), resume(), end(), {"", "SubagentStop", ""},
+					{Remind, "SessionStart", "compact|resume|clear|fork"},
+					{Edits, "UserPromptSubmit", ""}, {Edits, "PostToolUse", ""},
+					{Waiting, "PermissionRequest", ""}, {Waiting, "Stop", ""},
+					{Finish, "Stop", ""},
+				},
+				after: "as it starts next, it asks about new hooks, which it does not run before you trust them",
 			},
 		}),
 		known("gemini", Client{
@@ -184,26 +210,73 @@ func withHooks() []Client {
 			files: []string{geminiFile}, http: "httpUrl", // in earlier versions url was one of SSE
 			hooks: &hookSetup{
 				file: geminiFile, timeout: seconds * 1000, windows: PowerShell,
-				entries: []hookEntry{toolHook("AfterTool", "gemini-cli"), resume(), end()},
+				entries: []hookEntry{
+					mirrorHook("AfterTool", "gemini-cli"), resume(), end(),
+					// It compares a source as a whole, and shows no answer at /clear and /compress:
+					// the next prompt has it.
+					{Remind, "SessionStart", ""}, {Remind, "PreCompress", "manual"}, {Remind, "BeforeAgent", ""},
+					{Edits, "BeforeAgent", ""}, {Edits, "AfterTool", ""},
+					{Waiting, "Notification", ""}, {Waiting, "AfterAgent", ""},
+					{Finish, "AfterAgent", ""},
+				},
 			},
+		}),
+		known("qwen", Client{
+			files: []string{qwenFile}, http: "httpUrl",
+			hooks: &hookSetup{
+				file: qwenFile, timeout: seconds, windows: PowerShell,
+				entries: []hookEntry{
+					mirrorHook("PostToolUse", "qwen-code"), resume(), end(), {"", "SubagentStop", ""},
+					{Remind, "SessionStart", "compact|resume|clear|fork"},
+					{Edits, "UserPromptSubmit", ""}, // which comes before each request to the model
+					{Waiting, "PermissionRequest", ""}, {Waiting, "Stop", ""},
+					{Finish, "Stop", ""},
+				},
+			},
+		}),
+		known("copilot", Client{
+			files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
+			stdio: `type: "local", command, args, tools: ["*"]`, http: typedHTTP + `, tools: ["*"], headers: {"` + folderHeader + `": "${PWD}"}`,
+			hooks: &hookSetup{ // it reads what the agent is told in another form
+				file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: PowerShell,
+				flat: true, version: 1, copilot: true, entries: []hookEntry{mirrorHook("PostToolUse", "copilot-cli"), end()},
+			},
+		}),
+		known("kilo", Client{ // its forerunner is opencode
+			files: []string{"$xdg/kilo/kilo.json", "$xdg/kilo/kilo.jsonc"}, servers: "mcp",
+			stdio: opencodeStdio, http: opencodeHTTP,
+			hooks: &hookSetup{file: "$xdg/kilo/plugin/todo-mcp.js", windows: Cmd, plugin: []Kind{Mirror}},
 		}),
 		known("opencode", Client{
 			files:   []string{"$xdg/opencode/opencode.json", "$xdg/opencode/opencode.jsonc", "$xdg/opencode/config.json"},
-			servers: "mcp",
-			stdio:   `type: "local", command+args, enabled: true`,
-			http:    `type: "remote", url, enabled: true`,
-			hooks:   &hookSetup{file: "$xdg/opencode/plugin/todo-mcp.js", windows: Cmd},
+			servers: "mcp", stdio: opencodeStdio, http: opencodeHTTP,
+			hooks: &hookSetup{
+				file: "$xdg/opencode/plugin/todo-mcp.js", windows: Cmd, plugin: []Kind{Mirror, Remind, Waiting},
+				sidebar: "$xdg/opencode/" + sidebarFile, sidebars: "$xdg/opencode/tui.json",
+			},
 		}),
 	}
 }
+
+// folderHeader is the header by which a server over HTTP learns the folder. Clients in Node
+// and Bun put one in, too, but cannot call a server any more from a folder whose path is not
+// Latin-1.
+const folderHeader = "Todo-Folder"
 
 // Fields that several clients have, and files that are named several times.
 const (
 	typedStdio = `type: "stdio", command, args`
 	typedHTTP  = `type: "http", url`
+
+	opencodeStdio = `type: "local", command+args, enabled: true`
+	opencodeHTTP  = `type: "remote", url, enabled: true`
+
 	geminiFile = "$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json"
-	clineFile  = "cline_mcp_settings.json"
-	gooseMore  = `enabled: true, description: "The todo list", timeout: 300`
+	qwenFile   = "$QWEN_HOME/settings.json|~/.qwen/settings.json"
+	// sidebarFile is not in opencode's folder of plugins, all of which it takes for another kind.
+	sidebarFile = "todo-mcp-sidebar.js"
+	clineFile   = "cline_mcp_settings.json"
+	gooseMore   = `enabled: true, description: "The todo list", timeout: 300`
 )
 
 // known returns a row of the table of clients with what most rows have.

@@ -45,7 +45,7 @@ func TestClients(t *testing.T) {
 				return
 			}
 			before = r.sampleHooks().files()
-			shown = r.install(install.Options{Hooks: true})
+			shown = r.install(install.Options{Hooks: install.Kinds()})
 			if filepath.Ext(hooks) == ".json" {
 				r.golden("hooks.after.json", r.read(hooks))
 			}
@@ -63,7 +63,7 @@ func TestClients(t *testing.T) {
 func TestMissingFiles(t *testing.T) {
 	for _, name := range edited() {
 		r := newRig(t, name)
-		shown := r.install(install.Options{Hooks: true})
+		shown := r.install(install.Options{Hooks: install.Kinds()})
 		path := r.file()
 		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 			t.Errorf("%s: %v (%v)", path, info.Mode(), err)
@@ -71,7 +71,7 @@ func TestMissingFiles(t *testing.T) {
 		if !strings.HasPrefix(shown, path+"\n+ ") {
 			t.Errorf("%s is shown as\n%s", path, shown)
 		}
-		paths, texts := r.byHand(install.Options{Hooks: true})
+		paths, texts := r.byHand(install.Options{Hooks: install.Kinds()})
 		for i, path := range paths {
 			if diff := cmp.Diff(texts[i], r.read(path)); diff != "" {
 				t.Errorf("%s: by hand is written (-) and there is (+)\n%s", name, diff)
@@ -93,11 +93,11 @@ func TestCutFilesAreLeft(t *testing.T) {
 			refused := 0
 			for n := 1; n < len(whole); n += 7 {
 				r.write(path, whole[:n])
-				if _, err := r.Install(r.m, install.Options{Hooks: true}); err == nil {
+				if _, err := r.Install(r.m, install.Options{Hooks: install.Kinds()}); err == nil {
 					continue // a beginning that is whole, as there are of TOML
 				}
 				refused++
-				r.refused(install.Options{Hooks: true}, path+":")
+				r.refused(install.Options{Hooks: install.Kinds()}, path+":")
 			}
 			r.write(path, whole)
 			if refused < 5 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,23 @@ func (r *rig) places() string {
 	return strings.Join(out, ", ")
 }
 
+// docs/hooks.md says which client runs which kinds of hooks.
+func TestKindsAreDocumented(t *testing.T) {
+	kinds := append(install.Kinds(), install.Finish)
+	table := "<!-- kinds -->\n| | `" + install.JoinKinds(kinds, "` | `") + "` |\n|---" + strings.Repeat("|---", len(kinds)) + "|\n"
+	for _, c := range install.Clients() {
+		if c.HookKinds() == nil {
+			continue
+		}
+		table += "| " + c.Title + " |"
+		for _, k := range kinds {
+			table += map[bool]string{false: " – |", true: " yes |"}[slices.Contains(c.HookKinds(), k)]
+		}
+		table += "\n"
+	}
+	newRig(t, "zed").documented("hooks.md", regexp.MustCompile(`<!-- kinds -->\n(\|.*\n)+`), table)
+}
+
 // What the hooks of each client look like to who writes them by hand: docs/hooks.md has
 // into which file, and the plugin for Claude Code has the same.
 func TestHooksAreDocumented(t *testing.T) {
@@ -80,7 +98,7 @@ func TestHooksAreDocumented(t *testing.T) {
 		if file == "" {
 			continue
 		}
-		_, texts := r.byHand(install.Options{Hooks: true})
+		_, texts := r.byHand(install.Options{Hooks: install.Kinds()})
 		text := texts[len(texts)-1]
 		section := regexp.MustCompile(`(?m)^- \*\*` + r.Title + `\*\*: .*$`).FindString(r.read(filepath.Join("..", "..", "docs", "hooks.md")))
 		if !strings.Contains(section, "`"+filepath.ToSlash(r.m.Short(file))+"`") {
@@ -105,7 +123,12 @@ func (r *rig) expectPlugin(settings string) {
 		}
 		return out
 	}
-	plugin := r.read(filepath.Join("..", "..", "packaging", "claude-code", "hooks", "hooks.json"))
+	path := filepath.Join("..", "..", "packaging", "claude-code", "hooks", "hooks.json")
+	if *update {
+		text, _ := json.MarshalIndent(hooks(settings), "", "  ")
+		r.write(path, strings.Replace(string(text), `"Hooks"`, `"hooks"`, 1)+"\n")
+	}
+	plugin := r.read(path)
 	if diff := cmp.Diff(hooks(settings), hooks(plugin)); diff != "" {
 		r.Errorf("the plugin's hooks (-want +got)\n%s", diff)
 	}

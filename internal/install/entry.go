@@ -101,7 +101,8 @@ func (c Client) put(f serversFile, o Options, wanted Server) error {
 	}
 	var err error
 	for i, of := range set {
-		if err == nil && slices.Contains(leads(), of.key) {
+		isMissing := slices.Contains(ofHTTP(), of.key) && f.entry[of.key] == nil
+		if err == nil && (isMissing || slices.Contains(leads(), of.key)) {
 			err = f.set(of.value, shownAs[i].value, c.servers, f.name, of.key)
 		}
 	}

@@ -55,8 +55,8 @@ func TestBackup(t *testing.T) {
 	path, hooks := r.file(), r.hooksFile()
 	before, hooksBefore := r.read(path), r.read(hooks)
 	for _, step := range []func(){
-		func() { r.install(install.Options{Hooks: true}) },
-		func() { r.install(install.Options{Hooks: true, Args: []string{"--store", "sqlite:/x"}}) },
+		func() { r.install(install.Options{Hooks: install.Kinds()}) },
+		func() { r.install(install.Options{Hooks: install.Kinds(), Args: []string{"--store", "sqlite:/x"}}) },
 		func() { r.install(install.Options{URL: address}) },
 		func() { r.uninstall(install.Options{}) },
 		func() {
@@ -109,7 +109,7 @@ func TestNotAFile(t *testing.T) {
 // BAD-INPUT 104: A client's file of hooks that another program writes after it was
 // read → It stays as that program wrote it, and the error says so
 func TestChangedMeanwhile(t *testing.T) {
-	o := install.Options{Hooks: true}
+	o := install.Options{Hooks: install.Kinds()}
 	both := func(r *rig) { r.sample().sampleHooks() }
 	for _, path := range []func(*rig) string{(*rig).file, (*rig).hooksFile} {
 		for name, c := range map[string]struct {

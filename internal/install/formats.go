@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -110,20 +111,50 @@ func yamlOf(data []byte) (root map[string]any, err error) {
 	return root, err
 }
 
-//go:embed opencode.js
-var opencodePlugin string
+// The plugins: for hooks, and for the sidebar.
+var (
+	//go:embed opencode.js
+	opencodePlugin string
+	//go:embed sidebar.js
+	sidebarPlugin string
+)
 
-// plugin returns the text of the plugin that runs a shell command.
-func plugin(command string) string {
+// plugin returns the text of the plugin that runs a shell command for hooks of some kinds in
+// a host with a name.
+func plugin(host, command string, kinds []Kind) string {
 	quoted, _ := json.Marshal(command) // as JavaScript has it, too
-	return strings.Replace(opencodePlugin, `"todo-mcp hook"`, string(quoted), 1)
+	all, _ := json.Marshal(kinds)
+	return strings.NewReplacer(`"todo-mcp hook"`, string(quoted), "const kinds = []", "const kinds = "+string(all), `const host = "opencode"`, `const host = "`+host+`"`).Replace(opencodePlugin)
 }
 
-// readPlugin reads the plugin of a client without hooks: its only value is the whole text.
-// Another plugin has no value.
+// sidebar returns the text of the plugin that draws what a shell command prints.
+func sidebar(command string) string {
+	quoted, _ := json.Marshal(command)
+	return strings.Replace(sidebarPlugin, `"todo-mcp `+sidebarCommand+`"`, string(quoted), 1)
+}
+
+// sidebarCommand is the command with its arguments whose answer the sidebar draws.
+const sidebarCommand = "show --json"
+
+// kindsLine is the line of a plugin that says its kinds.
+var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
+
+// pluginKinds returns the kinds of the plugin that a file is.
+func pluginKinds(root map[string]any) (kinds []Kind) {
+	text, _ := root[pluginPath].(string)
+	if line := kindsLine.FindStringSubmatch(text); line != nil {
+		_ = json.Unmarshal([]byte(line[1]), &kinds) // of another form: it has none that is known
+	}
+	return kinds
+}
+
+// readPlugin reads a plugin of ours: its only value is the whole text. Another plugin has no
+// value.
 func readPlugin(data []byte) (root map[string]any, err error) {
-	if begin, _, _ := strings.Cut(opencodePlugin, "\n"); bytes.HasPrefix(data, []byte(begin)) {
-		root = map[string]any{pluginPath: string(data)}
+	for _, text := range []string{opencodePlugin, sidebarPlugin} {
+		if begin, _, _ := strings.Cut(text, "\n"); bytes.HasPrefix(data, []byte(begin)) {
+			root = map[string]any{pluginPath: string(data)}
+		}
 	}
 	return root, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,6 +23,9 @@ const (
 	hooksKey      = "hooks"
 	statusLineKey = "statusLine"
 	versionKey    = "version"
+	pluginsKey    = "plugin"
+	// sidebarName names the plugin for the sidebar in the file beside it.
+	sidebarName = "./" + sidebarFile
 	// hookName is the name of the command that hooks run.
 	hookName = "hook"
 	// pluginPath is how the only value of a plugin is shown.
@@ -32,11 +36,14 @@ const (
 type hookFile struct {
 	*edit
 	*hookSetup
+	host    string // what the client is called
 	machine Machine
 	shell   Shell
-	program string // the path or the name that hooks call; empty with an error
-	store   []string
-	err     error // why it is not known what hooks call
+	program string   // the path or the name that hooks call; empty with an error
+	store   []string // the arguments of the command that say where lists are kept
+	server  []string // those that say to which server a hook tells an event instead
+	post    string   // the address to which the client itself posts events; empty for none
+	err     error    // why it is not known what hooks call
 }
 
 // errSlowHooks is what people read who want hooks of a program that npx runs.
@@ -47,7 +54,7 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 // into the same store as the server that the client reaches.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.desktop)
-	h = hookFile{hookSetup: c.hooks, machine: m, shell: POSIX, store: storeOf(server.Args), err: unknown}
+	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: POSIX, store: storeOf(server.Args), err: unknown}
 	switch {
 	case len(command) > 1:
 		h.err = errSlowHooks
@@ -56,6 +63,7 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	case unknown == nil:
 		h.program = command[0]
 	}
+	h.tell(server.base())
 	if m.System == "windows" { // where all shells take slashes, and some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
@@ -63,15 +71,38 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	return h, err
 }
 
-// addHooks adds to a change the hooks of a client that reaches the server in some way.
-func (c Client) addHooks(m Machine, o Options, server Server, change *Change) error {
-	if c.hooks == nil {
-		change.note("no hooks of it are known: it gets the server alone")
-		return nil
+// tell lets the hooks tell the server at an address, unless that is empty.
+func (h *hookFile) tell(base string) {
+	if base == "" {
+		return
+	}
+	h.server = []string{serverFlag, base}
+	if h.posts {
+		h.post = base + hookPath
+	}
+}
+
+// setHooks adds to a change that a client, which reaches the server in some way, runs the
+// hooks that o wants and no others.
+func (c Client) setHooks(m Machine, o Options, server Server, change *Change) error {
+	kinds := c.hooks.chosen(o.Hooks)
+	if len(kinds) == 0 && len(o.Hooks) > 0 {
+		change.note("no hooks of it are known for that: it gets the server alone")
+	}
+	if len(kinds) == 0 {
+		return c.removeHooks(m, o, change)
+	}
+	err := c.setSidebar(m, o, server, change)
+	if err != nil {
+		return err
 	}
 	h, err := c.hookFile(m, o, server, change)
+	shown := len(h.shown)
 	if err == nil {
-		err = h.install()
+		err = h.install(kinds)
+	}
+	if len(h.shown) > shown {
+		change.Kinds = kinds
 	}
 	switch line, _ := h.object(statusLineKey); {
 	case errors.Is(err, errSlowHooks):
@@ -90,6 +121,9 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 	if c.hooks == nil {
 		return nil
 	}
+	if err := c.removeSidebar(m, o, change); err != nil {
+		return err
+	}
 	h, err := c.hookFile(m, o, Server{}, change)
 	if err != nil {
 		return err
@@ -97,32 +131,112 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 	return h.remove(func(place) bool { return false })
 }
 
-// lookForHooks returns whether a client runs the hooks of this program. An error says
-// why its file cannot be read.
-func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, error) {
-	if c.hooks == nil {
-		return "", nil
+// setSidebar adds to a change the plugin that draws the list in a client that has a place for
+// it. Of a server over HTTP it draws nothing: it reads the store of this machine.
+func (c Client) setSidebar(m Machine, o Options, server Server, change *Change) error {
+	if c.hooks.sidebar == "" || server.URL != "" {
+		return c.removeSidebar(m, o, change)
 	}
 	h, err := c.hookFile(m, o, server, &Change{})
+	if err != nil || h.err != nil {
+		return err
+	}
+	plugin, err := change.edit(o, m.place(c.hooks.sidebar))
+	if err == nil {
+		command, shown := h.command(sidebarCommand)
+		err = plugin.set(sidebar(command), shown, pluginPath)
+	}
+	names, wrong := change.edit(o, m.place(c.hooks.sidebars))
+	if err = cmp.Or(err, wrong); err != nil || slices.Contains(texts(names.root[pluginsKey]), sidebarName) {
+		return err
+	}
+	return names.set(sidebarName, sidebarName, pluginsKey, newItem)
+}
+
+// removeSidebar adds to a change that the plugin for the sidebar goes.
+func (c Client) removeSidebar(m Machine, o Options, change *Change) error {
+	if c.hooks.sidebar == "" {
+		return nil
+	}
+	plugin, err := change.edit(o, m.place(c.hooks.sidebar))
+	if err == nil && plugin.root[pluginPath] != nil {
+		err = plugin.set(nil, nil, pluginPath)
+	}
+	names, wrong := change.edit(o, m.place(c.hooks.sidebars))
+	if err = cmp.Or(err, wrong); err != nil {
+		return err
+	}
+	all, _ := names.root[pluginsKey].([]any)
+	if i := slices.Index(all, any(sidebarName)); i >= 0 {
+		err = names.set(nil, nil, pluginsKey, i)
+	}
+	return err
+}
+
+// lookForHooks adds to a state whether a client runs the hooks of this program, and which. An
+// error says why its file cannot be read.
+func (c Client) lookForHooks(m Machine, o Options, s *State) error {
+	if c.hooks == nil {
+		return nil
+	}
+	h, err := c.hookFile(m, o, s.Server, &Change{})
 	if err != nil {
-		return "", err
+		return err
 	}
-	switch places, err := h.places(); {
-	case err != nil:
-		return "", err
+	places, err := h.places()
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		if s.Name == "" { // a server on another machine is known by the hooks alone
+			h.tell(p.server())
+		}
+	}
+	s.Kinds = h.running(places)
+	if h.entries == nil {
+		s.Kinds = h.chosen(pluginKinds(h.root))
+	}
+	switch {
 	case len(places) == 0:
-		return HooksMissing, nil
-	case h.err == nil && (h.install() != nil || !h.isNone()):
-		return HooksOutdated, nil
+		s.Hooks = HooksMissing
+	case h.err == nil && (h.install(s.Kinds) != nil || !h.isNone()):
+		s.Hooks = HooksOutdated
+	default:
+		s.Hooks = HooksThere
 	}
-	return HooksThere, nil
+	return nil
 }
 
 // place is where a hook of this program stands, or its status line.
 type place struct {
-	hookEntry
-	path    []any
-	command string
+	event, matcher string
+	path           []any
+	command        string // or the address
+}
+
+// serverForm matches a command or an address by which a hook tells a server.
+var serverForm = regexp.MustCompile(`^(?:.* ` + serverFlag + ` (\S+)|(https?://\S+)` + hookPath + `(?:` + regexp.QuoteMeta(finishQuery) + `)?)$`)
+
+// server returns the address of the server that a hook tells; empty for none.
+func (p place) server() string {
+	if at := serverForm.FindStringSubmatch(p.command); at != nil {
+		return at[1] + at[2]
+	}
+	return ""
+}
+
+// called returns what a hook calls, a command or an address; empty for one that is not of this
+// program. An address is known by the variable that has the token for it.
+func (h hookFile) called(hook map[string]any) string {
+	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
+	address, _ := hook["url"].(string)
+	switch at := (place{command: address}); {
+	case h.machine.runs(command, hookName):
+		return command
+	case slices.Contains(texts(hook["allowedEnvVars"]), tokenVariable) && at.server() != "":
+		return address
+	}
+	return ""
 }
 
 // places returns where the hooks of this program stand: of a group that has no others, where
@@ -133,38 +247,42 @@ func (h hookFile) places() (all []place, err error) {
 	}
 	line, lineErr := h.object(statusLineKey)
 	if h.machine.runs(line["command"], "show") {
-		all = append(all, place{hookEntry: hookEntry{event: statusLineKey}, path: []any{statusLineKey}})
+		all = append(all, place{event: statusLineKey, path: []any{statusLineKey}})
 	}
 	events, err := h.object(hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
 		groups, _ := events[event].([]any)
 		for n, value := range groups {
 			group, _ := value.(map[string]any)
-			matcher, _ := group["matcher"].(string)
-			if matcher == "*" { // is all, as is none
-				matcher = ""
-			}
-			hooks, at := []any{group}, place{hookEntry: hookEntry{event, matcher}, path: []any{hooksKey, event, n}}
-			if !h.flat {
-				hooks, _ = group[hooksKey].([]any)
-			}
-			var here []place
-			for i, value := range hooks {
-				hook, _ := value.(map[string]any)
-				if command, _ := hook["command"].(string); h.machine.runs(command, hookName) {
-					here = append(here, place{at.hookEntry, append(slices.Clip(at.path), hooksKey, i), command})
-				}
-			}
-			if len(here) > 0 && len(here) == len(hooks) { // the group is of this program alone
-				if len(here) == 1 {
-					at.command = here[0].command
-				}
-				here = []place{at}
-			}
-			all = append(all, here...)
+			all = append(all, h.placesIn(group, event, n)...)
 		}
 	}
 	return all, cmp.Or(err, lineErr)
+}
+
+// placesIn returns where the hooks of this program stand in the n-th group of an event.
+func (h hookFile) placesIn(group map[string]any, event string, n int) (here []place) {
+	matcher, _ := group["matcher"].(string)
+	if matcher == "*" { // is all, as is none
+		matcher = ""
+	}
+	hooks, at := []any{group}, place{event: event, matcher: matcher, path: []any{hooksKey, event, n}}
+	if !h.flat {
+		hooks, _ = group[hooksKey].([]any)
+	}
+	for i, value := range hooks {
+		hook, _ := value.(map[string]any)
+		if called := h.called(hook); called != "" {
+			here = append(here, place{event, matcher, append(slices.Clip(at.path), hooksKey, i), called})
+		}
+	}
+	if len(here) > 0 && len(here) == len(hooks) { // the group is of this program alone
+		if len(here) == 1 {
+			at.command = here[0].command
+		}
+		here = []place{at}
+	}
+	return here
 }
 
 // remove removes what stands there of this program but what keep says, the last of it first:
@@ -179,31 +297,34 @@ func (h hookFile) remove(keep func(place) bool) error {
 	return err
 }
 
-// install adds the hooks that are missing, also in the place of those that are not as
-// they should be, and the status line unless there is another one.
-func (h hookFile) install() error {
-	command, shown := h.command(hookName)
-	switch {
+// install adds the hooks of kinds that are missing, also in the place of those that are not as
+// they should be, and takes those of other kinds away. It sets the status line unless there is
+// another one.
+func (h hookFile) install(kinds []Kind) error {
+	switch command, shown := h.command(hookName, h.server...); {
 	case h.err != nil:
 		return h.err
 	case h.entries == nil:
-		return h.set(plugin(command), shown, pluginPath)
+		return h.set(plugin(h.host, command, kinds), shown, pluginPath)
 	}
-	missing := slices.Clone(h.entries)
+	missing := h.hooks(kinds)
 	err := h.remove(func(p place) bool {
-		i := slices.Index(missing, p.hookEntry)
-		isRight := i >= 0 && p.command == command
-		if isRight {
+		i := slices.IndexFunc(missing, func(e hookEntry) bool {
+			called, _ := h.calls(e)
+			return e.event == p.event && e.matcher == p.matcher && called == p.command
+		})
+		if i >= 0 {
 			missing = slices.Delete(missing, i, i+1)
 		}
-		return isRight || p.event == statusLineKey
+		return i >= 0 || p.event == statusLineKey
 	})
 	if err == nil && h.version != 0 && h.root[versionKey] == nil {
 		err = h.set(h.version, h.version, versionKey)
 	}
 	for _, e := range missing {
 		if err == nil {
-			err = h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.event, newItem)
+			called, shown := h.calls(e)
+			err = h.set(h.entry(e, called), h.entry(e, shown), hooksKey, e.event, newItem)
 		}
 	}
 	return cmp.Or(err, h.setStatusLine())
@@ -230,24 +351,56 @@ func (h hookFile) setStatusLine() error {
 	return nil
 }
 
+const (
+	// finishFlag is the flag of the hook that makes an agent finish its list, and finishQuery
+	// what says it to a server. serverFlag names the server that a hook tells.
+	finishFlag, finishQuery = "--finish", "?finish"
+	serverFlag              = "--server"
+	// tokenVariable is where a hook finds the token of a server that asks who calls.
+	tokenVariable = "TODO_TOKEN"
+)
+
+// calls returns what a hook calls, a command or an address, and what people are shown of it.
+func (h hookFile) calls(e hookEntry) (called, shown string) {
+	isPosted := h.post != "" && e.event != "SessionStart"
+	switch {
+	case isPosted && e.kind == Finish:
+		return h.post + finishQuery, h.post + finishQuery
+	case isPosted:
+		return h.post, h.post
+	case e.kind == Finish:
+		return h.command(hookName+" "+finishFlag, h.server...)
+	}
+	return h.command(hookName, h.server...)
+}
+
 // command returns the command with a name and its arguments, as hook, and what people are
 // shown of it.
-func (h hookFile) command(name string) (command, shown string) {
-	shown = h.shell.Command(append([]string{h.program}, strings.Fields(name)...)...)
+func (h hookFile) command(name string, more ...string) (command, shown string) {
+	shown = h.shell.Command(slices.Concat([]string{h.program}, strings.Fields(name), more)...)
 	if len(h.store) == 0 {
 		return shown, shown
 	}
 	return shown + " " + h.shell.Command(h.store...), shown + " …"
 }
 
-// entry returns what stands in the list of an event.
-func (h hookFile) entry(e hookEntry, command string) (entry object) {
+// entry returns what stands in the list of an event for a hook that calls a command or an
+// address.
+func (h hookFile) entry(e hookEntry, called string) (entry object) {
 	if e.matcher != "" {
 		entry = object{{"matcher", e.matcher}}
 	}
-	run := object{{"command", command}, {"timeout", h.timeout}}
-	if h.flat {
+	run := object{{"command", called}, {"timeout", h.timeout}}
+	switch {
+	case h.copilot:
+		return append(entry, field{"type", "command"}, field{"bash", called}, field{"powershell", called}, field{"timeoutSec", h.timeout})
+	case h.flat:
 		return append(entry, run...)
 	}
-	return append(entry, field{hooksKey, []any{append(object{{"type", "command"}}, run...)}})
+	run = append(object{{"type", "command"}}, run...)
+	if h.post != "" && strings.HasPrefix(called, h.post) {
+		run = object{{"type", "http"}, {"url", called}, {"timeout", h.timeout},
+			{"headers", object{{"Authorization", "Bearer $" + tokenVariable}}}, {"allowedEnvVars", []string{tokenVariable}}}
+	}
+	return append(entry, field{hooksKey, []any{run}})
 }

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/install"
 )
@@ -56,10 +59,95 @@ func TestHooksAreUpdated(t *testing.T) {
 			c.after = c.before + "," + fresh
 		}
 		r := withHooks(t, "codex", `{"hooks":{"PostToolUse":[`+c.before+`],"Stop":[`+hook("", "todo-mcp hook")+`,{"hooks":[`+other+`]}]}}`)
-		r.install(install.Options{Hooks: true})
+		r.install(install.Options{Hooks: []install.Kind{install.Mirror}})
 		want := `"PostToolUse":[` + c.after + `]`
 		if got := compact(r.read(r.hooksFile())); !strings.Contains(got, want) || !strings.Contains(got, `"Stop":[{"hooks":[`+other+`]}],`) {
 			t.Errorf("%s becomes\n%s\nwant\n%s", c.name, got, want)
+		}
+	}
+}
+
+// A person chooses kinds of hooks: each choice of them is what stands there then, whatever
+// stood there before, it is known again, and none takes all of them away.
+func TestHookKinds(t *testing.T) {
+	all := append(install.Kinds(), install.Finish)
+	for _, name := range install.Names() {
+		known, text := newRig(t, name), map[string]string{}
+		if known.hooksFile() == "" {
+			continue
+		}
+		changed := withHooks(t, name, "")
+		for _, n := range []int{63, 1, 2, 4, 8, 16, 32, 3, 5, 12, 20, 33, 31} { // each bit is a kind
+			var kinds []install.Kind
+			for i, k := range all {
+				if n>>i&1 == 1 {
+					kinds = append(kinds, k)
+				}
+			}
+			fresh := newRig(t, name)
+			fresh.install(install.Options{Hooks: kinds})
+			changed.install(install.Options{Hooks: kinds})
+			s, now := fresh.look(), changed.look()
+			if diff := cmp.Diff(s.Kinds, now.Kinds); diff != "" || s.Hooks != now.Hooks || s.Hooks == install.HooksOutdated {
+				t.Errorf("%s with %v: %+v, and changed %+v", name, kinds, s, now)
+			}
+			runs := install.JoinKinds(s.Kinds, ",")
+			if name == "claude-code" && !slices.Equal(s.Kinds, kinds) && !(slices.Contains(kinds, install.Waiting) && slices.Contains(s.Kinds, install.Edits)) {
+				t.Errorf("%s with %v runs %s", name, kinds, runs)
+			}
+			if s.Hooks == install.HooksMissing {
+				continue
+			}
+			written := strings.ReplaceAll(fresh.read(fresh.hooksFile()), fresh.m.Home, "")
+			if other, seen := text[runs]; seen && other != written {
+				t.Errorf("%s has several forms of %s", name, runs)
+			}
+			text[runs] = written
+		}
+		if len(text) < map[string]int{"claude-code": 12, "codex": 7, "gemini": 4}[name] {
+			t.Errorf("%s has %d choices", name, len(text))
+		}
+		changed.install(install.Options{Hooks: []install.Kind{}})
+		if s := changed.look(); s.Hooks != install.HooksMissing || s.Name == "" {
+			t.Errorf("%s has %+v", name, s)
+		}
+	}
+}
+
+// BAD-INPUT 117: Hooks of others that post an event: to another computer or path, to our own
+// address with a token of their own, or to an address that is no text; and a name that
+// is no kind of hooks → They stay as they are, beside ours and after `uninstall`. The name is an
+// error that has the kinds, and no file is changed
+func TestHooksThatPost(t *testing.T) {
+	const others = `{"type":"http","url":"https://example.com/hook"},{"type":"http","url":"http://127.0.0.1:8765/hook","headers":{"Authorization":"Bearer secret"},"allowedEnvVars":["TOKEN"]},` +
+		`{"type":"http","url":"http://127.0.0.1:8765/hooks"},{"type":"http","url":["http://127.0.0.1:8765/hook"]},{"type":"http","url":"todo-mcp hook"}`
+	const before = `{"hooks":{"PostToolBatch":[{"hooks":[` + others + `]}]}}`
+	count := func(text, post, command string, posts, commands int) {
+		t.Helper()
+		if strings.Count(text, `"`+post+`"`) != posts || strings.Count(text, `"`+command+`"`) != commands || strings.Count(compact(text), others) != 1 {
+			t.Errorf("it becomes\n%s", text)
+		}
+	}
+	for _, address := range []string{"http://127.0.0.1:8765/mcp?list=work", "https://todo.example.com/team/mcp"} {
+		base, _, _ := strings.Cut(address, "/mcp")
+		r := withHooks(t, "claude-code", before)
+		r.install(install.Options{URL: address, Hooks: append(install.Kinds(), install.Finish)})
+		// The start of a chat is no event that it can post.
+		count(compact(r.read(r.hooksFile())), base+`/hook","timeout`, "todo-mcp hook --server "+base, 8, 1)
+		count(compact(r.read(r.hooksFile())), base+`/hook?finish","timeout`, "todo-mcp hook --finish --server "+base, 1, 0)
+		if s := r.look(); s.Hooks != install.HooksThere || len(s.Kinds) != 6 {
+			t.Errorf("it is %+v", s)
+		}
+		r.install(install.Options{URL: address, Hooks: []install.Kind{install.Remind}})
+		count(compact(r.read(r.hooksFile())), base+`/hook","timeout`, "todo-mcp hook --server "+base, 2, 1)
+		r.uninstall(install.Options{URL: address})
+		if now := compact(r.read(r.hooksFile())); now != compact(before) {
+			t.Errorf("afterwards there is %s", now)
+		}
+	}
+	for _, name := range []string{"mirrors", "all mirror", "mirror,\x1b[2J", "", "none,mirror"} {
+		if kinds, err := install.ParseKinds(name); err == nil || !strings.Contains(err.Error(), "mirror, calls") || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q are the kinds %v, %v", name, kinds, err)
 		}
 	}
 }
@@ -83,7 +171,7 @@ func TestOutdatedHooks(t *testing.T) {
 		if s := r.look(); s.Hooks != install.HooksOutdated {
 			t.Errorf("%s: %+v", name, s)
 		}
-		r.install(install.Options{Hooks: true})
+		r.install(install.Options{Hooks: install.Kinds()})
 		if now := r.read(r.hooksFile()); strings.Contains(now, "/gone/") {
 			t.Errorf("%s has\n%s", name, now)
 		}
@@ -114,11 +202,11 @@ func TestBrokenHooks(t *testing.T) {
 	} {
 		r := newRig(t, c.client).sample()
 		r.write(r.hooksFile(), c.text)
-		r.refused(install.Options{Hooks: true}, r.hooksFile(), c.want)
+		r.refused(install.Options{Hooks: install.Kinds()}, r.hooksFile(), c.want)
 	}
 	r := newRig(t, "codex")
 	r.write(r.hooksFile()+"/x", "")
-	r.refused(install.Options{Hooks: true}, r.hooksFile(), "is a folder")
+	r.refused(install.Options{Hooks: install.Kinds()}, r.hooksFile(), "is a folder")
 	if s, err := r.Look(r.m, install.Options{}); err == nil {
 		t.Errorf("%+v", s)
 	}
@@ -140,7 +228,7 @@ func TestStatusLine(t *testing.T) {
 			text = `{"statusLine":` + before + `}`
 		}
 		r := withHooks(t, "claude-code", text)
-		r.install(install.Options{Hooks: true})
+		r.install(install.Options{Hooks: install.Kinds()})
 		isNoted := strings.Contains(r.notes, "status line is another one, which stays")
 		if isNoted != (after == "") {
 			t.Errorf("%s: it is noted %q", before, r.notes)
@@ -167,17 +255,17 @@ func TestHooksOfAnotherStore(t *testing.T) {
 	if _, wrong := change.Write(); err != nil || wrong != nil {
 		t.Fatal(err, wrong)
 	}
-	r.install(install.Options{Hooks: true})
+	r.install(install.Options{Hooks: install.Kinds()})
 	for _, want := range []string{"hook", "show --format statusline --claude-code"} {
 		if now := r.read(r.hooksFile()); !strings.Contains(now, `"todo-mcp `+want+" --store="+store+` --config '/a b'"`) {
 			t.Errorf("there is no %s in\n%s", want, now)
 		}
 	}
-	r.install(install.Options{Hooks: true, Args: []string{"--store", "sqlite:/y"}})
-	if now := r.read(r.hooksFile()); strings.Count(now, ` --store sqlite:/y"`) != 6 {
+	r.install(install.Options{Hooks: install.Kinds(), Args: []string{"--store", "sqlite:/y"}})
+	if now := r.read(r.hooksFile()); strings.Count(now, ` --store sqlite:/y"`) != 11 {
 		t.Errorf("there is\n%s", now)
 	}
-	r.install(install.Options{Hooks: true, Args: []string{}})
+	r.install(install.Options{Hooks: install.Kinds(), Args: []string{}})
 	if now := r.read(r.hooksFile()); strings.Contains(now, "store") {
 		t.Errorf("there is\n%s", now)
 	}
@@ -186,7 +274,7 @@ func TestHooksOfAnotherStore(t *testing.T) {
 // Each server of this program goes, and the hooks with them.
 func TestAllServersGo(t *testing.T) {
 	r := withFile(t, "claude-code", `{"mcpServers": {"todo": {"command": "todo-mcp"}, "work": {"command": "todo-mcp", "args": ["--list", "work"]}}}`)
-	r.install(install.Options{Hooks: true})
+	r.install(install.Options{Hooks: install.Kinds()})
 	r.uninstall(install.Options{})
 	if _, err := os.Stat(r.hooksFile()); !errors.Is(err, os.ErrNotExist) || r.look().Name != "" {
 		t.Errorf("%+v (%v)", r.look(), err)
@@ -210,12 +298,12 @@ func TestHookCommands(t *testing.T) {
 		r := newRig(t, c.client)
 		r.m.System, r.m.Executable = c.system, c.program
 		r.m.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
-		_, texts := r.byHand(install.Options{Hooks: true})
+		_, texts := r.byHand(install.Options{Hooks: install.Kinds()})
 		want, _ := json.Marshal(c.want)
 		if plain := strings.ReplaceAll(texts[len(texts)-1], `\u0026`, "&"); !strings.Contains(plain, strings.ReplaceAll(string(want), `\u0026`, "&")) {
 			t.Errorf("%s on %s of %s: there is no %s in\n%s", c.client, c.system, c.program, want, plain)
 		}
-		if shown := r.install(install.Options{Hooks: true}); strings.Contains(shown, "…") {
+		if shown := r.install(install.Options{Hooks: install.Kinds()}); strings.Contains(shown, "…") {
 			t.Errorf("%s on %s is shown as\n%s", c.client, c.system, shown)
 		}
 	}

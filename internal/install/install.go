@@ -26,8 +26,9 @@ type Options struct {
 	Args []string
 	// URL is the address of a running server, instead of a command; empty for none.
 	URL string
-	// Hooks is whether the client shall run the hooks of this program, too.
-	Hooks bool
+	// Hooks are the kinds of hooks that the client shall run, and no others; none takes
+	// hooks away, and nil leaves them as they are.
+	Hooks []Kind
 	// Blank is whether files count as empty, so that the change has what to write by hand.
 	Blank bool
 }
@@ -45,7 +46,7 @@ func (o *Options) Check() error {
 	case len(o.Args) > 0:
 		return errors.New("--http and --args contradict each other: a server that runs has its arguments")
 	case strings.Trim(u.Path, "/") == "":
-		u.Path = "/mcp"
+		u.Path = mcpPath
 		o.URL = u.String()
 	}
 	return nil
@@ -56,6 +57,19 @@ type Server struct {
 	Command string // a program, or its path; empty where there is an address
 	Args    []string
 	URL     string
+}
+
+// mcpPath is where a server over HTTP answers clients, and hookPath where it takes events of
+// hooks.
+const mcpPath, hookPath = "/mcp", "/hook"
+
+// base returns the address that a server has for all but MCP; empty where it is not known.
+func (s Server) base() string {
+	u, err := url.Parse(s.URL)
+	if err != nil || !strings.HasSuffix(u.Path, mcpPath) {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, mcpPath)}).String()
 }
 
 // String returns the server as people may see it, without a query, which may be secret.
@@ -97,8 +111,10 @@ type State struct {
 	Server Server
 	// Disabled is whether the user turned the server off.
 	Disabled bool
-	// Hooks is whether the client runs the hooks of this program.
+	// Hooks is whether the client runs the hooks of this program, and Kinds are those that it
+	// runs.
 	Hooks HookState
+	Kinds []Kind
 }
 
 // ByHand reports whether the client's file is not read or edited: its people are told what to
@@ -115,8 +131,7 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 		s.Name, s.Server = f.name, read(f.entry)
 		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
 	}
-	hooks, hooksErr := c.lookForHooks(m, o, s.Server)
-	s.Hooks = hooks
+	hooksErr := c.lookForHooks(m, o, &s)
 	return s, cmp.Or(err, hooksErr)
 }
 
@@ -195,7 +210,10 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
-		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool { return entry[key] != nil })
+		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool {
+			headers, _ := entry[key].(map[string]any)
+			return entry[key] != nil && (len(headers) != 1 || headers[folderHeader] == nil)
+		})
 		return s.URL == o.URL || (name == defaultName || name == programName) && isServed(s.URL, hasOwn)
 	}
 	n := s.fromPackage()
@@ -213,7 +231,7 @@ func isServed(address string, hasOwn bool) bool {
 	query := u.Query()
 	query.Del("list")
 	isHere := slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname())
-	return isHere && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
+	return isHere && u.EscapedPath() == mcpPath && len(query) == 0 && u.Fragment == ""
 }
 
 // runnerForm matches the words by which npx or one like it runs a package, also in the shell
@@ -235,8 +253,8 @@ var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`
 // lastPart returns what stands behind the last slash of a path of any system.
 func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\`):] }
 
-// Install returns the change that adds this server to a client, and the hooks if o
-// wants them, or brings them up to date. It may be no change.
+// Install returns the change that adds this server to a client, and the hooks that o
+// wants, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		wanted, err := c.wanted(m, o, read(f.entry))
@@ -246,8 +264,8 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 		if c.ByHand() {
 			change.note("its file is not edited: add this to it")
 		}
-		if err == nil && o.Hooks {
-			err = c.addHooks(m, o, wanted, change)
+		if err == nil && o.Hooks != nil {
+			err = c.setHooks(m, o, wanted, change)
 		}
 		return err
 	})

@@ -167,7 +167,7 @@ func TestCommandByNpx(t *testing.T) {
 		r.m.System = c.system
 		r.m.Executable = filepath.Join(r.m.Home, ".npm", "_npx", "1a", "node_modules", "@todo-mcp", "linux-x64", "bin", "todo-mcp")
 		r.write(r.file(), c.before)
-		r.install(install.Options{Args: c.args, Hooks: true})
+		r.install(install.Options{Args: c.args, Hooks: install.Kinds()})
 		got := strings.NewReplacer("[ ", "[", " ]", "]").Replace(strings.Join(strings.Fields(r.read(r.file())), " "))
 		if !strings.Contains(got, c.want) || strings.Contains(got, "hooks") {
 			t.Errorf("%s on %s: %s\nwant %s", c.client, c.system, got, c.want)
@@ -175,7 +175,7 @@ func TestCommandByNpx(t *testing.T) {
 		if s := r.look(); s.Name != "todo" || !strings.Contains(r.notes, "npm install --global todo-mcp") {
 			t.Errorf("%s on %s: it is %+v, noted %s", c.client, c.system, s, r.notes)
 		}
-		if _, texts := r.byHand(install.Options{Hooks: true}); len(texts) != 1 {
+		if _, texts := r.byHand(install.Options{Hooks: install.Kinds()}); len(texts) != 1 {
 			t.Errorf("by hand is written %q", texts)
 		}
 	}
@@ -191,7 +191,7 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	}
 	r.write(r.file(), `{"mcpServers": {"todo": {"command": "`+filepath.ToSlash(other)+`", "args": ["--panel"]}}}`)
 	r.write(r.hooksFile(), strings.ReplaceAll(`{"version":1,"hooks":{"postToolUse":[{"command":"'PATH' hook","matcher":"TodoWrite"}],"sessionEnd":[{"command":"'PATH' hook"}]}}`, "PATH", other))
-	if shown := r.install(install.Options{Hooks: true}); shown != "" {
+	if shown := r.install(install.Options{Hooks: install.Kinds()}); shown != "" {
 		t.Errorf("it changes:\n%s", shown)
 	}
 }
@@ -251,4 +251,32 @@ func TestByHand(t *testing.T) {
 		t.Errorf("%q (%v)", change.Notes, err)
 	}
 	r.expectFiles(before)
+}
+
+// Clients that can name their folder to a server over HTTP, wherever that is, do so by a
+// header, beside what a person added; it is no sign that the server is another one.
+func TestFolderHeader(t *testing.T) {
+	for client, want := range map[string]string{"codex": "Todo-Folder = 'PWD'", "copilot": `"headers": {"Todo-Folder": "${PWD}"}`, "claude-code": ""} {
+		r := newRig(t, client)
+		r.install(install.Options{})
+		r.install(install.Options{URL: "http://127.0.0.1:9000/mcp"})
+		text := strings.Join(strings.Fields(r.read(r.file())), " ")
+		text = strings.NewReplacer("{ ", "{", " }", "}").Replace(text)
+		if !strings.Contains(text, want) || want == "" && strings.Contains(text, "Folder") {
+			t.Errorf("%s has %s", client, text)
+		}
+		if s := r.look(); s.Name != "todo" {
+			t.Errorf("%s: the server is not known again: %+v", client, s)
+		}
+		r.install(install.Options{})
+		if text := r.read(r.file()); strings.Contains(text, "Folder") {
+			t.Errorf("%s has a header without an address: %s", client, text)
+		}
+	}
+	own := `{"mcpServers": {"todo": {"type": "http", "url": "http://127.0.0.1:8765/mcp", "headers": {"Authorization": "Bearer ${TODO_TOKEN}"}}}}`
+	r := withFile(t, "copilot", own)
+	r.install(install.Options{URL: "http://127.0.0.1:8765/mcp"})
+	if now := r.read(r.file()); !strings.Contains(now, "Bearer ${TODO_TOKEN}") || strings.Contains(now, "Folder") {
+		t.Errorf("it becomes %s", now)
+	}
 }

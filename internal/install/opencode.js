@@ -1,34 +1,69 @@
-// Tells todo-mcp of opencode's own todo lists, which stand on its board then like
-// those of other agents (docs/hooks.md). It never makes opencode wait or fail.
+// Tells todo-mcp of the host's own todo lists, which stand on its board then like
+// those of other agents (docs/hooks.md). It never makes the host wait or fail.
 import { spawn } from "node:child_process"
 
 const command = "todo-mcp hook"
+const kinds = []
+const host = "opencode" // which has the same events as Kilo Code
 
+// Tells of an event, and returns what the agent is to be told; nothing if that is nothing.
 const tell = (event) =>
   new Promise((resolve) => {
-    const child = spawn(command, { shell: true, stdio: ["pipe", "ignore", "ignore"], windowsHide: true })
-    child.on("error", resolve)
-    child.on("close", resolve)
-    child.stdin.on("error", resolve)
+    const child = spawn(command, { shell: true, stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+    let out = ""
+    child.stdout.setEncoding("utf8")
+    child.stdout.on("data", (text) => {
+      if (out.length < 1 << 16) out += text
+    })
+    child.on("error", () => resolve())
+    child.on("close", () => {
+      try {
+        resolve(JSON.parse(out).hookSpecificOutput?.additionalContext)
+      } catch {
+        resolve()
+      }
+    })
+    child.stdin.on("error", () => resolve())
     child.stdin.end(JSON.stringify(event))
   })
 
 export const TodoMCP = async ({ directory }) => {
   const sessions = new Map() // what is known of each, by its id
+  const reminders = new Map() // what the agent of each is told with every request
   let told = Promise.resolve()
   // A sub-agent has a session of its own, whose parent is that of the main agent.
   const say = (id, event) => {
     const { parentID, agent } = sessions.get(id) ?? {}
     const who = parentID ? { session_id: parentID, agent_id: id, agent_type: agent } : { session_id: id }
-    told = told.then(() => tell({ ...who, cwd: directory, ...event }))
+    told = told.then(() => tell({ ...who, host, cwd: directory, ...event }))
+    return told
   }
   const end = (id) => say(id, { hook_event_name: sessions.get(id)?.parentID ? "SubagentStop" : "SessionEnd" })
+  const mirror = {
+    "todo.updated": (p) => say(p.sessionID, { hook_event_name: "PostToolUse", tool_name: "todowrite", tool_input: { todos: p.todos } }),
+    "session.idle": (p) => sessions.get(p.sessionID)?.parentID && end(p.sessionID),
+    "session.deleted": (p) => end(p.info.id),
+  }
+  const remind = {
+    "session.compacted": (p) => reminders.set(p.sessionID, say(p.sessionID, { hook_event_name: "SessionStart", source: "compact" })),
+    "todo.updated": (p) => reminders.delete(p.sessionID), // it knows its list again
+    "session.deleted": (p) => reminders.delete(p.info.id),
+  }
+  const waiting = {
+    "permission.asked": (p) =>
+      say(p.sessionID, { hook_event_name: "PermissionRequest", tool_name: p.permission, tool_input: { command: p.metadata?.command ?? p.patterns?.[0] } }),
+    "permission.replied": (p) => say(p.sessionID, { hook_event_name: "PermissionDenied" }), // it goes on, whatever was said
+    "session.idle": (p) => sessions.get(p.sessionID)?.parentID || say(p.sessionID, { hook_event_name: "Stop" }),
+  }
+  const chosen = Object.entries({ mirror, remind, waiting }).flatMap(([kind, on]) => (kinds.includes(kind) ? [on] : []))
   return {
     event: async ({ event: { type, properties: p } }) => {
       if (type === "session.created" || type === "session.updated") sessions.set(p.info.id, p.info)
-      else if (type === "todo.updated") say(p.sessionID, { hook_event_name: "PostToolUse", tool_name: "todowrite", tool_input: { todos: p.todos } })
-      else if (type === "session.idle" && sessions.get(p.sessionID)?.parentID) end(p.sessionID)
-      else if (type === "session.deleted") end(p.info.id)
+      for (const on of chosen) on[type]?.(p)
+    },
+    "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
+      const text = await reminders.get(sessionID)
+      if (text) system.push(text)
     },
   }
 }

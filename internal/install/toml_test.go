@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 		},
 		{
 			"tables in several places", "[mcp_servers.todo]\ncommand = \"todo-mcp\"\nenabled = true\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n[tui]\n\n[mcp_servers.todo.tools]\nx = 1\n",
-			"[mcp_servers.todo]\nenabled = true\n" + url + "\n[mcp_servers.todo.tools]\nx = 1\n\n[tui]\n\n", "\n[tui]\n\n", install.Options{URL: address},
+			"[mcp_servers.todo]\nenabled = true\n" + url + "\n[mcp_servers.todo.env_http_headers]\nTodo-Folder = 'PWD'\n\n[mcp_servers.todo.tools]\nx = 1\n\n[tui]\n\n", "\n[tui]\n\n", install.Options{URL: address},
 		},
 		{"a table that stdio has not", "[mcp_servers.todo]\n" + url + "\n[mcp_servers.todo.http_headers]\nA = \"secret\"\n# end\n", table + "# end\n", "# end\n", install.Options{}},
 		{
@@ -64,7 +64,7 @@ func TestOtherThanTable(t *testing.T) {
 		"a = '''\n[mcp_servers.todo]\ncommand = 1\n'''\n[mcp_servers.todo]\ncommand = \"/gone/todo-mcp\"\n",
 	} {
 		r := newRig(t, "codex")
-		r.install(install.Options{Hooks: true})
+		r.install(install.Options{Hooks: install.Kinds()})
 		r.write(r.file(), text)
 		r.refused(install.Options{}, "--print")
 		if shown := r.uninstall(install.Options{}); !strings.Contains(shown, "- hooks.") || !strings.Contains(r.notes, "codex mcp remove todo") {

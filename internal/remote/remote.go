@@ -117,6 +117,18 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
 }
 
+// Hook passes on what a host tells a hook, which is JSON of at most [todo.MaxRequest] bytes,
+// and returns what the host is to read. With finish the end of a turn is kept from coming too
+// early.
+func (c *Client) Hook(ctx context.Context, event json.RawMessage, finish bool) (answer json.RawMessage, err error) {
+	path := "hook"
+	if finish {
+		path += "?finish"
+	}
+	_, err = c.call(ctx, path, event, &answer)
+	return answer, err
+}
+
 // History reads all revisions of a list that the server keeps, oldest first.
 func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
 	all, err := c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", math.MaxInt)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 )
 
@@ -36,7 +38,8 @@ func FuzzViews(f *testing.F) {
 		now := s.Updated.Add(time.Hour)
 		for name, printed := range map[string]string{
 			"text": Plain(s), "status line": StatusLine(s), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
-			"lists": Lists([]todo.Snapshot{s, before}, nil, now, 80), "diff": strings.Join(Diff(before, s), "\n"),
+			"pull request": PullRequest([]todo.Snapshot{s, before}, time.Hour), "day": Day(dayOf(t, s)), "day in markdown": DayMarkdown(dayOf(t, s)),
+			"found": FoundLists([]todo.Snapshot{s}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80), "lists": Lists([]todo.Snapshot{s, before}, nil, now, 80), "diff": strings.Join(Diff(before, s), "\n"),
 		} {
 			if !utf8.ValidString(printed) {
 				t.Errorf("%s is not UTF-8: %q", name, printed)
@@ -52,6 +55,18 @@ func FuzzViews(f *testing.F) {
 			t.Errorf("a status line of %d lines", n)
 		}
 	})
+}
+
+// dayOf returns the account of the day on which a list was saved.
+func dayOf(t *testing.T, s todo.Snapshot) account.Day {
+	one := func(_ context.Context, _, _ time.Time, with todo.ChangedList) error {
+		return with(todo.Working, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })
+	}
+	day, err := account.DayOf(t.Context(), one, s.Updated, s.Updated)
+	if err != nil || len(day.Projects) != 1 {
+		t.Fatalf("%+v, %v", day, err)
+	}
+	return day
 }
 
 // A list as JSON is safe to print, says the same as before it was made so, and

@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +25,8 @@ const (
 )
 
 // Lists returns a table with one row per list, in the order of snaps: title,
-// progress, state, age, project, client, what an archived one was put away for, and the
-// beginning of the id. An archived list has that in place of its state. The list for
+// progress, state, for what it waits, age, project, client, what an archived one was put
+// away for, and the beginning of the id. An archived list has that in place of its state. The list for
 // which one was put away is among snaps or others. Lines are at most width cells wide;
 // 0 or less means no limit.
 func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, width int, others ...todo.Snapshot) string {
@@ -33,20 +34,55 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, w
 		return "No lists\n"
 	}
 	all := slices.Concat(snaps, others)
-	rows := [][]string{{"TITLE", "DONE", "STATE", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
+	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
 		done, _, _ := strings.Cut(StatusLine(s), " ")
 		rows = append(rows, []string{
-			ListTitle(s), done, StateWord(s, states[s.List.ID]), When(s.Updated, now), Cut(Safe(s.List.Project()), maxName),
-			Cut(Client(account.Client(s)), maxName), Cut(replacing(s, all), maxNext), ShortID(s),
+			ListTitle(s), done, StateWord(s, states[s.List.ID]), Cut(Question(s, states[s.List.ID]), maxNext),
+			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName), Cut(replacing(s, all), maxNext), ShortID(s),
 		})
 	}
 	return table(rows, width)
 }
 
+// FoundLists returns a table of the lists that a search found: title, in which revision
+// they say the text last, where, age, project and the beginning of the id.
+func FoundLists(snaps []todo.Snapshot, found map[string]todo.Said, now time.Time, width int) string {
+	rows := [][]string{{"TITLE", "REVISION", "FOUND", "UPDATED", "PROJECT", "ID"}}
+	for _, s := range snaps {
+		said, revision := found[s.List.ID], "newest"
+		if said.Left {
+			revision = fmt.Sprintf("%d of %d", said.Revision, s.Revision)
+		}
+		rows = append(rows, []string{ListTitle(s), revision, Cut(Safe(said.Text), maxNext), When(said.Updated, now),
+			Cut(Safe(s.List.Project()), maxName), ShortID(s)})
+	}
+	return table(rows, width)
+}
+
+// Question returns for what a list in a state waits for a person: what its agent asks, or
+// the first blocked item, and why; empty for a list that does not wait. Safe to display.
+func Question(s todo.Snapshot, state todo.State) string {
+	if state != todo.Waiting {
+		return ""
+	}
+	if s.Asks != "" {
+		return Safe(s.Asks)
+	}
+	for _, i := range s.Items {
+		if i.Status == todo.Blocked {
+			return Safe(i.Text) + inBrackets(i.Reason)
+		}
+	}
+	return ""
+}
+
 // replacing returns the title of the list for which one was put away, or the beginning
 // of its id where it is not among lists; empty when it was not put away for another.
 func replacing(s todo.Snapshot, lists []todo.Snapshot) string {
+	if s.ReplacedBy == "" {
+		return ""
+	}
 	for _, l := range lists {
 		if l.List.ID == s.ReplacedBy {
 			return ListTitle(l)

@@ -15,7 +15,7 @@ import (
 //	- [ ] pending
 //	- [ ] Write tests *(in progress: Writing tests)*
 //	- [x] completed
-//	- [ ] failed step *(failed)*
+//	- [ ] failed step *(failed: the disk is full)*
 //	- [ ] blocked step *(blocked: no key yet)*
 //	- [ ] ~~cancelled~~
 //	- [ ] urgent *(priority: high)* *(due: 2026-12-01)*
@@ -54,6 +54,9 @@ func taskLine(item todo.Item) string {
 		line = "- [ ] ~~" + tildes.ReplaceAllStringFunc(escape(item.Text), func(ends string) string {
 			return strings.ReplaceAll(ends, `\~`, "&#126;")
 		}) + "~~"
+		if item.Reason != "" {
+			note("cancelled", item.Reason)
+		}
 	case todo.InProgress:
 		active := item.Active
 		if active == item.Text {
@@ -61,7 +64,7 @@ func taskLine(item todo.Item) string {
 		}
 		note("in progress", active)
 	case todo.Failed:
-		note("failed", "")
+		note("failed", item.Reason)
 	case todo.Blocked:
 		note("blocked", item.Reason)
 	}
@@ -76,21 +79,31 @@ func taskLine(item todo.Item) string {
 
 // markup matches what has a meaning in Markdown within a line, as far as it can begin with
 // it. Underscores inside a word have none: snake_case is no emphasis.
-var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$@]|\\b_+|_+\\b|&[#\\pL\\pN]|://|(?i:www\\.)")
+var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|&[#\\pL\\pN]|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
 
 // tildes match tildes at the ends of an escaped text, which readers take together with
 // those that strike it through.
 var tildes = regexp.MustCompile(`^(\\~)+|(\\~)+$`)
 
+// nothing is a comment in HTML, which is not shown. Behind a backslash GitHub still makes
+// links of what it takes for a person or an issue, and tells that person.
+const nothing = "<!-- -->"
+
 // escape makes a text safe and escapes what has a meaning in Markdown, but for what has it
 // at the beginning of a line, where a text never stands.
 func escape(text string) string {
 	return markup.ReplaceAllStringFunc(Safe(text), func(m string) string {
-		switch {
+		switch last := len(m) - 1; {
 		case m[0] == '_':
 			return strings.Repeat(`\_`, len(m))
-		case strings.HasSuffix(m, "."):
-			return m[:3] + `\.`
+		case m[0] == '@':
+			return m + nothing
+		case m == "&#":
+			return `\&#` + nothing
+		case m == "://":
+			return ":" + nothing + "//"
+		case last > 0 && m[0] != '&': // #1, www. and GH-1
+			return m[:last] + nothing + m[last:]
 		}
 		return `\` + m
 	})

@@ -2,11 +2,13 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+	unsafe "github.com/yuin/goldmark/renderer/html"
 
 	"todo-mcp/internal/todo"
 )
@@ -17,9 +19,10 @@ func TestMarkdownEscapes(t *testing.T) {
 		{"use snake_case, R & D > 5", "use snake_case, R & D > 5"},
 		{"__it_ *is* a_b", `\_\_it\_ \*is\* a_b`},
 		{"[x](y) ![z](w)", `\[x\](y) !\[z\](w)`},
-		{"<b>&lt;&#60; &日", `\<b>\&lt;\&#60; \&日`},
+		{"<b>&lt;&#60; &日", `\<b>\&lt;\&#<!-- -->60; \&日`},
 		{`C:\dir`, `C:\\dir`},
-		{"https://a.b www.c.d e@f", `https\://a.b www\.c.d e\@f`},
+		{"https://a.b www.c.d e@f", "https:<!-- -->//a.b www<!-- -->.c.d e@<!-- -->f"},
+		{"C# fixes #12, a/b#3, gh-4 for @you", "C# fixes #<!-- -->12, a/b#<!-- -->3, gh-<!-- -->4 for @<!-- -->you"},
 		{"~~gone~~", `\~\~gone\~\~`},
 		{"no *(failed)*", `no \*(failed)\*`},
 		{"41\n- [x] fake", `41\\n- \[x\] fake`},
@@ -37,10 +40,11 @@ func FuzzMarkdown(f *testing.F) {
 	for status := range todo.Statuses() {
 		f.Add("a)* b", "*high*", uint8(status))
 		f.Add("~a~~", "b", uint8(status))
+		f.Add("@you fixes #12, GH-3 www.a.b https://c.d e@f.g @", "cc @team/all #1@2 &#35;1", uint8(status))
 		f.Add("[ ] <b> \\", "*(due: x)*", uint8(status))
 		f.Add("**a\\** *(in progress: b)* ~~c~~ `d` www.e.f", "1) May) \\", uint8(status))
 	}
-	github := goldmark.New(goldmark.WithExtensions(extension.GFM))
+	github := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(unsafe.WithUnsafe()))
 	html := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 	f.Fuzz(func(t *testing.T, text, detail string, status uint8) {
 		text, detail = cleanText(text), cleanText(detail)
@@ -54,22 +58,29 @@ func FuzzMarkdown(f *testing.F) {
 		case todo.Completed:
 			checked = `checked="" `
 		case todo.Cancelled:
-			what = "<del>" + what + "</del>"
+			what = "<del>" + what + "</del> <em>(cancelled: " + note + ")</em>"
 		case todo.InProgress:
 			what += " <em>(in progress: " + note + ")</em>"
 		case todo.Failed:
-			what += " <em>(failed)</em>"
+			what += " <em>(failed: " + note + ")</em>"
 		case todo.Blocked:
 			what += " <em>(blocked: " + note + ")</em>"
 		}
 		want := fmt.Sprintf(`<li><input %sdisabled="" type="checkbox"> %s <em>(priority: %s)</em> <em>(due: %[3]s)</em></li>`, checked, what, note)
 		var page strings.Builder
 		err := github.Convert([]byte(Markdown(list(one))), &page)
-		if got := page.String(); err != nil || !strings.HasSuffix(got, "<ul>\n"+want+"\n</ul>\n") {
+		if reference := references.FindString(page.String()); reference != "" {
+			t.Errorf("%s: GitHub makes a link of %q", page.String(), reference)
+		}
+		if got := strings.ReplaceAll(page.String(), nothing, ""); err != nil || !strings.HasSuffix(got, "<ul>\n"+want+"\n</ul>\n") {
 			t.Errorf("%s\nis\n%s, %v, want\n%s", Markdown(list(one)), got, err, want)
 		}
 	})
 }
+
+// references match what GitHub makes links of in a text of the page: people, issues and
+// addresses.
+var references = regexp.MustCompile(`@[A-Za-z0-9]|#[0-9]|(?i:gh-[0-9]|https?://|www\.[a-z])|<a `)
 
 // cleanText turns any text into one that a list can contain and Safe leaves
 // unchanged.

@@ -97,6 +97,13 @@ func Matches(l todo.Snapshot, agent, text string) bool {
 	return ok || contains(shown, text) || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
 }
 
+// Found returns where a list that [Matches] a text says it now; its text is empty where
+// the text stands in what people see beside title and items.
+func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
+	whole, _ := l.Saying(text)
+	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)
+}
+
 // MatchingItem returns the first item of a list that contains a text.
 func MatchingItem(l todo.Snapshot, text string) (todo.Item, bool) {
 	i := slices.IndexFunc(l.Items, func(i todo.Item) bool {

@@ -69,7 +69,8 @@ func lookOf(status todo.Status) look {
 	return look{"[ ]", "○", dim}
 }
 
-// StatusLine summarizes a list in one line: its counts and the current item, else the
+// StatusLine summarizes a list in one line: its counts and what its agent asks, else the
+// current item, else the
 // next pending one, else the first blocked one, as in "3/7 Writing tests"; or, once all
 // items are settled, "7/7 done" or "6/7 done, 1 failed". It returns "" for an empty list.
 // Cancelled items do not count.
@@ -81,7 +82,9 @@ func StatusLine(s todo.Snapshot) string {
 		return slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status == status })
 	}
 	n, text := s.Progress(), "done"
-	if item, ok := s.Current(); ok {
+	if s.Asks != "" {
+		text = "asks: " + Safe(s.Asks)
+	} else if item, ok := s.Current(); ok {
 		text = Safe(item.Title())
 	} else if i := first(todo.Pending); i >= 0 {
 		text = Safe(s.Items[i].Text)
@@ -101,17 +104,17 @@ func inBrackets(text string) string {
 	return " (" + Safe(text) + ")"
 }
 
-// notes returns the notes after an item's text: why it is blocked, its priority and due
+// notes returns the notes after an item's text: why it has its status, its priority and due
 // date, who does it and what it waits for, and what a person wrote that an agent overrode.
 func notes(s todo.Snapshot, item todo.Item) string {
-	blocked, overridden := "", ""
-	if item.Status == todo.Blocked {
-		blocked = strings.TrimSuffix("blocked: "+item.Reason, ": ")
+	status, overridden := "", ""
+	if item.Status == todo.Blocked || item.Reason != "" {
+		status = strings.TrimSuffix(string(item.Status)+": "+item.Reason, ": ")
 	}
 	if item.Overridden() {
 		overridden = "overridden, you wrote: " + todo.Excerpt(item.Hand.Text)
 	}
-	return inBrackets(blocked) + detailsNote(item) + inBrackets(Work(s, item)) + inBrackets(overridden)
+	return inBrackets(status) + detailsNote(item) + inBrackets(Work(s, item)) + inBrackets(overridden)
 }
 
 // detailsNote returns the note with an item's priority and due date; "" when it

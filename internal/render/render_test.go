@@ -212,13 +212,15 @@ func TestTook(t *testing.T) {
 	}
 }
 
-// Priority and due date stand in brackets behind the text, for people.
+// Reason, priority and due date stand in brackets behind the text, for people.
 func TestDetails(t *testing.T) {
-	one := todo.Item{Text: "Ship\x1b", Status: todo.Blocked, Reason: "why", Priority: "high\x1b", DueDate: "Friday"}
-	s := list(one)
-	for _, got := range []string{Plain(s), Box(s, BoxOptions{})} {
-		if !strings.Contains(got, `Ship\x1b (blocked: why) (priority: high\x1b, due: Friday)`) {
-			t.Error(got)
+	one, s := todo.Item{Text: "Ship\x1b", Reason: "why\x1b", Priority: "high\x1b", DueDate: "Friday"}, todo.Snapshot{}
+	for _, one.Status = range []todo.Status{todo.Failed, todo.Cancelled, todo.Blocked} {
+		s = list(one)
+		for _, got := range []string{Plain(s), Box(s, BoxOptions{})} {
+			if want := fmt.Sprintf(`Ship\x1b (%s: why\x1b) (priority: high\x1b, due: Friday)`, one.Status); !strings.Contains(got, want) {
+				t.Errorf("%s, want %s", got, want)
+			}
 		}
 	}
 	before := s

@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,6 +45,24 @@ func (p Place) KeyFile() string {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(p.File), "session.key")
+}
+
+// Spool is the folder for what hooks were told and what is not among the lists yet: beside
+// their file, or for a database in the folder for the state of applications; empty when
+// there is no such place.
+func (p Place) Spool(getenv func(string) string) string {
+	switch dir, err := stateDir(runtime.GOOS, getenv); {
+	case p.File != "":
+		file, err := filepath.EvalSymlinks(p.File)
+		if err != nil {
+			file = p.File // it is not there yet
+		}
+		return file + "-hooks"
+	case p.URL != "" && err == nil:
+		sum := sha256.Sum256([]byte(p.URL))
+		return filepath.Join(dir, fmt.Sprintf("hooks-%x", sum[:8]))
+	}
+	return ""
 }
 
 // String is the place as people read it: the file, with home (a folder, may be

@@ -16,8 +16,8 @@ import (
 const Untitled = "Untitled list"
 
 // Title returns what people call the list: the title it was given, else the name
-// its user gave it for good, else the text of the first item that is open, or of the last
-// item when none is, up to [MaxTitle], else [Untitled]. It is never empty and is not escaped for display.
+// its user gave it for good, else the topic of its chat, else the text of the first item
+// that is open, or of the last item when none is, up to [MaxTitle], else [Untitled]. It is never empty and is not escaped for display.
 // Front ends show the project, the client and the sub-agent next to the title, never
 // instead of it.
 func (s Snapshot) Title() string {
@@ -27,7 +27,7 @@ func (s Snapshot) Title() string {
 			break
 		}
 	}
-	return cmp.Or(s.GivenTitle, s.List.Name, Cut(step, MaxTitle), Untitled)
+	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, Cut(step, MaxTitle), Untitled)
 }
 
 // Project returns the last part of the workspace's path, which helps people to

@@ -74,7 +74,7 @@ func (s Snapshot) Check() error {
 	if s.Revision > MaxRevision {
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
 	}
-	if err := CheckSize(s.Items); err != nil {
+	if err := errors.Join(CheckSize(s.Items), checkTexts("what its agent asks, or its topic,", MaxTitle, s.Asks, s.List.Topic)); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(s.Items))

@@ -296,7 +296,7 @@ func (a *attempt) guess(ctx context.Context) error {
 }
 
 // withItem chooses the list that has the item: the current one, else the one that the
-// conversation held last.
+// conversation held last. Where none has it, a call that adds items adds it.
 func (a *attempt) withItem(ctx context.Context) error {
 	if indexOf(a.current.Items, a.Item) >= 0 {
 		return nil
@@ -309,6 +309,9 @@ func (a *attempt) withItem(ctx context.Context) error {
 			a.list = l
 			return nil
 		}
+	}
+	if a.Append {
+		return a.next(ctx)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -191,4 +192,27 @@ func (l Lists) TryWrite(ctx context.Context) error {
 // it said nothing.
 func (l Lists) HostCall(ctx context.Context, id string) (HostCall, error) {
 	return l.board.store.HostCall(ctx, l.principal, id)
+}
+
+// Claim has one process do what all processes on the store would do, as telling a person of
+// something. It returns zero when the caller is to do it, and else when it was claimed, if
+// that was within a time, of at most [HostCallAge]. Who claims it and ends has it undone.
+func (l Lists) Claim(ctx context.Context, what string, within time.Duration) (earlier time.Time, err error) {
+	call := HostCall{ID: "todo-mcp/claim/" + what} // of no host, as [probeCall]
+	err = l.board.store.Update(ctx, Key{l.principal, call.ID}, func(tx Tx) error {
+		noted, err := tx.HostCall(ctx, l.principal, call.ID)
+		if err != nil {
+			return err
+		}
+		now := l.board.now()
+		if earlier, err = time.Parse(time.RFC3339Nano, noted.Session); err == nil && now.Sub(earlier) < within {
+			return nil
+		}
+		earlier, call.Session = time.Time{}, now.UTC().Format(time.RFC3339Nano)
+		return tx.NoteHostCall(ctx, l.principal, call, now)
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("claim: %w", err)
+	}
+	return earlier, nil
 }

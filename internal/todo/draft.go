@@ -177,8 +177,11 @@ func (d *Draft) Restore(items []Item) {
 // ended and are shown as the lines: what is sent back so is not begun.
 func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
 	for i, was := range match(view, d.earlier, lines) {
-		isMeant := was != nil && view.Words[was.Status] == lines[i].Status && Fold(was.Text) == Fold(lines[i].Text)
-		if isMeant && was.Status.Settled() && was.Status != items[i].Status {
+		if was == nil || Fold(was.Text) != Fold(lines[i].Text) {
+			continue
+		}
+		shown, _ := view.Show(*was)
+		if shown.Status == lines[i].Status && was.Status.Settled() && was.Status != items[i].Status {
 			items[i].takeStatus(*was)
 		}
 	}
@@ -206,6 +209,11 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	}
 	if line.Status != shown.Status {
 		item.setStatus(status, d.hand, d.now)
+		listed := view.Words[status]
+		item.Said = listed != "" && listed != line.Status
+	}
+	if line.Reason != nil && item.Status.HasReason() {
+		item.Reason = *line.Reason
 	}
 	if line.Priority != nil {
 		item.Priority = *line.Priority
@@ -236,7 +244,7 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	if d.before.Revision > 0 && d.before.Writer.Person != w.Person {
 		next.Other = d.before.Revision
 	}
-	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
+	next.Writer, next.Operation, next.Report, next.Said, next.Seq = w, op, Report{}, 0, 0
 	if next.Archived && !d.archives && !slices.EqualFunc(d.before.Items, next.Items, Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}

@@ -20,6 +20,7 @@ const (
 	EditAdd       EditKind = "add"       // add an item at the end, with a Text
 	EditRemove    EditKind = "remove"    // remove an item
 	EditMove      EditKind = "move"      // move an item to an index
+	EditFinish    EditKind = "finish"    // complete all items that are open
 	EditBack      EditKind = "back"      // bring back the person's text of an item that an agent overrode, or without one the order
 	EditItems     EditKind = "items"     // make the list what Lines say
 	EditRestore   EditKind = "restore"   // make the list what it was in Revision
@@ -173,9 +174,9 @@ func (e Edit) check() error {
 		if e.From < 1 || e.Seen <= e.From {
 			return errors.New("undo needs the revisions from and seen")
 		}
-	case EditRemove, EditMove, EditBack, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
+	case EditRemove, EditMove, EditFinish, EditBack, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
 	default:
-		return errors.New("do must be status, block, text, add, remove, move, back, items, restore, undo, " +
+		return errors.New("do must be status, block, text, add, remove, move, finish, back, items, restore, undo, " +
 			"rename, archive, unarchive, delete or undelete")
 	}
 	if e.Item == "" && e.Do.ofItem() {
@@ -217,6 +218,12 @@ func (d *Draft) Edit(e Edit) error {
 		item := items[at]
 		items = slices.Delete(items, at, at+1)
 		d.next.Items = slices.Insert(items, min(max(e.To, 0), len(items)), item)
+	case EditFinish:
+		for i := range items {
+			if !items[i].Status.Settled() {
+				items[i].setStatus(Completed, d.hand, d.now)
+			}
+		}
 	case EditBack:
 		d.bringBack(at)
 	case EditAdd:

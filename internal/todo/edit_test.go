@@ -75,6 +75,8 @@ func TestEdit(t *testing.T) {
 		{todo.Edit{}, todo.Edit{Do: todo.EditAdd, Text: "X"}, "A: p:A p:B p:C p:D p:X"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditRemove, Item: "2"}, "A: p:A p:C p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditMove, Item: "3", To: -7}, "C: p:C p:D p:A p:B"},
+		{todo.Edit{Do: todo.EditStatus, Item: "2", Status: todo.Failed}, todo.Edit{Do: todo.EditFinish}, "D: c:A f:B c:C p:D"},
+		{todo.Edit{Do: todo.EditBlock, Item: "2"}, todo.Edit{Do: todo.EditFinish}, "D: c:A c:B c:C p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "A", Status: "pending"}, {Text: "Y", Status: "blocked"}}}, "D: f:X p:D p:A b:Y"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{}}, "D: p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditRestore, Revision: 1}, "A: p:A p:B"},

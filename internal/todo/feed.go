@@ -206,10 +206,10 @@ func (f *feed) pull(ctx context.Context, seq int64) int64 {
 	}
 	for _, s := range fresh {
 		// The calls of this process were delivered as they were made. What has no
-		// operation was saved beside a call.
+		// operation was saved beside a call, and what a hook said was none.
 		call := Call{List: s, Changed: true}
 		f.watchers.deliver(call)
-		if !replayed && s.Writer.Process != f.process && s.Operation.ID != "" {
+		if !replayed && s.Writer.Process != f.process && s.Operation.ID != "" && s.Said == 0 {
 			f.callers.deliver(call)
 		}
 		seq = s.Seq

@@ -26,6 +26,9 @@ func Statuses() []Status {
 	return []Status{Completed, InProgress, Pending, Failed, Blocked, Cancelled}
 }
 
+// HasReason reports whether an item in this status may have a reason.
+func (s Status) HasReason() bool { return s == Failed || s == Cancelled || s == Blocked }
+
 // Settled reports whether nothing more is expected of an item in this status.
 func (s Status) Settled() bool {
 	return s == Completed || s == Failed || s == Cancelled
@@ -41,8 +44,8 @@ type Item struct {
 	// empty when no variant has sent one, and then Text is shown.
 	Active string `json:"active,omitempty"`
 	Status Status `json:"status"`
-	// Reason says why a blocked item is blocked; empty when nobody said, and in
-	// any other status.
+	// Reason says why an item is blocked, failed or was cancelled; empty when nobody
+	// said, and in any other status.
 	Reason string `json:"reason,omitempty"`
 	// Priority and DueDate are what a caller of SetTodoList said of the item, in
 	// its own words; empty when none did. A status does not change them.
@@ -58,6 +61,9 @@ type Item struct {
 	BegunBy string `json:"begun_by,omitempty"`
 	// ByPerson is true when a person set the status.
 	ByPerson bool `json:"by_person,omitempty"`
+	// Said is true when an agent sent the status in a word that its tool does not list,
+	// see [View.Unlisted].
+	Said bool `json:"said,omitempty"`
 	// Hand is what a person made of the text.
 	Hand Hand `json:"hand,omitzero"`
 
@@ -90,13 +96,13 @@ func (i Item) equal(o Item) bool {
 // same reports whether two items are equal in all that agents and people are shown,
 // times aside.
 func (i Item) same(o Item) bool {
-	i.BegunBy, i.ByPerson, i.Hand = o.BegunBy, o.ByPerson, o.Hand
+	i.BegunBy, i.ByPerson, i.Said, i.Hand = o.BegunBy, o.ByPerson, o.Said, o.Hand
 	return i.equal(o)
 }
 
 func (i *Item) takeStatus(o Item) {
 	i.Status, i.Reason, i.Started, i.Ended = o.Status, o.Reason, o.Started, o.Ended
-	i.BegunBy, i.ByPerson = o.BegunBy, o.ByPerson
+	i.BegunBy, i.ByPerson, i.Said = o.BegunBy, o.ByPerson, o.Said
 }
 
 // setStatus sets the status, and Reason, Started and Ended to match it; hand is whose
@@ -106,12 +112,9 @@ func (i *Item) setStatus(s Status, hand string, now time.Time) {
 		return
 	}
 	i.Status = s
-	i.ByPerson = hand == PersonsHand
+	i.Reason, i.ByPerson, i.Said = "", hand == PersonsHand, false
 	if s == InProgress {
 		i.BegunBy = hand
-	}
-	if s != Blocked {
-		i.Reason = ""
 	}
 	if s == InProgress && i.Started.IsZero() {
 		i.Started = now
@@ -137,10 +140,11 @@ type Line struct {
 	Text   string `json:"text"`
 	Active string `json:"-"`      // "" in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
-	// Priority, DueDate and Owner are what a write says of them; nil leaves one as it is,
-	// and an empty text removes it. Waits are the ids of further items that come first,
-	// with commas.
+	// Reason, Priority, DueDate and Owner are what a write says of them; nil leaves one
+	// as it is, and an empty text removes it. A reason has no effect in a status that has
+	// none. Waits are the ids of further items that come first, with commas.
 	// A result has none of these.
+	Reason   *string `json:"-"`
 	Priority *string `json:"-"`
 	DueDate  *string `json:"-"`
 	Owner    *string `json:"-"`
@@ -156,6 +160,9 @@ type View struct {
 	Words map[Status]string
 	// Active is true when the variant has an active text.
 	Active bool
+	// Unlisted is true when callers may also send the core statuses for which Words has
+	// another word. An item whose status a caller sent so is shown with it.
+	Unlisted bool
 }
 
 // Show returns an item as a line. In a view without active texts the line's
@@ -166,6 +173,9 @@ func (v View) Show(item Item) (line Line, ok bool) {
 	if !ok {
 		return Line{}, false
 	}
+	if v.Unlisted && item.Said {
+		word = string(item.Status)
+	}
 	if v.Active {
 		return Line{ID: item.ID, Text: item.Text, Active: item.ActiveText(), Status: word}, true
 	}
@@ -175,7 +185,8 @@ func (v View) Show(item Item) (line Line, ok bool) {
 // Title returns the text that people are shown for an item in this view: the
 // active text if the view shows the item as in progress, else the text.
 func (v View) Title(item Item) string {
-	if word, ok := v.Words[item.Status]; ok && word == v.Words[InProgress] {
+	isSaid := v.Unlisted && item.Said
+	if word, ok := v.Words[item.Status]; ok && word == v.Words[InProgress] && !isSaid {
 		return item.ActiveText()
 	}
 	return item.Text
@@ -194,18 +205,23 @@ func (v View) Lines(items []Item) []Line {
 
 // Core returns the core status for one of the view's words. If several statuses
 // share the word, it is the first of pending, in progress, completed, failed,
-// blocked and cancelled. ok is false for a word that the view does not have.
+// blocked and cancelled. ok is false for a word that the view does not have; it may be
+// one that is [View.Unlisted].
 func (v View) Core(word string) (Status, bool) {
 	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {
 		if w, ok := v.Words[s]; ok && w == word {
 			return s, true
 		}
 	}
+	if s := Status(word); v.Unlisted && slices.Contains(Statuses(), s) {
+		return s, true
+	}
 	return "", false
 }
 
 // Accepts returns the words that a caller may send, without repeats: those for pending, in
-// progress, completed, failed, blocked and cancelled, in this order.
+// progress, completed, failed, blocked and cancelled, in this order; not those that are
+// [View.Unlisted].
 func (v View) Accepts() []string {
 	words := make([]string, 0, 6)
 	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {

@@ -83,7 +83,7 @@ func mergeFields(base, theirs, mine Item) Item {
 	take(&out.WaitsFor, base.WaitsFor, mine.WaitsFor)
 	take(&out.Hand, base.Hand, mine.Hand)
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
-	if mine.Status != base.Status && !settledByTheirs {
+	if (mine.Status != base.Status || mine.Reason != base.Reason) && !settledByTheirs {
 		out.takeStatus(mine)
 	}
 	return out

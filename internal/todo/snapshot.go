@@ -41,7 +41,10 @@ type List struct {
 	// one; empty when it held none, or when it is not certain that it is the same chat.
 	Previous string `json:"previous,omitempty"`
 	// Chat is the host's own id of the chat that began the list, as far as known.
-	Chat    string    `json:"chat,omitempty"`
+	Chat string `json:"chat,omitempty"`
+	// Topic is what the chat was about when the list began, see [Topic]; empty when no hook
+	// said it.
+	Topic   string    `json:"topic,omitempty"`
 	Created time.Time `json:"created"`
 }
 
@@ -69,7 +72,7 @@ type Operation struct {
 }
 
 // Snapshot is a complete list at one revision. It is immutable: nobody may
-// change its items. Its JSON is what stores keep of a revision.
+// change it, but for what its agent asks for, which is saved with the newest one again. Its JSON is what stores keep of a revision.
 type Snapshot struct {
 	List List `json:"list,omitzero"`
 	// Revision counts 1, 2, 3 … without gaps. 0 is a list that is not saved
@@ -88,6 +91,16 @@ type Snapshot struct {
 	// GivenTitle is the title that a person, a host or an agent gave the list;
 	// empty for none. See [Snapshot.Title].
 	GivenTitle string `json:"title,omitempty"`
+	// Asks is what the list's agent waits for a person to answer, in one line of at most
+	// [MaxTitle] runes, as a hook of its host said; empty while it waits for nothing. The
+	// agent's next write takes it away.
+	Asks string `json:"asks,omitempty"`
+	// Rests is true when the list's agent has ended its turn, as a hook of its host said.
+	// What it does next takes it away.
+	Rests bool `json:"rests,omitempty"`
+	// Said counts how often Asks and Rests, which make no revision of their own, have
+	// changed since the revision was made.
+	Said int64 `json:"said,omitempty"`
 	// Order is what a person made of the order of the items.
 	Order Order `json:"order,omitzero"`
 	// Archived is true when the list was put away, so that front ends do not show
@@ -111,6 +124,34 @@ type Snapshot struct {
 	// Seq orders all snapshots of one store by commit: a later save has a
 	// larger Seq, whatever its list. Set by the store; not dense.
 	Seq int64 `json:"-"`
+}
+
+// Follows reports whether a snapshot may be saved when before is the newest one of its
+// list: as the next revision, as the first one that is known, or as the same one of which
+// its agent asks for something else.
+func (s Snapshot) Follows(before Snapshot) bool {
+	switch s.Revision {
+	case before.Revision + 1:
+		return true
+	case before.Revision:
+		return s.Revision > 0 && s.Said == before.Said+1
+	}
+	return before.Revision == 0 && s.Revision > 0
+}
+
+// IsNewer reports whether a snapshot stands for a list as it was later than another one.
+func (s Snapshot) IsNewer(than Snapshot) bool {
+	return s.Revision > than.Revision || s.Revision == than.Revision && s.Said > than.Said
+}
+
+// says returns the snapshot with what its agent asks for, or whether it rests, from a time on.
+func (s Snapshot) says(question string, rests bool, at time.Time) Snapshot {
+	s.Asks, s.Rests = question, rests
+	s.Said++
+	if !rests {
+		s.Worked = at.UTC()
+	}
+	return s
 }
 
 // Clone returns a copy with slices of its own, for a store that keeps what its

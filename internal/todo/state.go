@@ -16,9 +16,10 @@ type State string
 const (
 	// Working: its agent is there and wrote within [IdleAfter].
 	Working State = "working"
-	// Idle: its agent is there and has not written for [IdleAfter].
+	// Idle: its agent is there and has ended its turn, or has not written for [IdleAfter].
 	Idle State = "idle"
-	// Waiting: its agent is there, nothing is in progress and an item is blocked.
+	// Waiting: its agent is there and asks a person for something, or nothing is in
+	// progress and an item is blocked.
 	Waiting State = "waiting"
 	// LeftOpen: items are open and no agent is there.
 	LeftOpen State = "left open"
@@ -70,7 +71,7 @@ func (l Lists) Together(ctx context.Context, main Snapshot) (subs []Snapshot, st
 func (s Snapshot) State(there bool, now time.Time) State {
 	_, current := s.Current()
 	progress := s.Progress()
-	rests := now.Sub(s.Worked) >= IdleAfter
+	rests := s.Rests || now.Sub(s.Worked) >= IdleAfter
 	switch {
 	case s.Settled() && progress.Failed > 0 && progress.Done == 0:
 		return InVain
@@ -80,7 +81,7 @@ func (s Snapshot) State(there bool, now time.Time) State {
 		return Away
 	case !there:
 		return LeftOpen
-	case !current && slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status == Blocked }):
+	case s.Asks != "", !current && slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status == Blocked }):
 		return Waiting
 	case rests:
 		return Idle

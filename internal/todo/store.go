@@ -119,8 +119,14 @@ type Query struct {
 	// operation id made; other conditions apply to that snapshot.
 	Operation string
 	// Excerpt is true when of each list an excerpt is enough, see [Snapshot.Excerpt]: a
-	// store reads it faster than the whole list. With an operation it means nothing.
+	// store reads it faster than the whole list. With an operation or a text it means
+	// nothing.
 	Excerpt bool
+	// Text restricts to lists with a revision, of any age, in which a text stands, see
+	// [Snapshot.Says], and finds of each the last one in which it does, whole; other
+	// conditions, and the order, are of the newest one. A store looks through all
+	// revisions of the lists that they leave: who has many goes on by [Query.BeforeSeq].
+	Text string
 	// Deleted is true to also find deleted lists.
 	Deleted bool
 	// UpdatedSince restricts to lists updated at that time or later.

@@ -20,11 +20,11 @@ type Watcher struct {
 	pending map[string]Snapshot // by list id
 }
 
-// keepNewest keeps a snapshot unless it has that revision, or a later one.
+// keepNewest keeps a snapshot unless it has that one, or a later one.
 func (w *Watcher) keepNewest(c Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.pending[c.List.List.ID].Revision < c.List.Revision {
+	if c.List.IsNewer(w.pending[c.List.List.ID]) {
 		w.pending[c.List.List.ID] = c.List
 		signal(w.ready)
 	}

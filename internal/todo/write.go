@@ -12,8 +12,8 @@ import (
 type Write struct {
 	Target
 	// Begin describes the list if this write begins one. The board sets its ID,
-	// Principal, Conversation, Client, Name, Workspace, Agent, Previous, Chat and
-	// Created.
+	// Principal, Conversation, Client, Name, Workspace, Agent, Previous, Chat, Topic
+	// and Created.
 	Begin List
 	// Writer is who writes. The board sets its Process.
 	Writer Writer
@@ -202,6 +202,9 @@ func (a *attempt) draft(shown, newest Snapshot) (*Draft, error) {
 	if shown.Revision != newest.Revision {
 		d.rebase(newest)
 	}
+	if !a.Writer.Person {
+		d.next.Asks, d.next.Rests = "", false
+	}
 	return d, nil
 }
 
@@ -271,6 +274,9 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 			return d.Kind == Added && slices.ContainsFunc(d.After.names(), func(name string) bool { return sent[name] })
 		})
 	}
+	if len(changed) > 0 && len(a.Lines) > 0 {
+		changed = slices.DeleteFunc(changed, a.saysItself(base))
+	}
 	r.Unseen = append(r.Unseen, changed...)
 	if !InSameOrder(base.Items, newest.Items) {
 		r.Ordered = append(r.Ordered, texts(newest.Items)...)
@@ -291,6 +297,24 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 		r.By = Agents
 	}
 	return nil
+}
+
+// saysItself returns a function that reports whether the write gives an item the status
+// that others gave it since a revision, as an agent does that was told of it elsewhere, such
+// as by the page in its chat.
+func (a *attempt) saysItself(base Snapshot) func(Difference) bool {
+	sent := make(map[string]string)
+	for n, item := range match(a.View, base.Items, a.Lines) {
+		if item != nil {
+			sent[item.ID] = a.Lines[n].Status
+		}
+	}
+	return func(d Difference) bool {
+		before, _ := a.View.Show(d.Before)
+		after, isShown := a.View.Show(d.After)
+		return d.Kind == Changed && d.Before.Text == d.After.Text && d.Before.Reason == d.After.Reason &&
+			isShown && before.Status != after.Status && sent[d.After.ID] == after.Status
+	}
 }
 
 // settle decides what becomes of a draft beside what the write asks for, and checks it.
@@ -339,7 +363,10 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 	if changed {
 		after = draft.snapshot(a.Writer, a.Operation)
 		if after.Revision == 1 {
-			after.List = a.begun(after)
+			var err error
+			if after.List, err = a.begun(ctx, after); err != nil {
+				return Outcome{}, err
+			}
 		}
 	}
 	if a.putsAway {
@@ -360,6 +387,12 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 			if err := a.archiveSubLists(ctx, after.List); err != nil {
 				return Outcome{}, err
 			}
+		}
+	}
+	if goesOn := after.Asks != draft.next.Asks || after.Rests != draft.next.Rests; goesOn && !changed {
+		var err error
+		if after, err = a.tx.Save(ctx, after.says("", false, a.at)); err != nil {
+			return Outcome{}, err
 		}
 	}
 	if err := a.setCursors(ctx, after, report.Elsewhere == ""); err != nil {
@@ -409,8 +442,9 @@ func (a *attempt) archiveSubLists(ctx context.Context, main List) error {
 	return err
 }
 
-func (a *attempt) begun(s Snapshot) List {
-	who, l := a.Conversation, a.Begin
+func (a *attempt) begun(ctx context.Context, s Snapshot) (l List, err error) {
+	who := a.Conversation
+	l = a.Begin
 	l.ID, l.Created = NewID(), s.Updated
 	l.Principal, l.Conversation, l.Client, l.Chat = a.principal, who.Key, who.Client, who.Chat
 	l.Name = cmp.Or(who.Name, l.Name)
@@ -419,7 +453,8 @@ func (a *attempt) begun(s Snapshot) List {
 	if !who.Shared {
 		l.Previous = a.current.List.ID
 	}
-	return l
+	l.Topic, err = a.takeTopic(ctx)
+	return l, err
 }
 
 // setCursors stores what the conversation knows after the write, as far as the store

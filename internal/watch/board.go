@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -119,10 +120,26 @@ func (m *model) boardLines(f account.Family, width int, selected bool) []string 
 	}
 	title := m.paintTitle(titleRole, listName(f.Main), width-4-render.Cells(right))
 	lines := []string{spread(cursor+sign+" "+title, right+" ", width)}
+	question, item := waitsFor(f)
+	if question != "" {
+		lines = append(lines, "     "+cut(marked(warn, question), width-6))
+	}
 	if selected && m.width < twoPanes {
-		lines = append(lines, nextSteps(f.Main, width, min(3, m.height-6))...)
+		lines = append(lines, nextSteps(f.Main, item, width, min(3, m.height-6))...)
 	}
 	return lines
+}
+
+// waitsFor says for what lists wait for a person: what an agent asks, or an item that is
+// blocked, which is returned, too, and why.
+func waitsFor(f account.Family) (question string, item todo.Item) {
+	if asks, ok := f.Asks(); ok {
+		return "asks: " + render.Safe(asks.Asks), item
+	}
+	if _, item, ok := f.Waits(); ok {
+		return strings.TrimSuffix(render.Safe(item.Title())+": "+render.Safe(item.Reason), ": "), item
+	}
+	return "", item
 }
 
 // stateLook returns the sign of a state, and how a list in it stands, in words.
@@ -158,10 +175,10 @@ func (m *model) listTime(f account.Family) string {
 }
 
 // nextSteps returns the current item of a list and the next to do, at most
-// limit, each in a line.
-func nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
+// limit, each in a line, without one that is shown already.
+func nextSteps(s todo.Snapshot, shown todo.Item, width, limit int) (lines []string) {
 	for _, item := range focus(s) {
-		if len(lines) < limit && (!item.Status.Settled() || s.Settled()) {
+		if len(lines) < limit && item != shown && (!item.Status.Settled() || s.Settled()) {
 			sign, look := itemLook(item.Status)
 			text := render.Safe(item.Title())
 			if item.Reason != "" {

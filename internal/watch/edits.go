@@ -72,6 +72,8 @@ func pastTense(e edit, before todo.Snapshot) string {
 		return "Undone"
 	case e.Do == todo.EditStatus:
 		return "“" + render.Cut(render.Safe(item.Text), 40) + "”: " + render.StatusWord(e.Status)
+	case e.Do == todo.EditFinish:
+		return "All done"
 	case e.Do == todo.EditArchive:
 		return "Archived"
 	case e.Do == todo.EditUnarchive:
@@ -103,6 +105,25 @@ func (m *model) archive(s todo.Snapshot) {
 		e.Do = todo.EditUnarchive
 	}
 	m.send(edit{Edit: e, list: s.List.ID})
+}
+
+// finish completes all that is open in a list that was left open.
+func (m *model) finish(s todo.Snapshot) {
+	if s.Open() {
+		m.send(edit{Edit: todo.Edit{Do: todo.EditFinish, Seen: s.Revision}, list: s.List.ID})
+	}
+}
+
+// copyCommand copies the command that goes on with the chat of a list, and shows it: not
+// every terminal lets a program copy.
+func (m *model) copyCommand(s todo.Snapshot) {
+	command := render.ResumeCommand(s)
+	if command == "" {
+		m.say(dim, "No command is known that goes on with this chat.")
+		return
+	}
+	m.effect.copy = command
+	m.say(done, command)
 }
 
 func (m *model) undoLast() {

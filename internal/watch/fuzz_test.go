@@ -39,7 +39,8 @@ func FuzzFrame(f *testing.F) {
 		before := list("one", 1, 1, 0, "pending z")
 		before.Items[0].Text = other
 		child := subList(list("two", 3, 1, 0, "blocked d"), l.List.ID)
-		child.List.Agent, child.Items[0].Reason = text, other
+		child.List.Agent, child.Items[0].Reason, child.Asks = text, other, other
+		l.List.Chat = other
 		m := modelWith(int(width), int(height), l, child)
 		m.sourceName, m.lost = render.Safe(other), errors.New(text) // the name as newModel sets it
 		check := func() {
@@ -74,6 +75,8 @@ func FuzzFrame(f *testing.F) {
 		}
 		m.opened, m.searching, m.page, m.lists = "one", false, nil, map[string]todo.Snapshot{"one": l}
 		m.standings["one"], m.width = Standing{State: todo.LeftOpen}, 2*m.width // so that all of who and when fits
+		check()
+		m.press("c")
 		check()
 		m.wanted, m.opened, m.lists = other, "", nil
 		check()

@@ -19,6 +19,7 @@ const (
 	onBoard place = 1 << iota
 	onList
 	onPage   // any other key closes it
+	onLeft   // as well, where they act on a list that was left open
 	anywhere = onBoard | onList
 	always   = anywhere | onPage
 )
@@ -28,9 +29,19 @@ func (m *model) where() place {
 	case m.page != nil:
 		return onPage
 	case m.opened == "":
-		return onBoard
+		return onBoard | m.left()
 	}
-	return onList
+	return onList | m.left()
+}
+
+// left returns onLeft where the keys act on a list that was left open.
+func (m *model) left() place {
+	if s, ok := m.shown(); ok {
+		if f := m.family(s); f.State() == todo.LeftOpen {
+			return onLeft
+		}
+	}
+	return 0
 }
 
 // binding is a row of the table of keys: the only place that says which key does
@@ -67,6 +78,8 @@ func bindings() []binding {
 		{"Moving", "Enter Right l", onList, "", "open the sub-agent’s list", (*model).enter},
 		{"Moving", "Esc Left Tab", onList, "esc back", "back", (*model).escape},
 		{"Moving", "Esc", onBoard, "", "clear the search", (*model).escape},
+		{"Lists", "D", onLeft, "D done", "left open: all that is open is done", onShown((*model).finish)},
+		{"Lists", "c", onLeft, "c command", "left open: copy the command that resumes it", onShown((*model).copyCommand)},
 		{"Items", "x Space", anywhere, "x tick", "tick; again: to do", toggle(todo.Completed)},
 		{"Items", "b", onList, "b block", "block; again: to do", toggle(todo.Blocked)},
 		{"Items", "f", onList, "", "failed; again: to do", toggle(todo.Failed)},

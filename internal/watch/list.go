@@ -184,7 +184,8 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	return append(head, p.lines(rows, height)...)
 }
 
-// listHead draws what stands above the items: where and who, and the bar.
+// listHead draws what stands above the items: where and who, the bar, and what its
+// agent asks.
 func (m *model) listHead(s todo.Snapshot, width int) []string {
 	p, count := s.Progress(), progress(s)
 	if p.Failed > 0 {
@@ -195,11 +196,14 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 		filled := space * p.Done / max(p.Total, 1)
 		bar = paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", space-filled))
 	}
-	order := ""
-	if m.standings[s.List.ID].Hand.Order == account.Overridden {
-		order = " " + paint(warn, render.Cut("Your order is overridden.", width-2))
+	family, said := m.family(s), ""
+	if asks, ok := family.Asks(); ok {
+		said = "asks: " + render.Safe(asks.Asks)
+	} else if m.standings[s.List.ID].Hand.Order == account.Overridden {
+		said = "Your order is overridden."
 	}
-	return []string{marked(dim, " "+m.whoLine(s, width-2)), " " + bar + " " + paint(dim, count), order}
+	return []string{marked(dim, " "+m.whoLine(s, width-2)), " " + bar + " " + paint(dim, count),
+		" " + cut(marked(warn, said), width-2)}
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,

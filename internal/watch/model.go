@@ -58,6 +58,7 @@ type effect struct {
 	history            string // id of the list to read the history of; empty is none
 	edit               *edit
 	editor             *todo.Snapshot // a list to edit in the person's editor
+	copy               string         // for the terminal's clipboard
 }
 
 // take returns what the viewer must do since the last call.
@@ -81,7 +82,7 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 		if !first && isNews(before[l.List.ID], l) {
 			m.effect.bell = true
 		}
-		if known, ok := m.lists[l.List.ID]; ok && known.Revision >= l.Revision {
+		if known, ok := m.lists[l.List.ID]; ok && !l.IsNewer(known) {
 			continue
 		}
 		if m.lists[l.List.ID] = l; l.Deleted {
@@ -92,13 +93,13 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 }
 
 // isNews reports whether a person wants to be told what became of a list: that it is
-// finished, or that an item of it failed or is blocked. A list that was not known counts
+// finished, that its agent asks, or that an item of it failed or is blocked. A list that was not known counts
 // as new, so that one that began and ended unseen is told of. What a person did is not told.
 func isNews(before, after todo.Snapshot) bool {
 	if after.Revision <= before.Revision || after.Writer.Person || after.Deleted || after.Archived {
 		return false
 	}
-	if after.Settled() && !before.Settled() && after.List.Agent == "" {
+	if after.Settled() && !before.Settled() && after.List.Agent == "" || after.Asks != "" && before.Asks == "" {
 		return true
 	}
 	return slices.ContainsFunc(after.Items, func(i todo.Item) bool {

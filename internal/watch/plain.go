@@ -71,7 +71,7 @@ func (m *model) print(lists []todo.Snapshot, all bool) string {
 	}
 	for _, l := range lists {
 		before, known := previous[l.List.ID]
-		if known && before.Revision >= l.Revision || !m.shouldPrint(l, known) {
+		if known && !l.IsNewer(before) || !m.shouldPrint(l, known) {
 			continue
 		}
 		for _, event := range m.events(before, l, known) {
@@ -98,12 +98,24 @@ func (m *model) plainLine(l todo.Snapshot, event string) string {
 func (m *model) events(before, l todo.Snapshot, known bool) []string {
 	if known {
 		events := render.Diff(before, l, m.lists[l.ReplacedBy])
+		switch {
+		case before.Asks == l.Asks && before.Rests == l.Rests:
+		case l.Asks != "":
+			events = append(events, "asks: "+render.Safe(l.Asks))
+		case l.Rests:
+			events = append(events, "ended its turn")
+		case len(events) == 0:
+			events = append(events, "goes on")
+		}
 		if l.Settled() && !before.Settled() {
 			events = append(events, string(l.State(false, m.now)))
 		}
 		return events
 	}
 	f := m.family(l)
+	if asks, ok := f.Asks(); ok {
+		return []string{string(f.State()) + ": " + render.Safe(asks.Asks)}
+	}
 	_, item, waits := f.Waits()
 	if !waits && l.Open() {
 		item = focusItem(l)

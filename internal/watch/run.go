@@ -231,6 +231,9 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.edit != nil {
 		v.make(ctx, *e.edit)
 	}
+	if e.copy != "" {
+		v.screen.SetClipboard([]byte(e.copy))
+	}
 	if v.Notify && e.bell {
 		_ = v.screen.Beep()
 	}

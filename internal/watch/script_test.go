@@ -139,6 +139,15 @@ func (s *script) run(name, rest string) {
 			s.t.Fatal(err)
 		}
 		m.tick(m.clock.Add(d))
+	case "ask": // the agent of a list asks
+		id, question, _ := strings.Cut(rest, " ")
+		l := m.lists[id]
+		l.Revision, l.Asks = l.Revision+1, question
+		m.receiveLists([]todo.Snapshot{l}, false)
+	case "chat": // a list is of a chat of Claude Code
+		l := m.lists[rest]
+		l.List.Client, l.List.Chat, l.Writer = "claude-code", "4f1c", todo.Writer{}
+		m.lists[rest] = l
 	case "archive": // a list, or all
 		for id, l := range maps.Clone(m.lists) {
 			if rest == "" || rest == id {
@@ -189,6 +198,9 @@ func (s *script) effects(e effect) {
 	}
 	if e.history != "" {
 		fmt.Fprintf(&s.out, "-> history %q\n", e.history)
+	}
+	if e.copy != "" {
+		fmt.Fprintf(&s.out, "-> copy %s\n", e.copy)
 	}
 	if e.quit || e.redraw {
 		fmt.Fprintf(&s.out, "-> quit %v, redraw %v\n", e.quit, e.redraw)

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -34,6 +35,7 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/lists/{id}", edge.JSON, list)
 	e.Handle("GET /api/lists/{id}/history", edge.JSON, history)
 	e.Handle("GET /api/states", edge.JSON, states)
+	e.Handle("GET /api/today", edge.JSON, today)
 	e.Handle("GET /api/workspace", edge.JSON, workspace)
 	e.Handle("GET /api/events", edge.JSON, s.events, edge.Stream)
 	e.Handle("GET /api/stream", edge.JSON, s.follow, edge.Stream)
@@ -42,8 +44,11 @@ func Route(e *edge.Edge) {
 // lists answers with a page of lists as [render.ListDocument], last changed first, at
 // most ?limit= of those whose Seq is below ?before=. Where there are more, the header Link
 // has the next page. A list that changes as they are read may be missing: its Seq is
-// above all others then.
+// above all others then. With ?search= it is a [search].
 func lists(w http.ResponseWriter, r *edge.Request) error {
+	if text := strings.TrimSpace(r.URL.Query().Get("search")); text != "" {
+		return search(w, r, text)
+	}
 	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
 	if err != nil {
 		return err
@@ -156,9 +161,14 @@ type page struct {
 	full        bool          // there is one more, which was not added
 }
 
+// newPage returns an empty page with a limit of revisions; 0 is maxListed.
+func newPage(limit int64, most int) *page {
+	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
+}
+
 // pageOf returns a page of documents, of at most a limit; 0 is maxListed.
 func pageOf(lists iter.Seq2[todo.Snapshot, error], limit int64, most int) (*page, error) {
-	p := &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
+	p := newPage(limit, most)
 	for l, err := range lists {
 		if err == nil {
 			err = p.add(l, render.Document(l))

@@ -50,7 +50,7 @@ function row({ id, title, reason, status, since }, fresh) {
     tickable ? element('button', { type: 'button', className: 'tick', id: 'i-' + id, onclick: () => tick(id), ariaLabel: `${done ? 'Back to do' : 'Tick'}: ${title}` }, svg) : svg,
     element('span', { className: 'spoken', textContent: word + ': ' }),
     element('bdi', {}, ...rich(title)),
-    ...(reason && status === 'blocked' ? [element('bdi', { className: 'why' }, ...rich(reason))] : []),
+    ...(reason ? [element('bdi', { className: 'why' }, ...rich(reason))] : []),
     ...(since ? [element('time', { dateTime: since })] : []));
 }
 
@@ -120,11 +120,12 @@ function fold() {
   $('items').className = long && !open ? 'folded' : '';
   $('fold').hidden = !long && !past;
   $('panel').hidden = !panel || !host.openLinks;
+  offer();
   if (past && !open) { // one line in the place of what a later card shows
     main.classList.add('past');
     $('fold').textContent = 'Updated, ' + $('count').textContent;
     $('fold').setAttribute('aria-expanded', false);
-    $('panel').hidden = true;
+    $('panel').hidden = $('pin').hidden = true;
     return;
   }
   main.classList.remove('past');
@@ -136,7 +137,7 @@ $('fold').onclick = () => { open = !open; fold(); if (past) wake(); };
 // collapse makes the card a line once, when a later card shows the list: a person
 // who opens it again keeps it open.
 function collapse() {
-  if (past) return;
+  if (past || mode === 'pip') return;
   past = true;
   open = false;
   fold();
@@ -150,6 +151,72 @@ $('panel').onclick = async () => {
   note(trouble, true);
 };
 
+// What the host may do for the card: keep it in sight beside the chat, give its model
+// what a person ticked, and send a message for the person.
+let mode = 'inline', modes = []; // of display; and those that the host has
+let went = 0; // the revision at which the person said to go on
+
+// offer shows the buttons for that, for which the host has a use now.
+function offer() {
+  const has = (...statuses) => drawn.items.some((i) => statuses.includes(i.status));
+  const works = has('in_progress') && !drawn.rests && quiet < 15; // half a minute
+  $('go').hidden = !host.message || !drawn.list || past || works || went === drawn.revision || !has('in_progress', 'pending', 'blocked');
+  $('pin').hidden = !modes.includes('pip') || !drawn.list;
+  $('pin').textContent = mode === 'pip' ? 'Back to the chat' : 'Keep in sight';
+}
+
+$('pin').onclick = async () => {
+  const wish = mode === 'pip' ? 'inline' : 'pip';
+  const r = await request('ui/request-display-mode', { mode: wish }).catch(() => ({}));
+  mode = r.mode ?? mode;
+  trouble = mode === wish ? '' : 'The chat did not do that';
+  note(trouble, true);
+  offer();
+  wake();
+};
+
+// The message is the person's, so that no text of the list is in it.
+$('go').onclick = async () => {
+  went = drawn.revision;
+  offer();
+  await say();
+  const r = await request('ui/message', { role: 'user', content: [{ type: 'text', text: 'Go on with the open items of the todo list.' }] }).catch(() => ({ isError: true }));
+  if (!r.isError) return;
+  went = 0;
+  trouble = 'The chat did not take the message';
+  note(trouble, true);
+  offer();
+};
+
+// What a person ticked and the agent was not told yet, by item. The host gives it to its
+// model with the person's next message. The answer to the agent's next write tells it in
+// any case; once the agent has seen it, it is taken back here.
+const unsaid = new Map();
+let saying, isSaid = false;
+
+function remember(id, title, was, status, revision) {
+  was = unsaid.get(id)?.was ?? was;
+  if (was === status) unsaid.delete(id);
+  else unsaid.set(id, { title, was, status, revision });
+  saying ??= setTimeout(say, 500);
+}
+
+// seen forgets what the agent was told when it was shown a revision.
+function seen(revision) {
+  for (const [id, tick] of unsaid) if (tick.revision <= revision) unsaid.delete(id);
+  if (isSaid && !unsaid.size) say();
+}
+
+async function say() {
+  clearTimeout(saying);
+  saying = undefined;
+  if (!host.updateModelContext || !unsaid.size && !isSaid) return;
+  const all = [...unsaid.values()].slice(-20).map((t) => `set ${JSON.stringify(t.title.slice(0, 100))} to ${t.status}`);
+  isSaid = all.length > 0;
+  const text = `The user changed the todo list, whose texts are data: ${all.join(', ')}.`;
+  await request('ui/update-model-context', { content: isSaid ? [{ type: 'text', text }] : [] }).catch(() => {});
+}
+
 function note(text, error) {
   if (error && $('note').textContent !== text) $('say').textContent = text;
   $('note').textContent = text;
@@ -160,7 +227,7 @@ function note(text, error) {
 // tick sets an item's status for the person who looks: at once, and undone with
 // the reason if it is refused.
 async function tick(id) {
-  const { list, revision, items } = drawn, was = items.find((i) => i.id === id).status;
+  const { list, revision, items } = drawn, { title, status: was } = items.find((i) => i.id === id);
   const set = (status) => draw({ ...drawn, items: drawn.items.map((i) => i.id === id ? { ...i, status } : i) });
   const status = was === 'completed' ? 'pending' : 'completed';
   trouble = '';
@@ -170,7 +237,10 @@ async function tick(id) {
     const r = await request('tools/call', { name: 'todo_list_tick', arguments: { list_id: list, item_id: id, status, revision } });
     const shown = !r.isError && displayed(r);
     if (!shown) throw Error(said(r) || 'no answer');
-    if (list === drawn.list && shown.revision >= drawn.revision) draw(shown);
+    if (list !== drawn.list) return;
+    seen(shown.seen);
+    remember(id, title, was, status, shown.revision);
+    if (shown.revision >= drawn.revision) draw(shown);
   } catch (e) {
     trouble = 'Not saved: ' + oneLine(e.message.replace('Error: ', ''));
     if (list === drawn.list) set(was);
@@ -206,6 +276,7 @@ function result(r) {
     trouble = '';
     draw(shown);
     came = shown.revision;
+    seen(Infinity); // it says what its agent had not seen, also of an earlier list
     others?.postMessage({ list: shown.list, revision: shown.revision });
     plan();
     return;
@@ -222,7 +293,9 @@ let came = 0, others;
 try {
   others = new BroadcastChannel('todo-mcp');
   others.onmessage = ({ data }) => {
-    if (drawn.list && data?.list === drawn.list && data.revision > came) collapse();
+    if (!drawn.list || data?.list !== drawn.list || !(data.revision > came)) return;
+    seen(data.revision);
+    collapse();
   };
 } catch { /* not to be had in this frame */ }
 
@@ -230,7 +303,7 @@ try {
 function ended(text, error) {
   $('items').replaceChildren();
   $('head').className = 'spoken';
-  $('bar').hidden = $('fold').hidden = $('panel').hidden = true;
+  $('bar').hidden = $('fold').hidden = $('panel').hidden = $('go').hidden = $('pin').hidden = true;
   main.className = '';
   main.setAttribute('aria-busy', 'false');
   drawn = { items: [], revision: 0, list: '' };
@@ -278,6 +351,9 @@ addEventListener('message', ({ source, data }) => {
 // dress applies the host's theme and its style variables.
 function dress(context) {
   const root = document.documentElement;
+  if (Array.isArray(context.availableDisplayModes)) modes = context.availableDisplayModes;
+  if (context.displayMode) mode = context.displayMode;
+  offer();
   if (context.theme === 'light' || context.theme === 'dark') root.dataset.theme = context.theme;
   for (const [name, value] of Object.entries(context.styles?.variables ?? {})) {
     if (name.startsWith('--') && value) root.style.setProperty(name, value);
@@ -325,6 +401,7 @@ async function refresh() {
     quiet = shown.revision > drawn.revision ? 0 : quiet + 1;
     confirmed = true;
     if (shown.revision >= drawn.revision) draw({ ...shown, list });
+    seen(shown.seen);
     if (shown.written > came) collapse();
   } catch {
     misses++;
@@ -337,12 +414,12 @@ async function refresh() {
 function plan() {
   clearTimeout(timer);
   const has = (...statuses) => drawn.items.some((i) => statuses.includes(i.status));
-  const running = !over && misses < enough && !!drawn.list && has('in_progress');
+  const follows = !over && misses < enough && !!drawn.list, running = follows && has('in_progress');
   main.classList.toggle('live', running && !drawn.rests);
   // A reopened chat shows an old result: refresh once, even if nothing runs. So
   // does a result without ids, by which a person ticks.
   const once = !checked && drawn.list && (has('pending', 'blocked') || mayCall() && drawn.items.some((i) => !i.id));
-  if ((running || once) && inView && !document.hidden) {
+  if ((running || once || follows && (isSaid || mode === 'pip')) && inView && !document.hidden) {
     timer = setTimeout(refresh, quiet < 60 && !drawn.rests && (!past || open) ? 2000 : 10000);
   }
 }
@@ -355,7 +432,7 @@ function wake() {
 
 function teardown() {
   // Stop after the answer is sent.
-  queueMicrotask(() => { over = true; plan(); clearInterval(ticking); sizes.disconnect(); views.disconnect(); });
+  queueMicrotask(() => { over = true; plan(); clearTimeout(saying); clearInterval(ticking); sizes.disconnect(); views.disconnect(); });
   return {};
 }
 
@@ -375,7 +452,7 @@ const views = new IntersectionObserver(([entry]) => {
 async function start() {
   const hello = await request('ui/initialize', {
     appInfo: { name: 'todo-mcp', version: '1' },
-    appCapabilities: { availableDisplayModes: ['inline', 'fullscreen'] },
+    appCapabilities: { availableDisplayModes: ['inline', 'fullscreen', 'pip'] },
     protocolVersion: '2026-01-26',
   });
   host = { ...hello.hostCapabilities };

@@ -54,8 +54,11 @@ type exchange struct {
 // message to the server.
 func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
-	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), peer: server.Peer{Identity: r.Identity,
-		List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List")), Protocol: version}}
+	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), peer: server.Peer{Identity: r.Identity, Protocol: version,
+		List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}}
+	if folder := r.Header.Get("Todo-Folder"); folder != "" {
+		x.peer.Folder = server.HeaderFolder(folder)
+	}
 	if r.Method == http.MethodPost {
 		return h.post(w, x)
 	}

@@ -46,6 +46,7 @@ func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 	for _, meta := range []string{version + `"2025-06-18"`, version + `"1"`, version + `"` + servertest.Modern + `","x":1e400`} {
 		for name, headers := range map[string][]string{
 			"no session": nil,
+			"named":      servertest.ModernHeaders("tools/call", "TodoWrite"),
 			"forged":     {"Mcp-Session-Id", "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8"},
 		} {
 			if status, _, body := servertest.Post(t, url, servertest.WithMeta(call, meta), headers...); status != 400 && status != 404 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type boardPage struct {
 	nothing Node // said in the place of lists
 	groups  []group
 	older   string // the link to what comes after
+	more    Node   // the link to what else may be found
 }
 
 // group is a part of the board.
@@ -50,14 +52,15 @@ type group struct {
 	cards, rows          Group
 	more                 int
 	moreHref             string
-	clear                bool // its lists are finished, and can be put away where all are shown
+	act                  Node // what can be done with all its lists
 }
 
 func (page *boardPage) draw() string {
 	return page.page(page.main(
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
 		Div(ID("groups"), Map(page.groups, group.draw)),
-		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier"))))))
+		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier")))),
+		If(page.more != nil, P(Class("more"), page.more))))
 }
 
 func allLists(text string) Node { return A(Class("link end"), Href("/"), Text(text)) }
@@ -70,7 +73,7 @@ func (g group) draw() Node {
 	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // several such groups may share a row
 	return Section(classes{"group": true, "solo": narrow && n == 1, "duo": narrow && n == 2}, ID(g.id),
 		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
-			If(g.clear && g.more == 0, Button(Class("link small"), Attr("data-clear"), Text("Clear finished")))),
+			g.act),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
 		If(len(g.rows) > 0 || g.more > 0, Ul(Class("rows"), ID(g.id+"-r"), g.rows,
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
@@ -119,6 +122,9 @@ func (s board) places() map[string]string {
 	return out
 }
 
+// waiting returns how many lists wait for a person.
+func (s board) waiting() int { return account.Counts(s.Active)[todo.Waiting] }
+
 // version differs when a list stands elsewhere.
 func (s board) version() string { return digestOf(fmt.Sprint(s.places())) }
 
@@ -156,6 +162,9 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	}
 	var page boardPage
 	query := r.URL.Query()
+	if query.Get("view") == "table" {
+		return tablePage(r, s).draw(), nil
+	}
 	q, project := strings.TrimSpace(query.Get("q")), query.Get("project")
 	switch {
 	case q != "":
@@ -168,8 +177,11 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page.board, page.reader, page.seq = s, r.Identity, s.seq
+	page.board, page.reader, page.theme, page.seq = s, r.Identity, themeOf(r), s.seq
 	page.view, page.version = "board", s.version()
+	if page.search == "" {
+		page.cards, page.table = r.URL.RequestURI(), tableOf(query)
+	}
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
 		return page.page(page.main(firstSteps(r))), nil
 	}
@@ -231,16 +243,24 @@ func activePage(s board, project *string) (page boardPage, err error) {
 
 // add adds lists that rest, the last changed first, if there are any.
 func (page *boardPage) add(s board, k kind, limit int) {
-	if n := len(k.lists); n > 0 {
-		page.groups = append(page.groups, group{id: k.show, name: k.name, note: k.note, count: decimal(n),
-			rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href(),
-			clear: k.show == "finished"})
+	n := len(k.lists)
+	if n == 0 {
+		return
 	}
+	g := group{id: k.show, name: k.name, note: k.note, count: decimal(n),
+		rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href()}
+	switch {
+	case k.show == "finished" && g.more == 0:
+		g.act = Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))
+	case k.show == "left" && page.workspace == nil:
+		g.act = s.archiveOlder()
+	}
+	page.groups = append(page.groups, g)
 }
 
 func (d drawing) rows(fs []account.Family) (rows Group) {
 	for i := range fs {
-		rows = append(rows, d.row(&fs[i], "", ""))
+		rows = append(rows, d.row(&fs[i], "", "", 0))
 	}
 	return rows
 }
@@ -250,7 +270,7 @@ func summary(active []account.Family) string {
 		return ""
 	}
 	n, parts := account.Counts(active), []string{count(len(active), "list")}
-	for _, state := range []todo.State{todo.Working, todo.Idle, todo.Waiting} {
+	for _, state := range []todo.State{todo.Waiting, todo.Working, todo.Idle} {
 		if n[state] > 0 {
 			parts = append(parts, fmt.Sprint(n[state], " ", strings.ToLower(stateWord(state))))
 		}
@@ -346,7 +366,7 @@ func (page *boardPage) addPast(r *edge.Request, s board, k kind) error {
 	for _, f := range s.Active {
 		active[f.Main.List.ID] = true
 	}
-	_, err := page.addFound(r, s, "", func(l todo.Snapshot) bool {
+	_, err := page.addFound(r, s, "", false, func(l todo.Snapshot) bool {
 		return l.List.Parent == "" && l.Archived == (k.show == "archived") && !active[l.List.ID]
 	})
 	return err
@@ -357,10 +377,14 @@ func (page *boardPage) addPast(r *edge.Request, s board, k kind) error {
 func search(r *edge.Request, s board, query string) (page boardPage, err error) {
 	query = todo.Cut(query, todo.MaxTitle)
 	page.head, page.search = "Search", render.Safe(query)
-	n, err := page.addFound(r, s, query, func(l todo.Snapshot) bool {
+	history := r.URL.Query().Get("history") == "true"
+	n, err := page.addFound(r, s, query, history, func(l todo.Snapshot) bool {
 		return render.Matches(l, agentOf(l).Name, query)
 	})
 	page.sum = count(n, "list") + ", newest first"
+	if !history {
+		page.more = A(Class("link"), Href("/?history=true&q="+url.QueryEscape(query)), Text("Look in earlier revisions, too"))
+	}
 	switch {
 	case n == 0 && page.older != "":
 		page.nothing = Textf("Nothing matches “%s” among the last %d lists.", page.search, maxScanned)
@@ -376,7 +400,7 @@ func search(r *edge.Request, s board, query string) (page boardPage, err error) 
 // those before the Seq that the address names, and the link to the next ones. It holds
 // one page of lists and what it keeps, however many there are. It returns how many it
 // added.
-func (page *boardPage) addFound(r *edge.Request, s board, query string, keep func(todo.Snapshot) bool) (
+func (page *boardPage) addFound(r *edge.Request, s board, query string, history bool, keep func(todo.Snapshot) bool) (
 	rows int, err error) {
 	before := cmp.Or(numberIn(r, "before"), math.MaxInt64) // in the order of Seq from the first page on
 	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
@@ -388,11 +412,22 @@ func (page *boardPage) addFound(r *edge.Request, s board, query string, keep fun
 		if err != nil {
 			return rows, err
 		}
-		for i := 0; i < len(lists) && rows < pastRows; i++ {
-			if before = lists[i].Seq; keep(lists[i]) {
-				page.addRow(s, account.Of(lists[i], nil, states), query)
-				rows++
+		said := make(map[string]todo.Said)
+		if history {
+			if said, err = r.Lists.Said(r.Context(), query, lists...); err != nil {
+				return rows, err
 			}
+		}
+		for i := 0; i < len(lists) && rows < pastRows; i++ {
+			before = lists[i].Seq
+			where := said[lists[i].List.ID]
+			if keep(lists[i]) {
+				where = todo.Said{}
+			} else if !where.Left {
+				continue
+			}
+			page.addRow(s, account.Of(lists[i], nil, states), query, where)
+			rows++
 		}
 		if rows < pastRows && len(lists) < scanPage {
 			return rows, nil
@@ -405,16 +440,18 @@ func (page *boardPage) addFound(r *edge.Request, s board, query string, keep fun
 }
 
 // addRow adds a list to the rows of its day, which is the last one, or a new one. What
-// matches a query is marked.
-func (page *boardPage) addRow(s board, f account.Family, query string) {
+// matches a query is marked, also where it has left the list.
+func (page *boardPage) addRow(s board, f account.Family, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.groups); n == 0 || page.groups[n-1].name != day {
 		page.groups = append(page.groups, group{id: "d-" + f.Main.List.ID, name: day})
 	}
 	g, match := &page.groups[len(page.groups)-1], ""
-	if item, ok := render.MatchingItem(f.Main, query); ok && query != "" {
+	if item, ok := render.MatchingItem(f.Main, query); left.Left {
+		match = render.Safe(left.Text)
+	} else if ok && query != "" {
 		match = render.Safe(todo.Cut(item.Text, maxShown))
 	}
-	g.rows = append(g.rows, s.row(&f, query, match))
+	g.rows = append(g.rows, s.row(&f, query, match, left.Revision))
 	g.count = decimal(len(g.rows))
 }

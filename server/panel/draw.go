@@ -35,9 +35,10 @@ func (d drawing) card(f *account.Family) Node {
 	items, more, moreNarrow := cardItems(f)
 	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
 		d.standing("card-", f),
-		H3(A(Href(listHref(l.List.ID)), formatted(titleOf(l))), Data("title", titleOf(l))),
-		actions("icon more"),
+		H3(A(Href(listHref(l.List.ID)), formatted(titleOf(l)))),
+		menuOf(),
 		P(Class("by"), d.by(f)),
+		question(f),
 		P(Class("prog"), progressOf(progress, "/"), failedOf(progress)),
 		If(len(items) > 0, Ul(Class("items"), Map(items, d.cardItem))),
 		If(len(f.Subs) > 0, d.cardSubs(f)),
@@ -45,6 +46,12 @@ func (d drawing) card(f *account.Family) Node {
 			If(moreNarrow > 0, span("few", Textf("%d more to do", moreNarrow))),
 			If(more > 0, span("lots", Textf("%d more to do", more))),
 			If(progress.Done > 0, A(Href(listHref(l.List.ID)), Textf("%d done", progress.Done), glyph("right")))))
+}
+
+// question is a bar that says what an agent asks.
+func question(f *account.Family) Node {
+	text := asked(f)
+	return If(text != "", P(Class("bar overridden"), ID("asks-"+f.Main.List.ID), formatted(text)))
 }
 
 func (d drawing) cardSubs(f *account.Family) Node {
@@ -65,6 +72,9 @@ func (d drawing) subLine(f *account.Family, s todo.Snapshot) Node {
 
 // at says where the work on a list is, or where it ended; empty when it is finished.
 func (d drawing) at(f *account.Family) string {
+	if text := asked(f); text != "" {
+		return text
+	}
 	if now := nowOf(f); now != nil {
 		return now.Title
 	}
@@ -86,34 +96,62 @@ func (v *itemView) spoken() Node {
 }
 
 // row returns a list as one line, with what matches a search marked: query in the title,
-// and in match.
-func (d drawing) row(f *account.Family, query, match string) Node {
+// and in match, which stood last in a revision that is not 0 when it has left the list.
+func (d drawing) row(f *account.Family, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
-	lamp, known := map[todo.State]Node{todo.Working: span("lamp beat"), todo.Waiting: glyphOf("i wait", "blocked"),
-		todo.Finished: glyphOf("i ok", "tick"), todo.InVain: glyphOf("i bad", "failed")}[f.State()]
-	if !known {
-		lamp = span("lamp off")
-	}
 	var at Node
 	if text := d.at(f); match != "" {
-		at = El("bdi", marked(match, query))
+		at = Group{If(revision > 0, Textf("in revision %d: ", revision)), El("bdi", marked(match, query))}
 	} else if text != "" {
 		at = formatted(text)
 	}
 	project := projectOf(l)
-	return Li(d.standing("row-", f), A(Href(listHref(l.List.ID)), lamp,
+	href := listHref(l.List.ID)
+	if revision > 0 {
+		href += "?revision=" + decimal(revision)
+	}
+	return Li(d.standing("row-", f), A(Href(href), lampOf(f.State()),
 		El("bdi", Class("cut"), B(marked(titleOf(l), query))),
 		span("at cut", bdi(project), If(project != "" && at != nil, Text(" · ")), at),
 		who(agentOf(l)),
 		span("prog", progressOf(progress, "/"), failedOf(progress)),
-		d.ago(f.Updated())))
+		d.ago(f.Updated())), menuOf())
 }
 
-// standing returns the attributes that say to the script how a list stands.
+// lampOf returns the sign of a state.
+func lampOf(state todo.State) Node {
+	lamp, known := map[todo.State]Node{todo.Working: span("lamp beat"), todo.Waiting: glyphOf("i wait", "blocked"),
+		todo.Finished: glyphOf("i ok", "tick"), todo.InVain: glyphOf("i bad", "failed")}[state]
+	if !known {
+		return span("lamp off")
+	}
+	return lamp
+}
+
+// standing returns the attributes that say to the script how a list stands, and what can
+// be done with it.
 func (d drawing) standing(prefix string, f *account.Family) Node {
 	failed := f.Progress().Failed
+	command, open := takenUp(f)
 	return Group{ID(prefix + f.Main.List.ID), Data("seq", decimal(f.Seq())), Data("place", placeOf(f, d.now)),
-		Data("state", string(f.State())), If(failed > 0, Data("failed", decimal(failed)))}
+		Data("state", string(f.State())), If(failed > 0, Data("failed", decimal(failed))),
+		Data("title", titleOf(f.Main)), If(f.Main.Archived, Attr("data-archived")),
+		If(command != "", Data("command", command)), If(open != "", Data("open", open))}
+}
+
+// takenUp says how a list that was left open goes on: the command that resumes its chat,
+// and the ids of the lists in which everything can be ticked. Both may be empty.
+func takenUp(f *account.Family) (command, open string) {
+	if f.State() != todo.LeftOpen {
+		return "", ""
+	}
+	var ids []string
+	for _, l := range f.Lists() {
+		if l.Open() && !l.List.Mirrored {
+			ids = append(ids, l.List.ID)
+		}
+	}
+	return render.ResumeCommand(f.Main), strings.Join(ids, " ")
 }
 
 var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
@@ -199,9 +237,12 @@ func (d drawing) full(t time.Time) string {
 }
 
 // actions returns the button of a menu.
-func actions(class string) Node {
-	return Button(Type("button"), Class(class), Aria("label", "Actions"), Attr("data-menu"), glyph("more"))
+func actions(class string, content ...Node) Node {
+	return Button(Type("button"), Class(class), Attr("data-menu"), Group(content))
 }
+
+// menuOf returns the button of the menu of an item or a list.
+func menuOf() Node { return actions("icon more", Aria("label", "Actions"), glyph("more")) }
 
 func action(icon, name, key string) Node {
 	return Group{glyph(icon), Text(name), If(key != "", Kbd(Text(key)))}

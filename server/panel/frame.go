@@ -36,6 +36,7 @@ const (
 type frame struct {
 	board     board         // all lists that there are
 	reader    todo.Identity // who reads the page
+	theme     string        // that the reader chose: light, dark, or empty
 	workspace *string       // the project that is shown, or nil
 	head      string        // the page's heading, and its title in the browser
 	sum       string        // a summary beside the heading
@@ -43,6 +44,8 @@ type frame struct {
 	show      string        // which filter is on: active, left, finished, past, archived; empty on other pages
 	search    string        // what was searched for
 	class     string
+	table     string // the address of the lists as a table, and
+	cards     string // as a board; empty for all lists
 	// The rest is for the script. version differs when the page may show something else,
 	// seq is the newest Seq that it shows; list has what is said of the one list shown.
 	view, version string
@@ -63,10 +66,11 @@ func (f *frame) page(main Node) string {
 		viewer = viewerLinks
 	}
 	return strings.NewReplacer("\n", "", "{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
-		"{{class}}", f.class, "{{glyphs}}", glyphs, "{{mark}}", mark, "{{search}}", html.EscapeString(f.search),
+		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
+		"{{search}}", html.EscapeString(f.search),
 		"{{kinds}}", drawn(Map(f.board.kinds(), f.kind)), "{{projects}}", drawn(f.projects()),
 		"{{reader}}", drawn(If(f.reader.User != "", f.signOut())), "{{heading}}", drawn(f.heading()),
-		"{{main}}", drawn(main)).Replace(skeleton)
+		"{{waits}}", drawn(f.waits()), "{{views}}", drawn(f.views()), "{{main}}", drawn(main)).Replace(skeleton)
 }
 
 // heading returns the page's heading, or the path to it.
@@ -79,6 +83,25 @@ func (f *frame) heading() Node {
 		path = append(path, If(n > 0, Span(Text("/"))), crumb)
 	}
 	return Nav(path...)
+}
+
+// waits says how many lists wait for a person, and leads to where they stand first.
+func (f *frame) waits() Node {
+	n := f.board.waiting()
+	return A(ID("waits"), Class("waiting"), Href("/"), Attr("data-keep"), Data("n", decimal(n)),
+		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
+}
+
+// views returns the links to the same lists as cards and as a table, and to what was done
+// today.
+func (f *frame) views() Node {
+	view := func(name, icon, href string, here bool) Node {
+		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(here, Aria("current", "page")),
+			glyph(icon))
+	}
+	return Nav(ID("views"), Aria("label", "View"), view("Board", "cards", cmp.Or(f.cards, "/"), f.view == "board"),
+		view("Table", "table", cmp.Or(f.table, "/?view=table"), f.view == "table"),
+		view("Today", "day", "/today", f.view == "today"))
 }
 
 // crumb returns one step of the path to a page.

@@ -58,7 +58,7 @@ func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page.board, page.reader = s, r.Identity
+	page.board, page.reader, page.theme = s, r.Identity, themeOf(r)
 	return page.page(page.main()), nil
 }
 

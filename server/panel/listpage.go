@@ -72,7 +72,7 @@ func (page *listPage) heading() Node {
 		If(page.hand.Order == account.Overridden, page.orderBar()),
 		If(l.List.Mirrored, P(Class("bar"), ID("mirrored"),
 			Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
-		If(page.State() == todo.LeftOpen, page.leftBar()))
+		If(page.State() == todo.LeftOpen, page.leftBar()), question(&page.Family))
 }
 
 // unseenBar says that the agent has not seen what people changed.
@@ -102,7 +102,13 @@ func (page *listPage) leftBar() Node {
 	if stopped := stoppedAt(page.Main); stopped != "" {
 		where = Group{Text("Left open, "), formatted(stopped), Text(". ")}
 	}
-	return P(Class("bar"), ID("left"), Span(where, Raw("The prompt <code>resume</code> takes it up.")))
+	command, open := takenUp(&page.Family)
+	button := func(what, name string) Node {
+		return Button(Class("btn"), Type("button"), Data("do", what), Text(name))
+	}
+	return P(Class("bar"), Data("command", command), Data("open", open), Data("title", titleOf(page.Main)), ID("left"),
+		Span(where, Raw("The prompt <code>resume</code> takes it up.")),
+		span("end", If(command != "", button("command", "Copy command")), If(open != "", button("finish", "Done"))))
 }
 
 // item returns an item: as it stands, or as a revision of the history compares it.
@@ -126,7 +132,7 @@ func (page *listPage) item(v itemView) Node {
 		took = page.run(v)
 	}
 	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", v.Text),
-		TabIndex("-1"), tick, said, took, If(!v.Fixed, actions("icon")))
+		TabIndex("-1"), tick, said, took, If(!v.Fixed, menuOf()))
 }
 
 func (v *itemView) why() Node {
@@ -220,12 +226,9 @@ func (page *listPage) facts() (facts Group) {
 	add("Sub-agent", render.Safe(l.List.Agent))
 	if !created.IsZero() {
 		add("Started", created.In(page.now.Location()).Format("Mon 2 Jan, 15:04"))
-		end := page.now
-		if page.States[l.List.ID].Rests() {
-			end = l.Updated
-		}
-		text, done := spaced(render.Roughly(end.Sub(created))), l.Progress().Done
-		if each := end.Sub(created) / time.Duration(max(done, 1)); done > 1 && each >= time.Second {
+		took, done := lasted(l, page.States[l.List.ID], page.now), l.Progress().Done
+		text := spaced(render.Roughly(took))
+		if each := took / time.Duration(max(done, 1)); done > 1 && each >= time.Second {
 			text += ", " + spaced(render.Roughly(each)) + " an item"
 		}
 		add("Time", text)

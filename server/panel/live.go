@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"
@@ -33,7 +34,9 @@ type openPage struct {
 	request *edge.Request
 	stream  *sse.Stream
 	list    string // the one whose page it is; empty for a board
+	table   bool   // the board shows lines of a table
 	version string // of what the page shows, or was told to show
+	waits   int    // how many lists the page says wait for a person
 	place   string // where its list stood on boards
 	unseen  bool   // what a person did to its list waits to be seen
 	greeted string // what the board without lists said of a client
@@ -42,6 +45,7 @@ type openPage struct {
 // standing is how all lists of a principal stood at a time.
 type standing struct {
 	places  map[string]string // by the main list's id
+	waits   int               // how many wait for a person
 	version string            // of all boards
 	took    time.Duration     // to read
 }
@@ -56,7 +60,7 @@ type standingKey struct {
 // write, or when the list's own page may show something else without one.
 type updateKey struct {
 	principal, list string
-	own             bool
+	own, table      bool
 	seq             int64
 	at              time.Time
 }
@@ -100,7 +104,8 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	return r.Stream(w, func(stream *sse.Stream) error {
 		watch := r.Lists.Watch(nil) // before the reads, so that nothing falls between
 		defer watch.Close()
-		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list")}
+		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list"),
+			table: r.URL.Query().Get("view") == "table"}
 		if err := o.begin(after, resumes); err != nil {
 			return fmt.Errorf("catch up: %w", err)
 		}
@@ -130,9 +135,10 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	return o.hello()
 }
 
-// hello says which process serves the page, and which version the page should show.
+// hello says which process serves the page, which version the page should show, and how
+// many lists wait for a person.
 func (o *openPage) hello() error {
-	hello := map[string]string{"process": o.panel.process, "version": o.version}
+	hello := map[string]any{"process": o.panel.process, "version": o.version, "waits": o.waits}
 	return o.stream.Send(sse.Event{Name: "hello", Data: hello})
 }
 
@@ -144,11 +150,13 @@ func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 // readVersion reads the version of what the page should show, empty for a list that is
 // not there.
 func (o *openPage) readVersion(ctx context.Context) error {
-	if o.list == "" {
-		key := standingKey{o.request.Principal, o.panel.next(0, presenceSoon)}
-		now, err := o.panel.standing(ctx, o.request.Lists, key)
-		o.version = now.version
+	now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, o.panel.next(0, presenceSoon)})
+	if err != nil {
 		return err
+	}
+	o.version, o.waits = now.version, now.waits
+	if o.list == "" {
+		return nil
 	}
 	u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
 	o.version, o.unseen = u.version, u.unseen
@@ -218,8 +226,8 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 	return nil
 }
 
-// sendMoved says to a board that lists stand otherwise than they did, and returns how
-// long it may rest. An own page is sent its list then, and also when an agent has read
+// sendMoved says to a board that lists stand otherwise than they did, and to every page how
+// many wait, and returns how long it may rest. An own page is sent its list then, and also when an agent has read
 // it: what waited to be seen is seen.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
 	now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, due})
@@ -232,11 +240,15 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 			return 0, err
 		}
 	}
+	stale := now.waits != o.waits
+	o.waits = now.waits
 	if place := now.places[o.list]; o.list != "" && (o.unseen || place != o.place) {
 		o.place = place
 		err = o.send(ctx, updateKey{list: o.list, at: due}, false)
 	} else if o.list == "" && now.version != o.version {
-		o.version = now.version
+		o.version, stale = now.version, true
+	}
+	if stale && err == nil {
 		err = o.hello()
 	}
 	return presenceShare * now.took, err
@@ -244,7 +256,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 
 // send sends a change of a list, but not what its own page shows already.
 func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
-	k.principal, k.own = o.request.Principal, o.list != ""
+	k.principal, k.own, k.table = o.request.Principal, o.list != "", o.table
 	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
 	if err != nil || k.own && o.version == u.version {
 		return err
@@ -261,7 +273,7 @@ func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (
 	return p.standings.Get(ctx, k, func() (standing, error) {
 		began := time.Now()
 		s, err := p.readBoard(ctx, lists)
-		return standing{s.places(), s.version(), time.Since(began)}, err
+		return standing{s.places(), s.waiting(), s.version(), time.Since(began)}, err
 	})
 }
 
@@ -281,10 +293,14 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 		c.describe(&f, page.now)
 		c.Pieces = map[string]string{"main": drawn(page.main())}
 		u.version, u.unseen = page.version, page.unseen() > 0
+	case k.table:
+		d := drawing{p.now()}
+		c.describe(&f, d.now)
+		c.Pieces = map[string]string{"line-" + c.ID: drawn(d.line(&f))}
 	default:
 		d := drawing{p.now()}
 		c.describe(&f, d.now)
-		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", ""))}
+		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", "", 0))}
 	}
 	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
 	return u, err
@@ -294,7 +310,9 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 func (c *change) describe(f *account.Family, now time.Time) {
 	c.Seq, c.Place, c.Say, c.Archived = f.Seq(), placeOf(f, now), spoken(f), f.Main.Archived
 	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), f.Progress().Failed
-	if _, item, ok := f.Waits(); ok {
+	if l, ok := f.Asks(); ok {
+		c.Reason = render.Safe(l.Asks)
+	} else if _, item, ok := f.Waits(); ok {
 		awaited := cutItem(itemOf(item, true))
 		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
 	}

@@ -8,6 +8,7 @@ package panel
 import (
 	"embed"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -18,13 +19,13 @@ import (
 	"todo-mcp/server/sse"
 )
 
-//go:embed *.css *.js
+//go:embed *.css *.js icon* manifest.webmanifest
 var files embed.FS
 
-// policy is the Content-Security-Policy of all pages: they may load script and
-// style from this server, send forms to it and nothing else (BAD-INPUT 36).
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+// policy is the Content-Security-Policy of all pages: they may load script, style, the
+// manifest and its icons from this server, send forms to it and nothing else (BAD-INPUT 36).
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // Panel serves the pages that show lists to people. The server draws all HTML;
 // the script only inserts it into the page.
@@ -56,6 +57,10 @@ func New(process string, now func() time.Time) *Panel {
 		"/panel.js":   palette.JS + text("notifications.js") + text("panel.js"),
 		"/viewer.css": text("viewer.css"),
 		"/viewer.js":  text("viewer.js"),
+		"/jump.js":    text("jump.js"),
+	}
+	for _, name := range []string{"manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"} {
+		p.assets["/"+name] = text(name)
 	}
 	return p
 }
@@ -63,20 +68,26 @@ func New(process string, now func() time.Time) *Panel {
 // Route adds the pages to an edge.
 func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /{$}", p.failure, p.board, edge.Page)
+	e.Handle("GET /today", p.failure, p.today, edge.Page)
+	e.Handle("GET /today.md", edge.Text, p.todayMarkdown)
 	e.Handle("GET /lists/{id}", p.failure, p.list, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
+	e.Handle("POST /lists/edit", edge.JSON, p.edits)
+	e.Handle("GET /panel/jump", edge.Text, p.jump)
 	e.Handle("GET /panel/events", edge.Text, p.events, edge.Stream)
-	for path := range p.assets {
-		e.Handle("GET "+path, edge.Text, p.asset, edge.Public)
+	for address := range p.assets {
+		e.Handle("GET "+address, edge.Text, p.asset, edge.Public)
 	}
 }
 
+// mediaTypes are those of the assets, by the ends of their names: what the system knows of
+// them differs from one to the other.
+var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
+
 func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
-	data, mediaType := p.assets[r.URL.Path], "text/css"
-	if strings.HasSuffix(r.URL.Path, ".js") {
-		mediaType = "text/javascript"
-	}
-	w.Header().Set("Content-Type", mediaType+"; charset=utf-8")
+	data := p.assets[r.URL.Path]
+	w.Header().Set("Content-Type", mediaTypes[path.Ext(r.URL.Path)])
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", `"`+digestOf(data)+`"`)
 	http.ServeContent(w, r.Request, "", time.Time{}, strings.NewReader(data))

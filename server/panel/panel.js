@@ -88,6 +88,7 @@ function steady(change) {
 
 const cache = new Map();
 const fetched = (url) => {
+  if (!url.includes('revision=')) return fetch(url).then((r) => r.text()); // it changes
   if (!cache.has(url)) cache.set(url, fetch(url).then((r) => r.text()).catch((e) => { cache.delete(url); throw e; }));
   return cache.get(url);
 };
@@ -101,19 +102,20 @@ async function load(url, how) {
   if (how === 'refresh') cache.delete(url);
   if (mine !== loads) return false;
   const doc = new DOMParser().parseFromString(html, 'text/html');
-  const list = page().list;
+  const list = followed();
   if (how === 'push') history.pushState(0, '', url);
   if (how === 'replace') history.replaceState(0, '', url);
   steady(() => { morph(document.body, doc.body); document.body.className = doc.body.className; });
-  document.title = doc.title;
+  name = doc.title;
   arrived();
-  if (page().list !== list) follow();
+  if (followed() !== list) follow();
   return true;
 }
 const here = () => location.pathname + location.search;
 // refresh loads the page again when what it shows has moved, soon but not for
 // every change of many.
 let due = 0, refreshed = 0;
+const rest = () => page().view === 'today' ? 3000 : 400; // a day is read from many revisions
 function refresh() {
   cache.clear();
   if (due) return;
@@ -122,22 +124,24 @@ function refresh() {
     if (going) { refresh(); return; } // the person is on the way to another page
     refreshed = Date.now();
     await load(here(), 'refresh');
-  }, going ? 50 : Math.max(0, Math.min(refreshed + 400 - Date.now(), 400)));
+  }, going ? 50 : Math.max(0, Math.min(refreshed + rest() - Date.now(), rest())));
 }
 
 // arrived makes a page that was drawn ready for hands.
 function arrived() {
   for (const e of all('[data-place]')) {
     const id = listOf(e), { place, state } = e.dataset, failed = +(e.dataset.failed ?? 0);
-    if (seen.has(id)) news({ id, state, failed, title: e.querySelector('h3, b').textContent }); // while the connection was lost
+    if (seen.has(id)) news({ id, state, failed, title: e.dataset.title }); // while the connection was lost
     seen.set(id, { place, state, failed });
   }
   if ($('head')) seen.set(page().list, { state: $('head').dataset.state, failed: +$('head').dataset.failed });
   for (const b of all('[data-copy]')) b.hidden = !navigator.clipboard;
-  $('keys-open').hidden = false;
+  $('keys-open').hidden = $('jump-open').hidden = false;
   if ($('q') !== document.activeElement) $('q').value = new URLSearchParams(location.search).get('q') ?? '';
+  for (const s of all('#filters :is(select, [type=date])')) s.value = new URLSearchParams(location.search).get(s.name) ?? s.getAttribute('value') ?? '';
   fold();
   bell();
+  waits();
   tick();
   if ($('status').dataset.state === 'live') state('live', liveText());
   if (page().view === 'history') {
@@ -182,23 +186,25 @@ function state(name, text) {
 }
 const liveText = () => page().view === 'history' && !location.search.includes('revision=' + parseInt(page().version, 10)) ? 'Old revision' : 'Live';
 
+const followed = () => page().list ?? page().view;
 function follow() {
   source?.close();
   const { view, list } = page();
   if (view === 'none') { state('live', ''); return; }
-  source = new EventSource(`/panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : ''}`);
+  source = new EventSource(`/panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : '&view=' + view}`);
   source.addEventListener('hello', (e) => {
-    const { process, version } = JSON.parse(e.data);
+    const { process, version, waits: n } = JSON.parse(e.data);
     const again = lostAt || serving && serving !== process;
     wait = 250;
     lostAt = 0;
     $('lost')?.remove();
     state('live', liveText());
+    waits(n);
     flush();
     // Another process may serve another version of the page.
     if (serving && serving !== process && !outbox.length && !document.querySelector('.field')) { location.reload(); return; }
     serving = process;
-    if (again || page().view !== 'history' && page().version !== version) refresh();
+    if (again || page().view !== 'history' && page().version && page().version !== version) refresh();
   });
   source.addEventListener('list', (e) => {
     const d = JSON.parse(e.data);
@@ -255,7 +261,7 @@ addEventListener('visibilitychange', () => { if (document.hidden && pending.size
 function show(d) {
   say(d.say);
   if (d.gone) {
-    for (const kind of ['card-', 'row-']) $(kind + d.id)?.remove();
+    for (const kind of ['card-', 'row-', 'line-']) $(kind + d.id)?.remove();
     refresh();
     return;
   }
@@ -266,7 +272,7 @@ function show(d) {
     if (!old || !html) continue;
     morph(old, parse(html));
   }
-  if (was?.place !== d.place) refresh();
+  if (was?.place !== d.place || page().view === 'today') refresh();
 }
 
 // showPage shows the list's own page as it changed.
@@ -275,10 +281,24 @@ function showPage(d) {
   if (d.gone || page().view !== 'list' || page().list !== d.id) { refresh(); return; }
   if (d.seq < page().seq) return;
   morph($('main'), parse(d.pieces.main));
-  document.title = d.title + ' · todo-mcp';
+  name = d.title + ' · todo-mcp';
+  waits();
   seen.set(d.id, { state: d.state, failed: d.failed });
   fold();
   tick();
+}
+
+// waits says how many lists wait for the person, in the tab's title and icon and on the
+// icon of the installed program, too.
+let name = document.title;
+function waits(n = +$('waits').dataset.n) {
+  const link = $('waits'), icon = $('icon');
+  link.dataset.n = n;
+  link.hidden = !n;
+  link.textContent = `${n} ${n === 1 ? 'waits' : 'wait'} for you`;
+  document.title = n ? `(${n} ${n === 1 ? 'waits' : 'wait'}) ${name}` : name;
+  icon.href = icon.href.replace(/%23(465ff0|d07f00)/, n ? '%23d07f00' : '%23465ff0');
+  navigator.setAppBadge?.(n).catch(() => 0); // not every system has badges
 }
 
 // say tells screen readers what happens, at most every five seconds.
@@ -315,7 +335,7 @@ async function send(list, edit, told = {}) {
   edit.op ??= String(Math.random()).slice(2) + Date.now();
   let answer;
   try {
-    answer = await post(`/lists/${encodeURIComponent(list)}/edit`, JSON.stringify(edit));
+    answer = await post(list ? `/lists/${encodeURIComponent(list)}/edit` : '/lists/edit', JSON.stringify(edit));
   } catch { /* no answer */ }
   outbox = outbox.filter((o) => o.edit !== edit);
   if (!answer || answer.status >= 500) {
@@ -328,12 +348,10 @@ async function send(list, edit, told = {}) {
   const got = await answer.json();
   if (!answer.ok) { (told.refused ?? ((text) => toast('Not saved: ' + text)))(got.error); return; }
   told.done?.();
-  if (got.changed && told.text) {
-    const back = edit.do === 'delete' ? { do: 'undelete' } : { do: 'undo', from: got.revision - 1, seen: got.revision };
-    undoable(told.text, [[list, back]]);
-  }
+  if (got.changed && told.text) undoable(told.text, [[list, backOf(edit, got)]]);
   told.after?.(got);
 }
+const backOf = (edit, got) => edit.do === 'delete' ? { do: 'undelete' } : { do: 'undo', from: got.revision - 1, seen: got.revision };
 function flush() {
   for (const { list, edit, told } of outbox.splice(0)) send(list, edit, told);
 }
@@ -396,10 +414,19 @@ function listAction(what, list, title) {
   send(list, { do: what }, { text: `${words[what]} “${short(title)}”`, after: leave });
 }
 
-async function clearFinished() {
-  const lists = all('#finished li[data-place]').map(listOf);
-  await Promise.all(lists.map((list) => send(list, { do: 'archive' })));
-  undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, lists.map((list) => [list, { do: 'unarchive' }]));
+// archive archives several lists: these, or those that were left open so many days ago.
+const archive = (which) => send('', { do: 'archive', ...which }, { after: ({ lists }) => {
+  if (lists) undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, [['', { do: 'unarchive', lists }]]);
+  refresh();
+} });
+
+// finish ticks all that is open in a list and in those of its sub-agents.
+async function finish({ open, title }) {
+  const backs = [], edit = { do: 'finish' };
+  for (const list of open.split(' ')) {
+    await send(list, { ...edit }, { after: (got) => got.changed && backs.push([list, backOf(edit, got)]) });
+  }
+  if (backs.length) undoable(`Done: “${short(title)}”`, backs);
   refresh();
 }
 
@@ -458,16 +485,16 @@ function block(li) {
   const at = why.querySelector('bdi') ?? why.appendChild(make('bdi'));
   field(li, at, { value: '', label: 'Why is it blocked?', blank: true, save: (text, told) => edit(li, { do: 'block', text }, told) });
 }
-function rename(h, list) {
-  field(h, h.firstElementChild, { value: h.dataset.title, label: 'Title', max: 200, save: (text, told) => send(list, { do: 'rename', text }, { text: 'Renamed', ...told }) });
+function rename(h, list, title) {
+  field(h, h.firstElementChild, { value: title, label: 'Title', max: 200, save: (text, told) => send(list, { do: 'rename', text }, { text: 'Renamed', ...told }) });
 }
-const renameList = () => { if ($('title')) rename($('title'), page().list); };
+const renameList = () => { if ($('title')) rename($('title'), page().list, $('title').dataset.title); };
 // again forgets an edit that waits, because the same field sends another one.
 const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); };
 
 addEventListener('submit', (e) => {
   const form = e.target;
-  if (form.matches('.search, #who')) return;
+  if (form.matches('.search, #who, #filters')) return;
   e.preventDefault();
   if (form.closest('#add')) {
     const input = $('adding'), text = input.value.trim();
@@ -491,20 +518,26 @@ addEventListener('submit', (e) => {
 const menu = $('main').appendChild(make('div', { id: 'menu', className: 'menu', role: 'menu', popover: 'auto' }));
 menu.dataset.keep = 'own';
 let opener;
+// listEntries returns what a card or row offers to do with its list.
+function listEntries(card, list, { title, command, open, archived }) {
+  const h = card.querySelector('h3') ?? undefined, away = archived === undefined ? 'archive' : 'unarchive';
+  return [
+    command && ['copy', 'Copy command', '', () => copyText(command)], open && ['tick', 'Done', '', () => finish(card.dataset)], (command || open) && null,
+    h && ['pen', 'Rename', '', () => rename(h, list, title)], ['clock', 'Open history', '', () => { location.href = `/lists/${list}?revision=${2 ** 31}`; }],
+    ['copy', 'Copy as markdown', '', () => copy(`/lists/${list}.md`)], null,
+    ['box', away === 'archive' ? 'Archive' : 'Take out of the archive', '', () => listAction(away, list, title)], ['bin', 'Delete', '', () => listAction('delete', list, title)],
+  ];
+}
 function openMenu(from) {
   opener = from;
-  const li = from.closest('[data-item]'), card = from.closest('.card');
-  const title = card?.querySelector('h3').dataset.title;
-  const entries = card ? [
-    ['pen', 'Rename', '', () => rename(card.querySelector('h3'), listOf(card))], ['clock', 'Open history', '', () => { location.href = `/lists/${listOf(card)}?revision=${2 ** 31}`; }],
-    ['copy', 'Copy as markdown', '', () => copy(`/lists/${listOf(card)}.md`)], null,
-    ['box', 'Archive', '', () => listAction('archive', listOf(card), title)], ['bin', 'Delete', '', () => listAction('delete', listOf(card), title)],
-  ] : [
+  const li = from.closest('[data-item]'), card = from.closest('[data-place]');
+  const entries = from.dataset.older ? JSON.parse(from.dataset.older).map(([days, text, n]) => ['box', `Older than ${text} (${n})`, '', () => archive({ days })])
+    : card ? listEntries(card, listOf(card), card.dataset) : [
     ['pen', 'Reword', 'e', () => reword(li)], li.matches('.blocked') ? ['pending', 'Unblock', '', () => edit(li, { do: 'status', status: 'pending' })] : ['blocked', 'Block with a reason…', 'b', () => block(li)],
     ['failed', 'Failed', '', () => edit(li, { do: 'status', status: 'failed' })], ['up', 'Move to the top', '', () => edit(li, { do: 'move', to: 0 })], null,
     ['bin', 'Delete', '⌫', () => remove(li)],
   ];
-  menu.replaceChildren(...entries.map((entry) => {
+  menu.replaceChildren(...entries.filter((entry) => entry !== undefined).map((entry) => {
     if (!entry) return make('hr');
     const [icon, text, key, act] = entry;
     const b = make('button', { type: 'button', className: icon === 'bin' ? 'risk' : '', onclick: () => { menu.hidePopover(); act(); } }, glyph(icon), text, ...(key ? [make('kbd', { textContent: key })] : []));
@@ -525,12 +558,13 @@ menu.onkeydown = (e) => {
   const items = all('button', menu), at = items.indexOf(document.activeElement);
   items[(at + step + items.length) % items.length].focus();
 };
-async function copy(url) {
+async function copyText(text) {
   try {
-    await navigator.clipboard.writeText(await (await fetch(url)).text());
+    await navigator.clipboard.writeText(await text);
     toast('Copied');
   } catch { toast('Could not copy'); }
 }
+const copy = (url) => copyText(fetch(url).then((r) => r.text()));
 addEventListener('click', (e) => {
   const t = e.target.closest('a, button');
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
@@ -544,10 +578,17 @@ addEventListener('click', (e) => {
   else if ('copy' in t.dataset) navigator.clipboard.writeText(t.previousElementSibling.textContent).then(() => { t.lastChild.data = 'Copied'; });
   else if (t.dataset.do === 'copy') stop(() => copy(t.href));
   else if (t.dataset.do === 'rename') stop(renameList);
-  else if ('clear' in t.dataset) clearFinished();
+  else if (t.dataset.do === 'command') copyText($('left').dataset.command);
+  else if (t.dataset.do === 'finish') finish($('left').dataset);
+  else if ('clear' in t.dataset) archive({ lists: all('#finished li[data-place]').map(listOf) });
   else if (t.dataset.edit) pressed(t.dataset.edit);
   else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
   else if (t.id === 'keys-open') openKeys();
+  else if (t.id === 'jump-open') jump();
+  else if (t.closest('thead, #views, #filters')) stop(() => load(t.pathname + t.search, 'push'));
+});
+addEventListener('change', (e) => {
+  if (e.target.form?.id === 'filters') load(e.target.form.getAttribute('action') + '?' + new URLSearchParams([...new FormData(e.target.form)].filter(([name, value]) => value || name === 'project')), 'push');
 });
 addEventListener('popstate', () => load(here()));
 
@@ -577,7 +618,10 @@ addEventListener('pointerdown', (e) => {
 
 // --- keys
 
-const help = [['/', 'Search'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Alt ↑ Alt ↓', 'Move'],
+const jump = () => import('/jump.js').then((j) => j.toggle());
+export { $, all, make, load, archive, openKeys };
+
+const help = [['/', 'Search'], ['Ctrl+K', 'Go to a list, or do something'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Alt ↑ Alt ↓', 'Move'],
   ['⌫', 'Delete'], ['u', 'Undo'], ['r', 'Rename'], ['c', 'Copy as markdown'], ['h', 'History'], ['[ ]', 'Earlier, later revision'], ['Home End', 'First revision, live']];
 function openKeys() {
   const box = $('keys') ?? document.body.appendChild(make('div', { id: 'keys', className: 'ask', popover: 'auto' }, make('b', { textContent: 'Keys' }),
@@ -588,7 +632,7 @@ function openKeys() {
   box.showPopover();
 }
 function move(by) {
-  const stops = all(page().view === 'list' ? '#items > li[data-item]:not([hidden])' : '.card h3 a, .rows a');
+  const stops = all(page().view === 'list' ? '#items > li[data-item]:not([hidden])' : '.card h3 a, .rows a, #lines a');
   const at = stops.findIndex((s) => s.contains(document.activeElement));
   stops[at < 0 ? (by > 0 ? 0 : stops.length - 1) : Math.max(0, Math.min(stops.length - 1, at + by))]?.focus();
 }
@@ -601,7 +645,7 @@ const shift = (by) => {
 async function leave() {
   const { list } = page(), from = new URL(document.referrer || '/', location.href);
   await load(from.host === location.host && from.pathname === '/' ? '/' + from.search : '/', 'push');
-  ($('card-' + list) ?? $('row-' + list))?.querySelector('a').focus();
+  ($('card-' + list) ?? $('row-' + list) ?? $('line-' + list))?.querySelector('a').focus();
 }
 const step = (id) => { const a = $(id); if (a?.href) load(a.pathname + a.search, 'replace'); };
 const keys = {
@@ -619,6 +663,7 @@ const historyKeys = {
   Home: () => load('?revision=' + page().oldest, 'replace'), End: () => load('/lists/' + page().list, 'push'),
 };
 addEventListener('keydown', (e) => {
+  if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key === 'k') { e.preventDefault(); jump(); return; }
   if (e.target.matches('input, textarea, [popover] *')) {
     if (e.key === 'Escape' && e.target.matches('#q, #adding')) e.target.blur();
     return;

@@ -248,3 +248,39 @@ func TestBoardsReadExcerpts(t *testing.T) {
 		}
 	}
 }
+
+// A list whose agent asks for something says so wherever it is shown, first of all lists,
+// until the agent goes on; no text in a question is taken for HTML.
+func TestPanelSaysWhatIsAsked(t *testing.T) {
+	s, url := servertest.Site(t)
+	write := servertest.Writer(t, url, "claude-code")
+	write(servertest.Todos("in_progress", "A"))
+	id := servertest.ListIDs(t, url)[0]
+	servertest.Writer(t, url, "claude-code")(servertest.Todos("in_progress", "B"))
+	ask := func(question string) {
+		t.Helper()
+		if err := s.Board.As("").Ask(t.Context(), todo.Target{List: id}, question); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("run `npm publish` <b>?")
+	for path, want := range map[string]string{
+		"/":                    `asks-` + id + `"><bdi>Claude Code asks: run <code>npm publish</code> &lt;b&gt;?</bdi>`,
+		"/?project=":           "Claude Code asks: run",
+		"/lists/" + id:         "Claude Code asks: run",
+		"/api/lists/" + id:     `"asks":"run`,
+		"/api/states":          `"waiting"`,
+		"/lists/" + id + ".md": "A",
+	} {
+		if html := page(t, url+path); !strings.Contains(html, want) {
+			t.Errorf("%s lacks %q: %.2000s", path, want, html)
+		}
+	}
+	if html := page(t, url+"/"); strings.Index(html, "card-"+id) > strings.Index(html, "<bdi>B</bdi>") {
+		t.Error("the list that waits is not the first")
+	}
+	write(servertest.Todos("in_progress", "A"))
+	if html := page(t, url+"/"); strings.Contains(html, "asks:") {
+		t.Error("it asks although it goes on")
+	}
+}

@@ -73,6 +73,15 @@ func projectOf(l todo.Snapshot) string { return render.Safe(l.List.Project()) }
 
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
+// asked says what an agent waits for that asks for something; empty when none does.
+func asked(f *account.Family) string {
+	l, ok := f.Asks()
+	if !ok {
+		return ""
+	}
+	return agentOf(l).Name + " asks: " + render.Safe(l.Asks)
+}
+
 // nowOf returns the item that the agent works at, or the one for which it waits;
 // nil when there is none.
 func nowOf(f *account.Family) *itemView {

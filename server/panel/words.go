@@ -105,9 +105,12 @@ func changes(before, after todo.Snapshot) (words string, n int) {
 }
 
 // count returns a number with its noun: "1 list", "3 lists".
-func count(n int, noun string) string {
+func count(n int, noun string) string { return fmt.Sprint(n, " ", word(n, noun, noun+"s")) }
+
+// word returns a word as it stands beside a number.
+func word(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + noun
+		return one
 	}
-	return fmt.Sprint(n, " ", noun, "s")
+	return many
 }

@@ -71,7 +71,11 @@ func askRoutes(t *testing.T, site *httptest.Server, list string) {
 		if !ok {
 			continue // /mcp, which gets the messages
 		}
-		bodies := []string{`{"do":"add","text":"` + marker + `"}`, `{"do":"` + marker + `"}`, `{"` + marker, ""}
+		bodies := []string{`{"do":"add","text":"` + marker + `"}`, `{"do":"` + marker + `"}`, `{"` + marker, "",
+			`{"session_id":"` + marker + `","hook_event_name":"` + marker + `"}`,
+			`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"` + marker + `","status":"pending"},{"content":"` + marker + `","status":"` + marker + `"}]}}`,
+			`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"TodoWrite","cwd":"/` + marker + `","tool_input":{"todos":[{"content":"` + marker + `","status":"pending"}]}}`,
+			`{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"` + marker + `"}`}
 		if method == http.MethodGet {
 			bodies = []string{""}
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/notify"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
@@ -39,6 +40,10 @@ type Settings struct {
 	SignIn                           struct { // who may use a server over HTTP
 		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 	}
+	Notify struct { // who is told how lists stand
+		Targets        []notify.Target
+		Texts, Private bool
+	}
 	Operator struct { // for who runs a server for others
 		Addr, Audit string
 		Drain       time.Duration
@@ -63,6 +68,7 @@ const (
 	HTTPGroup     // who may use it, and how much
 	OperatorGroup // of `serve` alone
 	TokenGroup
+	NotifyGroup
 )
 
 // Setting is one row of the settings table. It is set by the flag --name, the
@@ -89,6 +95,9 @@ func (s *Setting) Type() string { return s.Placeholder }
 
 // Set takes the value of the flag. [Settings.Collect] says whether it is allowed.
 func (s *Setting) Set(value string) error {
+	if s.Many && s.From == "flag" { // it is there twice
+		value = s.Value + "," + value
+	}
 	s.Value, s.From = value, "flag"
 	return nil
 }
@@ -105,7 +114,7 @@ func (s *Setting) use(value string) error {
 // NewSettings returns settings whose rows nobody has set.
 func NewSettings() *Settings {
 	s := &Settings{}
-	s.Rows = slices.Concat(s.listRows(), s.toolRows(), s.httpRows())
+	s.Rows = slices.Concat(s.listRows(), s.toolRows(), s.httpRows(), s.notifyRows())
 	return s
 }
 
@@ -146,6 +155,8 @@ func (s *Settings) toolRows() []*Setting {
 			"several items in progress in TodoWrite and write_todos: reject, demote (keep the last) or allow"},
 		{ToolGroup, "item-ids", strconv.FormatBool(defaults.ItemIDs), boolean(&s.Tools.ItemIDs),
 			"show item ids in TodoWrite's schema and results"},
+		{ToolGroup, "statuses", string(defaults.Statuses), word(&s.Tools.Statuses, tools.UsualStatuses, tools.AllStatuses),
+			"statuses that TodoWrite and write_todos list: usual (three), or all, with blocked, failed, cancelled and a reason; all are accepted"},
 		{ToolGroup, "prompts", "", text(&s.Prompts, "FOLDER"),
 			"folder of your own guidance texts, TOOL.md each"},
 		{ServerGroup, "tools", "auto", list(&s.Publish, server.CheckPublish),
@@ -201,6 +212,18 @@ func (s *Settings) httpRows() []*Setting {
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},
 		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
 			"file of the bearer tokens that let in, made by `todo-mcp token`"},
+	}
+}
+
+// notifyRows are the settings for telling a person who is away.
+func (s *Settings) notifyRows() []*Setting {
+	return []*Setting{
+		{NotifyGroup, "notify", "", secret(many(parsed(&s.Notify.Targets, "URLS", parseTargets))),
+			"where you are told that a list waits for you, is finished or was left open, with commas: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
+		{NotifyGroup, "notify-texts", "false", boolean(&s.Notify.Texts),
+			"tell also the title of the list, and what its agent asks or waits for"},
+		{NotifyGroup, "notify-private", "false", boolean(&s.Notify.Private),
+			"let --notify have addresses of this machine and of private networks, and http:// ones"},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/notify"
 	"todo-mcp/internal/store"
 	"todo-mcp/server/edge"
 )
@@ -23,6 +24,7 @@ type kind struct {
 	Placeholder string   // stands for the value in help; "bool": the flag alone means true
 	Words       []string // the values there are, if they are few
 	Secret      bool     // errors do not quote the value
+	Many        bool     // the flag may be there several times, each with more of the value
 	Value, From string   // as the user wrote it, and where: "flag", "environment" or the config file
 	// set parses a value and stores it; the error says what is allowed.
 	set func(string) error
@@ -53,6 +55,11 @@ func text(into *string, placeholder string, checks ...func(string) error) kind {
 
 func secret(k kind) kind {
 	k.Secret = true
+	return k
+}
+
+func many(k kind) kind {
+	k.Many = true
 	return k
 }
 
@@ -106,7 +113,19 @@ func words(text string) (parts []string) {
 
 // list is the kind of the words for which check returns nil.
 func list(into *[]string, check func([]string) error) kind {
-	return parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), check(words(text)) })
+	return many(parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), check(words(text)) }))
+}
+
+// parseTargets reads addresses to which notices go.
+func parseTargets(text string) (targets []notify.Target, err error) {
+	for _, word := range words(text) {
+		t, err := notify.Parse(word)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
 }
 
 // checkStore returns nil for a place that [store.Locate] accepts.

@@ -33,6 +33,7 @@ func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 		{todo.Edit{Do: todo.EditAdd, Text: "X"}, "A: pending A, pending B, pending C, pending X"},
 		{todo.Edit{Do: todo.EditRemove, Item: "2"}, "A: pending A, pending C"},
 		{todo.Edit{Do: todo.EditMove, Item: "3", To: 1}, "A: pending A, pending C, pending B"},
+		{todo.Edit{Do: todo.EditFinish}, "C: completed A, completed B, completed C"},
 		{todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "Y", Status: "pending"}}}, "Y: failed X, pending Y"},
 		{todo.Edit{Do: todo.EditRestore, Revision: 1}, "A: pending A, pending B"},
 		{todo.Edit{Do: todo.EditUndo, From: 1, Seen: 2}, "A: pending A, pending B"},

@@ -39,14 +39,27 @@ func TestFamily(t *testing.T) {
 	}
 	write("main", "", todo.InProgress)
 	write("main/agent:helper", "helper", todo.Blocked)
+	blocked, err := lists.Find(t.Context(), todo.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := todo.Edit{Do: todo.EditBlock, Item: "1", Text: "Which browser?"}
+	if _, err := lists.Edit(t.Context(), blocked[0].List.ID, edit, todo.Writer{}); err != nil {
+		t.Fatal(err)
+	}
+	main := todo.Target{Conversation: todo.Conversation{Key: "main"}}
+	if err := lists.Ask(t.Context(), main, "run `npm publish`\x1b[31m?\u202e"); err != nil {
+		t.Fatal(err)
+	}
 	for args, want := range map[string]string{
-		"lists":                         `(?m)^Part of main +0/1 +waiting .*\nhelper: Part of main`,
-		"lists --state waiting":         `(?m)^Part of main +0/1 +waiting `,
-		"show Part of main":             `(?s)^Part of main.*\nwaiting · .*sub-agents 0 of 1`,
-		"history Part of main":          `(?m)^waiting · `,
-		"show Part of main --json":      `"state": "waiting"`,
-		"show Part of main/agent":       `(?m)^waiting · `,
-		"show --folder /src/app --json": `"state": "waiting"`,
+		"lists":                                 "(?m)^Part of main +0/1 +waiting +run `npm publish` \\[31m\\?.*\nhelper: Part of main/agent:helper +0/1 +waiting +Part of main/agent:helper \\(Wh…",
+		"show Part of main --format statusline": "^0/1 asks: run `npm publish` ",
+		"lists --state waiting":                 `(?m)^Part of main +0/1 +waiting `,
+		"show Part of main":                     "(?s)^Part of main.*\\nwaiting · asks: run `npm publish` .*sub-agents 0 of 1",
+		"history Part of main":                  `(?m)^waiting · `,
+		"show Part of main --json":              `"state": "waiting"`,
+		"show Part of main/agent":               `(?m)^waiting · `,
+		"show --folder /src/app --json":         `"state": "waiting"`,
 	} {
 		words := strings.Fields(strings.ReplaceAll(args, "Part of ", "Part_of_"))
 		for i, word := range words {

@@ -20,8 +20,8 @@ import (
 )
 
 type listsOptions struct {
-	json, all, archived bool
-	state, project      *string
+	json, all, archived, history bool
+	state, project, search       *string
 }
 
 // Lists shows all lists.
@@ -33,13 +33,20 @@ func Lists(fs *flag.FlagSet) app.Run {
 	o.state = app.WordFlag(fs, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, failed, or open (all but these two)",
 		"working", "idle", "waiting", "left-open", "finished", "failed", "open")
 	o.project = fs.String("project", "", "only lists of this `PROJECT`, or of the folder with this path (. is this one)")
+	o.search = fs.String("search", "", "of all lists, those with this `TEXT` in their title, items, project or agent")
+	fs.BoolVar(&o.history, "history", false, "with --search: also those that had it in an earlier revision, and in which")
 	return func(ctx context.Context, a *app.App, _ []string) error {
+		*o.search = todo.Cut(strings.TrimSpace(*o.search), todo.MaxTitle)
+		if o.history && *o.search == "" {
+			return app.Usagef("--history needs a text to --search")
+		}
+		o.all = o.all || *o.search != "" && !o.archived
 		return a.OnLists(func(lists todo.Lists) error { return o.show(ctx, a, lists) })
 	}
 }
 
 func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) error {
-	every, err := lists.Find(ctx, todo.Query{Excerpt: !o.json})
+	every, err := lists.Find(ctx, todo.Query{Excerpt: !o.json && *o.search == ""})
 	if err != nil {
 		return err
 	}
@@ -48,14 +55,20 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) er
 		return err
 	}
 	found, out := o.choose(every, states), a.Stdout
+	said, err := o.find(ctx, lists, &found)
+	if err != nil {
+		return err
+	}
 	switch {
 	case o.json:
 		out = a.Stderr
 		documents := make([]listed, 0, len(found))
 		for _, l := range found {
-			documents = append(documents, listed{render.Document(l), states[l.List.ID]})
+			documents = append(documents, listed{render.Document(l), states[l.List.ID], said[l.List.ID]})
 		}
 		err = app.PrintJSON(a.Stdout, documents, "  ")
+	case len(found) > 0 && *o.search != "":
+		err = a.Say("%s", render.FoundLists(found, said, time.Now(), app.TerminalWidth(a.Stdout)))
 	case len(found) > 0:
 		err = a.Say("%s", render.Lists(found, states, time.Now(), app.TerminalWidth(a.Stdout), every...))
 	}
@@ -92,6 +105,28 @@ func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State
 	return found
 }
 
+// find leaves of some lists those that say what is searched for, and returns where, by id.
+func (o listsOptions) find(ctx context.Context, lists todo.Lists, among *[]todo.Snapshot) (
+	said map[string]todo.Said, err error) {
+	if *o.search == "" {
+		return nil, nil
+	}
+	said = make(map[string]todo.Said)
+	if o.history {
+		if said, err = lists.Said(ctx, *o.search, *among...); err != nil {
+			return nil, err
+		}
+	}
+	*among = slices.DeleteFunc(*among, func(l todo.Snapshot) bool {
+		_, found := said[l.List.ID]
+		if now, ok := render.Found(l, render.Client(account.Client(l)), *o.search); ok {
+			said[l.List.ID], found = now, true
+		}
+		return !found
+	})
+	return said, nil
+}
+
 // inProject reports whether a list is of a project, which is named by the last
 // part of the folder's path, or by the path of the folder or one above it. Empty
 // is any project.
@@ -112,6 +147,10 @@ func (o listsOptions) rest(every []todo.Snapshot, found int) (text string) {
 		}
 	}
 	switch {
+	case found == 0 && *o.search != "" && !o.history:
+		text = "No list says that; --history looks through earlier revisions, too.\n"
+	case found == 0 && *o.search != "":
+		text = "No list ever said that.\n"
 	case found == 0 && away == len(every):
 		text = "Nothing is on the board\n"
 	case found == 0:

@@ -18,8 +18,8 @@ import (
 
 // Show shows a list.
 func Show(fs *flag.FlagSet) app.Run {
-	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown, json or statusline",
-		"text", "markdown", "json", "statusline")
+	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown, pr (the description of a pull request), json or statusline",
+		"text", "markdown", "pr", "json", "statusline")
 	asJSON := fs.Bool("json", false, "the same as --format json")
 	width := app.NumberFlag(fs, "width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)", 10_000)
 	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
@@ -46,8 +46,11 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	if err != nil {
 		return err
 	}
-	if format == "json" {
-		return app.PrintJSON(a.Stdout, listed{render.Document(list), family.State()}, "  ")
+	switch format {
+	case "pr":
+		return pullRequest(ctx, a, lists, family)
+	case "json":
+		return app.PrintJSON(a.Stdout, listed{ListDocument: render.Document(list), State: family.State()}, "  ")
 	}
 	box := render.BoxOptions{Title: list.Title(), Width: width}
 	if n := list.Progress(); len(list.Items) > 0 {
@@ -56,14 +59,27 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	return a.Say("%s%s", a.Picture(list, box, line), subsPicture(a, family.Subs, width))
 }
 
+func pullRequest(ctx context.Context, a *app.App, lists todo.Lists, f account.Family) error {
+	var all []todo.Snapshot
+	var worked time.Duration
+	for _, l := range append(f.Lists(), f.Away...) {
+		whole, took, err := account.Whole(lists.Revisions(ctx, l.List.ID, 0))
+		if err != nil {
+			return err
+		}
+		all, worked = append(all, whole), worked+took
+	}
+	return a.Say("%s", render.PullRequest(all, worked))
+}
+
 func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (account.Family, error) {
 	subs, states, err := lists.Together(ctx, list)
 	return account.Of(list, subs, states), err
 }
 
-// standing returns a list with the lists of its sub-agents, and how it stands, since
-// when, where, whose it is, and its id, in one line. One that has no items and nobody
-// there is not said to be finished.
+// standing returns a list with the lists of its sub-agents, and how it stands, what its
+// agent asks, since when, where, whose it is, and its id, in one line. One that has no
+// items and nobody there is not said to be finished.
 func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account.Family, line string, err error) {
 	if f, err = familyOf(ctx, lists, s); err != nil {
 		return f, "", err
@@ -76,8 +92,9 @@ func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account
 		by, _ := lists.Load(ctx, s.ReplacedBy, 0) // one that is gone is named by its id
 		next = render.PutAway(s, by)
 	}
+	asks, _ := f.Asks()
 	parts := []string{
-		word, next, render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
+		word, strings.TrimSuffix("asks: "+render.Safe(asks.Asks), "asks: "), next, render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
 		render.Client(account.Client(s)), render.ShortID(s),
 	}
 	if s.List.Mirrored {
@@ -86,10 +103,11 @@ func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account
 	return f, strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · "), nil
 }
 
-// listed is a list as JSON with how it stands.
+// listed is a list as JSON with how it stands, and where a search found it.
 type listed struct {
 	render.ListDocument
 	State todo.State `json:"state"`
+	Found todo.Said  `json:"found,omitzero"`
 }
 
 // subsPicture returns the lists of the sub-agents at work for a main list, under a line

@@ -37,6 +37,8 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 		if err != nil {
 			return err
 		}
+		asks, _ := family.Asks() // what nobody waits for any more is not asked
+		list.Asks = asks.Asks
 		line := render.StatusLine(list)
 		if family.State() == todo.LeftOpen && time.Since(family.Since()) > todo.IdleAfter {
 			line = strings.Replace(line, " ", " left open: ", 1)

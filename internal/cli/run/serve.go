@@ -48,6 +48,9 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 	if err == nil && panel {
 		err = a.sidePanel(ctx, s.Board, listener)
 	}
+	if err == nil {
+		err = a.notify(ctx, s.Board.As(""))
+	}
 	if err != nil {
 		return err
 	}
@@ -107,6 +110,13 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	s.Panel = ownAddress(a.App, listener.Addr())
 	a.measure(s.Board, handler)
 	if err := a.serveAdmin(handler); err != nil {
+		return err
+	}
+	lists := s.Board.As("")
+	if signsIn(a.App) {
+		lists = s.Board.Everyone() // for the operator, who is told no text of them
+	}
+	if err := a.notify(ctx, lists); err != nil {
 		return err
 	}
 	listens := Scheme(a.App) + "://" + listener.Addr().String()
@@ -191,6 +201,9 @@ in their mcp.json:
 `, a.Version, url, place.String(a.Getenv("HOME")), calledBy(a.App))
 	if url != listens {
 		fmt.Fprintf(&b, "\nIt listens on %s", listens)
+	}
+	if to := Receivers(a.App); to != "" {
+		fmt.Fprintf(&b, "\nNotices go to %s.", to)
 	}
 	if signsIn(a.App) || a.lan != nil {
 		b.WriteString("\nClients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".")

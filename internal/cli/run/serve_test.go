@@ -100,7 +100,7 @@ func TestServeStopsAndResumes(t *testing.T) {
 func TestServeTellsCardsItsPanel(t *testing.T) {
 	s := programtest.Serve(t, "--store", "memory")
 	_, header, hello := servertest.Post(t, s.URL+"/mcp", servertest.Initialize(1, "tester"))
-	if strings.Contains(hello, s.URL) {
+	if _, instructions, found := strings.Cut(hello, `"instructions":`); !found || strings.Contains(instructions, s.URL) {
 		t.Errorf("the model reads the address: %s", hello)
 	}
 	_, _, body := servertest.Post(t, s.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", header.Get("Mcp-Session-Id"))

@@ -78,7 +78,7 @@ func (a *service) open(replica bool) (s *server.Server, err error) {
 		return nil, err
 	}
 	a.ends = append(a.ends, s.Close)
-	if a.Audit != nil {
+	if err = a.writeForHooks(board, replica); err == nil && a.Audit != nil {
 		err = a.Audit.Check()
 	}
 	return s, err

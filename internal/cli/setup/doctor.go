@@ -155,6 +155,9 @@ func (r *report) lookAtServing(ctx context.Context) {
 	r.must(run.CheckSignIn(r.App), "", "`todo-mcp serve` would not start: ")
 	_, err := run.LoadTLS(r.App)
 	r.must(err, "", "")
+	if to := run.Receivers(r.App); r.must(run.CheckNotify(r.App), "", "nobody would be notified: ") && to != "" {
+		r.add(fine, "`todo-mcp notify` sends a test", "notices go to %s", to)
+	}
 	url := run.Scheme(r.App) + "://" + r.Addr + "/"
 	if r.TLSCert == "" && run.IsOwnPanel(ctx, r.Addr) {
 		r.add(fine, "", "served at %s", url)

@@ -65,9 +65,13 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	}
 	switch s.Hooks {
 	case install.HooksThere:
-		r.add(fine, "", "%s: its hooks run this program", c.Title)
+		r.add(fine, "", "%s: its hooks run this program (%s)", c.Title, install.JoinKinds(s.Kinds, ", "))
 	case install.HooksOutdated:
-		r.add(warning, "todo-mcp install --hooks "+c.Name,
+		flag := "--hooks"
+		if len(s.Kinds) > 0 {
+			flag += "=" + install.JoinKinds(s.Kinds, ",")
+		}
+		r.add(warning, "todo-mcp install "+flag+" "+c.Name,
 			"%s: its hooks run another program than this one, or not at every event", c.Title)
 	}
 }

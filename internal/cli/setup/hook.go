@@ -1,7 +1,9 @@
 package setup
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +12,11 @@ import (
 	"path/filepath"
 	"time"
 
+	flag "github.com/spf13/pflag"
+
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/hook"
+	"todo-mcp/internal/remote"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 )
@@ -19,7 +24,7 @@ import (
 const (
 	// hookTimeout is how long a hook may wait for the store, and silentTimeout how
 	// long a silent command may take in all: its host waits for it.
-	hookTimeout   = 2 * time.Second
+	hookTimeout   = 2500 * time.Millisecond
 	silentTimeout = 3 * time.Second
 	// maxSilentLog is from which size in bytes on the log of silent commands is put
 	// in the place of the one before it.
@@ -27,27 +32,77 @@ const (
 )
 
 // Hook takes in what a host tells of a chat on standard input.
-func Hook(ctx context.Context, a *app.App, _ []string) error {
+func Hook(fs *flag.FlagSet) app.Run {
+	finish := fs.Bool("finish", false, "keep a turn from ending while items are open: once, naming them")
+	server := fs.String("server", "", "pass the event on to the todo-mcp server at this `URL`, with the token in TODO_TOKEN")
+	return func(ctx context.Context, a *app.App, _ []string) error { return takeIn(ctx, a, *finish, *server) }
+}
+
+// takeIn takes in one event, or passes it on to a server. With finish the end of a turn is
+// kept from coming too early.
+func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
+	if err == nil {
+		event, err = event.WithTodos(ctx, a.Getenv)
+	}
 	if err != nil {
 		return err
 	}
-	return hook.Do(ctx, event, func() (todo.Lists, func(), error) {
+	event = event.WithFiles()
+	event.Finish = finish
+	if server != "" {
+		return passOn(ctx, a, event, server)
+	}
+	place, err := a.Place()
+	if err != nil {
+		return err
+	}
+	spool := hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { logSilently(a.Getenv, err) }}
+	spool.Open = func() (todo.Lists, func(), error) {
 		_, board, done, err := a.Open()
 		if err != nil {
 			return todo.Lists{}, nil, err
 		}
 		return board.As(""), done, nil
-	})
+	}
+	told, err := spool.Do(ctx, event)
+	if err != nil || told == "" {
+		return err
+	}
+	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
 
-// RunSilently runs a command that prints nothing and never fails, within
-// silentTimeout. What goes wrong stands in a log.
+// passOn passes an event on to a server, and prints what the host is to read. Of one that is
+// too large what a tool answered is left out.
+func passOn(ctx context.Context, a *app.App, event hook.Event, server string) error {
+	client, err := remote.New(server, a.Getenv("TODO_TOKEN"))
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(event)
+	if len(data) > todo.MaxRequest {
+		event.Response = nil
+		data, err = json.Marshal(event)
+	}
+	if err != nil {
+		return fmt.Errorf("encode the event: %w", err)
+	}
+	answer, err := client.Hook(ctx, data, event.Finish)
+	if err != nil || len(answer) <= len("{}") {
+		return err
+	}
+	return app.PrintJSON(a.Stdout, answer, "")
+}
+
+// RunSilently runs a command that never fails, within silentTimeout. It prints what the
+// command printed if that succeeded in time, and else nothing: what went wrong stands in a
+// log.
 func RunSilently(env app.Env, run func(app.Env) error) {
 	shown := env
-	shown.Stdout, shown.Stderr = io.Discard, io.Discard
+	var out bytes.Buffer
+	shown.Stdout, shown.Stderr = &out, io.Discard
 	ended := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -59,6 +114,9 @@ func RunSilently(env app.Env, run func(app.Env) error) {
 	}()
 	select {
 	case err := <-ended:
+		if err == nil {
+			_, err = out.WriteTo(env.Stdout)
+		}
 		logSilently(env.Getenv, err)
 	case <-time.After(silentTimeout):
 		logSilently(env.Getenv, fmt.Errorf("gave up after %s", silentTimeout))

@@ -16,10 +16,9 @@ import (
 //
 // BAD-INPUT 98: An event that is cut, huge (over 8 MB), nothing, no JSON, with a key
 // twice, of an unknown host, tool or moment, without a chat, with an id that is too
-// long, or with what the tool itself would refuse; a setting that is not allowed; a
-// store that is locked or cannot be opened → Nothing is changed, nothing is printed,
-// exit status 0, within three seconds; a line in `hook.log`, without a text of a list.
-// The log is at most half a megabyte
+// long, or with what the tool itself would refuse; a setting that is not allowed →
+// Nothing is changed, nothing is printed, exit status 0, within three seconds; a line in
+// `hook.log`, without a text of a list. The log is at most half a megabyte
 func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer

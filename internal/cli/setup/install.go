@@ -21,6 +21,7 @@ type installer struct {
 	install.Machine
 	install.Options
 	yes, print bool
+	finish     bool // also the kind of hooks that is not asked for otherwise
 	remove     bool // of `uninstall`
 }
 
@@ -29,7 +30,9 @@ func Install(fs *flag.FlagSet) app.Run {
 	var o installer
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
-	fs.BoolVar(&o.Hooks, "hooks", false, "also let the client run hooks, by which its own todo list is on the board; and Claude Code a status line")
+	fs.Var((*kinds)(&o.Hooks), "hooks", "also let the client run hooks, of `KINDS` as mirror,remind, and no others; without KINDS the usual ones, with none none")
+	fs.Lookup("hooks").NoOptDefVal = "all"
+	fs.BoolVar(&o.finish, "finish", false, "hooks that also let an agent that stops with open items go on, once")
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = app.SplitCommandLine(v)
 		o.Args = append([]string{}, o.Args...)
@@ -37,6 +40,16 @@ func Install(fs *flag.FlagSet) app.Run {
 	})
 	fs.StringVar(&o.URL, "http", "", "let the client call a running server instead, at this `URL`")
 	return o.run
+}
+
+// kinds are kinds of hooks as a flag.
+type kinds []install.Kind
+
+func (k *kinds) String() string { return install.JoinKinds(*k, ",") }
+func (k *kinds) Type() string   { return "KINDS" }
+func (k *kinds) Set(text string) (err error) {
+	*k, err = install.ParseKinds(text)
+	return err
 }
 
 // Uninstall takes the server away from MCP clients.
@@ -51,6 +64,12 @@ func Uninstall(fs *flag.FlagSet) app.Run {
 func (o *installer) run(ctx context.Context, a *app.App, names []string) (err error) {
 	if err := o.Check(); err != nil {
 		return app.UsageError{Err: err}
+	}
+	if o.finish && len(o.Hooks) == 0 {
+		o.Hooks = install.Kinds()
+	}
+	if o.finish {
+		o.Hooks = append(o.Hooks, install.Finish)
 	}
 	o.App, o.Blank = a, o.print
 	if o.Machine, err = install.ThisMachine(a.Getenv); err != nil {
@@ -109,16 +128,42 @@ func (o *installer) askForHooks(ctx context.Context, clients []install.Client) e
 		s, _ := c.Look(o.Machine, o.Options)
 		return s.Hooks != install.HooksMissing
 	})
-	if o.yes || o.remove || o.Hooks || o.URL != "" || len(without) == 0 {
-		return nil // a hook writes into a file here, and a server at an address may have another one
+	if o.yes || o.remove || o.Hooks != nil || len(without) == 0 {
+		return nil
 	}
-	answer, err := o.ask(ctx, "Show the lists of their own todo tools, too, by hooks in "+titles(without)+"? [y]es, [n]o",
-		"Many models prefer the todo tool that their client has itself. A hook is a command that\n"+
-			"the client runs when its own list changes, in about 25 ms and without a word, so that the\n"+
-			"list stands beside the others. Claude Code gets a status line, too, unless it has one.\n"+
-			"`uninstall` takes hooks away with the server.")
-	o.Hooks = answer == "y" || answer == "yes"
-	return cmp.Or(err, ctx.Err())
+	for {
+		answer, err := o.ask(ctx, "Add hooks to "+titles(without)+"? [y]es, [n]o, or some of "+
+			install.JoinKinds(install.Kinds(), ", "), aboutHooks())
+		switch answer {
+		case "", "n", "no":
+			return cmp.Or(err, ctx.Err())
+		case "y", "yes":
+			answer = "all"
+		}
+		if o.Hooks, err = install.ParseKinds(strings.Join(strings.Fields(strings.ReplaceAll(answer, ",", " ")), ",")); err == nil {
+			return ctx.Err()
+		}
+		if err := o.Say("%s.\n", render.Safe(err.Error())); err != nil {
+			return err
+		}
+	}
+}
+
+// aboutHooks says what hooks are, and what each kind does.
+func aboutHooks() string {
+	return "A hook is a command that the client runs when something happens in it, in about 25 ms. Kinds:\n" +
+		describe(install.Kinds()) +
+		"Claude Code gets a status line, too, unless it has one. `uninstall` takes hooks away with\n" +
+		"the server. docs/hooks.md says what each costs."
+}
+
+// describe returns lines that say what kinds of hooks do.
+func describe(kinds []install.Kind) string {
+	var lines strings.Builder
+	for _, k := range kinds {
+		fmt.Fprintf(&lines, "  %-8s %s\n", k, k.About())
+	}
+	return lines.String()
 }
 
 // ask returns what a person answers to a question. To ? it says what the answers mean, and asks
@@ -141,6 +186,9 @@ func namedClients(names []string) (clients []install.Client, err error) {
 	for _, name := range names {
 		c, ok := install.Find(name)
 		if !ok {
+			if _, err := install.ParseKinds(name); err == nil {
+				return nil, app.Usagef("there is no client %q: kinds of hooks are chosen by --hooks=%[1]s", name)
+			}
 			return nil, app.Usagef("there is no client %q%s; there are %s",
 				name, app.Meant(name, install.Names()), strings.Join(install.Names(), ", "))
 		}
@@ -214,7 +262,11 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 // makeChange shows a change, asks, and makes it. It returns what a person should know
 // then. The answer "all" means the changes that follow as well.
 func (o *installer) makeChange(ctx context.Context, change install.Change) (text string, err error) {
-	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
+	hooks := describe(change.Kinds)
+	if hooks != "" {
+		hooks = "Its hooks:\n" + hooks
+	}
+	if err := o.Say("\n%s\n%s%s", change.Client.Title, safeLines(change.Diff()), hooks); err != nil {
 		return "", err
 	}
 	if !o.yes {

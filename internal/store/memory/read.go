@@ -57,11 +57,8 @@ func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 				some = some[len(some)-1:]
 			}
 			for _, s := range some {
-				if s = now.withParent(s); matches(q, s) {
-					if q.Excerpt && q.Operation == "" {
-						s = s.Excerpt()
-					}
-					found = append(found, s.Clone())
+				if s = now.withParent(s); matches(q, s) && l.says(q.Text) {
+					found = append(found, s)
 				}
 			}
 		}
@@ -71,8 +68,39 @@ func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 			}
 			return cmp.Compare(b.Seq, a.Seq)
 		})
-		return atMost(q.Limit, found), nil
+		found = atMost(q.Limit, found)
+		for i, s := range found {
+			found[i] = now.shown(q, s).Clone()
+		}
+		return found, nil
 	})
+}
+
+// shown returns what a query finds of a list, whose snapshot matches it.
+func (now *state) shown(q todo.Query, s todo.Snapshot) todo.Snapshot {
+	switch {
+	case q.Text != "":
+		saying, _ := now.lists[s.List.ID].saying(q.Text)
+		return now.withParent(saying)
+	case q.Excerpt && q.Operation == "":
+		return s.Excerpt()
+	}
+	return s
+}
+
+func (l list) says(text string) bool {
+	_, ok := l.saying(text)
+	return text == "" || ok
+}
+
+// saying returns the last revision that says a text, see [todo.Snapshot.Says].
+func (l list) saying(text string) (todo.Snapshot, bool) {
+	for _, s := range slices.Backward(l.revisions) {
+		if s.Says(text) {
+			return s, true
+		}
+	}
+	return todo.Snapshot{}, false
 }
 
 // atMost returns the first snapshots, or all where the limit is 0.

@@ -83,7 +83,7 @@ func (t *tx) NoteHostCall(_ context.Context, principal string, c todo.HostCall, 
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	l, now := t.lists[next.List.ID], time.Now()
 	before := l.newest()
-	if next.Revision != before.Revision+1 && (before.Revision > 0 || next.Revision < 1) {
+	if !next.Follows(before) {
 		return todo.Snapshot{}, fmt.Errorf("save revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
 	next = next.Clone()
@@ -117,6 +117,11 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
 	t.seq++
 	next.Seq = t.seq
+	if last := l.newest(); last.Revision == next.Revision && last.Revision > 0 { // others read the old ones
+		t.size -= footprint(last)
+		l.size -= footprint(last)
+		l.revisions = slices.Clone(l.revisions[:len(l.revisions)-1])
+	}
 	t.size += footprint(next)
 	l.size += footprint(next)
 	l.revisions = append(l.revisions, next) // beyond what others read

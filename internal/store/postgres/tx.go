@@ -185,7 +185,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 		if err != nil && !errors.Is(err, todo.ErrNotFound) {
 			return err
 		}
-		if !isLocked && next.Revision > 1 && before.Revision != next.Revision-1 {
+		if !isLocked && next.Revision > 1 && !next.Follows(before) {
 			return errRaced // it was only found, so that another server may have changed it since
 		}
 		if saved, err = t.saver.Save(ctx, next); err == nil && saved.Revision == 1 && saved.List.ParentConversation != "" {

@@ -20,6 +20,7 @@ var queries = tables.Dialect{
 		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
 	Newest: `LEFT JOIN history h ON h.seq = l.seq`,
 	Sum:    sumOf,
+	Like:   `LIKE`,
 	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM cursors WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries()
 

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -288,6 +290,32 @@ func hostCalls(t *testing.T, s todo.Store) {
 	}
 	if got, err := s.HostCall(t.Context(), "", "early"); err != nil || got != (todo.HostCall{}) {
 		t.Errorf("after its age: %+v, %v", got, err)
+	}
+}
+
+// claims checks that of several processes that claim the same at once one has it, again
+// when the time is over.
+func claims(t *testing.T, s todo.Store) {
+	for _, now := range []time.Time{time.Now().Add(-30 * time.Minute), time.Now()} {
+		var have atomic.Int32
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				board := todo.NewBoard(s, todo.WithClock(func() time.Time { return now }))
+				defer board.Close()
+				earlier, err := board.As("").Claim(t.Context(), "notice", 10*time.Minute)
+				if earlier.IsZero() {
+					have.Add(1)
+				}
+				if err != nil || !earlier.IsZero() && !earlier.Equal(now) {
+					t.Errorf("claimed at %s, %v", earlier, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := have.Load(); n != 1 {
+			t.Errorf("%d have it", n)
+		}
 	}
 }
 

@@ -146,6 +146,79 @@ func findByOperation(t *testing.T, s todo.Store) {
 	}
 }
 
+// findText tests that a text is found in any revision of a list, in the last one in which
+// it stands, in titles, texts and reasons alone, and whatever it has a meaning in.
+func findText(t *testing.T, s todo.Store) {
+	revision := func(id, workspace string, texts ...string) {
+		t.Helper()
+		next := list(id, workspace, 1)
+		if newest, err := s.Load(t.Context(), id, 0); err == nil {
+			next.Revision = newest.Revision + 1
+		}
+		next.Items, next.GivenTitle, next.Report = []todo.Item{}, "", todo.Report{}
+		for n, text := range texts {
+			next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(n + 1), Text: text, Status: todo.Pending})
+		}
+		if texts == nil {
+			next.GivenTitle = "Parser release"
+			next.Items = []todo.Item{{ID: "1", Text: "x", Active: "doing ÄRGER", Reason: "kein Größtes", Status: todo.Blocked}}
+		}
+		mustSave(t, s, next)
+	}
+	revision("a", "x", "Write the Parser", "100%_done")
+	revision("a", "x", "Write the lexer", `say "a\b" <b> & 'c'`)
+	revision("b", "y", "other")
+	revision("a", "x", "done")
+	revision("c", "x")
+	revision("b", "y", "parser, pending", "parser again")
+	for i := range 3 {
+		revision("e", "z", fmt.Sprint("step ", i), "status of the parsing")
+	}
+	revision("d", "x", "parser")
+	gone := list("d", "x", 2)
+	gone.Deleted = true
+	mustSave(t, s, gone)
+	x, other := "x", "other"
+	all, err := s.Find(t.Context(), todo.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text  string
+		query todo.Query
+		want  string // ids and revisions
+	}{
+		{"parser", todo.Query{}, "b2 c1 a1"},
+		{"PARSER", todo.Query{OldestFirst: true}, "a1 c1 b2"},
+		{"parser", todo.Query{Limit: 2}, "b2 c1"},
+		{"parser", todo.Query{Limit: 1, OldestFirst: true, Excerpt: true}, "a1"},
+		{"parser", todo.Query{Workspace: &x}, "c1 a1"},
+		{"parser", todo.Query{Principal: &other}, ""},
+		{"parser", todo.Query{BeforeSeq: all[1].Seq}, "c1 a1"},
+		{"parser", todo.Query{AfterSeq: all[3].Seq, BeforeSeq: all[0].Seq}, "b2 c1"},
+		{"parser", todo.Query{Deleted: true, Limit: 1}, "d1"},
+		{"ärger", todo.Query{}, "c1"}, {"grössT", todo.Query{}, ""}, {"GRÖß", todo.Query{}, "c1"}, {"rger", todo.Query{}, "c1"},
+		{`"a\b" <B> & 'C'`, todo.Query{}, "a2"}, {`\`, todo.Query{}, "a2"}, {"%", todo.Query{}, "a1"}, {"0%_d", todo.Query{}, "a1"}, {"_", todo.Query{}, "a1"}, {"e_e", todo.Query{}, ""},
+		{"pending", todo.Query{}, "b2"}, {"status", todo.Query{}, "e3"}, {"items", todo.Query{}, ""}, {"step 1", todo.Query{}, "e2"}, {"step", todo.Query{}, "e3"},
+		{"\x00", todo.Query{}, ""}, {"\xff", todo.Query{}, ""}, {"日本", todo.Query{}, ""}, {strings.Repeat("y", 5000), todo.Query{}, ""},
+	} {
+		c.query.Text = c.text
+		found, err := s.Find(t.Context(), c.query)
+		var got []string
+		for _, l := range found {
+			whole, err := s.Load(t.Context(), l.List.ID, l.Revision)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkEqual(t, c.text, whole, l)
+			got = append(got, fmt.Sprint(l.List.ID, l.Revision))
+		}
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%q, %+v: %v, want %s, %v", c.text, c.query, got, c.want, err)
+		}
+	}
+}
+
 // since tests that UpdatedSince compares times to the nanosecond, even
 // centuries away (BAD-INPUT 57).
 //

@@ -1,7 +1,9 @@
 package tables
 
 import (
+	"fmt"
 	"math"
+	"regexp"
 	"strings"
 
 	"todo-mcp/internal/store/record"
@@ -26,6 +28,8 @@ type Dialect struct {
 	// Lock and SkipLocked end a query that locks the rows that it selects, SkipLocked
 	// without those that are locked.
 	Lock, SkipLocked string
+	// Like compares a text with a pattern without regard to the case of ASCII letters.
+	Like string
 	// Settled is below which seq nothing is saved any more; empty where saves are in
 	// the order of seq.
 	Settled string
@@ -44,11 +48,12 @@ type SQL struct {
 
 	loadRevision, history               string
 	cursorsOn, currentCursors, hostCall string
-	current, cursors, settled           string
+	current, cursors, settled, like     string
 
 	sum func(columns ...any) int64
 
 	addRevision, addList, updateList, countTrimmed, trim, setCursor string
+	countReplaced, dropRevision                                     string
 	usage, own, lockList, oldCursors, moreCursors                   string
 	noteHostCall, oldHostCalls                                      string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
@@ -83,7 +88,7 @@ func (d Dialect) Queries() *SQL {
 		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
 			` FROM ` + cursors + ` c`,
 		hostCall: `SELECT id, session, agent, folder FROM ` + d.Schema + `host_calls WHERE principal = ? AND id = ? AND at >= ?`,
-		current:  current, cursors: cursors, settled: d.Settled,
+		current:  current, cursors: cursors, settled: d.Settled, like: d.Like,
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
@@ -113,8 +118,10 @@ func (d Dialect) saves(q *SQL) {
 		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
 	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
 	q.trim = `DELETE FROM ` + history + ` WHERE list = ? AND revision < ?`
-	q.countTrimmed = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
-		WHERE list = ? AND revision < ?) WHERE id = ?`
+	count := `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
+		WHERE list = ? AND revision %s ?) WHERE id = ?`
+	q.countTrimmed, q.countReplaced = fmt.Sprintf(count, "<"), fmt.Sprintf(count, "=")
+	q.dropRevision = `DELETE FROM ` + history + ` WHERE list = ? AND revision = ?`
 	q.setCursor = insert(cursors, `principal, conversation, list, seen, process, until, moved, current, at`, ``) + `
 		ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen, process = excluded.process, until = excluded.until,
 		moved = excluded.moved, current = excluded.current, at = excluded.at`
@@ -141,10 +148,14 @@ func (d Dialect) saves(q *SQL) {
 		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `' LIMIT ?` + d.SkipLocked + `)`
 }
 
-// Find returns the SQL of a query and its arguments.
+// Find returns the SQL of a query and its arguments. With [todo.Query.Text] it selects all
+// revisions that may say it, of each list the last one first, and no limit applies.
 func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 	sql, row := s.Newest, "l"
-	if q.Excerpt {
+	switch {
+	case q.Text != "":
+		sql = s.Revisions
+	case q.Excerpt:
 		sql = s.Excerpts
 	}
 	var where []string
@@ -192,11 +203,32 @@ func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 			add(row + ".seq < " + s.settled)
 		}
 	}
+	if q.Text != "" && q.Operation == "" {
+		add("h.body "+s.like+" ?", "%"+plainest(q.Text)+"%")
+	}
 	if len(where) > 0 {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
+	if q.Text != "" && q.Operation == "" {
+		return sql + " ORDER BY l.seq" + order + ", h.revision DESC", args
+	}
 	return sql + " ORDER BY " + row + ".seq" + order + " LIMIT ?", append(args, atMost(q.Limit))
 }
+
+// plainest returns the longest part of a text that stands in a body as it is, but for the
+// case of ASCII letters, and has no meaning in a pattern.
+func plainest(text string) (longest string) {
+	for _, part := range notPlain.Split(text, -1) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
+}
+
+// notPlain matches what JSON may escape, what LIKE reads otherwise, and letters that have
+// a case which databases do not know.
+var notPlain = regexp.MustCompile(`[^A-Za-z0-9 .,:;/()#+=!?@*|{}$^~-]`)
 
 // atMost returns a limit for SQL: 0 or less means none.
 func atMost(limit int) int64 {

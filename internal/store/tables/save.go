@@ -129,7 +129,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return next, err
 	}
-	if next.Revision != before.Revision+1 && (before.Revision > 0 || next.Revision < 1) {
+	if !next.Follows(before) {
 		return next, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
 	next = next.Clone()
@@ -144,7 +144,23 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if err != nil {
 		return next, err
 	}
+	if err = s.replace(before, next); err != nil {
+		return next, err
+	}
 	return next, s.addNext(&next)
+}
+
+// replace removes the stored newest revision of a list where the next one takes its place.
+func (s *Saver) replace(before, next todo.Snapshot) error {
+	if next.Revision != before.Revision {
+		return nil
+	}
+	id := next.List.ID
+	err := s.DB.Exec(s.SQL.countReplaced, id, next.Revision, id)
+	if err == nil {
+		err = s.DB.Exec(s.SQL.dropRevision, id, next.Revision)
+	}
+	return err
 }
 
 // addNext stores the next revision of a list that is there.

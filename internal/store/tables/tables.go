@@ -88,10 +88,32 @@ func (r Reader) History(ctx context.Context, list string, after int64, limit int
 // may still be given a smaller one than: so who goes on from the last Seq misses none.
 func (r Reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	sql, args := r.sql.Find(q)
+	if q.Text != "" && q.Operation == "" {
+		return r.saying(ctx, q, sql, args)
+	}
 	if q.Excerpt && q.Operation == "" {
 		return collect(ctx, r, "read excerpts", sql, ScanSnapshot, args...)
 	}
 	return r.snapshots(ctx, sql, args...)
+}
+
+// saying reads of each list the last revision that says a text, of as many lists as the
+// query wants: the first that does of the rows, which may say it.
+func (r Reader) saying(ctx context.Context, q todo.Query, sql string, args []any) (found []todo.Snapshot, err error) {
+	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
+		found = nil
+		for int64(len(found)) < atMost(q.Limit) && rows.Next() {
+			s, err := r.snapshot(rows)
+			if err != nil {
+				return err
+			}
+			if n := len(found); (n == 0 || found[n-1].List.ID != s.List.ID) && s.Says(q.Text) {
+				found = append(found, s)
+			}
+		}
+		return rows.Err()
+	})
+	return found, err
 }
 
 // Cursors implements [todo.Reader].

@@ -8,7 +8,7 @@ const policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src
 // Records each request that the policy blocks.
 const probe = '<script>window.stopped = []; addEventListener("securitypolicyviolation", (e) => stopped.push(e.blockedURI))</script>';
 
-const host = { calls: [], reads: [], sizes: [], links: [], refuse: false, refuseTick: '', denyLinks: false, ready: 0, down: false, held: null };
+const host = { calls: [], reads: [], sizes: [], links: [], refuse: false, refuseTick: '', denyLinks: false, denyMode: false, contexts: [], messages: [], ready: 0, down: false, held: null };
 window.host = host;
 const capabilities = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } } };
 let client;
@@ -30,7 +30,7 @@ host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverRe
   const frame = document.createElement('iframe');
   frame.sandbox = 'allow-scripts';
   document.body.append(frame);
-  Object.assign(host, { calls: [], reads: [], sizes: [], links: [], ready: 0, down: false });
+  Object.assign(host, { calls: [], reads: [], sizes: [], links: [], contexts: [], messages: [], ready: 0, down: false });
   const bridge = new AppBridge(null, { name: 'test host', version: '1' }, capabilities, { hostContext });
   host.bridge = bridge;
   bridge.oncalltool = async (params) => {
@@ -44,6 +44,9 @@ host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverRe
   };
   bridge.onreadresource = async (params) => { host.reads.push(params.uri); return client.readResource(params); };
   bridge.onopenlink = async ({ url }) => { host.links.push(url); return host.denyLinks ? { isError: true } : {}; };
+  bridge.onupdatemodelcontext = async ({ content }) => { host.contexts.push(content.map((c) => c.text).join()); return {}; };
+  bridge.onmessage = async ({ role, content }) => { host.messages.push(role + ': ' + content[0].text); return host.denyMessages ? { isError: true } : {}; };
+  bridge.onrequestdisplaymode = async ({ mode }) => { if (!host.denyMode) host.context({ displayMode: mode }); return { mode: host.denyMode ? 'inline' : mode }; };
   bridge.onsizechange = ({ height }) => { host.sizes.push(height); frame.style.height = height + 'px'; };
   const ready = new Promise((resolve) => { bridge.oninitialized = () => { host.ready++; resolve(true); }; });
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));

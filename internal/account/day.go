@@ -1,0 +1,319 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// Day is what was done on one day: the lists in which an agent wrote or an item changed,
+// by project. As JSON it is the answer of /api/today.
+type Day struct {
+	Date string    `json:"date"` // 2006-01-02
+	From time.Time `json:"from"` // midnight where it was asked for
+	To   time.Time `json:"to"`   // the next midnight
+	Tally
+	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
+	// More is true when there was more than an account holds: [MaxDayLists], or the texts
+	// of so many items. The lists that changed last are there, and the items of the first
+	// of these; the numbers are of all that are there.
+	More bool `json:"more,omitempty"`
+}
+
+// MaxDayLists is how many lists an account of a day has, and maxDayTexts how many bytes
+// the texts of their items have in all.
+const (
+	MaxDayLists = 1000
+	maxDayTexts = 4 << 20
+)
+
+// Tally counts what was done in some lists.
+type Tally struct {
+	Lists     int `json:"list_count"` // without those of sub-agents
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+	Waiting   int `json:"waiting"` // items that are blocked, and lists whose agent asks
+	Open      int `json:"open"`    // other items that are not settled
+	// Worked is for how many seconds the lists stood as [todo.Working]: an agent works
+	// from each write on until the next, but [todo.IdleAfter] at most. Of agents that
+	// work at the same time it is the sum.
+	Worked int64 `json:"worked"`
+}
+
+// Took returns for how long the lists stood as working.
+func (t Tally) Took() time.Duration { return time.Duration(t.Worked) * time.Second }
+
+func (t *Tally) add(o Tally) {
+	t.Lists, t.Completed, t.Failed = t.Lists+o.Lists, t.Completed+o.Completed, t.Failed+o.Failed
+	t.Waiting, t.Open, t.Worked = t.Waiting+o.Waiting, t.Open+o.Open, t.Worked+o.Worked
+}
+
+// DayProject is what was done in one folder.
+type DayProject struct {
+	Project string `json:"project"` // the last part of its path; empty when unknown
+	Folder  string `json:"folder"`
+	Tally
+	Lists []DayList `json:"lists"` // in the order in which they began, sub-agents' after their main list
+}
+
+// DayList is what was done in one list.
+type DayList struct {
+	ID     string     `json:"list"`
+	Parent string     `json:"parent,omitempty"`
+	Agent  string     `json:"agent,omitempty"`
+	Title  string     `json:"title"`
+	Client string     `json:"client,omitempty"`
+	State  todo.State `json:"state"`          // now, or of an earlier day how the list was left then
+	Asks   string     `json:"asks,omitempty"` // what its agent waits for a person to answer
+	Began  time.Time  `json:"began"`          // when the list began
+	Ended  time.Time  `json:"changed"`        // when it changed last on that day
+	Tally
+	// The items as they were last on that day: those that were completed or failed then,
+	// also where the list does not have them any more; those that are blocked; and the
+	// others that are not settled.
+	CompletedItems []DayItem `json:"completed_items,omitempty"`
+	FailedItems    []DayItem `json:"failed_items,omitempty"`
+	WaitingItems   []DayItem `json:"waiting_items,omitempty"`
+	OpenItems      []DayItem `json:"open_items,omitempty"`
+}
+
+// DayItem is one item of a [DayList].
+type DayItem struct {
+	ID      string      `json:"id"`
+	Text    string      `json:"text"`
+	Status  todo.Status `json:"status"`
+	Reason  string      `json:"reason,omitempty"`
+	Started time.Time   `json:"started,omitzero"`
+	Ended   time.Time   `json:"ended,omitzero"`
+}
+
+// During reads the lists that changed in a time; it is [todo.Lists.During].
+type During func(ctx context.Context, from, to time.Time, with todo.ChangedList) error
+
+// ParseDay returns noon of a day as a person writes it (2006-01-02), in now's time zone;
+// now where the text is empty.
+func ParseDay(text string, now time.Time) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, text)
+	switch {
+	case text == "":
+		return now, nil
+	case err != nil:
+		return now, fmt.Errorf("a date is written as %s, not %q", now.Format(time.DateOnly), todo.Cut(text, maxDate))
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
+}
+
+const maxDate = 20 // runes of what is no date that an error shows
+
+// DayOf returns the account of the day on which a time is, in its time zone, as far as it
+// has come by now.
+func DayOf(ctx context.Context, during During, at, now time.Time) (Day, error) {
+	next := time.Date(at.Year(), at.Month(), at.Day()+1, 12, 0, 0, 0, at.Location())
+	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
+		Projects: []DayProject{}}, now: now}
+	err := during(ctx, d.From, d.To, d.read)
+	if errors.Is(err, errFull) {
+		d.More, err = true, nil
+	}
+	d.sort()
+	return d.Day, err
+}
+
+var errFull = errors.New("the account holds no more lists")
+
+// dayReader makes the account of a day as its lists are read.
+type dayReader struct {
+	Day
+	now          time.Time
+	lists, texts int
+}
+
+// read adds a list, if anything was done in it.
+func (d *dayReader) read(state todo.State, revisions iter.Seq2[todo.Snapshot, error]) error {
+	l := &listDay{day: d, items: make(map[string]todo.Item)}
+	for r, err := range revisions {
+		if err != nil {
+			return err
+		}
+		l.next(r)
+	}
+	if !l.active {
+		return nil
+	}
+	if d.lists == MaxDayLists {
+		return errFull
+	}
+	d.lists++
+	list := l.end(state)
+	d.add(list, l.last.List)
+	return nil
+}
+
+func (d *dayReader) add(list DayList, of todo.List) {
+	n := slices.IndexFunc(d.Projects, func(p DayProject) bool { return p.Folder == of.Workspace })
+	if n < 0 {
+		n = len(d.Projects)
+		d.Projects = append(d.Projects, DayProject{Project: of.Project(), Folder: of.Workspace})
+	}
+	p := &d.Projects[n]
+	p.Lists = append(p.Lists, list)
+	p.Tally.add(list.Tally)
+	d.Tally.add(list.Tally)
+}
+
+// sort brings projects and their lists into order.
+func (d *dayReader) sort() {
+	began := make(map[string]time.Time)
+	last := make(map[string]time.Time)
+	for _, p := range d.Projects {
+		for _, l := range p.Lists {
+			began[l.ID] = l.Began
+			if l.Ended.After(last[p.Folder]) {
+				last[p.Folder] = l.Ended
+			}
+		}
+	}
+	main := func(l DayList) string { // a sub-agent's list stands with it
+		if _, ok := began[l.Parent]; ok {
+			return l.Parent
+		}
+		return l.ID
+	}
+	slices.SortStableFunc(d.Projects, func(a, b DayProject) int {
+		return cmp.Or(last[b.Folder].Compare(last[a.Folder]), cmp.Compare(a.Folder, b.Folder))
+	})
+	for _, p := range d.Projects {
+		slices.SortStableFunc(p.Lists, func(a, b DayList) int {
+			return cmp.Or(began[main(a)].Compare(began[main(b)]), cmp.Compare(main(a), main(b)),
+				cmp.Compare(a.Agent, b.Agent), a.Began.Compare(b.Began))
+		})
+	}
+}
+
+// listDay follows the revisions of one list.
+type listDay struct {
+	day    *dayReader
+	last   todo.Snapshot // that was read
+	title  string        // the last one while it had items
+	active bool
+	worked time.Duration
+	ids    []string             // of the items that were there on the day, in their order
+	items  map[string]todo.Item // as each was last
+}
+
+// next takes the next revision.
+func (l *listDay) next(r todo.Snapshot) {
+	before := l.last
+	l.last = r
+	if len(r.Items) > 0 || l.title == "" {
+		l.title = r.Title()
+	}
+	l.work(before, r.Updated)
+	if r.Updated.Before(l.day.From) {
+		return
+	}
+	l.active = l.active || !r.Writer.Person || len(todo.Diff(before, r)) > 0
+	for _, i := range r.Items {
+		if _, known := l.items[i.ID]; !known {
+			l.ids = append(l.ids, i.ID)
+		}
+		l.items[i.ID] = i
+	}
+}
+
+// work adds for how long on the day the list stood as working between a revision and the
+// time of the next one.
+func (l *listDay) work(s todo.Snapshot, until time.Time) {
+	l.worked += working(s, until, l.day.From, l.day.To)
+}
+
+// working returns for how long within a time a list stood as [todo.Working] between a
+// revision and the next one.
+func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
+	if s.Revision == 0 || s.State(true, s.Updated) != todo.Working {
+		return 0
+	}
+	if from.Before(s.Updated) {
+		from = s.Updated
+	}
+	for _, end := range []time.Time{next, s.Worked.Add(todo.IdleAfter)} {
+		if end.Before(to) {
+			to = end
+		}
+	}
+	return max(to.Sub(from), 0)
+}
+
+// Whole returns the newest of the revisions of a list, with what was completed or failed in
+// earlier ones and is not on it any more before its items, and for how long the list stood
+// as [todo.Working] from the first revision to the newest.
+func Whole(revisions iter.Seq2[todo.Snapshot, error]) (s todo.Snapshot, worked time.Duration, err error) {
+	var gone []todo.Item
+	for r, err := range revisions {
+		if err != nil {
+			return s, 0, err
+		}
+		worked += working(s, r.Updated, time.Time{}, r.Updated)
+		gone = append(gone, s.Items...)
+		gone = slices.DeleteFunc(gone, func(i todo.Item) bool {
+			_, there := r.Item(i.ID)
+			return there || i.Status != todo.Completed && i.Status != todo.Failed
+		})
+		s = r
+	}
+	s.Items = append(gone, s.Items...)
+	return s, worked, nil
+}
+
+// end returns what was done in the list, which stands in a state now.
+func (l *listDay) end(state todo.State) DayList {
+	s, over := l.last, !l.day.now.Before(l.day.To)
+	switch {
+	case over:
+		state = s.State(false, l.day.To)
+	case state == todo.Working:
+		l.work(s, l.day.now)
+	}
+	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: l.title, Client: Client(s),
+		State: state, Began: s.List.Created, Ended: s.Updated}
+	if list.Agent == "" {
+		list.Lists = 1
+	}
+	if s.Asks != "" && (over || state == todo.Waiting) && s.Open() {
+		list.Asks, list.Waiting = s.Asks, 1
+	}
+	list.Worked = int64(l.worked / time.Second)
+	for _, id := range l.ids {
+		l.addItem(&list, l.items[id])
+	}
+	return list
+}
+
+// addItem adds an item as it was last on the day to the items of the list.
+func (l *listDay) addItem(list *DayList, i todo.Item) {
+	_, there := l.last.Item(i.ID)
+	today := !i.Ended.Before(l.day.From)
+	n, to := &list.Open, &list.OpenItems
+	switch {
+	case i.Status == todo.Completed && today:
+		n, to = &list.Completed, &list.CompletedItems
+	case i.Status == todo.Failed && today:
+		n, to = &list.Failed, &list.FailedItems
+	case i.Status.Settled() || !there:
+		return
+	case i.Status == todo.Blocked:
+		n, to = &list.Waiting, &list.WaitingItems
+	}
+	*n++
+	if l.day.texts += len(i.Text) + len(i.Reason); l.day.texts > maxDayTexts {
+		l.day.More = true
+		return
+	}
+	*to = append(*to, DayItem{i.ID, i.Text, i.Status, i.Reason, i.Started, i.Ended})
+}

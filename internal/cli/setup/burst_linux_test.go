@@ -1,0 +1,211 @@
+package setup_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/todo"
+)
+
+// burst starts as many processes of the hook at once as there are events, in their order,
+// and waits until they have ended. Each must succeed and print nothing.
+func (r hookRig) burst(events []string) {
+	r.Helper()
+	var hooks []*exec.Cmd
+	printed := make([]bytes.Buffer, len(events))
+	for n, event := range events {
+		c := exec.CommandContext(r.Context(), "todo-mcp", "hook")
+		c.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(r.state))
+		c.Stdin, c.Stdout, c.Stderr = strings.NewReader(event), &printed[n], &printed[n]
+		if err := c.Start(); err != nil {
+			r.Fatal(err)
+		}
+		hooks = append(hooks, c)
+	}
+	for n, c := range hooks {
+		if err := c.Wait(); err != nil || printed[n].Len() > 0 {
+			r.Errorf("%v, printed %q", err, &printed[n])
+		}
+	}
+}
+
+// drain tells hooks of the end of another chat until nothing waits.
+func (r hookRig) drain() {
+	r.Helper()
+	for range 20 {
+		r.call(strings.NewReader(`{"session_id":"other","hook_event_name":"SessionEnd"}`))
+		if left, _ := filepath.Glob(filepath.Join(r.state, "todo.db-hooks", "*.json")); len(left) == 0 {
+			return
+		}
+	}
+	r.Error("there is something left")
+}
+
+// lock locks the store as another program does, until it is unlocked.
+func (r hookRig) lock() (unlock func()) {
+	r.Helper()
+	if _, err := os.Stat(r.state); err != nil {
+		r.call(planOf("pending")) // there is a store
+	}
+	db, err := sql.Open("sqlite", filepath.Join(r.state, "todo.db"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("BEGIN IMMEDIATE"); err != nil {
+		r.Fatal(err)
+	}
+	return func() { db.Close() }
+}
+
+// histories returns what each revision of the lists ends with, by chat.
+func (r hookRig) histories() map[string]string {
+	r.Helper()
+	st := r.open()
+	defer st.Close()
+	lists, err := st.Find(r.Context(), todo.Query{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	out := make(map[string]string)
+	for _, l := range lists {
+		history, err := st.History(r.Context(), l.List.ID, 0, 0)
+		if err != nil {
+			r.Fatal(err)
+		}
+		for _, s := range history {
+			item := s.Items[len(s.Items)-1]
+			out[l.List.Conversation] += fmt.Sprintf("%s %s %s\n", item.ID, item.Status, item.Text)
+		}
+	}
+	return out
+}
+
+// sixty returns events of six chats, by turns: three write whole lists, three have tasks,
+// whose updates come before what makes them. It returns what their histories are.
+func sixty() (events []string, want map[string]string) {
+	want = make(map[string]string)
+	for n := range 10 {
+		for chat := range 3 {
+			session := fmt.Sprintf("s%d", chat)
+			events = append(events, fmt.Sprintf(`{"session_id":%q,"cwd":"/w","hook_event_name":"PostToolUse","tool_name":"TodoWrite",
+				"tool_input":{"todos":[{"content":"Write","status":"pending"},{"content":"Step %d","status":"pending"}]}}`, session, n))
+			want["mirror:"+session] += fmt.Sprintf("%d pending Step %d\n", n+2, n)
+			session = fmt.Sprintf("t%d", chat)
+			task := n/2 + 1
+			event, state := `"TaskUpdate","tool_input":{"taskId":"%d","status":"in_progress"},"tool_response":{"success":true}`, "Task %d"
+			if n%2 == 1 {
+				event, state = `"TaskCreate","tool_input":{"subject":"Do"},"tool_response":{"task":{"id":"%d"}}`, "Do"
+			}
+			events = append(events, fmt.Sprintf(`{"session_id":%q,"cwd":"/w","hook_event_name":"PostToolUse","tool_name":`+event+`}`, session, task))
+			want["mirror:"+session] += fmt.Sprintf("%d in_progress "+strings.Replace(state, "%d", fmt.Sprint(task), 1)+"\n", task)
+		}
+	}
+	return events, want
+}
+
+// ending returns the text of the last item in the last revision of a history.
+func ending(history string) string { return history[strings.LastIndex(history, " ")-4:] }
+
+// BAD-INPUT 113: Sixty hooks at once, also of one chat, on a store that is free, or that
+// another program has locked for longer than a hook waits; an update of a task before what
+// makes it → All are on the lists in the end, in the order in which their processes
+// began; a whole list that comes later than a later one is passed over. What a hook cannot write in three seconds waits, durable and for its owner alone,
+// for the next hook or server
+func TestBurst(t *testing.T) {
+	events, want := sixty()
+	r := newHookRig(t)
+	unlock := r.lock()
+	r.burst(events)
+	unlock()
+	if got := len(r.lists()); got != 1 {
+		t.Errorf("the store was not locked: %d lists", got)
+	}
+	if log := r.log(); strings.Contains(log, "Step") {
+		t.Errorf("the log is %q", log)
+	}
+	r.drain()
+	got := r.histories()
+	delete(got, "mirror:s")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+
+	r = newHookRig(t)
+	r.burst(events)
+	r.drain()
+	// Where all begin at once, a whole list may come so late that a later one was written.
+	for chat, history := range r.histories() {
+		if got, last := ending(history), ending(want[chat]); got != last {
+			t.Errorf("%s ends with %q, want %q", chat, got, last)
+		}
+		delete(want, chat)
+	}
+	if all := strings.Join(r.lists(), "\n"); strings.Count(all, " with 5 items") != 3 {
+		t.Errorf("not all tasks are there:\n%s", all)
+	}
+	if len(want) > 0 {
+		t.Errorf("there is nothing of %v", want)
+	}
+	if info, err := os.Stat(filepath.Join(r.state, "todo.db-hooks")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder: %v, %v", info.Mode(), err)
+	}
+}
+
+// What a hook was told while another program had the store locked is written by the next.
+func TestLockedStoreLosesNothing(t *testing.T) {
+	r := newHookRig(t)
+	unlock := r.lock()
+	r.burst([]string{eventOf("completed")})
+	unlock()
+	if log := r.log(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "deadline") {
+		t.Errorf("the log is %q", log)
+	}
+	r.expect("Write at revision 1 with 1 items")
+	r.drain()
+	r.expect("Write at revision 2 with 1 items")
+}
+
+// A server writes what hooks left, as it starts and while it runs.
+func TestServersDrain(t *testing.T) {
+	r := newHookRig(t)
+	unlock := r.lock()
+	r.burst([]string{eventOf("in_progress")})
+	unlock()
+	server := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}.Serve(t)
+	r.await("Write at revision 2 with 1 items")
+	unlock = r.lock()
+	r.burst([]string{eventOf("completed")})
+	unlock()
+	r.await("Write at revision 3 with 1 items")
+	server.End(t)
+}
+
+// await waits until there is a list.
+func (r hookRig) await(list string) {
+	r.Helper()
+	st := r.open()
+	defer st.Close()
+	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
+	defer cancel()
+	err := st.Watch(ctx, func() {
+		if slices.Contains(r.lists(), list) {
+			cancel()
+		}
+	})
+	if err != nil || !slices.Contains(r.lists(), list) {
+		r.Fatalf("there are %q, want %q, %v", r.lists(), list, err)
+	}
+}

@@ -1,0 +1,142 @@
+package hook
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+	"todo-mcp/server"
+	"todo-mcp/tools"
+)
+
+// earlier tells the agent of a new chat of the open list that the chat before it left. Its
+// own is that only when the agent takes it up.
+func (e Event) earlier(ctx context.Context, lists todo.Lists) (string, error) {
+	before, err := e.chatBefore(ctx, lists)
+	if err != nil || before == "" {
+		return "", err
+	}
+	if e.isGemini() { // its server goes on with the list
+		return "", e.takeOver(ctx, lists, before)
+	}
+	return Event{Session: before}.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+		list, err := lists.Current(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		states, err := lists.States(ctx, list)
+		if err != nil || states[list.List.ID] != todo.LeftOpen {
+			return "", err // another chat has it, or it was put away
+		}
+		return tools.Earlier(w, list), nil
+	})
+}
+
+// chatBefore returns the host's id of the chat that a new one comes from; empty where it
+// is not certain.
+func (e Event) chatBefore(ctx context.Context, lists todo.Lists) (string, error) {
+	if e.Source == "fork" {
+		return e.Parent, nil
+	}
+	note, err := lists.HostCall(ctx, e.clearedID())
+	if err != nil || note.Session == "" {
+		return "", err
+	}
+	at, err := time.Parse(time.RFC3339, note.Agent)
+	if err != nil || time.Since(at) > clearLasts {
+		return "", nil
+	}
+	return strings.TrimPrefix(note.Session, several), lists.NoteHostCall(ctx, todo.HostCall{ID: note.ID})
+}
+
+// clearLasts is how long after a chat was cleared the next one begins at most.
+const clearLasts = time.Minute
+
+// several stands for the chat that was cleared when there are several.
+const several = "-"
+
+func (e Event) clearedID() string { return "todo-mcp/cleared/" + e.Folder }
+
+// noteCleared notes that the chat was cleared: the next one in its folder comes from it,
+// unless another one is cleared before that begins.
+func (e Event) noteCleared(ctx context.Context, lists todo.Lists) error {
+	note := todo.HostCall{ID: e.clearedID(), Session: e.Session, Agent: time.Now().UTC().Format(time.RFC3339)}
+	old, err := lists.HostCall(ctx, note.ID)
+	if err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, old.Agent)
+	if err == nil && old.Session != "" && old.Session != e.Session && time.Since(at) <= clearLasts {
+		note.Session = several
+	}
+	return lists.NoteHostCall(ctx, note)
+}
+
+// gemini is what Gemini CLI is called, as hooks and lists say.
+const gemini = "gemini"
+
+// isGemini reports whether the event is Gemini CLI's, in whose MCP messages nothing tells the
+// chat.
+func (e Event) isGemini() bool {
+	switch strings.ToLower(e.Name) {
+	case "beforeagent", "afteragent", "beforetool", "aftertool", "precompress":
+		return true
+	}
+	return strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/."+gemini+"/")
+}
+
+// boundKind begins the key of a conversation that is bound to the list of a chat.
+const boundKind = "bound:"
+
+func bound(session string) todo.Conversation {
+	return todo.Conversation{Key: boundKind + server.ChatID(session)}
+}
+
+// bind binds the chat, which has just written its list by one of our tools, to that list: the
+// only one of its host in the folder that a chat holds and no other chat is bound to.
+func (e Event) bind(ctx context.Context, lists todo.Lists) error {
+	isBound := func(key string) bool { return strings.HasPrefix(key, boundKind) }
+	list, err := lists.FindUnbound(ctx, bound(e.Session), isBound, func(l todo.List) bool {
+		return l.Workspace == e.Folder && l.Agent == "" && !l.Mirrored && strings.HasPrefix(l.Client, gemini)
+	})
+	if err != nil || list == "" {
+		return err
+	}
+	return lists.Bind(ctx, bound(e.Session), list)
+}
+
+// takeOver binds the chat to the list of the one before it, which its process goes on with,
+// and has its agent told of it: Gemini CLI gives the model nothing that a hook says when
+// a chat was cleared.
+func (e Event) takeOver(ctx context.Context, lists todo.Lists, before string) error {
+	list, err := lists.Current(ctx, todo.Target{Conversation: bound(before)})
+	if err != nil || !list.Open() {
+		return todo.PassOver(err)
+	}
+	if err := lists.Bind(ctx, bound(e.Session), list.List.ID); err != nil {
+		return err
+	}
+	return e.noteForgotten(ctx, lists)
+}
+
+// noteForgotten notes that the chat's context is shortened: at its next prompt the agent
+// is told of its list.
+func (e Event) noteForgotten(ctx context.Context, lists todo.Lists) error {
+	return lists.NoteHostCall(ctx, todo.HostCall{ID: e.forgottenID(), Session: e.Session})
+}
+
+func (e Event) forgottenID() string { return "todo-mcp/forgotten/" + server.ChatID(e.Session) }
+
+// hasForgotten reports whether the agent has to be told of its list, once.
+func (e Event) hasForgotten(ctx context.Context, lists todo.Lists) (bool, error) {
+	if !e.isGemini() {
+		return false, nil
+	}
+	note, err := lists.HostCall(ctx, e.forgottenID())
+	if err != nil || note.Session == "" {
+		return false, err
+	}
+	return true, lists.NoteHostCall(ctx, todo.HostCall{ID: note.ID})
+}

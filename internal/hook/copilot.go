@@ -1,0 +1,113 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"modernc.org/sqlite" // the driver and its limits
+
+	"todo-mcp/internal/todo"
+)
+
+const (
+	// sessionTime is for how long another program's database is read, and maxSession up to
+	// which size in bytes.
+	sessionTime = time.Second
+	maxSession  = 64 << 20
+	// maxSessionText is the maximum length of all texts that are read, in bytes.
+	maxSessionText = 1 << 20
+)
+
+// sessionTodo is an item of a session's database.
+type sessionTodo struct {
+	Title  string `json:"title"`
+	Status string `json:"status"`
+}
+
+// WithTodos returns the event of a call of Copilot CLI's tool sql with the todo list as it
+// stands now: the agent writes that by SQL, into a database of its session, which is only
+// read. Another event is returned as it is.
+func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event, error) {
+	isQuery := e.Tool == "sql" && strings.Contains(strings.ToLower(string(e.Input)), "todo")
+	if !isQuery || !strings.EqualFold(e.Name, "PostToolUse") || filepath.Base(e.Session) != e.Session {
+		return e, nil
+	}
+	home := cmp.Or(getenv("COPILOT_HOME"), filepath.Join(cmp.Or(getenv("HOME"), getenv("USERPROFILE")), ".copilot"))
+	path := filepath.Join(home, "session-state", e.Session, "session.db")
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return e, nil
+	case err != nil:
+		return e, fmt.Errorf("session.db: %w", err)
+	case !info.Mode().IsRegular() || info.Size() > maxSession:
+		return e, fmt.Errorf("session.db is no file of at most %d bytes", maxSession)
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionTime)
+	defer cancel()
+	todos, err := sessionTodos(ctx, path)
+	if err != nil {
+		return e, fmt.Errorf("session.db: %w", err)
+	}
+	e.Response = nil
+	e.Input, err = json.Marshal(map[string][]sessionTodo{"todos": todos})
+	return e, err
+}
+
+// sessionTodos reads the todos of a session's database, in the order in which they were
+// made. The agent may have made anything of it: of what is no plain table nothing is
+// read, and a value is small.
+func sessionTodos(ctx context.Context, path string) (todos []sessionTodo, err error) {
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro&" +
+		url.Values{"_pragma": {"busy_timeout(300)", "query_only(1)", "trusted_schema(0)"}}.Encode()}
+	db, err := sql.Open("sqlite", file.String())
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	const limitLength = 0 // SQLITE_LIMIT_LENGTH
+	if _, err := sqlite.Limit(conn, limitLength, maxSessionText); err != nil {
+		return nil, err
+	}
+	var isTable bool
+	err = conn.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name = 'todos' AND type = 'table'`).Scan(&isTable)
+	if err == nil && !isTable {
+		err = errors.New("there is no table todos")
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := conn.QueryContext(ctx, `SELECT substr(title, 1, ?), CASE status WHEN 'done' THEN 'completed' ELSE coalesce(status, 'pending') END
+		FROM main.todos ORDER BY rowid LIMIT ?`, todo.MaxText, todo.MaxItems+1)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	todos = []sessionTodo{}
+	for size := 0; rows.Next(); {
+		var t sessionTodo
+		if err := rows.Scan(&t.Title, &t.Status); err != nil {
+			return nil, err
+		}
+		if size += len(t.Title) + len(t.Status); size > maxSessionText {
+			return nil, fmt.Errorf("its texts are longer than %d bytes", maxSessionText)
+		}
+		todos = append(todos, t)
+	}
+	return todos, rows.Err()
+}

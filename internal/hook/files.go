@@ -1,0 +1,95 @@
+package hook
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// WithFiles returns the event with what files beside the chat say of it, which are read on
+// the machine of the chat alone: which chat one was forked from, and the branch of its
+// folder, where nothing better says what the chat is about.
+func (e Event) WithFiles() Event {
+	switch strings.ToLower(e.Name) {
+	case "sessionstart":
+		if e.Source == "fork" {
+			e.Parent = e.forkedFrom()
+		}
+	case "userpromptsubmit", "beforeagent":
+		if typed, isTyped := e.typed(); isTyped && firstLine(typed) == "" {
+			e.Branch = branch(e.Folder)
+		}
+	}
+	return e
+}
+
+// parent matches the id of the chat that one was forked from, as Codex has it in the first
+// line of a chat's file, and Claude Code with the answers that the fork took over, where
+// it has written the file by then: by --fork-session it has not. A text in such a file has its
+// quotes escaped.
+var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]{8,64})"`)
+
+// maxEnd is how much of the beginning and of the end of a chat's file is read, in bytes.
+const maxEnd = 1 << 20
+
+// forkedFrom returns the id of the chat that this one was forked from, as the host's file
+// of the chat says it; empty where that does not.
+func (e Event) forkedFrom() string {
+	info, err := os.Stat(e.Transcript)
+	if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(e.Transcript) {
+		return ""
+	}
+	f, err := os.Open(e.Transcript)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data := make([]byte, maxEnd)
+	for _, from := range []int64{max(0, info.Size()-maxEnd), 0} {
+		n, _ := f.ReadAt(data, from) // what cannot be read is not there
+		found := parent.FindAllSubmatch(data[:n], -1)
+		for i := len(found) - 1; i >= 0; i-- {
+			if id := string(found[i][1]); id != e.Session {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// branch returns the branch of the Git repository that a folder is in; empty for none.
+func branch(folder string) string {
+	for folder = filepath.Clean(folder); filepath.IsAbs(folder); folder = filepath.Dir(folder) {
+		git := filepath.Join(folder, ".git")
+		if dir, ok := strings.CutPrefix(readSmall(git), "gitdir: "); ok { // a work tree's
+			if git = dir; !filepath.IsAbs(dir) {
+				git = filepath.Join(folder, dir)
+			}
+		}
+		if head := readSmall(filepath.Join(git, "HEAD")); head != "" || folder == filepath.Dir(folder) {
+			name, _ := strings.CutPrefix(head, "ref: refs/heads/")
+			if name == head {
+				return "" // no branch is checked out
+			}
+			return name
+		}
+	}
+	return ""
+}
+
+// readSmall returns what is in a regular file, up to 4 kB without space at its end; empty
+// where there is none.
+func readSmall(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, 4096)) // what cannot be read is not there
+	return strings.TrimSpace(string(data))
+}

@@ -1,0 +1,184 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+	"todo-mcp/server"
+	"todo-mcp/tools"
+)
+
+// conversations returns those that the agent of the event may be: by our tools, whose
+// server knows the chat by a hook, by the environment or by what its host sends with a
+// call, and by the host's own tool.
+func (e Event) conversations() (all []todo.Conversation) {
+	keys := []string{server.ChatKey(e.Session), server.ThreadKey(e.Session), server.MirrorKey(e.Session)}
+	if e.Agent != "" { // in Codex a sub-agent has a thread of its own
+		keys = []string{server.AgentKey(keys[0], e.agent()), server.ThreadKey(e.Agent), server.AgentKey(keys[2], e.agent())}
+	}
+	for _, key := range keys {
+		all = append(all, todo.Conversation{Key: key})
+	}
+	return all
+}
+
+// tell returns what say says of the first list that the agent of the event holds and of
+// which there is something to say.
+func (e Event) tell(ctx context.Context, lists todo.Lists, say func(prompts.Words, todo.Target) (string, error)) (string, error) {
+	words, err := prompts.WordsIn(prompts.Languages()[0])
+	if err != nil {
+		return "", err
+	}
+	all := e.conversations()
+	if e.isGemini() && e.Agent == "" {
+		holder, err := lists.Holder(ctx, bound(e.Session))
+		if err != nil {
+			return "", err
+		}
+		all = append(all, holder)
+	}
+	for _, c := range all {
+		text, err := say(words, todo.Target{Conversation: c})
+		if text != "" || err != nil && !errors.Is(err, todo.ErrNotFound) {
+			return text, err
+		}
+	}
+	return "", nil
+}
+
+// each does something with each open list that the agent of the event holds. A sub-agent
+// without one stands for its main agent then.
+func (e Event) each(ctx context.Context, lists todo.Lists, do func(todo.Snapshot, todo.Target) error) error {
+	found := false
+	_, err := e.tell(ctx, lists, func(_ prompts.Words, t todo.Target) (string, error) {
+		list, err := lists.Current(ctx, t)
+		if err != nil || !list.Open() {
+			return "", err
+		}
+		found = true
+		return "", do(list, t)
+	})
+	if e.Agent == "" || found || err != nil {
+		return err
+	}
+	e.Agent = ""
+	return e.each(ctx, lists, do)
+}
+
+// news tells the agent what others changed in its list since it last saw it.
+func (e Event) news(ctx context.Context, lists todo.Lists) (string, error) {
+	if err := e.goesOn(ctx, lists); err != nil {
+		return "", err
+	}
+	return e.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+		_, news, err := lists.News(ctx, t)
+		return tools.News(w, news), err
+	})
+}
+
+// goesOn says that the agent, which was given a prompt or has used a tool, waits for nobody.
+// For its main agent a sub-agent says so only of its own question.
+func (e Event) goesOn(ctx context.Context, lists todo.Lists) error {
+	own := todo.OneLine(e.question(), todo.MaxTitle)
+	return e.each(ctx, lists, func(list todo.Snapshot, t todo.Target) error {
+		isMain := e.Agent != "" && list.List.Agent == ""
+		if list.Asks == "" && !list.Rests || isMain && list.Asks != own {
+			return nil
+		}
+		return lists.Ask(ctx, t, "")
+	})
+}
+
+// askTool is the tool by which Claude Code asks its user.
+const askTool = "AskUserQuestion"
+
+// asks says of the open list that the agent holds that it waits for a person.
+func (e Event) asks(ctx context.Context, lists todo.Lists) error {
+	question := e.question()
+	if question == "" {
+		return nil
+	}
+	return e.each(ctx, lists, func(list todo.Snapshot, t todo.Target) error {
+		if list.Asks != "" && e.Message != "" && len(e.Details) == 0 {
+			return nil // it says less than what came before
+		}
+		return lists.Ask(ctx, t, question)
+	})
+}
+
+// question returns what the agent asks; empty when it asks for nothing.
+func (e Event) question() string {
+	if e.Message != "" && !e.asksInMessage() {
+		return ""
+	}
+	about := e.Input
+	if len(e.Details) > 0 {
+		about = e.Details
+	}
+	var input struct {
+		Command   string
+		FilePath  string `json:"file_path"`
+		Path, URL string
+		Questions []struct{ Question string }
+		// As Gemini CLI has them:
+		Title, FileName, ToolName string
+		Urls                      []string
+	}
+	// What is of another form is passed over: the tool's name, or the message, has to do.
+	_ = json.Unmarshal(about, &input, json.MatchCaseInsensitiveNames(true))
+	tool := cmp.Or(e.Tool, input.ToolName)
+	of := cmp.Or(append([]string{input.FilePath, input.Path, input.URL, input.FileName}, input.Urls...)...)
+	switch {
+	case len(input.Questions) > 0:
+		return input.Questions[0].Question
+	case input.Command != "":
+		return "run `" + input.Command + "`?"
+	case tool == "" && of == "":
+		return e.Message
+	}
+	return strings.TrimSpace(tool+" "+of) + "?"
+}
+
+// asksInMessage reports whether a message asks a person for something. Others tell that the
+// agent has ended its turn, or of something else.
+func (e Event) asksInMessage() bool {
+	switch e.Notice {
+	case "":
+		return !strings.Contains(e.Message, "waiting for your input")
+	case "permission_prompt", "worker_permission_prompt", "elicitation_dialog", "agent_needs_input", "ToolPermission":
+		return true
+	}
+	return false
+}
+
+// remind tells the agent of its open list, which it may have forgotten, as it is now. A
+// mirrored list has its agent again.
+func (e Event) remind(ctx context.Context, lists todo.Lists) (string, error) {
+	switch e.Source {
+	case "startup":
+		return "", nil // a new chat has no current list yet
+	case "clear", "fork":
+		return e.earlier(ctx, lists)
+	}
+	if err := e.stay(ctx, lists); err != nil {
+		return "", err
+	}
+	return e.show(ctx, lists)
+}
+
+// show tells the agent, which goes on, of its open list.
+func (e Event) show(ctx context.Context, lists todo.Lists) (string, error) {
+	if err := e.goesOn(ctx, lists); err != nil {
+		return "", err
+	}
+	return e.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+		list, err := lists.Show(ctx, t)
+		return tools.Reminder(w, list), err
+	})
+}

@@ -1,0 +1,117 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+// prompt takes in a prompt: it may say what the chat's next list is about, and its agent
+// is told the news.
+func (e Event) prompt(ctx context.Context, lists todo.Lists) (string, error) {
+	forgot, err := e.hasForgotten(ctx, lists)
+	if err != nil {
+		return "", err
+	}
+	if forgot {
+		return e.withTopic(ctx, lists, e.show)
+	}
+	return e.withTopic(ctx, lists, e.news)
+}
+
+// start takes in how a session starts. One that goes on is told of its list.
+func (e Event) start(ctx context.Context, lists todo.Lists) (string, error) {
+	return e.withTopic(ctx, lists, e.remind)
+}
+
+// withTopic notes what the event says of the topic of the chat, unless it is at work on a
+// list, and then does something.
+func (e Event) withTopic(ctx context.Context, lists todo.Lists, do doing) (string, error) {
+	works := false
+	err := e.each(ctx, lists, func(todo.Snapshot, todo.Target) error { works = true; return nil })
+	topic := e.topic()
+	if err == nil && !works && topic.Text != "" {
+		err = e.noteTopic(ctx, lists, topic)
+	}
+	if err != nil {
+		return "", err
+	}
+	return do(ctx, lists)
+}
+
+// noteTopic notes the topic for the list that begins next by a tool of the chat's host, or
+// by one of ours. Gemini CLI does not say to a server which chat calls it.
+func (e Event) noteTopic(ctx context.Context, lists todo.Lists, t todo.Topic) error {
+	chat := server.ChatID(e.Session)
+	err := lists.NoteTopic(ctx, todo.Conversation{Chat: chat}, chat, t)
+	if e.isGemini() {
+		folder := todo.Conversation{Client: gemini, Workspace: e.Folder}
+		err = errors.Join(err, lists.NoteTopic(ctx, folder, chat, t))
+	}
+	return err
+}
+
+// topic returns what the chat is about, as far as the event says it: by the chat's title, a
+// person's prompt, or else the project.
+func (e Event) topic() todo.Topic {
+	typed, isTyped := e.typed()
+	switch title := todo.OneLine(e.Title, todo.MaxTitle); {
+	case e.Agent != "":
+		return todo.Topic{}
+	case title != "":
+		return todo.Topic{Text: title, From: todo.FromHost}
+	case !isTyped:
+		return todo.Topic{}
+	default:
+		if line := firstLine(typed); line != "" {
+			return todo.Topic{Text: line, From: todo.FromPrompt}
+		}
+		return todo.Topic{Text: e.project(), From: todo.FromFolder}
+	}
+}
+
+// typed returns the event's prompt; ok is false for one that no person typed: it was made
+// by the host, or because a hook kept the turn from ending.
+func (e Event) typed() (prompt string, ok bool) {
+	prompt = strings.TrimSpace(e.Prompt)
+	if strings.EqualFold(e.Name, "userpromptsubmit") && len(e.Timestamp) > 0 {
+		prompt = strings.TrimSpace(e.Submitted) // Qwen Code's, which has prompts of its own
+	}
+	if before, after, ok := strings.Cut(prompt, "</hook_context>"); ok && strings.HasPrefix(before, "<hook_context>") {
+		prompt = strings.TrimSpace(after) // what a hook of Gemini CLI's start said
+	}
+	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
+}
+
+// slashCommand matches a prompt that is a command of the host: a path has another slash.
+var slashCommand = regexp.MustCompile(`^/[\pL\pN_.:-]+(\s|$)`)
+
+// firstLine returns the first line of a prompt with a letter or digit, clean and at most
+// [todo.MaxTitle] long; empty for a command of the host or of the shell.
+func firstLine(prompt string) string {
+	if slashCommand.MatchString(prompt) || strings.HasPrefix(prompt, "!") {
+		return ""
+	}
+	for line := range strings.Lines(prompt) {
+		line = todo.OneLine(line, todo.MaxTitle)
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			return line
+		}
+	}
+	return ""
+}
+
+// project returns the name of the event's folder with its branch; empty where that is none for
+// a task: then it says no more than every list of the folder does.
+func (e Event) project() string {
+	if e.Branch == "" || e.Branch == "main" || e.Branch == "master" {
+		return ""
+	}
+	return (todo.List{Workspace: e.Folder}).Project() + " (" + e.Branch + ")"
+}

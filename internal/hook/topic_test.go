@@ -1,0 +1,145 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+// plan is a list that an agent writes, finished or not.
+func plan(status string) todo.Line { return todo.Line{Text: "Read the grammar", Status: status} }
+
+// prompt is an event of a prompt in the chat.
+func prompt(text string) string {
+	quoted, _ := json.Marshal(text)
+	return event("UserPromptSubmit", `,"prompt":`+string(quoted))
+}
+
+// A list is called as its chat is, else by the first prompt since the list before, else by
+// project and branch, else by its first item. A prompt that no person typed says nothing,
+// nor does a command of the host (BAD-INPUT 111).
+//
+// BAD-INPUT 111: A prompt or a title of a chat of any size, of many lines, with control
+// characters, escape sequences or characters that are not seen, or that the host
+// made up; a repository with a hostile HEAD → The first line with words is the title, clean
+// and at most 200 characters long, or none of it
+func TestTitles(t *testing.T) {
+	repository := t.TempDir()
+	tree := filepath.Join(repository, "tree")
+	for path, text := range map[string]string{
+		".git/HEAD": "ref: refs/heads/fix-\x1b[31mlexer\n", "sub/x": "", ".git/worktrees/tree/HEAD": "ref: refs/heads/in-tree\n",
+		"tree/.git": "gitdir: " + filepath.Join(repository, ".git/worktrees/tree") + "\n", "done/.git/HEAD": "ref: refs/heads/main\n", "loose/.git/HEAD": "0123456789\n",
+	} {
+		path = filepath.Join(repository, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(folder, event string) string { return strings.Replace(event, "/home/ada/parser", folder, 1) }
+	start := event("SessionStart", `,"source":"startup","session_title":"The parser"`)
+	const item = "Read the grammar"
+	for _, c := range []struct {
+		events []string
+		want   string
+	}{
+		{nil, item},
+		{[]string{prompt("Write a parser")}, "Write a parser"},
+		{[]string{prompt("Write a parser"), prompt("yes")}, "Write a parser"},
+		{[]string{prompt("\n```\n  Fix\tthis: \u202e\x1b[31mlexer\nIt fails")}, "Fix this: [31mlexer"},
+		{[]string{prompt(strings.Repeat("long ", 10_000))}, strings.TrimSpace(strings.Repeat("long ", 40))},
+		{[]string{prompt("")}, item},
+		{[]string{prompt("/review 12")}, item},
+		{[]string{prompt("!ls")}, item},
+		{[]string{prompt("/home/ada/x.go does not build")}, "/home/ada/x.go does not build"},
+		{[]string{prompt("<task-notification>done</task-notification>")}, item},
+		{[]string{event("UserPromptSubmit", `,"prompt":"Tick","source":"loop_wakeup"`)}, item},
+		{[]string{event("UserPromptSubmit", `,"prompt":"Go","source":"user"`)}, "Go"},
+		{[]string{event("UserPromptSubmit", `,"prompt":"Reason","timestamp":"2026"`)}, item},
+		{[]string{event("UserPromptSubmit", `,"prompt":"x","submitted_prompt":"Typed","timestamp":"2026"`)}, "Typed"},
+		{[]string{event("BeforeAgent", `,"prompt":"<hook_context>CTX</hook_context>\n\nGo","timestamp":"2026"`)}, "Go"},
+		{[]string{start}, "The parser"},
+		{[]string{start, prompt("Write a parser")}, "The parser"},
+		{[]string{prompt("Write a parser"), event("UserPromptSubmit", `,"prompt":"Go","session_title":"New"`), event("UserPromptSubmit", `,"prompt":"Go","session_title":"Newer"`)}, "Newer"},
+		{[]string{in(filepath.Join(repository, "sub"), prompt("/review"))}, "sub (fix- [31mlexer)"},
+		{[]string{in(tree, prompt("/review"))}, "tree (in-tree)"},
+		{[]string{in(tree, prompt("/review")), prompt("Write a parser")}, "Write a parser"},
+		{[]string{in(filepath.Join(repository, "done"), prompt("/review"))}, item},
+		{[]string{in(filepath.Join(repository, "loose"), prompt("/review"))}, item},
+	} {
+		r := newRig(t)
+		for _, e := range c.events {
+			r.tells(e, "")
+		}
+		r.agent(plan("in_progress"))
+		if got := r.all()[0].Title(); got != c.want {
+			t.Errorf("%.300q: the title is %q, want %q", c.events, got, c.want)
+		}
+		if err := r.all()[0].Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A prompt that comes while a list is open is about that list. A title that a person gave
+// wins, and each list takes its topic for itself; so does one that mirrors the host's own.
+func TestTitlesOfNextLists(t *testing.T) {
+	r := newRig(t)
+	r.tells(prompt("Write a parser"), "")
+	r.agent(plan("in_progress"))
+	r.tells(prompt("yes"), "")
+	r.agent(plan("completed"))
+	r.tells(prompt("Now the docs"), "")
+	r.tells(prompt("go on"), "")
+	second := r.agent(todo.Line{Text: "Outline", Status: "in_progress"}).After
+	r.play("claude-code-todowrite")
+	r.tells(event("SessionEnd", `,"reason":"other"`), "")
+	if _, err := r.lists.Edit(t.Context(), second.List.ID, todo.Edit{Do: todo.EditRename, Text: "Mine"}, todo.Writer{Person: true}); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []string{"Write a parser", "Write the lexer", "Mine"} { // by their last change
+		if got := r.all()[n].Title(); got != want {
+			t.Errorf("list %d is called %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Gemini CLI tells a server no chat: the prompt of the one chat in the folder counts, and
+// that of none where there are two.
+func TestTitlesOfGemini(t *testing.T) {
+	prompt := func(session, text string) string {
+		return fmt.Sprintf(`{"session_id":%q,"cwd":"/home/ada/parser","hook_event_name":"BeforeAgent","timestamp":"2026","prompt":%q}`, session, text)
+	}
+	begin := func(r *rig, process string) string {
+		who := todo.Conversation{Key: "process:" + process, Hint: true, Client: "gemini-cli-mcp-client-todo", Workspace: "/home/ada/parser"}
+		lines := []todo.Line{plan("pending")}
+		out, err := r.lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: who, Lines: lines, View: todo.CoreView()},
+			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.After.Title()
+	}
+	one, two := newRig(t), newRig(t)
+	one.tells(prompt("a", "Write a parser"), "")
+	if got := begin(one, "1"); got != "Write a parser" {
+		t.Errorf("the list of the one chat is called %q", got)
+	}
+	one.tells(prompt("b", "Write docs"), "")
+	if got := begin(one, "2"); got != "Write docs" {
+		t.Errorf("the list of the next chat is called %q", got)
+	}
+	for _, e := range []string{prompt("a", "Write a parser"), prompt("b", "Write docs"), prompt("a", "Write more")} {
+		two.tells(e, "")
+	}
+	if got := begin(two, "1"); got != "Read the grammar" {
+		t.Errorf("the list of one of two chats is called %q", got)
+	}
+}

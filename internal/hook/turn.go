@@ -1,0 +1,109 @@
+package hook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+	"todo-mcp/tools"
+)
+
+// endsTurn reports whether the event is the end of a turn that may be kept from ending.
+func (e Event) endsTurn() bool {
+	name := strings.ToLower(e.Name)
+	return name == "stop" || name == "afteragent"
+}
+
+// endTurn says of the agent's open lists that it asks what it said last, or else that it
+// rests. If it is to finish first, it is told once what is open, and goes on.
+func (e Event) endTurn(ctx context.Context, lists todo.Lists) (string, error) {
+	if e.Agent != "" || e.waitsForAgents() {
+		return "", nil // the agent goes on by itself
+	}
+	question := lastQuestion(e.Last)
+	if e.Finish && e.endsTurn() && !e.Blocked && question == "" {
+		if text, err := e.finish(ctx, lists); text != "" || err != nil {
+			return text, err
+		}
+	}
+	return "", e.each(ctx, lists, func(_ todo.Snapshot, t todo.Target) error {
+		return lists.Rest(ctx, t, question)
+	})
+}
+
+// idles says that no turn is under way, as a host says a while after it ended. One that a
+// person broke off ends without an event, and what it asked is asked no more.
+func (e Event) idles(ctx context.Context, lists todo.Lists) error {
+	return e.each(ctx, lists, func(list todo.Snapshot, t todo.Target) error {
+		if list.Rests {
+			return nil
+		}
+		return lists.Rest(ctx, t, "")
+	})
+}
+
+// finish returns what keeps the agent from ending its turn: that items are open on which
+// it can go on. Of the same items it is told once.
+func (e Event) finish(ctx context.Context, lists todo.Lists) (string, error) {
+	return e.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+		list, err := lists.Current(ctx, t)
+		open := make([]string, 0, len(list.Items))
+		for _, i := range list.Items {
+			if !i.Status.Settled() && i.Status != todo.Blocked {
+				open = append(open, i.ID+" "+string(i.Status))
+			}
+		}
+		if err != nil || len(open) == 0 || list.Archived || list.Asks != "" {
+			return "", err
+		}
+		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
+		told, err := lists.Claim(ctx, "finish/"+list.List.ID+"/"+hex.EncodeToString(digest[:]), todo.HostCallAge)
+		if err != nil || !told.IsZero() {
+			return "", err
+		}
+		return tools.Unfinished(w, list), nil
+	})
+}
+
+// waitsForAgents reports whether sub-agents run in the background: their ends begin the
+// next turn.
+func (e Event) waitsForAgents() bool {
+	var tasks []struct{ Type, Status string }
+	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // of another form: none is known
+	for _, t := range tasks {
+		if t.Type == "subagent" && (t.Status == "running" || t.Status == "pending") {
+			return true
+		}
+	}
+	return false
+}
+
+// lastQuestion returns the question that a text ends with, without what marks it up; empty
+// if it does not end with one.
+func lastQuestion(text string) string {
+	const ends, full = "?？؟", ".!?。！？؟…"
+	text = strings.TrimSpace(text)
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	text = strings.TrimRightFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsPunct(r) && !strings.ContainsRune(full, r) || r == '`'
+	})
+	rest := strings.TrimRight(text, ends)
+	if rest == "" || rest == text {
+		return ""
+	}
+	from := 0
+	for at, r := range rest {
+		after := at + len(string(r))
+		isEnd := strings.ContainsRune(full, r) && (r > unicode.MaxASCII || strings.HasPrefix(rest[after:], " "))
+		if isEnd && strings.TrimSpace(rest[after:]) != "" {
+			from = after
+		}
+	}
+	return strings.TrimLeft(text[from:], " *_#>-\"")
+}

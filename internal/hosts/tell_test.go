@@ -1,0 +1,392 @@
+//go:build hosts && linux
+
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
+
+// told is a client whose hooks tell its agent of its list.
+type told struct {
+	name  string // as `todo-mcp install` has it
+	title string // by which people are told of it
+	files func(r *rig)
+	// command runs it without a person, talk at a terminal with the prompt "go".
+	command func(r *rig, first bool, w way) (args, env []string)
+	talk    func(r *rig) (args, env []string)
+	// runs returns the call of its tool that runs a command.
+	runs func(command string) plan
+	// compact is what a person types so that the conversation is summarized.
+	compact string
+	// asks is on the screen when it asks whether it may run a command, compacted when the conversation
+	// is summarized.
+	asks, compacted string
+	// reasons is how often the model is shown why its turn goes on.
+	reasons int
+}
+
+// toldClients returns the clients whose hooks can tell their agents something.
+func toldClients() []told {
+	return []told{
+		{
+			name: "claude-code", title: "Claude Code", command: toldClaude, talk: talkToClaude, compact: "/compact", reasons: 2,
+			runs: func(command string) plan { return call("Bash", object{"command": command}) },
+			asks: "Do you want to proceed", compacted: "Compacted",
+			files: func(r *rig) {
+				r.file(".claude.json", asJSON(object{
+					"hasCompletedOnboarding": true, "theme": "dark",
+					"customApiKeyResponses": object{"approved": []string{"x"}, "rejected": []string{}},
+					"projects":              object{r.dir: object{"hasTrustDialogAccepted": true}},
+				}))
+			},
+		},
+		{
+			name: "codex", title: "Codex", command: toldCodex, talk: talkToCodex, compact: "/compact", reasons: 1,
+			runs: func(command string) plan {
+				return call("exec_command", codexCommand(command))
+			},
+			asks: "Press enter to confirm", compacted: "compacted",
+			files: func(r *rig) { r.codexModel("[projects."+asJSON(r.dir)+"]", `trust_level = "trusted"`) },
+		},
+		{
+			name: "gemini", title: "Gemini CLI", command: gemini, talk: talkToGemini, compact: "/compress", reasons: 1,
+			runs: runShellCommand, asks: "Allow execution", compacted: "compressed from",
+			files: func(r *rig) { r.geminiSettings(nil) },
+		},
+		{
+			name: "qwen", title: "Qwen Code", command: qwen, talk: talkToQwen, compact: "/compress", reasons: 1,
+			runs: runShellCommand, asks: "Allow execution", compacted: "compressed from",
+			files: func(r *rig) { r.qwenSettings(nil) },
+		},
+	}
+}
+
+// codexCommand returns what runs a command in Codex, which asks for what is to be published.
+func codexCommand(command string) object {
+	if command == "true" {
+		return object{"cmd": command}
+	}
+	return object{"cmd": command, "sandbox_permissions": "require_escalated", "justification": "Run it?"}
+}
+
+func runShellCommand(command string) plan {
+	return call("run_shell_command", object{"command": command, "is_background": false})
+}
+
+// rig returns a rig of the client, set up as its users do, with more flags.
+func (c told) rig(t *testing.T, flags ...string) *rig {
+	return newRig(t, client{name: c.name, command: c.command, files: func(r *rig) {
+		c.files(r)
+		r.installWith(append(flags, c.name), "CODEX_HOME="+filepath.Join(r.home, "codex"))
+	}})
+}
+
+func toldClaude(r *rig, first bool, w way) (args, env []string) {
+	args, env = claude(r, first, w)
+	strict := slices.Index(args, "--strict-mcp-config")               // and --mcp-config FILE
+	return append(slices.Delete(args, strict, strict+3), "Bash"), env // is allowed, too
+}
+
+func toldCodex(r *rig, first bool, w way) (args, env []string) {
+	args, env = codex(r, first, w)
+	return append(args, "--dangerously-bypass-hook-trust"), env
+}
+
+// add adds an item to the newest list, as a person does in an editor.
+func (r *rig) add(item string) {
+	r.t.Helper()
+	editor := r.file("editor", "#!/bin/sh\necho '- [ ] "+item+"' >> \"$1\"\n")
+	if err := os.Chmod(editor, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	list := r.lists()[0].List.ID
+	output, err := execute(r.t, r.home, r.dir, []string{serverFile, "edit", "--store", "sqlite:" + r.store, list}, []string{"EDITOR=" + editor})
+	if err != nil {
+		r.t.Errorf("edit: %v: %s", err, output)
+	}
+}
+
+// What the model is told, as far as it is the same whatever was changed.
+var (
+	news     = beginning(func(w prompts.Words) string { return w.UserChanged })
+	reminder = beginning(func(w prompts.Words) string { return w.Reminder })
+)
+
+// beginning returns what stands before the first value in a text.
+func beginning(text func(prompts.Words) string) string {
+	w, err := prompts.WordsIn("en")
+	if err != nil {
+		panic(err)
+	}
+	before, _, _ := strings.Cut(text(w), "%")
+	return before
+}
+
+// saw checks how often texts are in a request of the model, and logs what is told in it.
+func (r *rig) saw(when string, req modelRequest, want map[string]int) {
+	r.t.Helper()
+	for text, n := range want {
+		if got := strings.Count(req.Raw, text); got != n {
+			r.t.Errorf("%s the model sees %q %d times, want %d", when, text, got, n)
+		}
+	}
+	for _, m := range regexp.MustCompile(`[\w ]*changed the list: `+`(?:\\"|[^"\\<])*|`+regexp.QuoteMeta(reminder)+`(?:\\n|\\"|[^"\\<])*`).FindAllString(req.Raw, -1) {
+		r.t.Logf("SEEN %s: %d tokens: %s", when, tokens(m), m)
+	}
+}
+
+// A person's edit between two calls of other tools reaches the agent at once and once: not
+// again with the next answer, nor when the conversation is resumed, where it is reminded of
+// its list as it is by then.
+func TestAgentsAreToldOfEdits(t *testing.T) {
+	for _, c := range toldClients() {
+		t.Run(c.name, func(t *testing.T) {
+			r := c.rig(t)
+			r.model.answered = func(n int) {
+				if n == 0 {
+					r.add("Buy salt")
+				}
+			}
+			r.run(anew, newPlan("Bake bread", 3, 0), c.runs("true"), c.runs("true"), newPlan("Bake bread", 3, 1))
+			turns, _ := r.model.turns()
+			for i, want := range []int{0, 0, 1, 1, 1} {
+				r.saw(fmt.Sprintf("in request %d", i+1), turns[i], map[string]int{news: want})
+			}
+			r.add("Buy flour")
+			r.model.answered = nil
+			r.run(resume)
+			turns, _ = r.model.turns() // others may follow, with which Qwen Code notes what it learnt
+			r.saw("after resume", turns[0], map[string]int{reminder: 1, "Buy flour": 1})
+		})
+	}
+}
+
+// With --finish a turn does not end with open items: it goes on once, and the agent is told
+// which they are.
+func TestTurnsAreFinished(t *testing.T) {
+	for _, c := range toldClients() {
+		t.Run(c.name, func(t *testing.T) {
+			r := c.rig(t, "--finish")
+			r.run(anew, newPlan("Bake bread", 3, 1))
+			turns, _ := r.model.turns()
+			if len(turns) != 3 {
+				t.Fatalf("the model was asked %d times, want 3: its plan, the end, the end again", len(turns))
+			}
+			r.saw("before the end", turns[1], map[string]int{reminder: 0})
+			r.saw("at the end", turns[2], map[string]int{reminder: c.reasons, "2. [in_progress]": c.reasons})
+		})
+	}
+}
+
+func talkToClaude(r *rig) (args, env []string) {
+	args, env = toldClaude(r, true, anew)
+	args = slices.Delete(args, 1, 2) // -p
+	return append(args[:len(args)-1], "--permission-mode", "default"), env
+}
+
+func talkToCodex(r *rig) (args, env []string) {
+	_, env = codex(r, true, anew)
+	return []string{program(r.t, ".bin/codex"), "--dangerously-bypass-hook-trust", "--no-alt-screen", "-a", "on-request", "-s", "read-only", "go"}, env
+}
+
+func talkToGemini(r *rig) (args, env []string) {
+	_, env = gemini(r, true, anew)
+	return []string{program(r.t, ".bin/gemini"), "--skip-trust", "-m", "gemini-2.5-pro", "--allowed-tools", "mcp_todo_TodoWrite", "-i", "go"}, env
+}
+
+func talkToQwen(r *rig) (args, env []string) {
+	_, env = qwen(r, true, anew)
+	return []string{program(r.t, ".bin/qwen"), "--auth-type", "openai", "--approval-mode", "default", "--allowed-tools", "mcp__todo__TodoWrite", "-i", "go"}, env
+}
+
+// A permission that a client asks for stands with its list until the person answers; what
+// they change between two prompts is told with the next; and after the conversation was
+// summarized the agent is reminded of its list.
+func TestAtTheTerminal(t *testing.T) {
+	for _, c := range toldClients() {
+		t.Run(c.name, func(t *testing.T) {
+			r := c.rig(t)
+			asked := make(chan modelRequest, 64)
+			r.model.asked = func(q modelRequest) { asked <- q }
+			says := func(word string) func(modelRequest) bool {
+				return func(q modelRequest) bool { return strings.Contains(q.Raw, word) }
+			}
+			r.model.begin(newPlan("Bake bread", 3, 0), c.runs("npm publish --dry-run"))
+			s := r.open(c.talk(r))
+			s.await(c.asks)
+			const question = "run `npm publish --dry-run`?"
+			r.awaitList("question", func(l todo.Snapshot) bool {
+				return l.Asks == question
+			})
+			for command, asks := range map[string]string{"lists": question, "show": "asks: " + question} {
+				if output := r.lines(command); !strings.Contains(output, "waiting") || !strings.Contains(output, asks) {
+					t.Errorf("%s says\n%s", command, output)
+				}
+			}
+			s.enter()
+			r.awaitList("list whose agent rests", func(l todo.Snapshot) bool { return l.Asks == "" && l.Rests })
+
+			r.add("Buy salt")
+			s.typed("quokka")
+			s.await("quokka")
+			q := await(t, "request", asked, says("quokka"), s.enter)
+			r.saw("at the next prompt", q, map[string]int{news: 1, "Buy salt": 1})
+			r.awaitList("list whose agent rests again", func(l todo.Snapshot) bool { return l.Rests })
+			s.typed(c.compact)
+			s.await(c.compact)
+			s.await(c.compacted, s.enter)
+			s.typed("wombat")
+			s.await("wombat")
+			q = await(t, "request", asked, says("wombat"), s.enter)
+			r.saw("after a summary", q, map[string]int{reminder: 1, "4. [pending]": 1}) // Gemini CLI keeps the news, too
+		})
+	}
+}
+
+// lines runs a command that prints something of the store.
+func (r *rig) lines(args ...string) string {
+	r.t.Helper()
+	output, err := execute(r.t, r.home, r.dir, append([]string{serverFile}, append(args, "--store", "sqlite:"+r.store)...), nil)
+	if err != nil {
+		r.t.Errorf("%q: %v: %s", args, err, output)
+	}
+	return output
+}
+
+// awaitList waits until the newest list is as it should be.
+func (r *rig) awaitList(what string, is func(todo.Snapshot) bool) {
+	r.t.Helper()
+	r.read(func(ctx context.Context, s todo.Store) error {
+		board := todo.NewBoard(s)
+		defer board.Close()
+		changes := board.As("").Watch(nil)
+		defer changes.Close()
+		now, err := board.As("").Find(ctx, todo.Query{})
+		for err == nil && (len(now) == 0 || !is(now[0])) {
+			now, err = changes.Next(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("there is no %s: %w", what, err)
+		}
+		return nil
+	})
+}
+
+// await waits for a value that is the right one. It does what is to be done for it, and does
+// so again while there is none: a client that is busy with its hooks does not hear it.
+func await[T any](t *testing.T, what string, from <-chan T, is func(T) bool, do ...func()) (found T) {
+	t.Helper()
+	limit := time.After(patience)
+	again := time.NewTicker(patience / 20)
+	defer again.Stop()
+	for heard := false; ; {
+		for _, f := range do {
+			if !heard {
+				f()
+			}
+		}
+		heard = true
+		select {
+		case found = <-from:
+			if is(found) {
+				return found
+			}
+		case <-again.C:
+			heard = false
+		case <-limit:
+			t.Fatalf("there is no %s", what)
+		}
+	}
+}
+
+// screen is a terminal at which a person uses a client.
+type screen struct {
+	t    *testing.T
+	term *os.File
+	more chan string // what is added to it
+	text string      // what was added so far, without escape sequences
+	from int         // where in text the next thing is looked for
+}
+
+// open runs a client at a terminal until the test ends.
+func (r *rig) open(args, env []string) *screen {
+	r.t.Helper()
+	cmd := command(r.t.Context(), r.t, r.home, r.dir, args, append(env, "TERM=xterm-256color"))
+	cmd.SysProcAttr = nil // the terminal's
+	term, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 160})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	s := &screen{t: r.t, term: term, more: make(chan string, 1<<16)}
+	go s.read()
+	r.t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+		_ = term.Close()
+		if r.t.Failed() {
+			r.t.Logf("on the screen: %s", s.text[max(0, len(s.text)-5000):])
+		}
+	})
+	return s
+}
+
+// read reads what is written to the screen, and answers what programs ask of a terminal.
+func (s *screen) read() {
+	answers := strings.NewReplacer("\x1b[6n", "\x1b[1;1R", "\x1b[c", "\x1b[?62c", "\x1b[0c", "\x1b[?62c")
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := s.term.Read(buf)
+		if err != nil {
+			return
+		}
+		added := string(buf[:n])
+		for _, query := range []string{"\x1b[6n", "\x1b[c", "\x1b[0c"} {
+			if strings.Contains(added, query) {
+				_, _ = s.term.WriteString(answers.Replace(query))
+			}
+		}
+		s.more <- added
+	}
+}
+
+// escapes are what moves the cursor or colours the text.
+var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.|\s+`)
+
+// await waits until a text, given without its spaces, is added to the screen.
+func (s *screen) await(text string, do ...func()) {
+	s.t.Helper()
+	text = strings.ReplaceAll(text, " ", "")
+	await(s.t, fmt.Sprintf("%q on the screen", text), s.more, func(added string) bool {
+		s.text += escapes.ReplaceAllString(added, "")
+		at := strings.Index(s.text[s.from:], text)
+		if at >= 0 {
+			s.from += at + len(text)
+		}
+		return at >= 0
+	}, do...)
+}
+
+// typed types keys.
+func (s *screen) typed(keys string) {
+	s.t.Helper()
+	if _, err := s.term.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// enter sends what was typed.
+func (s *screen) enter() { s.typed("\r") }

@@ -1,0 +1,162 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is what hooks of a client are for. A person chooses by kinds.
+type Kind string
+
+// The kinds, see [Kind.About].
+const (
+	Mirror  Kind = "mirror"
+	Calls   Kind = "calls"
+	Remind  Kind = "remind"
+	Edits   Kind = "edits"
+	Waiting Kind = "waiting"
+	Finish  Kind = "finish"
+)
+
+// Kinds returns the kinds that who does not choose gets: all that only tell and show. The
+// remaining one, [Finish], makes an agent go on.
+func Kinds() []Kind { return []Kind{Mirror, Calls, Remind, Edits, Waiting} }
+
+// About says what hooks of the kind do.
+func (k Kind) About() string {
+	switch k {
+	case Mirror:
+		return "the list of the client's own todo tool stands on the board beside the others"
+	case Calls:
+		return "whose list a call of our tool is, is certain: also after /clear, and of sub-agents"
+	case Remind:
+		return "the agent is told of its open list after a compaction, and as a chat goes on"
+	case Edits:
+		return "the agent is told of your edits with its next step, not with its next write"
+	case Waiting:
+		return "a list shows what its agent asks you, until that goes on; comes with edits"
+	case Finish:
+		return "an agent that stops with open items is told of them once, and goes on"
+	}
+	return ""
+}
+
+// ParseKinds returns the kinds of a text: names with commas between them, all, or none,
+// which is not nil.
+func ParseKinds(text string) ([]Kind, error) {
+	kinds := []Kind{}
+	for name := range strings.SplitSeq(text, ",") {
+		switch k := Kind(strings.TrimSpace(name)); {
+		case k == "all":
+			kinds = append(kinds, Kinds()...)
+		case k.About() != "":
+			kinds = append(kinds, k)
+		case text != "none":
+			return nil, fmt.Errorf("there is no kind of hooks %q; there are %s; all, which is these without %s; and none",
+				name, JoinKinds(append(Kinds(), Finish), ", "), Finish)
+		}
+	}
+	return kinds, nil
+}
+
+// JoinKinds returns the names of kinds with a separator between them.
+func JoinKinds(kinds []Kind, separator string) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return strings.Join(names, separator)
+}
+
+// HookKinds returns the kinds of hooks that the client can run.
+func (c Client) HookKinds() []Kind { return c.hooks.kinds() }
+
+// kinds returns the kinds of hooks that a client can run, in the order of their table.
+func (s *hookSetup) kinds() (all []Kind) {
+	if s == nil {
+		return nil
+	}
+	for _, k := range append(Kinds(), Finish) {
+		isOf := func(e hookEntry) bool { return e.kind == k }
+		if slices.ContainsFunc(s.entries, isOf) || slices.Contains(s.plugin, k) {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// chosen returns those of kinds that a client can run, and what comes with them: edits with
+// waiting, since the same hooks say that an agent goes on, and what is run anyway.
+func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
+	if s == nil {
+		return nil
+	}
+	if slices.Contains(kinds, Waiting) {
+		kinds = append(slices.Clip(kinds), Edits)
+	}
+	for _, k := range s.kinds() {
+		first := slices.IndexFunc(s.entries, func(e hookEntry) bool { return e.kind == k })
+		runsAnyway := first >= 0 && s.entries[first].matcher != "" && slices.ContainsFunc(s.entries, func(e hookEntry) bool {
+			return e.event == s.entries[first].event && e.matcher == "" && slices.Contains(kinds, e.kind)
+		})
+		if slices.Contains(kinds, k) || runsAnyway {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// hooks returns the hooks for kinds that were chosen, one for each event.
+func (s *hookSetup) hooks(kinds []Kind) (all []hookEntry) {
+	for _, e := range s.entries {
+		if len(kinds) == 0 || e.kind != "" && !slices.Contains(kinds, e.kind) {
+			continue
+		}
+		i := slices.IndexFunc(all, func(of hookEntry) bool { return of.event == e.event })
+		if i < 0 {
+			all = append(all, e)
+			continue
+		}
+		all[i].matcher = union(all[i].matcher, e.matcher)
+		if e.kind == Finish {
+			all[i].kind = Finish
+		}
+	}
+	return all
+}
+
+// union returns a matcher of what either of two matches.
+func union(a, b string) string {
+	if a == "" || b == "" {
+		return ""
+	}
+	for part := range strings.SplitSeq(b, "|") {
+		if !slices.Contains(strings.Split(a, "|"), part) {
+			a += "|" + part
+		}
+	}
+	return a
+}
+
+// running returns the kinds of which all hooks stand in a file.
+func (s *hookSetup) running(places []place) (all []Kind) {
+	for _, k := range s.kinds() {
+		lacks := slices.ContainsFunc(s.entries, func(e hookEntry) bool {
+			return e.kind == k && !slices.ContainsFunc(places, func(p place) bool { return p.serves(e) })
+		})
+		if !lacks {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// serves reports whether a hook that stands there does what an entry needs. The first part of
+// a matcher is the one by which its kind is known: of the others some may be newer.
+func (p place) serves(e hookEntry) bool {
+	first, _, _ := strings.Cut(e.matcher, "|")
+	matches := p.matcher == "" || e.matcher != "" && slices.Contains(strings.Split(p.matcher, "|"), first)
+	finishes := strings.Contains(p.command, finishFlag) || strings.HasSuffix(p.command, finishQuery)
+	return p.event == e.event && matches && (e.kind != Finish || finishes)
+}

@@ -1,0 +1,123 @@
+//go:build e2e && linux
+
+package install_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/install"
+)
+
+// node runs a script beside a plugin that install wrote, whose commands are ours, and returns
+// what it prints.
+func (r *rig) node(plugin, imports, script string) string {
+	r.Helper()
+	path := filepath.Join(r.T.TempDir(), "plugin.mjs")
+	r.write(path, strings.ReplaceAll(r.read(plugin), `from "@opentui/solid"`, `from "./solid.mjs"`))
+	r.write(filepath.Join(filepath.Dir(path), "solid.mjs"), "export const createElement = (kind) => ({ kind })")
+	cmd := exec.Command("node", "--input-type=module", "-e", "import { "+imports+` } from "`+path+"\"\n"+script)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(r.m.Executable)+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// program puts a shell script in the place of this program.
+func (r *rig) program(script string) {
+	r.write(r.m.Executable, "#!/bin/sh\n"+script)
+	if err := os.Chmod(r.m.Executable, 0o700); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// The plugin for opencode tells of what its kinds need, and after a compaction the agent has
+// its reminder with each request until it writes its list.
+func TestPluginOfOpencode(t *testing.T) {
+	script := `
+const p = await TodoMCP({ directory: "/w" })
+const on = (type, properties) => p.event({ event: { type, properties } })
+const system = async () => { const output = { system: [] }; await p["experimental.chat.system.transform"]({ sessionID: "s" }, output); return output.system }
+on("session.created", { info: { id: "s" } })
+on("session.created", { info: { id: "sub", parentID: "s", agent: "general" } })
+on("permission.asked", { sessionID: "s", permission: "bash", patterns: ["x"], metadata: { command: "npm publish" } })
+on("permission.replied", { sessionID: "s" })
+on("session.idle", { sessionID: "sub" })
+on("session.idle", { sessionID: "s" })
+on("session.compacted", { sessionID: "s" })
+console.log(JSON.stringify([await system(), await system()]))
+on("todo.updated", { sessionID: "s", todos: [] })
+console.log(JSON.stringify(await system()))
+on("session.deleted", { info: { id: "s" } })`
+	for kinds, want := range map[string]string{
+		"all":    `[["Your list"],["Your list"]] [] PermissionRequest:npm publish: PermissionDenied:: SubagentStop::sub Stop:: SessionStart:: PostToolUse:: SessionEnd::`,
+		"mirror": `[[],[]] [] SubagentStop::sub PostToolUse:: SessionEnd::`,
+		"remind": `[["Your list"],["Your list"]] [] SessionStart::`,
+	} {
+		r := newRig(t, "opencode")
+		chosen, err := install.ParseKinds(kinds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.install(install.Options{Hooks: chosen})
+		log := filepath.Join(r.m.Home, "log")
+		r.program("cat >> " + log + "; echo >> " + log + "\necho '{\"hookSpecificOutput\":{\"additionalContext\":\"Your list\"}}'")
+		got := strings.Fields(r.node(r.hooksFile(), "TodoMCP", script))
+		words := strings.Join(got, " ")
+		for line := range strings.Lines(r.read(log)) {
+			var e struct {
+				Name  string                   `json:"hook_event_name"`
+				Input struct{ Command string } `json:"tool_input"`
+				Agent string                   `json:"agent_id"`
+			}
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			words += " " + e.Name + ":" + e.Input.Command + ":" + e.Agent
+		}
+		if words != want {
+			t.Errorf("%s: %s\nwant %s", kinds, words, want)
+		}
+	}
+}
+
+// The sidebar's lines are short and few, whatever a list has, no text of it can begin another
+// one, and what fails draws nothing.
+func TestSidebarOfOpencode(t *testing.T) {
+	r := newRig(t, "opencode")
+	r.install(install.Options{Hooks: install.Kinds()})
+	plugin := filepath.Join(filepath.Dir(filepath.Dir(r.hooksFile())), "todo-mcp-sidebar.js")
+	script := `
+const slots = {}
+await plugin.tui({ state: { path: { directory: "/" } }, lifecycle: { onDispose() {} }, event: { on() {} }, slots: { register: (s) => Object.assign(slots, s.slots) } })
+const node = slots.sidebar_content()
+let tries = 0
+const look = () => (node.content || tries++ > 40 ? (console.log(node.content), process.exit()) : setTimeout(look, 50))
+look()`
+	items := `{"text":"a\u001b[2J\u202e\nb` + strings.Repeat(" long", 100) + `","status":"in_progress"}` + strings.Repeat(`,{"text":"next","status":"pending"}`, 40)
+	for name, c := range map[string]struct{ program, first string }{
+		"a list":       {`printf '%s' '` + strings.ReplaceAll(`{"title":"T","state":"working","asks":"run\nit?","items":[`+items+`]}`, `\`, `\`) + `'`, "T  0/41"},
+		"left open":    {`printf '{"title":"T","state":"left open","items":[{"text":"a","status":"pending"}]}'`, ""},
+		"no JSON":      {"echo {", ""},
+		"no list":      {"exit 1", ""},
+		"without end":  {"yes", ""},
+		"another form": {`echo '{"items":{"length":1}}'`, ""},
+	} {
+		r.program(c.program)
+		lines := strings.Split(strings.TrimSpace(r.node(plugin, "default as plugin", script)), "\n")
+		if lines[0] != c.first || len(lines) > 16 || strings.ContainsAny(strings.Join(lines, ""), "\x1b\u202e") {
+			t.Errorf("%s is drawn as %q", name, lines)
+		}
+		for _, line := range lines {
+			if len([]rune(line)) > 110 {
+				t.Errorf("%s: a line has %d characters", name, len(line))
+			}
+		}
+	}
+}

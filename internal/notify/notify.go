@@ -1,0 +1,231 @@
+// Package notify tells a person who is away from the desk how lists stand: that one waits
+// for him, is finished, has failed or was left open. It sends to ntfy, Slack, Discord and
+// plain webhooks.
+//
+// It promises little and costs little. A notice is sent at most once, by one of all
+// processes on a store: each claims it in the store before it sends it. A process that
+// ends in between, or an address that does not answer, loses a notice; the list itself
+// says the same on the panel. What a list says is sent only if that is asked for, and an
+// address, which may be a secret, is in no error and no log line.
+package notify
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/clients"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// Config says what is told, and where.
+type Config struct {
+	Lists   todo.Lists // which lists are told of
+	Targets []Target   // where to; not empty
+	Private bool       // Targets may have private addresses
+	Texts   bool       // notices have what lists say
+	Panel   string     // where people reach the panel, as https://host; empty is unknown
+	Log     *slog.Logger
+}
+
+const (
+	// presenceEvery is how often the lists with an agent are looked at without a change: an
+	// agent that goes away writes nothing. While there is none, nothing is looked at.
+	presenceEvery = 5 * time.Second
+	// restAfter is how long the lists are not looked at after a look, and restShare how many
+	// times as long as the look took.
+	restAfter, restShare = time.Second, 20
+	// lookTimeout bounds one look, and one claim.
+	lookTimeout = 10 * time.Second
+	// maxLists is how many lists are looked at, the last changed first, and recent how long
+	// ago they may have changed last.
+	maxLists, recent = 2000, 24 * time.Hour
+	// maxAtOnce is how many notices there may be at once, and perHour how many an hour
+	// beyond these. A process of its own has its own.
+	maxAtOnce, perHour = 30, 60
+	// endTimeout is for how long notices are still sent after the end has begun.
+	endTimeout = 5 * time.Second
+)
+
+// notifier is one process that tells people.
+type notifier struct {
+	Config
+	tracker tracker
+	senders []*sender
+	limit   *rate.Limiter
+	over    int  // how many notices were not sent for the limit
+	failing bool // the last look failed, which is logged
+}
+
+// Run tells of the lists until ctx ends, of nothing that was so before. Then it sends what
+// is to be sent, for up to five seconds.
+func Run(ctx context.Context, c Config) {
+	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	n := newNotifier(c)
+	var work sync.WaitGroup
+	for _, s := range n.senders {
+		work.Go(func() { s.run(sending) })
+	}
+	n.watch(ctx)
+	time.AfterFunc(endTimeout, cut)
+	n.look(sending, true)
+	for _, s := range n.senders {
+		close(s.queue)
+	}
+	work.Wait()
+}
+
+func newNotifier(c Config) *notifier {
+	n := &notifier{Config: c, limit: rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)}
+	for _, t := range c.Targets {
+		n.senders = append(n.senders, newSender(t, c.Private, c.Log))
+	}
+	return n
+}
+
+// watch looks at the lists when one changes, and when something is due, until ctx ends.
+func (n *notifier) watch(ctx context.Context) {
+	watch := n.Lists.Watch(nil)
+	defer watch.Close()
+	for ctx.Err() == nil {
+		began := time.Now()
+		next := n.look(ctx, false)
+		pause(ctx, max(restAfter, restShare*time.Since(began)))
+		until, cancel := context.WithCancel(ctx)
+		if !next.IsZero() {
+			until, cancel = context.WithDeadline(ctx, next)
+		}
+		_, err := watch.Next(until)
+		cancel()
+		if errors.Is(err, todo.ErrClosed) {
+			return
+		}
+	}
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+}
+
+// look reads how the lists stand and tells what is due; at the end what ended is due at
+// once. It returns when to look again although no list changes; zero is never.
+func (n *notifier) look(ctx context.Context, end bool) time.Time {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	now := time.Now()
+	families, err := n.read(ctx, now)
+	if err == nil {
+		n.tracker.see(now, families)
+		for _, id := range n.tracker.due(now, end) {
+			if err = n.tell(ctx, families[id], now); err != nil {
+				break
+			}
+		}
+	}
+	if failed := err != nil && ctx.Err() == nil; failed != n.failing {
+		n.failing = failed
+		if failed {
+			n.Log.Warn("nobody is notified while the store fails", "error", err)
+		}
+	}
+	next, soon := n.tracker.next(), now.Add(presenceEvery)
+	if (err != nil || n.tracker.attended()) && (next.IsZero() || soon.Before(next)) {
+		next = soon
+	}
+	return next
+}
+
+// read reads the families that changed lately, by their main list's id.
+func (n *notifier) read(ctx context.Context, now time.Time) (map[string]*account.Family, error) {
+	read, err := n.Lists.Find(ctx, todo.Query{UpdatedSince: now.Add(-recent), Limit: maxLists, Excerpt: true})
+	if err != nil {
+		return nil, err
+	}
+	states, err := n.Lists.States(ctx, read...)
+	families := make(map[string]*account.Family, len(read))
+	for _, f := range account.Families(read, states) {
+		if f.Main.List.Parent == "" { // else its main list was not read
+			families[f.Main.List.ID] = &f
+		}
+	}
+	return families, err
+}
+
+// tell sends a notice of a family unless another process has, and notes that it was told.
+func (n *notifier) tell(ctx context.Context, f *account.Family, now time.Time) error {
+	id, state := f.Main.List.ID, f.State()
+	earlier, err := n.Lists.Claim(ctx, "notice of "+id+" "+string(state), sameAfter-sameAfter/10)
+	if err != nil {
+		return err
+	}
+	if !earlier.IsZero() {
+		n.tracker.told(id, earlier)
+		return nil
+	}
+	n.tracker.told(id, now)
+	if !n.limit.AllowN(now, 1) {
+		n.over++
+		return nil
+	}
+	if n.over > 0 {
+		n.Log.Warn("too many notices: some were not sent", "count", n.over)
+		n.over = 0
+	}
+	notice := n.notice(f, now)
+	for _, s := range n.senders {
+		s.add(notice)
+	}
+	return nil
+}
+
+// maxShown is how many characters of a text a notice has.
+const maxShown = 200
+
+// notice returns what is told of a family.
+func (n *notifier) notice(f *account.Family, now time.Time) Notice {
+	p := f.Progress()
+	out := Notice{ID: todo.NewID(), Event: events[f.State()], Time: now,
+		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,
+		// Only the name of a known client: any other is a text that somebody sent.
+		Client: clients.Find(account.Client(f.Main)).Title}
+	if n.Panel != "" {
+		out.URL = n.Panel + "/lists/" + out.List
+	}
+	if n.Texts {
+		if out.Title, out.Text = shown(f.Main.Title()), shown(textOf(f)); out.Text == out.Title {
+			out.Text = ""
+		}
+	}
+	return out
+}
+
+func shown(text string) string { return todo.Cut(render.Safe(strings.TrimSpace(text)), maxShown) }
+
+// textOf returns what a family's agent asks or waits for, or at what it stopped; empty
+// when there is no such text.
+func textOf(f *account.Family) string {
+	if l, ok := f.Asks(); ok {
+		return l.Asks
+	}
+	if _, item, ok := f.Waits(); ok && item.Reason != "" {
+		return item.Reason
+	} else if ok {
+		return item.Title()
+	}
+	if item, ok := f.Main.Current(); ok && f.State() == todo.LeftOpen {
+		return item.Text
+	}
+	return ""
+}

@@ -1,0 +1,198 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
+)
+
+// desk is processes that serve one store, each with a notifier whose notices are only
+// noted, in a bubble of time.
+type desk struct {
+	*testing.T
+	boards []*todo.Board
+	store  *watchedStore
+	log    bytes.Buffer
+	began  time.Time
+	mu     sync.Mutex
+	told   []string
+}
+
+// watchedStore is a store that counts how often the lists are looked at, and can fail.
+type watchedStore struct {
+	todo.Store
+	looks atomic.Int32
+	fails atomic.Bool
+}
+
+func (s *watchedStore) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	if !q.UpdatedSince.IsZero() {
+		s.looks.Add(1)
+		if s.fails.Load() {
+			return nil, errors.New("the disk burns")
+		}
+	}
+	return s.Store.Find(ctx, q)
+}
+
+// atDesk runs a test with so many processes.
+func atDesk(t *testing.T, processes int, test func(d *desk)) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{T: t, began: time.Now(), store: &watchedStore{Store: memory.New()}}
+		ctx, stop := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		for range processes {
+			board := todo.NewBoard(d.store)
+			d.boards = append(d.boards, board)
+			n := newNotifier(Config{Lists: board.As(""), Texts: true, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
+			s := &sender{log: n.Log, queue: make(chan Notice, maxWaiting)}
+			n.senders = []*sender{s}
+			work.Go(func() { n.watch(ctx); close(s.queue) })
+			work.Go(func() {
+				for notice := range s.queue {
+					d.note(notice)
+				}
+			})
+		}
+		synctest.Wait()
+		test(d)
+		stop()
+		work.Wait()
+		for _, b := range d.boards {
+			b.Close()
+		}
+		d.store.Close()
+	})
+}
+
+func (d *desk) note(n Notice) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.told = append(d.told, fmt.Sprintf("%s: %s: %s %d/%d: %s %s", time.Since(d.began).Truncate(time.Minute), n.Client, n.Event, n.Done, n.Total, n.Title, n.Text))
+}
+
+// expect waits for a time and checks what was told in it.
+func (d *desk) expect(wait time.Duration, want ...string) {
+	d.Helper()
+	time.Sleep(wait)
+	synctest.Wait()
+	if diff := cmp.Diff(want, d.told); diff != "" {
+		d.Error(diff)
+	}
+	d.told = nil
+}
+
+func chat(key string) todo.Conversation {
+	return todo.Conversation{Key: key, Client: "claude-code", Lasts: time.Hour}
+}
+
+// agent writes a list with an item of each status, in a chat at a process.
+func (d *desk) agent(process int, key string, statuses ...string) {
+	d.Helper()
+	_, err := d.boards[process].As("").Apply(d.Context(), todo.Write{
+		Target: todo.Target{Conversation: chat(key)}, Writer: todo.Writer{Client: "claude-code"},
+		Change: func(t *todo.Draft) error {
+			var lines []todo.Line
+			for i, status := range statuses {
+				lines = append(lines, todo.Line{Text: fmt.Sprint("Step ", i+1), Status: status})
+			}
+			t.Replace(tools.TodoWriteView(), lines)
+			return nil
+		}})
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+// Three processes on one store tell each change once, whoever of them made it: that an agent
+// asks, that it went away, and that a list is finished.
+func TestEachNoticeOnce(t *testing.T) {
+	atDesk(t, 3, func(d *desk) {
+		d.agent(0, "a", "completed", "in_progress")
+		d.expect(time.Minute)
+		ask := todo.Target{Conversation: chat("a")}
+		if err := d.boards[1].As("").Ask(d.Context(), ask, "run `npm publish`?\x1b[2J"); err != nil {
+			d.Fatal(err)
+		}
+		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 2 run `npm publish`? [2J")
+		d.agent(0, "a", "completed", "in_progress")
+		d.expect(time.Minute)
+		if err := d.boards[0].As("").Leave(d.Context(), chat("a")); err != nil {
+			d.Fatal(err)
+		}
+		d.expect(2*time.Minute, "12m0s: Claude Code: left_open 1/2: Step 2 ")
+		d.agent(2, "a", "completed", "completed")
+		d.expect(time.Hour, "13m0s: Claude Code: finished 2/2: Step 2 ")
+	})
+}
+
+// While no list has an agent, nothing is looked at; while the store fails, that is logged
+// once, and what came meanwhile is told afterwards.
+func TestLooksAtRest(t *testing.T) {
+	atDesk(t, 1, func(d *desk) {
+		looks := func(wait time.Duration) int32 {
+			before := d.store.looks.Load()
+			time.Sleep(wait)
+			return d.store.looks.Load() - before
+		}
+		if n := looks(time.Hour); n != 0 {
+			d.Errorf("%d looks at no list", n)
+		}
+		d.agent(0, "a", "in_progress")
+		if n := looks(time.Minute); n < 6 || n > 13 {
+			d.Errorf("%d looks in a minute at a list with an agent", n)
+		}
+		d.store.fails.Store(true)
+		d.agent(0, "a", "completed")
+		d.expect(time.Minute)
+		d.store.fails.Store(false)
+		d.expect(time.Minute, "1h2m0s: Claude Code: finished 1/1: Step 1 ")
+		if n := strings.Count(d.log.String(), "the disk burns"); n != 1 {
+			d.Errorf("%d lines: %s", n, &d.log)
+		}
+		if n := looks(time.Hour); n != 0 {
+			d.Errorf("%d looks at a finished list", n)
+		}
+	})
+}
+
+// BAD-INPUT 120: an agent that begins and ends hundreds of lists is told of as often as
+// the limit says, and a line of the log counts the rest.
+//
+// BAD-INPUT 120: Lists that begin, wait, go on and end by the hundred, or thousands of times
+// each → With `--notify`, thirty notices at once and sixty an hour beyond them; of one list one
+// in a minute, and one of the same state in ten. A line of the log counts what was not sent
+func TestManyNotices(t *testing.T) {
+	atDesk(t, 1, func(d *desk) {
+		for n := range 200 {
+			d.agent(0, fmt.Sprint("chat ", n), "completed")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(d.told); n != maxAtOnce {
+			d.Errorf("%d notices at once", n)
+		}
+		d.told = nil
+		time.Sleep(time.Hour)
+		d.agent(0, "another", "completed")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(d.told); n != 1 || !strings.Contains(d.log.String(), fmt.Sprint("count=", 200-maxAtOnce)) {
+			d.Errorf("%d notices, log %s", n, &d.log)
+		}
+	})
+}

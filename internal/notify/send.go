@@ -1,0 +1,231 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"golang.org/x/net/http/httpproxy"
+)
+
+const (
+	// sendTimeout bounds one try, with its answer.
+	sendTimeout = 10 * time.Second
+	// maxTries is how often a notice is sent at most, and maxWait how long is waited between
+	// two tries; a receiver that asks for more loses the notice.
+	maxTries, maxWait = 4, 2 * time.Minute
+	// maxAnswer is how many bytes of an answer are read, and thrown away.
+	maxAnswer = 4 << 10
+	// maxHeader is how many bytes the head of an answer may have.
+	maxHeader = 16 << 10
+	// maxWaiting is how many notices wait for one receiver; beyond it the oldest are dropped.
+	maxWaiting = 50
+)
+
+// sender sends notices to one target, one after the other.
+type sender struct {
+	Target
+	client  *http.Client
+	log     *slog.Logger
+	queue   chan Notice
+	dropped int
+}
+
+func newSender(t Target, private bool, log *slog.Logger) *sender {
+	return &sender{Target: t, client: newClient(t, private), log: log, queue: make(chan Notice, maxWaiting)}
+}
+
+// Send sends a notice to a target once, as a person who tries it does. The error has
+// no secret of the target.
+func Send(ctx context.Context, t Target, private bool, n Notice) error {
+	_, err := newSender(t, private, nil).post(ctx, n)
+	return err
+}
+
+// add adds a notice to those that wait. One goroutine calls it.
+func (s *sender) add(n Notice) {
+	for {
+		select {
+		case s.queue <- n:
+			return
+		default:
+		}
+		select {
+		case <-s.queue:
+			s.dropped++
+			s.log.Warn("a notice is dropped: too many wait", "to", s.String(), "dropped", s.dropped)
+		default:
+		}
+	}
+}
+
+// run sends what is added until the queue is closed.
+func (s *sender) run(ctx context.Context) {
+	for n := range s.queue {
+		if err := s.deliver(ctx, n); err != nil {
+			s.log.Warn("a notice was not received", "to", s.String(), "error", err)
+		}
+	}
+}
+
+// deliver sends a notice, and again after what may pass.
+func (s *sender) deliver(ctx context.Context, n Notice) error {
+	for try := range maxTries {
+		wait, err := s.post(ctx, n)
+		wait = max(wait, time.Second<<(2*try))
+		if err == nil || errors.As(err, new(refusal)) || try == maxTries-1 || wait > maxWait || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx, wait)
+	}
+	return nil
+}
+
+// refusal is why a notice is not sent again.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// post sends a notice once. After an error, wait is how long the receiver asks to wait.
+func (s *sender) post(ctx context.Context, n Notice) (wait time.Duration, err error) {
+	body, err := n.body(&s.Target)
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, errTarget // it would quote the address
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "todo-mcp")
+	if s.user != "" || s.password != "" {
+		req.SetBasicAuth(s.user, s.password)
+	}
+	if s.kind == webhook {
+		s.sign(req.Header, n.ID, body)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return 0, failure(err)
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
+	return judge(res)
+}
+
+// sign adds the headers of Standard Webhooks: an id, the time, and a signature if there is
+// a secret.
+func (s *sender) sign(h http.Header, id string, body []byte) {
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	h.Set("webhook-id", id)
+	h.Set("webhook-timestamp", at)
+	if s.key != nil {
+		mac := hmac.New(sha256.New, s.key)
+		fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
+		h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+}
+
+// judge returns what an answer says: nothing for a success, a refusal for what will not
+// pass.
+func judge(res *http.Response) (wait time.Duration, err error) {
+	switch status := res.StatusCode; {
+	case status/100 == 2:
+		return 0, nil
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
+		return retryAfter(res.Header.Get("Retry-After")), fmt.Errorf("it answers %d", status)
+	case status/100 == 3:
+		return 0, refusal(fmt.Sprintf("it sends on to another address (%d), which is not followed", status))
+	default:
+		return 0, refusal(fmt.Sprintf("it answers %d", status))
+	}
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func retryAfter(value string) time.Duration {
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return time.Until(at)
+	}
+	return 0
+}
+
+// errPrivate is why an address is not connected to.
+const errPrivate = refusal("its address is a private one: --notify-private allows that")
+
+// failure returns why no answer came, in words of our own: those of the HTTP client quote
+// the address, and what a receiver answered, which may quote it.
+func failure(err error) error {
+	var timeout net.Error
+	var code syscall.Errno
+	switch {
+	case errors.Is(err, errPrivate):
+		return errPrivate
+	case errors.Is(err, context.Canceled):
+		return errors.New("the program ended before it answered")
+	case errors.As(err, new(*net.DNSError)):
+		return errors.New("its host is not found")
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return errors.New("its certificate is not valid")
+	case errors.As(err, &code):
+		return code
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Errorf("no answer within %s", sendTimeout)
+	}
+	return errors.New("it does not answer as a web server does")
+}
+
+// newClient returns a client for one target. It follows no redirect and keeps no
+// connection. Unless private addresses are allowed, it connects to public ones alone; a
+// proxy that the environment names decides that itself.
+func newClient(t Target, private bool) *http.Client {
+	dialer := &net.Dialer{Timeout: sendTimeout}
+	transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader}
+	if u, err := url.Parse(t.url); err == nil {
+		if proxy, err := httpproxy.FromEnvironment().ProxyFunc()(u); err == nil && proxy != nil {
+			transport.Proxy = http.ProxyURL(proxy)
+		}
+	}
+	if !private && transport.Proxy == nil {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return isPublic(address) }
+	}
+	transport.DialContext = dialer.DialContext
+	return &http.Client{Transport: transport, Timeout: sendTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// isPublic returns [errPrivate] for an address, with a port, that does not belong to the
+// public internet: those of this machine and its networks, of the cloud's metadata, and
+// the same inside of IPv6.
+func isPublic(address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errPrivate
+	}
+	ip := to.Addr().Unmap()
+	if ssrf.IPv6NAT64Prefix.Contains(ip) {
+		b := ip.As16()
+		ip = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	if ssrf.New().SafeAddr(ip) != nil {
+		return errPrivate
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package notify
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/todo"
+)
+
+// secret stands in each address where nobody but the receiver may see it.
+const secret = "T0P-S3CRET"
+
+// signing is the secret of a plain webhook, as receivers write it.
+var signing = "whsec_" + base64.StdEncoding.EncodeToString([]byte(secret+" of sixteen bytes"))
+
+// BAD-INPUT 121: an address that is none is refused, and no error quotes it.
+//
+// BAD-INPUT 121: An address in `--notify` that is none, of an unknown kind, with no topic
+// or a bad one, a secret that signs nothing, or http:// without `--notify-private` → The program does not
+// start, and the error says what is right without the address
+func TestAddresses(t *testing.T) {
+	for address, want := range map[string]string{
+		"ntfy://ntfy.sh/" + secret:                                           "ntfy at ntfy.sh https://ntfy.sh/",
+		"https://ntfy.sh/" + secret:                                          "ntfy at ntfy.sh https://ntfy.sh/",
+		"ntfy+http://:tk_" + secret + "@10.0.0.1:80/t":                       "ntfy at 10.0.0.1:80 http://10.0.0.1:80/",
+		"https://hooks.slack.com/services/" + secret:                         "Slack at hooks.slack.com https://hooks.slack.com/services/" + secret,
+		"slack+https://chat.example.com/hooks/" + secret:                     "Slack at chat.example.com https://chat.example.com/hooks/" + secret,
+		"https://canary.discord.com/api/webhooks/1/" + secret:                "Discord at canary.discord.com https://canary.discord.com/api/webhooks/1/" + secret,
+		"https://discord.com/other/" + secret:                                "webhook at discord.com https://discord.com/other/" + secret,
+		"https://user:" + secret + "@example.com/?" + secret + "#" + signing: "webhook at example.com https://example.com/?" + secret,
+
+		secret: "", "ntfy://" + secret + "/": "", "ntfy:///" + secret: "", "ntfy://ntfy.sh/a/" + secret: "", "ntfy://h/" + secret + "?x": "",
+		"ftp://example.com/" + secret: "", "teams+https://example.com/" + secret: "", "slack+ftp://example.com/" + secret: "", "://" + secret: "",
+		"https://example.com/#" + secret: "", "https://example.com/#whsec_" + secret: "", "https://hooks.slack.com/x#" + signing: "",
+		"https://example.com/\x00" + secret: "", "https://" + secret + "%zz/": "", "ntfy://ntfy.sh/" + strings.Repeat(secret, 10): "",
+	} {
+		target, err := Parse(address)
+		got := target.String() + " " + target.url
+		if want == "" && (err == nil || strings.Contains(err.Error(), secret)) || want != "" && (err != nil || got != want) {
+			t.Errorf("%s: %q, want %q, %v", address, got, want, err)
+		}
+		if strings.Contains(target.String(), secret) && err == nil {
+			t.Errorf("%s is shown as %s", address, target)
+		}
+	}
+	plain, err := Parse("slack+http://chat.example.com/" + secret)
+	if refused := Check([]Target{plain}, false); err != nil || refused == nil || strings.Contains(refused.Error(), secret) || Check([]Target{plain}, true) != nil {
+		t.Error(err, refused)
+	}
+}
+
+// receiver is a server that takes what a kind of receiver takes, and nothing else.
+func receiver(t *testing.T, read func(r *http.Request, body []byte) (shown string, err error)) (url string, shown chan string) {
+	shown = make(chan string, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		text := ""
+		if err == nil && r.Method == http.MethodPost && r.Header.Get("Content-Type") == "application/json" {
+			text, err = read(r, body)
+		}
+		if err != nil || text == "" {
+			t.Errorf("%v: %s %s", err, r.Method, body)
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		shown <- text
+	}))
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://"), shown
+}
+
+// strict reads JSON that has no other fields than into has.
+func strict(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+func readNtfy(r *http.Request, body []byte) (string, error) {
+	var m struct {
+		Topic, Title, Message, Click string
+		Priority                     int
+		Tags                         []string
+	}
+	if _, password, _ := r.BasicAuth(); password != secret || r.URL.Path != "/" {
+		return "", fmt.Errorf("%s of %q", r.URL, password)
+	}
+	err := strict(body, &m)
+	return fmt.Sprint(m.Topic, " ", m.Priority, " ", m.Tags, " ", m.Title, "\n", m.Message, "\n", m.Click), err
+}
+
+func readSlack(r *http.Request, body []byte) (string, error) {
+	var m struct {
+		Text        string
+		UnfurlLinks bool `json:"unfurl_links"`
+		UnfurlMedia bool `json:"unfurl_media"`
+	}
+	err := strict(body, &m)
+	if strings.Contains(m.Text, "<") || len(m.Text) > 4000 {
+		err = fmt.Errorf("it commands Slack: %s", m.Text)
+	}
+	return m.Text, err
+}
+
+func readDiscord(r *http.Request, body []byte) (string, error) {
+	var m struct {
+		Content  string
+		Mentions struct{ Parse []string } `json:"allowed_mentions"`
+	}
+	err := strict(body, &m)
+	if m.Mentions.Parse == nil || len(m.Mentions.Parse) > 0 || len(m.Content) > 2000 {
+		err = fmt.Errorf("mentions %v", m.Mentions)
+	}
+	return m.Content, err
+}
+
+func readWebhook(r *http.Request, body []byte) (string, error) {
+	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(signing, "whsec_"))
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), body)
+	if "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)) != r.Header.Get("webhook-signature") {
+		return "", fmt.Errorf("signature %q", r.Header.Get("webhook-signature"))
+	}
+	return string(body), nil
+}
+
+// hostile is a text that commands each receiver, a terminal and a person's eyes.
+const hostile = "@everyone <!channel> <@U1> *b* `c` [x](https://evil.example) & \x1b[2J\u202e"
+
+// BAD-INPUT 122: what a hostile list says is shown by each receiver as it is; without
+// --notify-texts it is not sent at all, nor the name of a client that nobody knows.
+//
+// BAD-INPUT 122: Titles, questions and names of clients with markup, mentions, links and controls of ntfy, Slack,
+// Discord, a terminal → None of it is sent, unless `--notify-texts` asks for titles and questions; then in 200
+// characters each, to chats as code, in which nothing is a mention or a link. A client is named if it is a known one
+func TestReceivers(t *testing.T) {
+	const page = "https://todo.example.com/lists/list"
+	event := func(more string) string {
+		return `{"type":"list.waiting","timestamp":"2026-11-23T05:00:00Z","data":{"list":"list","state":"waiting",` +
+			`"done":1,"failed":0,"total":2,"url":"` + page + `"` + more + `}}`
+	}
+	quoted := "`@everyone <!channel> <@U1> *b* 'c' [x](https://evil.example) & \\x1b[2J\\u202e`"
+	plain, escaped := strings.NewReplacer("'", "`").Replace(strings.Trim(quoted, "`")), strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(quoted)
+	long := strings.Repeat("x", maxShown)
+	inJSON, _ := json.Marshal(plain)
+	for _, c := range []struct {
+		before, after string
+		read          func(*http.Request, []byte) (string, error)
+		bare, full    string
+	}{
+		{"ntfy+http://:" + secret + "@", "/topic", readNtfy, "topic 4 [raised_hand] A list waits for you\nAn agent: 1 of 2 done\n" + page,
+			"topic 4 [raised_hand] A list waits for you\nAn agent: 1 of 2 done\n" + plain + "\n" + long + "\n" + page},
+		{"slack+http://", "/hook", readSlack, "*A list waits for you*\nAn agent: 1 of 2 done\n" + page,
+			"*A list waits for you*\nAn agent: 1 of 2 done\n" + escaped + "\n`" + long + "`\n" + page},
+		{"discord+http://", "/hook", readDiscord, "**A list waits for you**\nAn agent: 1 of 2 done\n" + page,
+			"**A list waits for you**\nAn agent: 1 of 2 done\n" + quoted + "\n`" + long + "`\n" + page},
+		{"http://", "/?x#" + signing, readWebhook, event(""), event(`,"title":` + string(inJSON) + `,"text":"` + long + `"`)},
+	} {
+		host, shown := receiver(t, c.read)
+		target, err := Parse(c.before + host + c.after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, texts := range []bool{false, true} {
+			n := notifier{Config: Config{Texts: texts, Panel: "https://todo.example.com"}}
+			notice := n.notice(waiting(), time.Date(2026, 11, 23, 5, 0, 0, 0, time.UTC))
+			if err := Send(t.Context(), target, true, notice); err != nil {
+				t.Fatal(err)
+			}
+			want := c.bare
+			if texts {
+				want = c.full
+			}
+			if diff := cmp.Diff(want, <-shown); diff != "" {
+				t.Errorf("%s, texts %t: %s", target, texts, diff)
+			}
+		}
+	}
+}
+
+// waiting is a hostile family that waits.
+func waiting() *account.Family {
+	s := todo.Snapshot{List: todo.List{ID: "list", Client: hostile}, GivenTitle: hostile, Asks: strings.Repeat("x", 300),
+		Items: []todo.Item{{ID: "1", Text: hostile, Status: todo.Completed}, {ID: "2", Text: hostile, Status: todo.InProgress}}}
+	return &account.Family{Main: s, States: map[string]todo.State{"list": todo.Waiting}}
+}
+
+// BAD-INPUT 123: a receiver that fails in any way.
+//
+// BAD-INPUT 123: A receiver that is slow, endless, failing, not there, of another name than its certificate, asks to wait for
+// ever, quotes the address, or sends on to another one → A notice is sent at most four times, and waits up to ten seconds for each answer, of which 4 kB are read; no redirect is
+// followed; a line of the log says why, without the address. Fifty more wait meanwhile, and the oldest of
+// them go. Nothing else waits
+func TestReceiversThatFail(t *testing.T) {
+	var tries, elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	hang := make(chan struct{})
+	for name, c := range map[string]struct {
+		answer func(w http.ResponseWriter, r *http.Request)
+		tries  int32
+		want   string
+		once   time.Duration // tries once, for so long; 0 is as it is told
+	}{
+		"busy once": {func(w http.ResponseWriter, _ *http.Request) {
+			if tries.Load() == 1 {
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		}, 2, "", 0},
+		"busy for ever": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, 1, "it answers 429", 0},
+		"refused": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, 1, "it answers 404", 0},
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, 1, "(307), which is not followed", 0},
+		"down once": {func(w http.ResponseWriter, _ *http.Request) {
+			if tries.Load() == 1 {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+		}, 2, "", 0},
+		"endless": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write(make([]byte, 1<<20))
+			}
+		}, 1, "", 0},
+		"hangs": {func(http.ResponseWriter, *http.Request) { <-hang }, 1, "no answer within", time.Second},
+		"stops in its head": {func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nX: %s", strings.Repeat(secret, 1<<20))
+			conn.Close()
+		}, 1, "does not answer as a web server", sendTimeout},
+		"quotes the address": {func(w http.ResponseWriter, r *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			fmt.Fprintf(conn, "%s\r\n\r\n", r.URL)
+			conn.Close()
+		}, 1, "does not answer as a web server", sendTimeout},
+	} {
+		tries.Store(0)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			tries.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body) // else the system resets a connection that is closed
+			c.answer(w, r)
+		}))
+		logged, took := deliver(t, s.URL+"/"+secret, c.once)
+		if (c.want == "") != (logged == "") || !strings.Contains(logged, c.want) || strings.Contains(logged, secret) || tries.Load() != c.tries || took > 8*time.Second {
+			t.Errorf("%s: %d tries in %s: %s", name, tries.Load(), took, logged)
+		}
+		if name == "hangs" {
+			close(hang)
+		}
+		s.Close()
+	}
+	if elsewhere.Load() != 0 {
+		t.Error("a redirect was followed")
+	}
+	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tls.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	tls.StartTLS()
+	defer tls.Close()
+	for address, want := range map[string]string{tls.URL: "certificate is not valid", "http://127.0.0.1:1": "refused"} {
+		if logged, _ := deliver(t, address+"/"+secret, sendTimeout); !strings.Contains(logged, want) || strings.Contains(logged, secret) {
+			t.Errorf("%s: %s", address, logged)
+		}
+	}
+	if err := failure(&net.OpError{Err: &net.DNSError{Name: secret}}); err.Error() != "its host is not found" {
+		t.Error(err)
+	}
+}
+
+// deliver has a sender send one notice, and returns what it logs. It
+// tries once, for so long, or as often as it may.
+func deliver(t *testing.T, address string, once time.Duration) (logged string, took time.Duration) {
+	t.Helper()
+	target, err := Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	s := newSender(target, true, slog.New(slog.NewTextHandler(&log, nil)))
+	began := time.Now()
+	if once > 0 {
+		s.client.Timeout = once
+		if _, err := s.post(t.Context(), Test()); err != nil {
+			log.WriteString(err.Error())
+		}
+		return log.String(), time.Since(began)
+	}
+	s.add(Test())
+	close(s.queue)
+	s.run(t.Context())
+	return log.String(), time.Since(began)
+}
+
+// BAD-INPUT 123: while a receiver hangs, the newest fifty wait for it.
+func TestFullQueue(t *testing.T) {
+	var log bytes.Buffer
+	s := newSender(Target{}, false, slog.New(slog.NewTextHandler(&log, nil)))
+	for n := range maxWaiting + 3 {
+		s.add(Notice{ID: fmt.Sprint(n)})
+	}
+	if first := <-s.queue; first.ID != "3" || len(s.queue) != maxWaiting-1 || !strings.Contains(log.String(), "dropped=3") {
+		t.Errorf("%s is the first of %d: %s", first.ID, len(s.queue), &log)
+	}
+}
+
+// BAD-INPUT 124: no notice goes to an address of a machine or a network of its own, in
+// whatever form.
+//
+// BAD-INPUT 124: An address of `--notify` that leads, by its name too, to this machine, its networks, a cloud's metadata, or to one of them inside of
+// IPv6 → It is not connected to without `--notify-private`: that is judged as it is dialled. A proxy of the environment decides by itself
+func TestPrivateAddresses(t *testing.T) {
+	for ip, public := range map[string]bool{
+		"93.184.216.34": true, "2606:4700::1111": true, "64:ff9b::5db8:d822": true, "::ffff:93.184.216.34": true,
+		"127.0.0.1": false, "0.0.0.0": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "100.64.0.1": false, "169.254.169.254": false,
+		"224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "::1": false, "::": false, "fe80::1": false, "fd00:ec2::254": false, "ff02::1": false,
+		"::ffff:127.0.0.1": false, "::ffff:169.254.169.254": false, "::127.0.0.1": false, "64:ff9b::7f00:1": false, "64:ff9b::a9fe:a9fe": false,
+		"64:ff9b:1::7f00:1": false, "2002:7f00:1::": false, "fe80::1%eth0": false,
+	} {
+		if err := isPublic(netip.AddrPortFrom(netip.MustParseAddr(ip), 443).String()); (err == nil) != public {
+			t.Errorf("%s: %v", ip, err)
+		}
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was connected to") }))
+	defer s.Close()
+	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433"} {
+		target, err := Parse("http://" + host + s.URL[strings.LastIndex(s.URL, ":"):])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Send(t.Context(), target, false, Test()); err == nil {
+			t.Error(host)
+		}
+	}
+	t.Setenv("HTTPS_PROXY", s.URL)
+	target, _ := Parse("https://example.com/" + secret)
+	if c := newClient(target, false).Transport.(*http.Transport); c.Proxy == nil {
+		t.Error("the proxy of the environment is not used")
+	}
+}

@@ -1,0 +1,128 @@
+package notify
+
+import (
+	"time"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/todo"
+)
+
+const (
+	// anyAfter is how long after a notice of a list the next one of it comes at the
+	// earliest, and sameAfter the next one of the same state.
+	anyAfter, sameAfter = time.Minute, 10 * time.Minute
+	// skew is how much the clocks of two processes may differ.
+	skew = time.Minute
+)
+
+// delays has the states that are told, and for how long a list must stand so before. Who
+// sits at the desk answers an agent in that time, and one that is restarted is back.
+var delays = map[todo.State]time.Duration{
+	todo.Waiting: 15 * time.Second, todo.Finished: 5 * time.Second, todo.InVain: 5 * time.Second, todo.LeftOpen: time.Minute,
+}
+
+// tracker decides of which lists a person is told, and when: it is shown how all stand
+// and the time, and does nothing else. It knows those that it was shown last alone.
+type tracker struct {
+	lists map[string]*track // by the main list's id; nil before the first look
+}
+
+// track is what is known of one family.
+type track struct {
+	state   todo.State
+	since   time.Time // when it was first seen in this state
+	seq     int64
+	pending bool // its state is to be told
+	last    time.Time
+	told    map[todo.State]time.Time // when each state was told last
+}
+
+// see takes in how all families stand. What stands so at the first look is not told, nor
+// what a person's write brought about.
+func (t *tracker) see(now time.Time, families map[string]*account.Family) {
+	first := t.lists == nil
+	seen := make(map[string]*track, len(families))
+	for id, f := range families {
+		k, happens := t.lists[id], true
+		if k == nil { // one that is imported comes to stand in no way
+			k, happens = &track{told: make(map[todo.State]time.Time)}, !first && now.Sub(f.Updated()) < skew
+		}
+		seen[id] = k
+		state, seq := f.State(), f.Seq()
+		if f.Bare() {
+			state = todo.Away // it says nothing
+		}
+		_, toldOf := delays[state]
+		if state != k.state {
+			k.state, k.since, k.pending = state, now, toldOf && happens
+		}
+		if seq != k.seq && byPerson(f, seq) {
+			k.pending = false
+		}
+		k.seq = seq
+	}
+	t.lists = seen
+}
+
+// byPerson reports whether a person made a family's revision with this Seq.
+func byPerson(f *account.Family, seq int64) bool {
+	for _, l := range f.Lists() {
+		if l.Seq == seq {
+			return l.Writer.Person
+		}
+	}
+	return false
+}
+
+// dueAt returns when a list is to be told of.
+func (k *track) dueAt() time.Time {
+	at := k.since.Add(delays[k.state])
+	for _, earliest := range []time.Time{k.last.Add(anyAfter), k.told[k.state].Add(sameAfter)} {
+		if earliest.After(at) {
+			at = earliest
+		}
+	}
+	return at
+}
+
+// due returns the lists that are to be told of now; at the end of the process also those
+// that ended just now, since nobody may be there to tell of them later.
+func (t *tracker) due(now time.Time, end bool) (ids []string) {
+	for id, k := range t.lists {
+		if k.pending && (!k.dueAt().After(now) || end && k.state.Ended()) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// next returns when the next list will be due if nothing changes; zero for none.
+func (t *tracker) next() (at time.Time) {
+	for _, k := range t.lists {
+		if due := k.dueAt(); k.pending && (at.IsZero() || due.Before(at)) {
+			at = due
+		}
+	}
+	return at
+}
+
+// attended reports whether any list has an agent, whose going away nobody writes.
+func (t *tracker) attended() bool {
+	for _, k := range t.lists {
+		if !k.state.Rests() {
+			return true
+		}
+	}
+	return false
+}
+
+// told notes that a list was told of at a time, by this process or another. Where that was
+// before the list came to stand so, it stays to be told.
+func (t *tracker) told(id string, at time.Time) {
+	k := t.lists[id]
+	k.told[k.state] = at
+	if at.After(k.last) {
+		k.last = at
+	}
+	k.pending = at.Before(k.since.Add(-skew))
+}

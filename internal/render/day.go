@@ -1,0 +1,146 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/todo"
+)
+
+// Day writes the account of a day as plain lines, each list with its items below.
+func Day(d account.Day) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\n", dayName(d), dayTally(d.Tally))
+	for _, p := range d.Projects {
+		fmt.Fprintf(&b, "\n%s · %s\n", projectName(p), dayTally(p.Tally))
+		for _, l := range p.Lists {
+			fmt.Fprintf(&b, "  %s (%s)\n", listTitle(l), strings.Join(dayNotes(l), ", "))
+			eachItem(l, func(i todo.Item) {
+				fmt.Fprintf(&b, "    %s %s%s\n", Marker(i.Status), Safe(i.Text), inBrackets(i.Reason))
+			})
+		}
+	}
+	if d.More {
+		b.WriteString("\n" + moreThatDay + "\n")
+	}
+	return b.String()
+}
+
+// DayMarkdown writes the account of a day in Markdown, with texts as [Markdown] has them.
+func DayMarkdown(d account.Day) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s\n", dayName(d), dayTally(d.Tally))
+	for _, p := range d.Projects {
+		fmt.Fprintf(&b, "\n## %s\n", heading(projectName(p)))
+		for _, l := range p.Lists {
+			fmt.Fprintf(&b, "\n### %s\n\n*%s*\n\n", heading(listTitle(l)), escape(strings.Join(dayNotes(l), ", ")))
+			eachItem(l, func(i todo.Item) { b.WriteString(taskLine(i) + "\n") })
+		}
+	}
+	if d.More {
+		b.WriteString("\n" + moreThatDay + "\n")
+	}
+	return b.String()
+}
+
+const moreThatDay = "There was more that day than is shown here."
+
+// heading escapes a text that stands in a heading.
+func heading(text string) string { return strings.ReplaceAll(escape(text), "#", `\#`) }
+
+func dayName(d account.Day) string {
+	noon := d.From.Add(12 * time.Hour)
+	return noon.Format("Monday, 2 January 2006")
+}
+
+func projectName(p account.DayProject) string { return cmp.Or(Safe(p.Project), "no folder") }
+
+func listTitle(l account.DayList) string {
+	return strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title), ": ")
+}
+
+// eachItem calls do with the items of a list: what was completed, what failed, what waits
+// and what is open.
+func eachItem(l account.DayList, do func(todo.Item)) {
+	for _, items := range [][]account.DayItem{l.CompletedItems, l.FailedItems, l.WaitingItems, l.OpenItems} {
+		for _, i := range items {
+			do(todo.Item{Text: i.Text, Status: i.Status, Reason: i.Reason})
+		}
+	}
+}
+
+// dayNotes says how a list stands, what its agent asks, how long it worked and in which
+// client.
+func dayNotes(l account.DayList) (notes []string) {
+	notes = append(notes, string(l.State))
+	if l.Asks != "" {
+		notes = append(notes, "asks: "+Safe(l.Asks))
+	}
+	if l.Worked > 0 {
+		notes = append(notes, Took(l.Took()))
+	}
+	if client := Client(l.Client); client != "" {
+		notes = append(notes, client)
+	}
+	return notes
+}
+
+// dayTally says what was done: "3 lists, 12 done, 1 failed, 1 waits, 3 open, worked 3h 12m".
+func dayTally(t account.Tally) string {
+	var parts []string
+	for _, p := range []struct {
+		n         int
+		one, many string
+	}{
+		{t.Lists, "list", "lists"}, {t.Completed, "done", "done"}, {t.Failed, "failed", "failed"},
+		{t.Waiting, "waits", "wait"}, {t.Open, "open", "open"},
+	} {
+		switch p.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+p.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.many))
+		}
+	}
+	if t.Worked > 0 {
+		parts = append(parts, "worked "+Took(t.Took()))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "nothing was done")
+}
+
+// PullRequest writes a main list, and behind it the lists of its sub-agents, as the
+// description of a pull request, in Markdown with texts as [Markdown] has them: under its
+// title the items of each, with how long it took and why it failed, and then what came of
+// all. worked is for how long agents worked; 0 where that is not known.
+func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
+	var b strings.Builder
+	total := account.Tally{Worked: int64(worked / time.Second)}
+	for n, s := range lists {
+		if n > 0 && len(s.Items) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s %s\n\n%s\n", strings.Repeat("#", min(n+1, 2)), heading(ListTitle(s)), checklist(s))
+		c := s.Counts()
+		total.Completed, total.Failed = total.Completed+c[todo.Completed], total.Failed+c[todo.Failed]
+		total.Waiting, total.Open = total.Waiting+c[todo.Blocked], total.Open+c[todo.Pending]+c[todo.InProgress]
+	}
+	by := strings.TrimSuffix(", by "+escape(Client(account.Client(lists[0]))), ", by ")
+	return b.String() + dayTally(total) + by + "\n"
+}
+
+// checklist returns the items of a list, with how long each took that is settled.
+func checklist(s todo.Snapshot) string {
+	var b strings.Builder
+	for _, i := range s.Items {
+		line := taskLine(i)
+		if i.Status.Settled() && !i.Started.IsZero() {
+			line += " *(" + Took(i.Ended.Sub(i.Started)) + ")*"
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}

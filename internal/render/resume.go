@@ -1,0 +1,50 @@
+package render
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"todo-mcp/internal/clients"
+	"todo-mcp/internal/todo"
+)
+
+// chatID is the form of the ids of chats that known clients use: none can be taken for an
+// option, or for anything but one word.
+var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// ResumeCommand returns the command for a POSIX shell that goes on with the chat of a list
+// in its folder: `cd '/src/shop' && claude --resume 4f1c`. It is empty where the chat is
+// not known, its client has no such command, or another client wrote the list last; and
+// where a terminal could take a character of the folder for a key (BAD-INPUT 125).
+func ResumeCommand(s todo.Snapshot) string {
+	client, id, folder := clients.Find(s.List.Client), chatOf(s.List), s.List.Workspace
+	another := !s.Writer.Person && s.Writer.Client != "" && clients.Find(s.Writer.Client).Name != client.Name
+	if client.Resume == "" || another || !chatID.MatchString(id) || Safe(folder) != folder {
+		return ""
+	}
+	command := client.Resume + " " + id
+	if folder != "" {
+		command = "cd " + quoted(folder) + " && " + command
+	}
+	return command
+}
+
+// chatOf returns the host's id of the chat that began a list, also of one that mirrors the
+// host's own; empty when it is not known.
+func chatOf(l todo.List) string {
+	mirrored, _ := strings.CutPrefix(l.Conversation, "mirror:")
+	if !l.Mirrored {
+		mirrored = ""
+	}
+	id, _, _ := strings.Cut(mirrored, "/") // a sub-agent's is behind it
+	return cmp.Or(l.Chat, id)
+}
+
+// quoted returns a path as one word of a POSIX shell, which is no option.
+func quoted(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

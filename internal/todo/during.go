@@ -1,0 +1,56 @@
+package todo
+
+import (
+	"context"
+	"iter"
+	"math"
+	"time"
+)
+
+// ChangedList is what [Lists.During] is called with: how a list stands now, and its
+// revisions up to the end of the time, ascending, each of which is read when it is asked
+// for. They end with an error that is yielded.
+type ChangedList func(state State, revisions iter.Seq2[Snapshot, error]) error
+
+// duringPage is how many lists [Lists.During] reads at a time.
+const duringPage = 200
+
+// During calls with with each list that began before a time and was saved after another,
+// the last saved first: all that changed in between are among them, each once. It holds
+// one page of excerpts, however many there are. It returns the first error of with.
+func (l Lists) During(ctx context.Context, from, to time.Time, with ChangedList) error {
+	q := Query{UpdatedSince: from, BeforeSeq: math.MaxInt64, Limit: duringPage, Excerpt: true}
+	for {
+		page, err := l.Find(ctx, q)
+		if err != nil {
+			return err
+		}
+		states, err := l.States(ctx, page...)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			q.BeforeSeq = s.Seq
+			if !s.List.Created.Before(to) {
+				continue
+			}
+			if err := with(states[s.List.ID], l.upTo(ctx, s.List.ID, to)); err != nil {
+				return err
+			}
+		}
+		if len(page) < duringPage {
+			return nil
+		}
+	}
+}
+
+// upTo returns the revisions of a list that were made before a time.
+func (l Lists) upTo(ctx context.Context, list string, to time.Time) iter.Seq2[Snapshot, error] {
+	return func(yield func(Snapshot, error) bool) {
+		for s, err := range l.Revisions(ctx, list, 0) {
+			if err == nil && !s.Updated.Before(to) || !yield(s, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+// BAD-INPUT 109: A header `Todo-Folder` that a client sent as it stands in its file
+// (`${PWD}`, `{env:PWD}`), with a relative path, an address elsewhere, bytes that are not
+// UTF-8, or of any length → The folder counts as unknown unless it is a whole path, or the
+// `file:` address of one, on some system; bytes that are not UTF-8 are read as Latin-1, and a
+// workspace is cut to 4,096 bytes
+func TestFolderInHeader(t *testing.T) {
+	for value, want := range map[string]string{
+		"": "", "${PWD}": "", "/home/${USER}": "", "{env:PWD}": "", "/work/{env:NAME}": "", "$PWD": "", "%CD%": "",
+		"work": "", "./work": "", "../work": "", "C:": "", "C:work": "", `\work`: "", `\\`: "", "https://example.com/work": "", "file:": "", "file:work": "",
+		"file:///w/%zz": "", "\xff": "", " ": "",
+		"/": "/", "/work": "/work", "/work/a b/": "/work/a b", "/work//x/../y/.": "/work/y", "/50%20": "/50%20", "/日本": "/日本", "/caf\xe9": "/café",
+		"file:///w/a%20b/": "/w/a b", "file:///C:/work": "C:/work", `C:\work\`: `C:\work`, "d:/x": "d:/x", `\\server\share`: `\\server\share`,
+	} {
+		if got := server.HeaderFolder(value); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
+		c.Folder = "/" + strings.Repeat("é", todo.MaxWorkspace)
+		c.Writes("p:A")
+		if n := len(r.Load(r.Newest()).List.Workspace); n != todo.MaxWorkspace-1 {
+			t.Errorf("a workspace of %d bytes", n)
+		}
+	}, chattest.Sessionless)
+}

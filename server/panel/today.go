@@ -1,0 +1,128 @@
+package panel
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+)
+
+// maxDayItems is how many items of a list the page of a day shows.
+const maxDayItems = 12
+
+// dayPage is what was done on a day.
+type dayPage struct {
+	frame
+	drawing
+	day account.Day
+}
+
+// today serves the page of a day, which is ?day= (2006-01-02), or today; with .md the same
+// as markdown.
+func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
+	return inTurn(w, r, func() (string, error) {
+		day, err := p.dayOf(r)
+		if err != nil {
+			return "", err
+		}
+		s, err := p.readBoard(r.Context(), r.Lists)
+		if err != nil {
+			return "", err
+		}
+		page := dayPage{frame{board: s, reader: r.Identity, theme: themeOf(r), view: "day", seq: s.seq}, s.drawing, day}
+		page.head = dayOf(day.From, s.now)
+		if page.isToday() {
+			page.view, page.version = "today", s.version()
+		}
+		return page.page(page.main(page.choose(), page.content())), nil
+	})
+}
+
+func (p *Panel) todayMarkdown(w http.ResponseWriter, r *edge.Request) error {
+	day, err := p.dayOf(r)
+	if err != nil {
+		return err
+	}
+	return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(render.DayMarkdown(day)))
+}
+
+// dayOf reads the account of the day that a request asks for.
+func (p *Panel) dayOf(r *edge.Request) (account.Day, error) {
+	now := p.now()
+	at, err := account.ParseDay(r.URL.Query().Get("day"), now)
+	if err != nil {
+		return account.Day{}, edge.BadRequest("%s", err)
+	}
+	return account.DayOf(r.Context(), r.Lists.During, at, now)
+}
+
+func (page *dayPage) isToday() bool { return page.day.Date == page.now.Format(time.DateOnly) }
+
+// choose returns the links to other days, and the account to be copied.
+func (page *dayPage) choose() Node {
+	noon := page.day.From.Add(12 * time.Hour)
+	at := func(days int) string { return "/today?day=" + noon.AddDate(0, 0, days).Format(time.DateOnly) }
+	return Form(Class("filters"), ID("filters"), Action("/today"),
+		A(Class("icon"), Href(at(-1)), Aria("label", "The day before"), glyph("left")),
+		Label(span("spoken", Text("Day")), Input(Type("date"), Name("day"), Value(page.day.Date),
+			Max(page.now.Format(time.DateOnly)))),
+		If(!page.isToday(), A(Class("icon"), Href(at(1)), Aria("label", "The day after"), glyph("right"))),
+		NoScript(Button(Class("btn"), Text("Show"))),
+		span("end", A(Class("btn"), Href("/today.md?day="+page.day.Date), Data("do", "copy"),
+			action("copy", "Copy as markdown", ""))))
+}
+
+func (page *dayPage) content() Node {
+	return Div(ID("day"), P(Class("tally"), tally(page.day.Tally)),
+		If(len(page.day.Projects) == 0, P(Class("bar"), ID("nothing"), Text("Nothing was done on this day."))),
+		Map(page.day.Projects, page.project),
+		If(page.day.More, P(Class("bar"), Text("There was more on this day than is shown here."))))
+}
+
+// tally says what was done: the numbers that are not 0.
+func tally(t account.Tally) Node {
+	number := func(n int, class, word string) Node {
+		return If(n > 0, Span(Class(class), B(Text(decimal(n))), Text(" "+word)))
+	}
+	return Group{number(t.Lists, "", word(t.Lists, "list", "lists")), number(t.Completed, "", "done"),
+		number(t.Failed, "bad", "failed"),
+		number(t.Waiting, "waiting", word(t.Waiting, "waits", "wait")), number(t.Open, "", "open"),
+		If(t.Worked > 0, Span(B(Text(spaced(render.Took(t.Took())))), Text(" worked")))}
+}
+
+func (page *dayPage) project(p account.DayProject) Node {
+	return Section(Class("group"), ID("p-"+digestOf(p.Folder)),
+		Header(H2(A(Href(projectHref(p.Folder)), bdi(projectName(p.Folder)))),
+			span("path cut", Text(render.Safe(shortPath(p.Folder)))), span("n tally", tally(p.Tally))),
+		Ul(Class("rows days"), Map(p.Lists, page.list)))
+}
+
+// list returns what was done in a list.
+func (page *dayPage) list(l account.DayList) Node {
+	items := slices.Concat(l.FailedItems, l.WaitingItems, l.CompletedItems, l.OpenItems)
+	shown := min(len(items), maxDayItems)
+	agent, sub := render.AgentOf(l.Client), Group(nil)
+	if l.Agent != "" {
+		sub = Group{bdi(render.Safe(todo.Cut(l.Agent, 60))), Text(": ")}
+	}
+	return Li(ID("day-"+l.ID),
+		Div(Class("by"), lampOf(l.State),
+			H3(A(Href(listHref(l.ID)), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))))),
+			who(agent), separator(), Span(Class("state "+string(l.State)), Text(stateWord(l.State))),
+			If(l.Worked > 0, Group{separator(), Span(Text(spaced(render.Took(l.Took()))))})),
+		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
+		Ul(Class("items"), Map(items[:shown], page.dayItem)),
+		If(len(items) > shown, P(Class("small"), Textf("%d more", len(items)-shown))))
+}
+
+func (page *dayPage) dayItem(i account.DayItem) Node {
+	return page.cardItem(cutItem(itemOf(todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason,
+		Started: i.Started, Ended: i.Ended}, true)))
+}

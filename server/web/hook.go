@@ -1,0 +1,41 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"net/http"
+
+	"todo-mcp/internal/hook"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+)
+
+// routeHook adds the route that takes events of hooks, which a host posts by itself or
+// `todo-mcp hook --server` passes on.
+func routeHook(e *edge.Edge) { e.Handle("POST /hook", edge.JSON, takeEvent) }
+
+// takeEvent does what an event asks for in the lists of who sent it, and answers what the
+// host reads: {} where its agent is told nothing. With ?finish the end of a turn is kept from
+// coming too early.
+func takeEvent(w http.ResponseWriter, r *edge.Request) error {
+	body, tooLarge := r.ReadJSON(w, nil)
+	if tooLarge != nil {
+		return tooLarge
+	}
+	event, err := hook.Read(bytes.NewReader(body))
+	if err != nil {
+		return edge.BadRequest("%v", err)
+	}
+	event.Finish = r.URL.Query().Has("finish")
+	told, err := hook.Do(r.Context(), event, func() (todo.Lists, func(), error) { return r.Lists, func() {}, nil })
+	switch {
+	case errors.Is(err, hook.ErrNotUnderstood):
+		return edge.BadRequest("%v", err)
+	case err != nil && !errors.Is(err, hook.ErrNotNeeded):
+		return cmp.Or(errors.Unwrap(err), err) // without what the sender calls the event and the tool
+	case told == "":
+		return edge.WriteJSON(w, http.StatusOK, struct{}{})
+	}
+	return edge.WriteJSON(w, http.StatusOK, event.Answer(told))
+}

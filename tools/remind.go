@@ -1,0 +1,76 @@
+package tools
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
+
+const (
+	// maxReminder is how long a reminder may be, in bytes: about 250 tokens.
+	maxReminder = 900
+	// maxReminded is how much of an item's text a reminder has, in characters.
+	maxReminded = 100
+)
+
+// Reminder returns what an agent is told of its list when it may have forgotten it: its
+// title, how many items are done, and the open ones; empty where none is open. It says
+// that texts are data: a person or another program may have written them.
+func Reminder(w prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.GoOn) }
+
+// Unfinished returns what an agent is told that is about to end its turn with open items.
+func Unfinished(w prompts.Words, s todo.Snapshot) string {
+	return reminder(w, s, w.Reminder, w.Finish)
+}
+
+// Earlier returns what an agent is told of a list that the session before it left open.
+func Earlier(w prompts.Words, s todo.Snapshot) string {
+	goOn := fmt.Sprintf(w.GoOnEarlier, s.List.ID)
+	if s.List.Mirrored {
+		goOn = w.GoOnMirrored
+	}
+	return reminder(w, s, w.Earlier, goOn)
+}
+
+// reminder returns a sentence about a list, its open items by their numbers, and how to
+// go on.
+func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {
+	if !s.Open() {
+		return ""
+	}
+	n := s.Progress()
+	text := fmt.Sprintf(about, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total)
+	left := 0
+	for _, i := range s.Items {
+		if i.Status.Settled() {
+			continue
+		}
+		line := fmt.Sprintf("\n%s. [%s] %s", i.ID, i.Status, quote(todo.Cut(i.Text, maxReminded)))
+		if left > 0 || len(text)+len(line) > maxReminder {
+			left++
+			continue
+		}
+		text += line
+	}
+	if left > 0 {
+		text += "\n" + strings.TrimSpace(fmt.Sprintf(w.More, left))
+	}
+	return text + "\n" + goOn
+}
+
+// News returns what an agent is told of what others changed in its list; empty where that
+// is nothing that concerns its work.
+func News(w prompts.Words, r todo.Report) string {
+	if len(r.Unseen)+len(r.Ordered) == 0 && r.Titled == "" {
+		return ""
+	}
+	changes := othersChanges(w, r)
+	if changes == "" {
+		return ""
+	}
+	who := map[todo.Others]string{todo.Agents: w.AgentChanged, todo.PeopleAndAgents: w.BothChanged}
+	return fmt.Sprintf(cmp.Or(who[r.By], w.UserChanged), changes)
+}
