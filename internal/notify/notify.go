@@ -54,8 +54,8 @@ const (
 	endTimeout = 5 * time.Second
 )
 
-// notifier is one process that tells people.
-type notifier struct {
+// Notifier is one process that tells people.
+type Notifier struct {
 	Config
 	tracker tracker
 	senders []*sender
@@ -64,12 +64,20 @@ type notifier struct {
 	failing bool // the last look failed, which is logged
 }
 
-// Run tells of the lists until ctx ends, of nothing that was so before. Then it sends what
-// is to be sent, for up to five seconds.
-func Run(ctx context.Context, c Config) {
+// New returns a notifier that tells of nothing that is so already.
+func New(c Config) *Notifier {
+	n := &Notifier{Config: c, tracker: tracker{began: time.Now()}, limit: rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)}
+	for _, t := range c.Targets {
+		n.senders = append(n.senders, newSender(t, c.Private, c.Log))
+	}
+	return n
+}
+
+// Run tells of the lists until ctx ends. Then it sends what is to be sent, for up to five
+// seconds.
+func (n *Notifier) Run(ctx context.Context) {
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	n := newNotifier(c)
 	var work sync.WaitGroup
 	for _, s := range n.senders {
 		work.Go(func() { s.run(sending) })
@@ -83,16 +91,8 @@ func Run(ctx context.Context, c Config) {
 	work.Wait()
 }
 
-func newNotifier(c Config) *notifier {
-	n := &notifier{Config: c, limit: rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)}
-	for _, t := range c.Targets {
-		n.senders = append(n.senders, newSender(t, c.Private, c.Log))
-	}
-	return n
-}
-
 // watch looks at the lists when one changes, and when something is due, until ctx ends.
-func (n *notifier) watch(ctx context.Context) {
+func (n *Notifier) watch(ctx context.Context) {
 	watch := n.Lists.Watch(nil)
 	defer watch.Close()
 	for ctx.Err() == nil {
@@ -121,7 +121,7 @@ func pause(ctx context.Context, wait time.Duration) {
 
 // look reads how the lists stand and tells what is due; at the end what ended is due at
 // once. It returns when to look again although no list changes; zero is never.
-func (n *notifier) look(ctx context.Context, end bool) time.Time {
+func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	now := time.Now()
@@ -148,7 +148,7 @@ func (n *notifier) look(ctx context.Context, end bool) time.Time {
 }
 
 // read reads the families that changed lately, by their main list's id.
-func (n *notifier) read(ctx context.Context, now time.Time) (map[string]*account.Family, error) {
+func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account.Family, error) {
 	read, err := n.Lists.Find(ctx, todo.Query{UpdatedSince: now.Add(-recent), Limit: maxLists, Excerpt: true})
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (n *notifier) read(ctx context.Context, now time.Time) (map[string]*account
 }
 
 // tell sends a notice of a family unless another process has, and notes that it was told.
-func (n *notifier) tell(ctx context.Context, f *account.Family, now time.Time) error {
+func (n *Notifier) tell(ctx context.Context, f *account.Family, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, "notice of "+id+" "+string(state), sameAfter-sameAfter/10)
 	if err != nil {
@@ -194,7 +194,7 @@ func (n *notifier) tell(ctx context.Context, f *account.Family, now time.Time) e
 const maxShown = 200
 
 // notice returns what is told of a family.
-func (n *notifier) notice(f *account.Family, now time.Time) Notice {
+func (n *Notifier) notice(f *account.Family, now time.Time) Notice {
 	p := f.Progress()
 	out := Notice{ID: todo.NewID(), Event: events[f.State()], Time: now,
 		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,

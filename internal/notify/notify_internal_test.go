@@ -58,7 +58,7 @@ func atDesk(t *testing.T, processes int, test func(d *desk)) {
 		for range processes {
 			board := todo.NewBoard(d.store)
 			d.boards = append(d.boards, board)
-			n := newNotifier(Config{Lists: board.As(""), Texts: true, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
+			n := New(Config{Lists: board.As(""), Texts: true, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
 			s := &sender{log: n.Log, queue: make(chan Notice, maxWaiting)}
 			n.senders = []*sender{s}
 			work.Go(func() { n.watch(ctx); close(s.queue) })

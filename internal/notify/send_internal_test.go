@@ -179,7 +179,7 @@ func TestReceivers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, texts := range []bool{false, true} {
-			n := notifier{Config: Config{Texts: texts, Panel: "https://todo.example.com"}}
+			n := Notifier{Config: Config{Texts: texts, Panel: "https://todo.example.com"}}
 			notice := n.notice(waiting(), time.Date(2026, 11, 23, 5, 0, 0, 0, time.UTC))
 			if err := Send(t.Context(), target, true, notice); err != nil {
 				t.Fatal(err)

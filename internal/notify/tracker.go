@@ -24,7 +24,8 @@ var delays = map[todo.State]time.Duration{
 // tracker decides of which lists a person is told, and when: it is shown how all stand
 // and the time, and does nothing else. It knows those that it was shown last alone.
 type tracker struct {
-	lists map[string]*track // by the main list's id; nil before the first look
+	began time.Time         // what was so before is not told
+	lists map[string]*track // by the main list's id
 }
 
 // track is what is known of one family.
@@ -37,15 +38,14 @@ type track struct {
 	told    map[todo.State]time.Time // when each state was told last
 }
 
-// see takes in how all families stand. What stands so at the first look is not told, nor
+// see takes in how all families stand. What stood so before the start is not told, nor
 // what a person's write brought about.
 func (t *tracker) see(now time.Time, families map[string]*account.Family) {
-	first := t.lists == nil
 	seen := make(map[string]*track, len(families))
 	for id, f := range families {
 		k, happens := t.lists[id], true
 		if k == nil { // one that is imported comes to stand in no way
-			k, happens = &track{told: make(map[todo.State]time.Time)}, !first && now.Sub(f.Updated()) < skew
+			k, happens = &track{told: make(map[todo.State]time.Time)}, !f.Updated().Before(t.began) && now.Sub(f.Updated()) < skew
 		}
 		seen[id] = k
 		state, seq := f.State(), f.Seq()

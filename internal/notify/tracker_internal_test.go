@@ -54,7 +54,7 @@ func TestTracker(t *testing.T) {
 func TestToldElsewhere(t *testing.T) {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for told, due := range map[time.Duration]time.Time{-5 * time.Minute: began.Add(sameAfter - 5*time.Minute), -10 * time.Second: {}, 5 * time.Second: {}} {
-		var tr tracker
+		tr := tracker{began: began}
 		tr.see(began.Add(-time.Second), map[string]*account.Family{"list": family("working", 0, began)})
 		tr.see(began, map[string]*account.Family{"list": family("waiting", 1, began)})
 		tr.told("list", began.Add(told))
@@ -64,11 +64,24 @@ func TestToldElsewhere(t *testing.T) {
 	}
 }
 
+// What comes to stand so between the start and the first look is told, though it was
+// never seen otherwise.
+func TestBeforeTheFirstLook(t *testing.T) {
+	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	for updated, due := range map[time.Duration]time.Time{-time.Second: {}, time.Second: began.Add(7 * time.Second)} {
+		tr := tracker{began: began}
+		tr.see(began.Add(2*time.Second), map[string]*account.Family{"list": family("finished", 1, began.Add(updated))})
+		if next := tr.next(); !next.Equal(due) {
+			t.Errorf("changed %s after the start: due %s, want %s", updated, next, due)
+		}
+	}
+}
+
 // play shows a tracker how a list stands, second by second, and returns what it tells.
 func play(t *testing.T, stands string) string {
 	t.Helper()
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-	var tr tracker
+	tr := tracker{began: began.Add(1)} // what is so at 0s is so before the start
 	var told []string
 	f, seq := (*account.Family)(nil), int64(0)
 	steps := strings.Split(stands, ", ")

@@ -58,11 +58,10 @@ func (a *service) notify(ctx context.Context, lists todo.Lists) error {
 		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
+	n := notify.New(notify.Config{Lists: lists, Targets: a.Notify.Targets, Private: a.Notify.Private,
+		Texts: a.Notify.Texts, Panel: a.PublicURL, Log: a.Logger()})
 	var work sync.WaitGroup
-	work.Go(func() {
-		notify.Run(ctx, notify.Config{Lists: lists, Targets: a.Notify.Targets, Private: a.Notify.Private,
-			Texts: a.Notify.Texts, Panel: a.PublicURL, Log: a.Logger()})
-	})
+	work.Go(func() { n.Run(ctx) })
 	a.ends = append(a.ends, work.Wait, stop)
 	return nil
 }
