@@ -110,6 +110,20 @@ type Words struct {
 	Backwards     string `json:"backwards"`      // id, text, current status, status received
 	TooMany       string `json:"too_many"`       // maximum, number of steps there would be
 
+	TaskCreated  string `json:"task_created"`  // id, text
+	TaskUpdated  string `json:"task_updated"`  // id, the fields
+	Ready        string `json:"ready"`         // numbers
+	Took         string `json:"took"`          // id, text
+	Taken        string `json:"taken"`         // id, owner
+	NothingReady string `json:"nothing_ready"` // none
+	Cycle        string `json:"cycle"`         // none
+	OneTask      string `json:"one_task"`      // field
+	NoTasks      string `json:"no_tasks"`      // none
+	TaskMissing  string `json:"task_missing"`  // none
+	BlockedBy    string `json:"blocked_by"`    // numbers
+	Blocks       string `json:"blocks"`        // numbers
+	PlanUpdated  string `json:"plan_updated"`  // none
+
 	Error         string `json:"error"`          // none; begins an error that is not one of the sentences above
 	InvalidJSON   string `json:"invalid_json"`   // none
 	Required      string `json:"required"`       // none

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/clients"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 	"todo-mcp/tools"
@@ -62,6 +63,9 @@ func TestPublishedTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		pretty.WriteByte('\n')
+		if name == "todowrite" {
+			name = "opencode_todowrite" // some file systems take it for TodoWrite
+		}
 		golden(t, filepath.Join("tools", name+".json"), pretty.Bytes())
 	}
 	for _, all := range listed {
@@ -91,9 +95,9 @@ func withoutOutput(t *testing.T, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// "auto" lists TodoWrite to every client, known or not, in both eras. The others can
-// be called all the same. What an unknown client's model has to read for it is a quarter of what
-// all tools are.
+// "auto" lists the tool that the models of a known client know best, in a session, and
+// TodoWrite otherwise; to an inspector all. The others can be called all the same. What an
+// unknown client's model has to read for it is a tenth of what all tools are.
 func TestPublishAuto(t *testing.T) {
 	list := func(r *chattest.Rig, client string, publish ...string) (names string, size int) {
 		c := r.Start(func(c *server.Config) { c.Publish = publish }).Chat(client)
@@ -105,13 +109,20 @@ func TestPublishAuto(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {
 		for _, client := range []string{"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "Visual Studio Code", "opencode", "kimi-cli",
 			"kimi-code", "copilot-cli", "github-copilot-developer", "kilo", "@cline/core", "claude-ai", "somebody", ""} {
-			if names, _ := list(r, client, "auto"); names != "TodoWrite" {
-				t.Errorf("%s is listed %s", client, names)
+			want := "TodoWrite"
+			if best := strings.Join(clients.Find(client).Tools, " "); best != "" && !r.By.Modern() {
+				want = best
+			}
+			if names, _ := list(r, client, "auto"); names != want {
+				t.Errorf("%s is listed %s, want %s", client, names, want)
 			}
 		}
 		_, auto := list(r, "somebody", "auto")
-		if _, all := list(r, "somebody", "all"); auto > 2500 || all < 3*auto {
+		if _, all := list(r, "somebody", "all"); auto > 2500 || all < 8*auto {
 			t.Errorf("tools/list to an unknown client: %d bytes, with all tools %d", auto, all)
+		}
+		if names, _ := list(r, "inspector-client", "auto"); !r.By.Modern() && names != strings.Join(tools.Names(), " ") {
+			t.Errorf("an inspector is listed %s", names)
 		}
 		if names, _ := list(r, "claude-code", "SetTodoList", "update_todo"); names != "SetTodoList update_todo" {
 			t.Errorf("--tools: %v", names)
@@ -156,7 +167,7 @@ func TestCheckPublish(t *testing.T) {
 			t.Errorf("%v: %v", names, err)
 		}
 	}
-	for _, names := range [][]string{nil, {"todowrite"}, {"TodoWrite", "x"}} {
+	for _, names := range [][]string{nil, {"Todowrite"}, {"TodoWrite", "x"}} {
 		if server.CheckPublish(names) == nil {
 			t.Errorf("%v passed", names)
 		}
@@ -165,7 +176,7 @@ func TestCheckPublish(t *testing.T) {
 
 // T9: a tool that changes a todo list needs nobody's permission. Hosts go by its
 // annotations: it destroys nothing and reaches nothing outside (V2), and it is
-// not read-only, so that a host in plan mode leaves it out.
+// not read-only, so that a host in plan mode leaves it out, unless it changes nothing.
 func TestToolsNeedNoPermission(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {
 		names, raw := servertest.Listed(t, r.Connect().Asks("tools/list", `{}`).Raw)
@@ -174,8 +185,10 @@ func TestToolsNeedNoPermission(t *testing.T) {
 			if err := json.Unmarshal(raw[name], &tool); err != nil {
 				t.Fatal(err)
 			}
+			reads := name == "TaskList" || name == "TaskGet"
+			repeats := name != "create_todos" && name != "TaskCreate" && name != "TaskUpdate" // "next" is another one each time
 			for hint, want := range map[string]bool{
-				"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false, "idempotentHint": name != "create_todos",
+				"readOnlyHint": reads, "destructiveHint": false, "openWorldHint": false, "idempotentHint": repeats,
 			} {
 				if got := tool.Annotations[hint]; got == nil || *got != want {
 					t.Errorf("%s: %s is %v, want %v", name, hint, got, want)

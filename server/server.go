@@ -23,6 +23,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server/card"
@@ -165,21 +166,34 @@ func CheckPublish(names []string) error {
 // mcp.NewTool, which annotates tools as destructive by default; a raw schema
 // added to its result cannot be marshalled and empties the whole tools/list.
 func describe(t *tools.Tool) mcp.Tool {
-	no := false
+	no, reads := false, t.ReadOnly
 	return mcp.Tool{
 		Meta: card.ToolMeta(), Name: t.Name, Title: t.Title, Description: t.Description,
 		RawInputSchema: t.InputSchema, RawOutputSchema: t.OutputSchema,
 		Annotations: mcp.ToolAnnotation{
-			ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,
+			ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,
 		},
 	}
 }
 
-// usualTool is the one tool that is listed for "auto": most models know it, and no known
-// client hides it or takes it for a built-in of its own, as Gemini CLI hides write_todos
-// and kimi-cli has a SetTodoList. Five tools that do the same would cost every client's
-// model four times as much to read, and leave it to choose.
+// usualTool is the one tool that is listed for "auto" to a client of which nothing else is
+// known, and in the sessionless protocol: most models know it, and no known client hides it
+// or takes it for a built-in of its own, as Gemini CLI hides write_todos and kimi-cli has a
+// SetTodoList. All of them would cost a model ten times as much to read, and leave it to
+// choose.
 const usualTool = "TodoWrite"
+
+// lists reports whether a tool is listed to a client in a session.
+func (s *Server) lists(tool *tools.Tool, r *request) bool {
+	if !slices.Contains(s.Publish, "auto") || slices.Contains(s.Publish, tool.Name) {
+		return true
+	}
+	best := []string{usualTool}
+	if known := clients.Find(r.Client.Name).Tools; len(known) > 0 && !r.message.Modern {
+		best = known
+	}
+	return slices.Contains(best, tool.Name) || best[0] == "all"
+}
 
 // listTools sets the tools/list of one client: which tools, in the order of
 // [Config.Tools], and whether with output schemas. The first of them is marked to be
@@ -193,7 +207,7 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	result.Tools = nil
 	for _, tool := range s.published() {
-		if !slices.Contains(s.Publish, "auto") || tool.Name == usualTool {
+		if s.lists(tool, r) {
 			result.Tools = append(result.Tools, describe(tool))
 		}
 	}

@@ -217,7 +217,7 @@ func TestListedFor(t *testing.T) {
 		{"claude-code", "", []string{"auto"}, false, false, "TodoWrite"},
 		{"codex-mcp-client", "", []string{"all"}, false, false, "TodoWrite"},
 		{"@cline/core", "", []string{"all"}, false, false, "TodoWrite"},
-		{"kilo", "", []string{"auto"}, true, false, "TodoWrite"},
+		{"continue", "", []string{"auto"}, true, false, "TodoWrite"},
 		{"somebody", "", []string{"auto"}, true, false, "TodoWrite"},
 		{"somebody", server.StructuredNever, []string{"all"}, false, false, "TodoWrite"},
 		{"claude-code", server.StructuredAlways, []string{"all"}, true, true, "TodoWrite"},

@@ -25,13 +25,15 @@ type shape struct {
 	text   string // the key of an item's text, such as "content"
 	active string // the key of its active text; "" if the variant has none
 	// mayLack is true when an item may be without the active text, details when it
-	// may have a priority and a due date, reasons when it may have a reason.
-	mayLack, details, reasons bool
-	// reads is true when a call without the list reads it, patches when a call that
-	// names stored items by their ids leaves the others as they are, and foreign when
-	// ids are not ours.
-	reads, patches, foreign bool
-	policy                  Policy
+	// may have a priority and a due date, reasons when it may have a reason, and waits when
+	// it may name the items that come first.
+	mayLack, details, reasons, waits bool
+	// reads is true when a call without the list reads it, patches when a call that names
+	// stored items by their ids leaves the others as they are, and merges when that is said
+	// by an argument "merge", and items may lack what stays as it is. explains is true when
+	// there is an argument "explanation", and mirrors when the list is kept elsewhere.
+	reads, patches, merges, explains, mirrors bool
+	policy                                    Policy
 	// words are what statuses may be, and unlisted what they may be as well, see
 	// [todo.View.Unlisted]; reader sets both.
 	words, unlisted []string
@@ -51,20 +53,72 @@ func (s shape) reader() func(r *reader, args value) *Call {
 		if !ok {
 			return &Call{}
 		}
-		lines := r.lines(elements, s)
-		return &Call{Target: todo.Target{Lines: lines}, Change: func(d *todo.Draft) error {
+		merge := s.merges && r.merge(args, elements, s)
+		lines, explanation := r.lines(elements, s, merge), ""
+		if s.explains {
+			explanation = r.optional(args, "explanation")
+		}
+		target := todo.Target{Lines: lines}
+		if merge {
+			target = todo.Target{Append: true}
+		}
+		return &Call{Target: target, Change: func(d *todo.Draft) error {
 			if len(r.problems) > 0 { // with long texts
 				if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
 					return err
 				}
 			}
-			if !s.patches || len(lines) == 0 || !d.Patch(s.view, lines) {
-				d.Replace(s.view, lines)
+			var unknown []string
+			if merge || s.patches && len(lines) > 0 && d.Names(s.view, lines) {
+				if err := r.checkNew(d, s, lines); err != nil {
+					return err
+				}
+				unknown = d.Put(s.view, lines...)
+			} else {
+				unknown = d.Replace(s.view, lines)
 			}
+			if len(unknown) > 0 && !s.mirrors {
+				return refuse(r.words.UnknownID, unquotedExcerpt(unknown[0]))
+			}
+			d.Explain(explanation)
 			return oneInProgress(d, s.policy, r.words)
 		}}
 	}
 }
+
+// merge reports whether the elements change only the items that they name: as the argument
+// says, else if one of them lacks a text or status.
+func (r *reader) merge(args value, elements []member, s shape) bool {
+	if v := args.get("merge"); v.kind == 't' || v.kind == 'f' {
+		return v.kind == 't'
+	}
+	return slices.ContainsFunc(elements, func(e member) bool {
+		return e.value.kind == '{' && (s.textOf(e.value).missing() || e.value.get("status").missing())
+	})
+}
+
+// checkNew returns the problems of lines that lack a text and name no item.
+func (r *reader) checkNew(d *todo.Draft, s shape, lines []todo.Line) error {
+	check := reader{words: r.words}
+	for i, l := range lines {
+		if l.Text == "" && !d.Names(s.view, lines[i:i+1]) {
+			check.problem(fmt.Sprintf("%s[%d].%s", s.field, i, s.text), r.words.Required)
+		}
+	}
+	return check.err()
+}
+
+// textOf returns the text of an item: under the variant's own key, else under one that other
+// tools have for it.
+func (s shape) textOf(v value) value {
+	text := v.get(s.text)
+	for n := 0; n < len(otherTexts) && text.kind == 0; n++ {
+		text = v.get(otherTexts[n])
+	}
+	return text
+}
+
+var otherTexts = [...]string{"content", "title", "description", "text", "task", "step", "subject", "name", "todo"}
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
@@ -188,7 +242,7 @@ func (r *reader) misnamed(args value, s shape) {
 	}
 }
 
-func (r *reader) lines(elements []member, s shape) []todo.Line {
+func (r *reader) lines(elements []member, s shape, merge bool) []todo.Line {
 	limit := min(cmp.Or(s.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
 		r.problemf(s.field, "Must have at most %d items, received %d", limit, len(elements))
@@ -198,7 +252,7 @@ func (r *reader) lines(elements []member, s shape) []todo.Line {
 	seen := make(map[string]int)
 	for i, e := range elements {
 		path := fmt.Sprintf("%s[%d]", s.field, i)
-		lines[i] = r.line(e.value, path, s)
+		lines[i] = r.line(e.value, path, s, merge)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
 				r.problemf(path+".id", "Same id as %s[%d], ids must differ", s.field, first)
@@ -209,20 +263,28 @@ func (r *reader) lines(elements []member, s shape) []todo.Line {
 	return lines
 }
 
-func (r *reader) line(v value, path string, s shape) todo.Line {
+// line reads an item; with merge it may lack its text and its status.
+func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
 	if v.kind != '{' {
 		r.problemf(path, r.words.WrongType, "object", v.name())
 		return todo.Line{}
 	}
-	var line todo.Line
-	if !s.foreign {
-		line.ID = r.id(v.get("id"), path+".id", false)
+	line := todo.Line{ID: r.id(v.get("id"), path+".id", false)}
+	if n := utf8.RuneCountInString(line.ID); s.view.Keys && n > todo.MaxKey {
+		r.problemf(path+".id", r.words.TooLong, todo.MaxKey, n)
 	}
 	var isLong bool
-	if line.Text, isLong = r.text(v.get(s.text), path+"."+s.text, s.maxText); isLong {
-		r.problems[len(r.problems)-1].names = []string{line.Text}
+	if text := s.textOf(v); !merge || !text.missing() {
+		if line.Text, isLong = r.text(text, path+"."+s.text, s.maxText); isLong {
+			r.problems[len(r.problems)-1].names = []string{line.Text}
+		}
 	}
-	line.Status = r.status(v.get("status"), path+".status", s.words, s.unlisted...)
+	if status := v.get("status"); !merge || !status.missing() {
+		line.Status = r.status(status, path+".status", s.words, s.unlisted...)
+	}
+	if s.waits {
+		line.WaitsFor = r.names(v, path, "blockedBy", "dependencies", "depends_on", "addBlockedBy")
+	}
 	if reason := v.get("reason"); s.reasons && !reason.missing() {
 		line.Reason = r.detail(reason, path+".reason", todo.MaxText)
 	}
@@ -237,6 +299,29 @@ func (r *reader) line(v value, path string, s shape) todo.Line {
 		r.problems[len(r.problems)-1].names = []string{line.Active, line.Text}
 	}
 	return line
+}
+
+// names reads the ids of items under the first of some keys that is there; nil without one.
+func (r *reader) names(v value, path string, keys ...string) []string {
+	for _, key := range keys {
+		list := v.get(key)
+		if list.missing() {
+			continue
+		}
+		if inner, ok := list.unquote(); ok {
+			list = inner
+		}
+		if list.kind != '[' {
+			r.problemf(path+"."+key, r.words.WrongType, "array", list.name())
+			return nil
+		}
+		ids := make([]string, 0, len(list.members))
+		for i, e := range list.elements()[:min(len(list.members), todo.MaxItems)] {
+			ids = append(ids, r.id(e.value, fmt.Sprintf("%s.%s[%d]", path, key, i), true))
+		}
+		return ids
+	}
+	return nil
 }
 
 // text reads a required text, which must not be blank and may have limit runes, 0 for

@@ -60,8 +60,7 @@ func pageTool(t Tool, v variant) (*Tool, error) {
 func viewAnswer(_ prompts.Words, _ *Call, out todo.Outcome) Result {
 	s, n := out.After, out.After.Progress()
 	text := fmt.Sprintf("%d of %d completed", n.Done, n.Total)
-	shown, counts := show(todo.CoreView(), s, func(l todo.Line) viewItem {
-		item, _ := s.Item(l.ID)
+	shown, counts := show(todo.CoreView(), s, func(l todo.Line, item todo.Item) viewItem {
 		return viewItem{l.ID, l.Text, l.Status, item.Reason}
 	})
 	return newResult(text, text, s, shown, counts)

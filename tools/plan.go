@@ -48,7 +48,7 @@ func planText(w prompts.Words, s todo.Snapshot) string {
 // a first line and the plan.
 func planAnswer(w prompts.Words, first string, out todo.Outcome) Result {
 	notes := resultNotes(w, out)
-	shown, n := show(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} })
+	shown, n := show(planView(), out.After, func(l todo.Line, _ todo.Item) planItem { return planItem{l.ID, l.Text, l.Status} })
 	return newResult(first+"\n"+planText(w, out.After)+afterPlan(notes), first+notes, out.After, shown,
 		planCounts{n["completed"], n["running"], n["pending"], n["failed"]})
 }
@@ -171,7 +171,7 @@ func setStepStatus(d *todo.Draft, id, word string, reason *string, w prompts.Wor
 	case "completed", "failed":
 		return refuse(w.Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
 	}
-	d.Put(todo.Line{ID: id, Status: string(status), Reason: reason})
+	d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(status), Reason: reason})
 	return nil
 }
 

@@ -18,11 +18,15 @@ import (
 // variant is a whole-list variant as a model uses it: it encodes a list, as the
 // variant shows it, as arguments.
 type variant struct {
-	tool         *tools.Tool
-	text, active string // keys of the texts in the arguments; active "" for none
-	words        map[todo.Status]string
-	unlisted     bool // it shows an agent the statuses that this sent in other words
+	tool                *tools.Tool
+	field, text, active string // keys of the list and of the texts in the arguments; active "" for none
+	words               map[todo.Status]string
+	unlisted            bool // it shows an agent the statuses that this sent in other words
+	keys                bool // its callers give items their ids
 }
+
+// id returns the id by which callers know an item.
+func (v variant) id(i todo.Item) string { return todo.View{Keys: v.keys}.ID(i) }
 
 // word returns the word in which the variant shows an item's status; "" for none.
 func (v variant) word(i todo.Item) string {
@@ -38,11 +42,19 @@ func variants(t testing.TB) []variant {
 	core := todo.CoreView().Words
 	all := newTools(t, func(o *tools.Options) { o.MaxItems, o.MaxContentLength, o.Statuses = 0, 0, tools.AllStatuses })
 	done := map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "done", todo.Failed: "in_progress", todo.Blocked: "pending"}
+	four := map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed", todo.Cancelled: "cancelled", todo.Failed: "cancelled", todo.Blocked: "pending"}
+	hyphens := map[todo.Status]string{todo.Pending: "not-started", todo.InProgress: "in-progress", todo.Completed: "completed", todo.Failed: "in-progress", todo.Blocked: "not-started"}
 	return []variant{
-		{tools.Find(list, "TodoWrite"), "content", "activeForm", three, true},
-		{tools.Find(list, "write_todos"), "content", "activeForm", three, true},
-		{tools.Find(all, "TodoWrite"), "content", "activeForm", core, false},
-		{tools.Find(list, "SetTodoList"), "title", "", done, false},
+		{tools.Find(list, "TodoWrite"), "todos", "content", "activeForm", three, true, false},
+		{tools.Find(list, "write_todos"), "todos", "content", "activeForm", three, true, false},
+		{tools.Find(all, "TodoWrite"), "todos", "content", "activeForm", core, false, false},
+		{tools.Find(list, "todos"), "todos", "content", "active_form", three, true, false},
+		{tools.Find(list, "SetTodoList"), "todos", "title", "", done, false, false},
+		{tools.Find(list, "TodoList"), "todos", "title", "", done, true, false},
+		{tools.Find(list, "update_plan"), "plan", "step", "", three, true, false},
+		{tools.Find(list, "todowrite"), "todos", "content", "", four, true, false},
+		{tools.Find(list, "todo_write"), "todos", "content", "", four, true, true},
+		{tools.Find(list, "manage_todo_list"), "todoList", "title", "", hyphens, true, true},
 	}
 }
 
@@ -58,15 +70,15 @@ func (v variant) arguments(items []todo.Item, ids bool) []byte {
 		m := map[string]string{v.text: item.Text, "status": word}
 		if v.active != "" {
 			m[v.active] = item.ActiveText()
-		} else if word == "in_progress" {
+		} else if word == v.words[todo.InProgress] {
 			m[v.text] = item.ActiveText() // the title that the display shows
 		}
-		if ids {
-			m["id"] = item.ID
+		if ids || v.keys {
+			m["id"] = v.id(item)
 		}
 		out = append(out, m)
 	}
-	raw, _ := json.Marshal(map[string]any{"todos": out})
+	raw, _ := json.Marshal(map[string]any{v.field: out})
 	return raw
 }
 
@@ -99,6 +111,13 @@ func items() *rapid.Generator[[]todo.Item] {
 			}
 			if rapid.Bool().Draw(t, "active") {
 				out[i].Active = "Doing " + text
+			}
+			out[i].Key = rapid.SampledFrom([]string{"", "", "k" + fmt.Sprint(i), fmt.Sprint(i + 101)}).Draw(t, "key")
+			out[i].Priority = rapid.SampledFrom([]string{"", "high"}).Draw(t, "priority")
+			out[i].Details = rapid.SampledFrom([]string{"", "More of it"}).Draw(t, "details")
+			out[i].Owner = rapid.SampledFrom([]string{"", "ann"}).Draw(t, "owner")
+			if i > 0 && rapid.Bool().Draw(t, "waits") {
+				out[i].WaitsFor = fmt.Sprint(rapid.IntRange(1, i).Draw(t, "for"))
 			}
 		}
 		return out
@@ -139,15 +158,18 @@ func TestMixedUseIsLossless(t *testing.T) {
 			v := rapid.SampledFrom(all).Draw(t, "writer")
 			var lines []map[string]string
 			for _, item := range items().Draw(t, "new") {
-				m := map[string]string{v.text: item.Text, "status": rapid.SampledFrom([]string{"pending", v.words[todo.Completed]}).Draw(t, "word")}
+				m := map[string]string{v.text: item.Text, "status": rapid.SampledFrom([]string{v.words[todo.Pending], v.words[todo.Completed]}).Draw(t, "word")}
 				if v.active != "" {
 					m[v.active] = item.ActiveText()
 				}
+				if v.keys {
+					m["id"] = item.ID
+				}
 				lines = append(lines, m)
 			}
-			raw, _ := json.Marshal(map[string]any{"todos": lines})
+			raw, _ := json.Marshal(map[string]any{v.field: lines})
 			if lines == nil {
-				raw = []byte(`{"todos":[]}`)
+				raw, _ = json.Marshal(map[string]any{v.field: []string{}})
 			}
 			save(v.apply(t, newest, raw))
 			if n := len(newest.Items); n > 0 {
@@ -171,7 +193,7 @@ func TestWriteIsWhatIsShown(t *testing.T) {
 		list := items().Draw(t, "list")
 		before := todo.Snapshot{Revision: 1, Items: list, LastID: len(list)}
 		written := items().Draw(t, "want")
-		v := rapid.SampledFrom(all[:3]).Draw(t, "variant")
+		v := rapid.SampledFrom(all[:4]).Draw(t, "variant")
 		running := 0
 		for i := range written {
 			if written[i].Status == todo.InProgress || written[i].Status == todo.Failed {

@@ -49,8 +49,7 @@ func setTodoList() variant {
 
 func setTodoListAnswer(w prompts.Words, c *Call, out todo.Outcome) Result {
 	view := setTodoListView()
-	shown, n := show(view, out.After, func(l todo.Line) setTodoListItem {
-		item, _ := out.After.Item(l.ID)
+	shown, n := show(view, out.After, func(l todo.Line, item todo.Item) setTodoListItem {
 		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
 	})
 	counts := &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]}

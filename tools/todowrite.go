@@ -95,6 +95,7 @@ func wholeListView(active bool, completed string) todo.View {
 // the reason are listed, counts whether the text has how many items have each status.
 func todoWrite(s shape, ids, all, counts bool) variant {
 	s.view, s.field, s.text, s.active, s.patches, s.reasons = TodoWriteView(), "todos", "content", "activeForm", true, true
+	s.mayLack = !counts // Gemini CLI's write_todos and LangChain's have no active text
 	if all {
 		s.view = todo.CoreView()
 	}
@@ -103,13 +104,12 @@ func todoWrite(s shape, ids, all, counts bool) variant {
 	v := variant{view: s.view, allStatuses: all, read: s.reader()}
 	v.input, v.output = todoWriteTypes(ids, all)
 	v.answer = func(w prompts.Words, _ *Call, out todo.Outcome) Result {
-		shown, n := show(listed, out.After, func(l todo.Line) todoWriteShownAll {
+		shown, n := show(listed, out.After, func(l todo.Line, item todo.Item) todoWriteShownAll {
 			shown := todoWriteShownAll{Title: l.Text, Status: l.Status}
 			if ids {
 				shown.ID = l.ID
 			}
 			if all {
-				item, _ := out.After.Item(l.ID)
 				shown.Reason = item.Reason
 			}
 			return shown
@@ -134,7 +134,7 @@ func todoWrite(s shape, ids, all, counts bool) variant {
 			notes = afterPlan(notes)
 		}
 		return newResult(text+notes, message, out.After, shown,
-			todoWriteCountsAll{n["completed"], n["in_progress"], n["pending"], n["failed"], n["blocked"], n["cancelled"]})
+			countsOf(todo.CoreView(), n))
 	}
 	return v
 }

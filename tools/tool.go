@@ -11,6 +11,7 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,14 +71,18 @@ func Defaults() Options {
 
 // Tool is one tool, ready to be published and called.
 type Tool struct {
-	Name        string
-	Title       string
+	Name  string
+	Title string
+	// File names its description in package prompts; empty is Name.
+	File        string
 	Description string
 	// InputSchema and OutputSchema are JSON schemas of draft 2020-12.
 	InputSchema  json.RawMessage
 	OutputSchema json.RawMessage
 	// Idempotent is true when repeating a call changes nothing more (V2).
 	Idempotent bool
+	// ReadOnly is true for a tool that changes no list (V2).
+	ReadOnly bool
 
 	words prompts.Words // in which it answers
 	variant
@@ -109,7 +114,8 @@ type Call struct {
 	// Edit is what a person does by the tick tool; zero in other calls.
 	Edit todo.Edit
 
-	created int // how many items create_todos adds
+	created int      // how many items create_todos adds
+	fields  []string // what TaskUpdate changes
 }
 
 // Result is the answer to a call. The text says all that a model needs to know;
@@ -127,7 +133,8 @@ type Result struct {
 
 // Names returns the names of all tools, in the order they are published.
 func Names() []string {
-	return []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos", "update_todo"}
+	return []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos", "update_todo", "todo_write", "update_plan",
+		"TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "todowrite", "manage_todo_list", "todos", "TodoList"}
 }
 
 // New returns all tools, in the order of [Names].
@@ -152,6 +159,16 @@ func New(o Options) ([]*Tool, error) {
 		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, words: english, variant: setTodoList()},
 		{Name: "create_todos", Title: "Add plan steps", words: words, variant: createTodos()},
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, words: words, variant: updateTodo()},
+		{Name: "todo_write", Title: "Update todo list", Idempotent: true, words: words, variant: todoPatch(o.InProgress)},
+		{Name: "update_plan", Title: "Update plan", Idempotent: true, words: words, variant: updatePlan(o.InProgress)},
+		{Name: "TaskCreate", Title: "Add task", words: words, variant: tasks(taskCreateInput{}, readTaskCreate, taskCreated)},
+		{Name: "TaskUpdate", Title: "Update task", words: words, variant: tasks(taskUpdateInput{}, readTaskUpdate, taskUpdated)},
+		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, words: words, variant: tasks(taskListInput{}, readTaskList, taskListed)},
+		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, words: words, variant: tasks(taskGetInput{}, readTaskGet, taskShownAlone)},
+		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, words: words, variant: todowrite(o.InProgress)},
+		{Name: "manage_todo_list", Title: "Manage todo list", Idempotent: true, words: words, variant: manageTodoList(o.InProgress)},
+		{Name: "todos", Title: "Update todo list", Idempotent: true, words: words, variant: crushTodos(o.InProgress)},
+		{Name: "TodoList", Title: "Update todo list", Idempotent: true, words: words, variant: todoList()},
 	}
 	for _, t := range list {
 		if err := t.describe(o.Texts); err != nil {
@@ -175,7 +192,7 @@ func Find(list []*Tool, name string) *Tool {
 // describe sets the description. The sentence on all statuses follows that of a tool
 // that lists them.
 func (t *Tool) describe(texts *prompts.Texts) (err error) {
-	if t.Description, err = texts.Text(t.Name); err != nil || !t.allStatuses {
+	if t.Description, err = texts.Text(cmp.Or(t.File, t.Name)); err != nil || !t.allStatuses {
 		return err
 	}
 	more, err := texts.Text("statuses")
@@ -235,7 +252,10 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	}
 	var input *todo.InputError
 	if !errors.As(err, &input) {
-		problem, known := t.problems(err)[todo.KindOf(err)]
+		problem, known := takenProblem(t.words, err)
+		if !known {
+			problem, known = t.problems(err)[todo.KindOf(err)]
+		}
 		if !known {
 			return Result{}, false
 		}
@@ -325,9 +345,9 @@ type listRef struct {
 }
 
 // show returns a snapshot in the words of a view, and how often it has each word; items
-// that the view leaves out count as "cancelled". item converts a line, with the title that
-// people are shown as its text, to the variant's item.
-func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) ([]display[I], map[string]int) {
+// that the view leaves out count as "cancelled". item converts an item, and its line with
+// the title that people are shown as its text, to the variant's item.
+func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line, todo.Item) I) ([]display[I], map[string]int) {
 	items, counts := make([]I, 0, len(s.Items)), make(map[string]int)
 	for _, i := range s.Items {
 		line, ok := view.Show(i)
@@ -337,7 +357,7 @@ func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) ([]dis
 		}
 		counts[line.Status]++
 		line.Text = view.Title(i)
-		items = append(items, item(line))
+		items = append(items, item(line, i))
 	}
 	return []display[I]{{Type: "todo", Items: items}}, counts
 }

@@ -18,7 +18,7 @@ func TestDetailsAreNoRewording(t *testing.T) {
 	s.call("TodoWrite", todos("p A"), "")
 	high := "high"
 	w := todo.Write{Target: todo.Target{List: s.list().List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error {
-		d.Patch(todo.CoreView(), []todo.Line{{ID: "1", Text: "A", Active: "A", Status: "pending", Priority: &high}})
+		d.Put(todo.CoreView(), todo.Line{ID: "1", Text: "A", Active: "A", Status: "pending", Priority: &high})
 		return nil
 	}}
 	if _, err := s.board.As("").Apply(t.Context(), w); err != nil {

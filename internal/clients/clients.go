@@ -35,6 +35,9 @@ type Client struct {
 	// sessionless protocol.
 	AnswersRoots bool
 	Sees         Sight
+	// Tools are the todo tools that its models know best, beside the one that any model
+	// knows; "all" is every tool.
+	Tools []string
 }
 
 // Sight is what a client shows its model of a tool's result
@@ -74,28 +77,29 @@ var All = sync.OnceValue(func() []Client {
 	return []Client{
 		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead, Resume: "claude --resume"},
 		{Name: "claude-desktop", Title: "Claude Desktop", Prefixes: []string{"claude"}, Glyph: "desk", SharesConnection: true},
-		{Name: "cursor", Title: "Cursor", Prefixes: []string{"cursor"}, Glyph: "cursor", SharesConnection: true},
+		{Name: "cursor", Title: "Cursor", Prefixes: []string{"cursor"}, Glyph: "cursor", SharesConnection: true, Tools: []string{"todo_write"}},
 		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: MetaVSCode},
 		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity},
 		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode},
 		{Name: "windsurf", Title: "Windsurf", Prefixes: []string{"windsurf"}, SharesConnection: true},
 		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume"},
-		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread, Resume: "codex resume"},
+		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread, Resume: "codex resume", Tools: []string{"update_plan"}},
 		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Resume: "copilot --resume"},
-		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Resume: "opencode --session"},
-		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText},
-		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Resume: "qwen --resume"},
+		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Resume: "opencode --session", Tools: []string{"todowrite"}},
+		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText, Tools: []string{"todowrite"}},
+		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Resume: "qwen --resume", Tools: []string{"todo_write"}},
 		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult},
 		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText},
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
 		{Name: "lmstudio", Title: "LM Studio", Prefixes: []string{"lm studio", "lmstudio"}, SharesConnection: true},
-		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Sees: SeesWholeResult},
+		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Sees: SeesWholeResult, Tools: []string{"TodoList"}},
 		{Name: "kimi-cli", Title: "Kimi CLI", Prefixes: []string{"kimi"}},
 		{Name: "goose", Title: "Goose", Prefixes: []string{"goose"}, SharesConnection: true},
-		{Name: "crush", Title: "Crush", Prefixes: []string{"crush"}},
-		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID"},
-		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, SessionPerCall: true},
+		{Name: "crush", Title: "Crush", Prefixes: []string{"crush"}, Tools: []string{"todos"}},
+		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID", Tools: []string{"todo_write"}},
+		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, SessionPerCall: true, Tools: []string{"update_plan"}},
+		{Name: "inspector", Title: "MCP Inspector", Prefixes: []string{"inspector", "mcp-inspector"}, Tools: []string{"all"}},
 	}
 })
 

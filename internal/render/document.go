@@ -39,7 +39,8 @@ type ListDocument struct {
 	// AllCompleted is true when the list has items and all are completed
 	// (docs/spec/variants.md P5). It is written for readers and never read.
 	AllCompleted bool           `json:"all_completed"`
-	Order        todo.Order     `json:"order,omitzero"` // what a person made of it
+	Explanation  string         `json:"explanation,omitempty"` // what the agent said of this revision
+	Order        todo.Order     `json:"order,omitzero"`        // what a person made of it
 	Items        []ItemDocument `json:"items"`
 }
 
@@ -48,7 +49,7 @@ type ListDocument struct {
 // began an item from an agent's is not in it: exports have that.
 type ItemDocument struct {
 	todo.Item
-	WaitsFor []string `json:"waits_for,omitempty"` // ids of the open items that come first
+	WaitsFor []string `json:"waits_for,omitempty"` // ids of the items that come first, settled ones too
 }
 
 // Document converts a snapshot to its JSON document, without what only the server needs.
@@ -58,7 +59,7 @@ func Document(s todo.Snapshot) ListDocument {
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
 		Revision: s.Revision, Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
 		Archived: s.Archived, Asks: s.Asks, Rests: s.Rests, Said: s.Said, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
-		AllCompleted: s.AllCompleted(), Order: s.Order, Items: []ItemDocument{},
+		AllCompleted: s.AllCompleted(), Explanation: s.Explanation, Order: s.Order, Items: []ItemDocument{},
 	}
 	if s.Writer.Client != d.Client {
 		d.Writer = s.Writer.Client
@@ -71,7 +72,7 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Worked = &worked
 	}
 	for _, i := range s.Items {
-		i.BegunBy, i.ByPerson, i.Said = "", false, false
+		i.BegunBy, i.Holder, i.ByPerson, i.Said = "", "", false, false
 		d.Items = append(d.Items, ItemDocument{i, i.Waits()})
 	}
 	return d
@@ -83,7 +84,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored, Client: d.Client},
 		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
-		Archived: d.Archived, Asks: d.Asks, Rests: d.Rests, Said: d.Said, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Order: d.Order, Items: []todo.Item{},
+		Archived: d.Archived, Asks: d.Asks, Rests: d.Rests, Said: d.Said, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Items: []todo.Item{},
 	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated

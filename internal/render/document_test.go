@@ -54,7 +54,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	want.List = todo.List{ID: l.ID, Name: l.Name, Parent: l.Parent, Agent: l.Agent, Workspace: l.Workspace, Mirrored: true, Client: l.Client}
 	want.LastID, want.Operation, want.Report = 0, todo.Operation{}, todo.Report{}
 	want.Writer.Agent, want.Writer.Process = "", ""
-	want.Items[0].BegunBy, want.Items[0].ByPerson, want.Items[0].Said = "", false, false
+	want.Items[0].BegunBy, want.Items[0].ByPerson, want.Items[0].Said, want.Items[0].Holder = "", false, false, ""
 	if diff := cmp.Diff(want, d.Snapshot()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -130,13 +130,11 @@ func detailsNote(item todo.Item) string {
 	return inBrackets(strings.TrimPrefix(note, ", "))
 }
 
-// Work says who does an item of a list and what it waits for, as a host's own todo
-// tool said it: "reader, waits for Write the lexer"; empty for most.
+// Work says who does an item of a list and which open items come first: "reader, waits for Write the lexer"; empty for most.
 func Work(s todo.Snapshot, item todo.Item) string {
 	work := Safe(item.Owner)
-	if waits := item.Waits(); len(waits) > 0 {
-		first, _ := s.Item(waits[0])
-		work += ", waits for " + Safe(first.Text)
+	if waits := todo.OpenWaits(s.Items)(item); len(waits) > 0 {
+		work += ", waits for " + Safe(waits[0].Text)
 		if more := len(waits) - 1; more > 0 {
 			work += fmt.Sprintf(" and %d more", more)
 		}

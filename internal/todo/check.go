@@ -38,7 +38,10 @@ func (i Item) Check() error {
 	case slices.ContainsFunc(i.Waits(), func(id string) bool { return !IsItemID(id) }):
 		return errors.New("what an item waits for must be numbers of items")
 	}
-	if err := checkTexts("the text", MaxText, i.Text, i.Active, i.Reason); err != nil {
+	if err := checkTexts("the text", MaxText, i.Text, i.Active, i.Reason, i.Details); err != nil {
+		return err
+	}
+	if err := checkTexts("an id", MaxKey, i.Key); err != nil {
 		return err
 	}
 	return checkTexts("a priority, due date or owner", MaxDetail, i.Priority, i.DueDate, i.Owner)
@@ -74,7 +77,8 @@ func (s Snapshot) Check() error {
 	if s.Revision > MaxRevision {
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
 	}
-	if err := errors.Join(CheckSize(s.Items), checkTexts("what its agent asks, or its topic,", MaxTitle, s.Asks, s.List.Topic)); err != nil {
+	if err := errors.Join(CheckSize(s.Items), checkTexts("what its agent asks, or its topic,", MaxTitle, s.Asks, s.List.Topic),
+		checkTexts("the explanation", MaxText, s.Explanation), checkWaits(s.Items)); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(s.Items))

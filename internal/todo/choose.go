@@ -209,12 +209,12 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	settled := a.shown.Settled()
 	switch {
 	case settled && current.Settled():
-		if !a.changes(a.shown, current) {
+		if !a.changes(ctx, a.shown, current) {
 			return nil
 		}
 	case settled: // a person has added to it what is to be done yet
 		return nil
-	case hasAny(a.Lines, a.shown), len(a.shown.Items) == 0:
+	case hasAny(a.View, a.Lines, a.shown), len(a.shown.Items) == 0:
 		return nil
 	}
 	return a.leave(ctx)
@@ -252,18 +252,23 @@ func (a *attempt) next(ctx context.Context) error {
 
 // hasAny reports whether a whole-list write has an item of a list, by its id or by what
 // it is called.
-func hasAny(lines []Line, list Snapshot) bool {
+func hasAny(view View, lines []Line, list Snapshot) bool {
 	for i, line := range lines[:min(len(lines), len(list.Items))] {
 		if line.Text == list.Items[i].Text {
 			return true // as almost always
 		}
 	}
-	return shared(lines, list.Items) > 0 || named(lines, list.Items) > 0
+	return shared(lines, list.Items) > 0 || named(view, lines, list.Items) > 0
 }
 
-// named counts the lines that name an item by its id.
-func named(lines []Line, items []Item) (count int) {
+// named counts the lines that name an item by its id. The numbers that agents give items
+// themselves begin anew with each plan, and name none.
+func named(view View, lines []Line, items []Item) (count int) {
 	near := Near(items)
+	if view.Keys {
+		places := view.placesOf(items)
+		near = func(_ int, id string) (i Item, ok bool) { _, ok = places[id]; return i, ok && itemNumber(id) == 0 }
+	}
 	for n, l := range lines {
 		if _, names := near(n, l.ID); names {
 			count++
@@ -280,7 +285,7 @@ func (a *attempt) guess(ctx context.Context) error {
 		a.begins = current.Settled()
 		return a.checkOnlyOneOpen(ctx)
 	}
-	namesAll := named(a.Lines, current.Items) == len(a.Lines)
+	namesAll := named(a.View, a.Lines, current.Items) == len(a.Lines)
 	if current.Revision > 0 && !a.isElsewhere(current) && (len(current.Items) == 0 || namesAll) {
 		return nil
 	}
@@ -291,7 +296,7 @@ func (a *attempt) guess(ctx context.Context) error {
 		})
 		return err
 	}
-	a.begins = current.Revision == 0 || !current.Settled() || a.changes(current, current)
+	a.begins = current.Revision == 0 || !current.Settled() || a.changes(ctx, current, current)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -21,6 +20,8 @@ type Draft struct {
 	earlier      []Item // see Earlier
 	notes        []string
 	archives     bool // the change says whether the list is archived
+	// present reports whether the conversation with a hand is there; nil is that nobody is.
+	present func(hand string) bool
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
@@ -40,6 +41,7 @@ func (d *Draft) rebase(newest Snapshot) {
 	take(&d.next.Archived, base.Archived, mine.Archived)
 	take(&d.next.ReplacedBy, base.ReplacedBy, mine.ReplacedBy)
 	take(&d.next.Deleted, base.Deleted, mine.Deleted)
+	d.next.Explanation = mine.Explanation
 	d.next.Items = merge3(base.Items, newest.Items, mine.Items, d.nextID)
 }
 
@@ -55,7 +57,8 @@ func (d *Draft) Items() []Item { return d.next.Items }
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
 	b, n := d.before, d.next
-	return n.Order != b.Order || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
+	explains := n.Explanation != "" && n.Explanation != b.Explanation
+	return explains || n.Order != b.Order || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
 		n.Deleted != b.Deleted || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
@@ -84,6 +87,9 @@ func (d *Draft) Begun() (begun, running []Item) {
 func (d *Draft) Archive(away bool) {
 	d.next.Archived, d.next.ReplacedBy, d.archives = away, "", true
 }
+
+// Explain says what the writer says of the revision, see [Snapshot.Explanation].
+func (d *Draft) Explain(text string) { d.next.Explanation = text }
 
 // Note adds a sentence to the write's [Report]: what the change did beyond what
 // the caller sent.
@@ -117,17 +123,19 @@ func (d *Draft) SetStatus(id string, status Status) bool {
 // Replace replaces the list with lines, which are written through view. A line
 // that matches a stored item keeps its id, its times and whatever the view
 // cannot express. Items that the view leaves out stay where they were. No lines
-// at all empty the list, unless the view already showed it empty.
-func (d *Draft) Replace(view View, lines []Line) {
+// at all empty the list, unless the view already showed it empty. It returns the names
+// in WaitsFor that are no item's.
+func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 	isHidden := func(i Item) bool { return view.Words[i.Status] == "" }
 	if len(lines) == 0 && slices.ContainsFunc(d.next.Items, func(i Item) bool { return !isHidden(i) }) {
 		d.next.Items = nil
-		return
+		return nil
 	}
 	next := make([]Item, len(lines))
 	for i, stored := range match(view, d.next.Items, lines) {
 		next[i] = d.applyLine(view, stored, lines[i])
 	}
+	placed := next
 	if len(d.earlier) > 0 {
 		d.keepEnded(view, next, lines)
 	}
@@ -135,21 +143,16 @@ func (d *Draft) Replace(view View, lines []Line) {
 		next = withMissing(next, d.next.Items, isHidden)
 	}
 	d.next.Items = next
+	return d.link(view, lines, func(n int) string { return placed[n].ID })
 }
 
-// Patch applies lines to the items they name by id and leaves the others as
-// they are. It returns false and changes nothing when any id is missing or
-// unknown.
-func (d *Draft) Patch(view View, lines []Line) bool {
-	if slices.ContainsFunc(lines, func(l Line) bool { return l.ID == "" }) || named(lines, d.next.Items) < len(lines) {
+// Names reports whether every line names an item by its id.
+func (d *Draft) Names(view View, lines []Line) bool {
+	if slices.ContainsFunc(lines, func(l Line) bool { return l.ID == "" }) {
 		return false
 	}
-	places := placesOf(d.next.Items)
-	for _, line := range lines {
-		item := &d.next.Items[places[line.ID]]
-		*item = d.applyLine(view, item, line)
-	}
-	return true
+	places := view.placesOf(d.next.Items)
+	return !slices.ContainsFunc(lines, func(l Line) bool { _, known := places[l.ID]; return !known })
 }
 
 // Restore replaces the items with the ones of an earlier revision, or of another list,
@@ -194,6 +197,9 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
 		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
+		if view.Keys {
+			stored.Key = line.ID
+		}
 		stored.setStatus(status, d.hand, d.now)
 	}
 	item := *stored
@@ -221,11 +227,11 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	if line.DueDate != nil {
 		item.DueDate = *line.DueDate
 	}
-	if line.Owner != nil {
-		item.Owner = *line.Owner
+	if line.Details != nil {
+		item.Details = *line.Details
 	}
-	if line.Waits != "" {
-		item.WaitsFor = strings.Trim(item.WaitsFor+","+line.Waits, ",")
+	if line.Owner != nil && *line.Owner != item.Owner {
+		item.Owner, item.Holder = *line.Owner, d.hand
 	}
 	return item
 }
@@ -236,6 +242,9 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next.Revision++
 	if next.Items == nil {
 		next.Items = []Item{}
+	}
+	if next.Explanation == d.before.Explanation {
+		next.Explanation = "" // it was of that revision
 	}
 	next.Updated = d.now
 	if !w.Person {
@@ -251,36 +260,50 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	return next
 }
 
-// Put applies lines in core statuses of a list that mirrors another program's, which
-// numbers its items itself. Each changes the item that it names by its id: what it says
-// nothing of stays. If there is none, a line with a text adds one with this id, before
-// those with larger ones. An id that [IsItemID] does not accept adds nothing.
-func (d *Draft) Put(lines ...Line) {
-	view := CoreView()
-	for _, line := range lines {
-		if indexOf(d.next.Items, line.ID) < 0 && line.Text != "" && IsItemID(line.ID) {
-			d.insert(itemNumber(line.ID))
-		}
-		at := indexOf(d.next.Items, line.ID)
-		if at < 0 {
-			continue
+// Put applies lines to the items that they name by their ids. What a line says nothing of
+// stays. If there is no such item, a line with a text adds one: at the end, or where the
+// view has no ids of its callers' own, with the line's id and before those with larger
+// ones; then an id that [IsItemID] does not accept adds nothing. Put returns the names in
+// WaitsFor that are no item's.
+func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
+	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
+	for n, line := range lines {
+		at, isKnown := places[line.ID]
+		if !isKnown {
+			if at = d.insert(view, line); at < 0 {
+				continue
+			}
+			places = view.placesOf(d.next.Items)
 		}
 		item := &d.next.Items[at]
 		shown, _ := view.Show(*item)
 		line.Text, line.Active = cmp.Or(line.Text, shown.Text), cmp.Or(line.Active, shown.Active)
 		line.Status = cmp.Or(line.Status, shown.Status)
 		*item = d.applyLine(view, item, line)
+		ids[n] = item.ID
 	}
-	d.endWaits()
+	return d.link(view, lines, func(n int) string { return ids[n] })
 }
 
-func (d *Draft) insert(n int) {
+// insert adds a pending item without a text for a line that has one, and returns its index;
+// -1 when it adds none.
+func (d *Draft) insert(view View, line Line) int {
+	n, item := itemNumber(line.ID), Item{Status: Pending, Created: d.now}
+	switch {
+	case line.Text == "" || n == 0 && !view.Keys:
+		return -1
+	case view.Keys:
+		item.ID, item.Key = d.nextID(), line.ID
+		d.next.Items = append(d.next.Items, item)
+		return len(d.next.Items) - 1
+	}
 	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return itemNumber(o.ID) > n })
 	if at < 0 {
 		at = len(d.next.Items)
 	}
-	d.next.LastID = max(d.next.LastID, n)
-	d.next.Items = slices.Insert(d.next.Items, at, Item{ID: strconv.Itoa(n), Status: Pending, Created: d.now})
+	item.ID, d.next.LastID = line.ID, max(d.next.LastID, n)
+	d.next.Items = slices.Insert(d.next.Items, at, item)
+	return at
 }
 
 // IsItemID reports whether an id is one that [Draft.Put] accepts.
@@ -293,27 +316,4 @@ func itemNumber(id string) int {
 		return 0
 	}
 	return n
-}
-
-// endWaits makes every item wait once for each of the others that it waits for, and for
-// none that is settled or not on the list.
-func (d *Draft) endWaits() {
-	find := Near(d.next.Items)
-	for n, item := range d.next.Items {
-		var open []string
-		for _, id := range item.Waits() {
-			if other, ok := find(0, id); ok && id != item.ID && !other.Status.Settled() && !slices.Contains(open, id) {
-				open = append(open, id)
-			}
-		}
-		d.next.Items[n].WaitsFor = strings.Join(open, ",")
-	}
-}
-
-// Waits returns the ids of the items that the item waits for.
-func (i Item) Waits() []string {
-	if i.WaitsFor == "" {
-		return nil
-	}
-	return strings.Split(i.WaitsFor, ",")
 }

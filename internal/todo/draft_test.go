@@ -1,6 +1,7 @@
 package todo_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,7 +172,7 @@ func TestDiff(t *testing.T) {
 func TestPut(t *testing.T) {
 	d := todo.NewDraft(todo.Snapshot{}, time.Now())
 	for _, id := range []string{"3", "1", "10", "3", "0", "-1", "01", "x", "", "1e3", "99999999999"} {
-		d.Put(todo.Line{ID: id, Text: "task " + id, Status: "in_progress"})
+		d.Put(todo.CoreView(), todo.Line{ID: id, Text: "task " + id, Status: "in_progress"})
 	}
 	d.Append("next")
 	var got []string
@@ -186,23 +187,29 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// An item waits for open items of the list alone.
+// What an item waits for is said of any item; it waits for the open ones on the list, and
+// again for one that is opened again.
 func TestWaits(t *testing.T) {
-	d := todo.NewDraft(todo.Snapshot{}, time.Now())
+	d, view := todo.NewDraft(todo.Snapshot{}, time.Now()), todo.CoreView()
 	d.Append("1", "2", "3", "4")
 	d.SetStatus("4", todo.Completed)
-	d.Put(todo.Line{ID: "3", Waits: "1,2,2,3,4,9"}, todo.Line{ID: "3", Waits: "1"},
-		todo.Line{ID: "9", Waits: "1"})
-	waits := func() string { d.Put(); i, _ := d.Item("3"); return strings.Join(i.Waits(), " ") }
-	if waits() != "1 2" {
-		t.Errorf("waits for %q", waits())
+	if unknown := d.Put(view, todo.Line{ID: "3", WaitsFor: []string{"1", "2", "4", "9"}}, todo.Line{ID: "9", WaitsFor: []string{"1"}}); !slices.Equal(unknown, []string{"9"}) {
+		t.Errorf("unknown are %q", unknown)
 	}
+	expect := func(want string) {
+		t.Helper()
+		third, _ := d.Item("3")
+		if got := strings.Join(view.IDs(todo.OpenWaits(d.Items())(third)), " "); got != want {
+			t.Errorf("waits for %q, want %q", got, want)
+		}
+	}
+	expect("1 2")
 	d.SetStatus("1", todo.Cancelled)
-	if waits() != "2" {
-		t.Errorf("waits for %q", waits())
-	}
+	expect("2")
+	d.SetStatus("4", todo.Pending)
+	expect("2 4")
 	_ = d.Edit(todo.Edit{Do: todo.EditRemove, Item: "2"})
-	if waits() != "" {
-		t.Errorf("waits for %q", waits())
-	}
+	expect("4")
+	d.Put(view, todo.Line{ID: "3", WaitsFor: []string{}})
+	expect("")
 }

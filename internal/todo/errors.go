@@ -56,7 +56,7 @@ type Kind string
 const (
 	KindNone      Kind = "none"      // there is no error
 	KindUnknown   Kind = "unknown"   // [ErrUnknownOutcome]
-	KindInvalid   Kind = "invalid"   // [InputError]
+	KindInvalid   Kind = "invalid"   // [InputError], [TakenError], [ErrCycle]
 	KindMissing   Kind = "missing"   // [ErrNotFound]
 	KindItemGone  Kind = "item gone" // [ErrItemGone]
 	KindReused    Kind = "reused"    // [ErrOperationReused]
@@ -88,7 +88,8 @@ func KindOf(err error) Kind {
 			return known.kind
 		}
 	}
-	if errors.As(err, &input) {
+	var taken *TakenError
+	if errors.As(err, &input) || errors.As(err, &taken) || errors.Is(err, ErrCycle) {
 		return KindInvalid
 	}
 	return KindFailed

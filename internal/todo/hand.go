@@ -172,6 +172,17 @@ func placesOf(items []Item) map[string]int {
 	return place
 }
 
+// placesOf returns the indexes of items by the ids that callers of the view give them.
+func (v View) placesOf(items []Item) map[string]int {
+	places := placesOf(items)
+	for i, item := range items {
+		if v.Keys && item.Key != "" {
+			places[item.Key] = i
+		}
+	}
+	return places
+}
+
 // inOrderOf returns items in the order of another list; an item that is not on that one
 // follows the item that it followed, or stays at the end.
 func inOrderOf(other, items []Item) []Item {

@@ -38,6 +38,9 @@ func (s Status) Settled() bool {
 type Item struct {
 	// ID is short and unique in its list: "1", "2", … counted up, never reused.
 	ID string `json:"id"`
+	// Key is the id that the agent gave the item itself, in a tool that has it do so; empty
+	// when it gave none, or ID.
+	Key string `json:"key,omitempty"`
 	// Text says what to do, in one line, at most [MaxText] runes.
 	Text string `json:"text"`
 	// Active is what is shown while the item is in progress ("Writing tests");
@@ -51,10 +54,14 @@ type Item struct {
 	// its own words; empty when none did. A status does not change them.
 	Priority string `json:"priority,omitempty"`
 	DueDate  string `json:"due_date,omitempty"`
-	// Owner names the sub-agent that does the item, and WaitsFor has the ids of the
-	// open items that come first, with commas, as a host's own todo tool said them;
-	// empty when it did not.
-	Owner    string `json:"owner,omitempty"`
+	// Details say more than Text, in one line of at most [MaxText] runes; empty for nothing.
+	Details string `json:"details,omitempty"`
+	// Owner names the agent that does the item, and Holder is the hand that named it, see
+	// [Draft.Take]; both are empty when nobody has it.
+	Owner  string `json:"owner,omitempty"`
+	Holder string `json:"holder,omitempty"`
+	// WaitsFor has the ids of the items that come first, with commas, also when they are
+	// settled; see [OpenWaits].
 	WaitsFor string `json:"waits_for,omitempty"`
 	// BegunBy is the hand that last put the item in progress: a digest of the
 	// conversation's key, or [PersonsHand]; empty when none did.
@@ -96,7 +103,7 @@ func (i Item) equal(o Item) bool {
 // same reports whether two items are equal in all that agents and people are shown,
 // times aside.
 func (i Item) same(o Item) bool {
-	i.BegunBy, i.ByPerson, i.Said, i.Hand = o.BegunBy, o.ByPerson, o.Said, o.Hand
+	i.BegunBy, i.ByPerson, i.Said, i.Hand, i.Holder, i.Key = o.BegunBy, o.ByPerson, o.Said, o.Hand, o.Holder, o.Key
 	return i.equal(o)
 }
 
@@ -140,15 +147,16 @@ type Line struct {
 	Text   string `json:"text"`
 	Active string `json:"-"`      // "" in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
-	// Reason, Priority, DueDate and Owner are what a write says of them; nil leaves one
-	// as it is, and an empty text removes it. A reason has no effect in a status that has
-	// none. Waits are the ids of further items that come first, with commas.
-	// A result has none of these.
-	Reason   *string `json:"-"`
-	Priority *string `json:"-"`
-	DueDate  *string `json:"-"`
-	Owner    *string `json:"-"`
-	Waits    string  `json:"-"`
+	// Reason, Priority, DueDate, Details and Owner are what a write says of them; nil leaves
+	// one as it is, and an empty text removes it. A reason has no effect in a status that
+	// has none. WaitsFor names the items that come first, as the view shows their ids; nil
+	// leaves them. A result has none of these.
+	Reason   *string  `json:"-"`
+	Priority *string  `json:"-"`
+	DueDate  *string  `json:"-"`
+	Details  *string  `json:"-"`
+	Owner    *string  `json:"-"`
+	WaitsFor []string `json:"-"`
 }
 
 // View is how a variant sees items: which statuses it shows, and in which
@@ -160,6 +168,8 @@ type View struct {
 	Words map[Status]string
 	// Active is true when the variant has an active text.
 	Active bool
+	// Keys is true when the variant's callers give items ids of their own, see [Item.Key].
+	Keys bool
 	// Unlisted is true when callers may also send the core statuses for which Words has
 	// another word. An item whose status a caller sent so is shown with it.
 	Unlisted bool
@@ -176,10 +186,28 @@ func (v View) Show(item Item) (line Line, ok bool) {
 	if v.Unlisted && item.Said {
 		word = string(item.Status)
 	}
+	line = Line{ID: v.ID(item), Text: v.Title(item), Status: word}
 	if v.Active {
-		return Line{ID: item.ID, Text: item.Text, Active: item.ActiveText(), Status: word}, true
+		line.Text, line.Active = item.Text, item.ActiveText()
 	}
-	return Line{ID: item.ID, Text: v.Title(item), Status: word}, true
+	return line, true
+}
+
+// ID returns the id of an item as the view shows it.
+func (v View) ID(item Item) string {
+	if v.Keys {
+		return cmp.Or(item.Key, item.ID)
+	}
+	return item.ID
+}
+
+// IDs returns the ids of items as the view shows them.
+func (v View) IDs(items []Item) []string {
+	ids := make([]string, len(items))
+	for i, item := range items {
+		ids[i] = v.ID(item)
+	}
+	return ids
 }
 
 // Title returns the text that people are shown for an item in this view: the
@@ -204,10 +232,13 @@ func (v View) Lines(items []Item) []Line {
 }
 
 // Core returns the core status for one of the view's words. If several statuses
-// share the word, it is the first of pending, in progress, completed, failed,
-// blocked and cancelled. ok is false for a word that the view does not have; it may be
+// share the word, it is the one that has the word itself, else the first of pending, in
+// progress, completed, failed, blocked and cancelled. ok is false for a word that the view does not have; it may be
 // one that is [View.Unlisted].
 func (v View) Core(word string) (Status, bool) {
+	if s := Status(word); v.Words[s] == word {
+		return s, word != ""
+	}
 	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {
 		if w, ok := v.Words[s]; ok && w == word {
 			return s, true

@@ -17,6 +17,7 @@ const (
 	// bytes. Some 60,000 tokens are no plan but a mistake.
 	MaxSize  = 256_000
 	MaxName  = 100 // runes per list name
+	MaxKey   = 500 // runes per id that an agent gives an item
 	MaxTitle = 200 // runes per title of a list
 	// MaxWorkspace is the maximum size of a workspace's path, in bytes; no path
 	// that Linux opens is longer.
@@ -37,7 +38,8 @@ const (
 // people say of them.
 func Size(items []Item) (size int) {
 	for _, i := range items {
-		size += len(i.Text) + len(i.Active) + len(i.Reason) + len(i.Priority) + len(i.DueDate) + len(i.Owner) + len(i.WaitsFor)
+		size += len(i.Text) + len(i.Active) + len(i.Reason) + len(i.Priority) + len(i.DueDate) +
+			len(i.Key) + len(i.Details) + len(i.Owner) + len(i.WaitsFor)
 	}
 	return size
 }

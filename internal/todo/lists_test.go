@@ -285,7 +285,7 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 			text = "B" // its habit
 		}
 		lines := []todo.Line{{ID: "2", Text: text, Active: text, Status: []string{"pending", "in_progress"}[n%2]}}
-		out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Patch(view, lines); return nil })
+		out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Put(view, lines...); return nil })
 		checkErr(t, err)
 		if len(out.Unseen) != told || out.After.List.ID != first.List.ID || len(out.After.Items) != 2 {
 			t.Fatalf("107: change %d: %q, told %+v", n, show(out.After), out.Report)

@@ -1,5 +1,10 @@
 package todo
 
+import (
+	"cmp"
+	"strings"
+)
+
 // merge3 is a three-way merge of two independent changes of one list: base →
 // theirs, which is stored, and base → mine, which is requested.
 //
@@ -14,6 +19,7 @@ package todo
 // it; an item placed only by theirs follows the item it follows there. next returns the
 // ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
+	renamed := make(map[string]string) // the ids of mine's new items
 	inBase, stored, added := Near(base), Near(theirs), addedByText(base, theirs)
 	out := make([]Item, 0, len(mine))
 	for n, item := range mine {
@@ -27,12 +33,15 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 			item = mergeFields(before, now, item)
 		case len(same) > 0:
 			added[text] = same[1:] // a repeat of mine is another item
+			renamed[item.ID] = same[0].ID
 			item = mergeFields(Item{ID: same[0].ID, Text: same[0].Text, Status: Pending}, same[0], item)
 		default:
-			item.ID = next()
+			id := next()
+			renamed[item.ID], item.ID = id, id
 		}
 		out = append(out, item)
 	}
+	rename(out, base, renamed)
 	// Others added some of the stored items, and changed some that mine removed.
 	out = withMissing(out, theirs, func(i Item) bool {
 		before, known := inBase(0, i.ID)
@@ -42,6 +51,21 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 		out = inOrderOf(theirs, out)
 	}
 	return out
+}
+
+// rename gives new items that others wait for the ids that they have now.
+func rename(items, base []Item, renamed map[string]string) {
+	inBase := Near(base)
+	for n, item := range items {
+		if before, _ := inBase(n, item.ID); len(renamed) == 0 || before.WaitsFor == item.WaitsFor {
+			continue
+		}
+		ids := item.Waits()
+		for i, id := range ids {
+			ids[i] = cmp.Or(renamed[id], id)
+		}
+		items[n].WaitsFor = strings.Join(ids, ",")
+	}
 }
 
 // withMissing returns items, and of others those that stay and are not among them, each
@@ -79,7 +103,11 @@ func mergeFields(base, theirs, mine Item) Item {
 	take(&out.Active, base.Active, mine.Active)
 	take(&out.Priority, base.Priority, mine.Priority)
 	take(&out.DueDate, base.DueDate, mine.DueDate)
-	take(&out.Owner, base.Owner, mine.Owner)
+	take(&out.Key, base.Key, mine.Key)
+	take(&out.Details, base.Details, mine.Details)
+	if mine.Owner != base.Owner || mine.Holder != base.Holder {
+		out.Owner, out.Holder = mine.Owner, mine.Holder
+	}
 	take(&out.WaitsFor, base.WaitsFor, mine.WaitsFor)
 	take(&out.Hand, base.Hand, mine.Hand)
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
@@ -115,7 +143,7 @@ func match(view View, stored []Item, lines []Line) []*Item {
 		if n < len(stored) {
 			item = stored[n]
 			shown, isPlaced = view.Show(item)
-			isPlaced = isPlaced && (line.Text == shown.Text || line.Text == item.Text) && (line.ID == "" || line.ID == item.ID)
+			isPlaced = isPlaced && (line.Text == shown.Text || line.Text == item.Text) && (line.ID == "" || line.ID == shown.ID)
 			out[n] = &stored[n]
 		}
 		if !isPlaced || texts[shown.Text] || texts[item.Text] {
@@ -174,7 +202,7 @@ func itemKeys(view View, i Item) (keys [14][]string) {
 	if isShown {
 		at = keys[:]
 		whole := lineKeys(shown)[1]
-		at[0], at[1], at[3] = []string{i.ID}, []string{whole}, []string{shown.Text}
+		at[0], at[1], at[3] = []string{shown.ID}, []string{whole}, []string{shown.Text}
 	}
 	at[2], at[4], at[5], at[6] = []string{i.Text}, []string{Fold(i.Text)}, shortened(i.Text), foldAll(i.Hand.wordings())
 	return keys

@@ -258,7 +258,7 @@ func (s *script) calls(c chat, verb string, words []string) string {
 		change = func(d *todo.Draft) error { d.Replace(target.View, target.Lines); return nil }
 	case "patches":
 		target.Lines = lines
-		change = func(d *todo.Draft) error { d.Patch(target.View, lines); return nil }
+		change = func(d *todo.Draft) error { d.Put(target.View, lines...); return nil }
 	case "adds":
 		target.Append = true
 		change = add(words...)

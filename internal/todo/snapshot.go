@@ -101,6 +101,9 @@ type Snapshot struct {
 	// Said counts how often Asks and Rests, which make no revision of their own, have
 	// changed since the revision was made.
 	Said int64 `json:"said,omitempty"`
+	// Explanation is what the agent that made the revision said of it, in one line of at
+	// most [MaxText] runes; empty when it said nothing.
+	Explanation string `json:"explanation,omitempty"`
 	// Order is what a person made of the order of the items.
 	Order Order `json:"order,omitzero"`
 	// Archived is true when the list was put away, so that front ends do not show

@@ -180,7 +180,7 @@ func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err er
 		base = a.list // the call says nothing about items that others changed
 	}
 	base.LastID = max(base.LastID, a.list.LastID)
-	if draft, err = a.draft(base, a.list); err == nil {
+	if draft, err = a.draft(ctx, base, a.list); err == nil {
 		err = a.settle(draft, saw, &told)
 	}
 	return draft, told, err
@@ -188,7 +188,7 @@ func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err er
 
 // draft returns the draft of a revision after newest, as the change makes it of one that
 // the writer was shown.
-func (a *attempt) draft(shown, newest Snapshot) (*Draft, error) {
+func (a *attempt) draft(ctx context.Context, shown, newest Snapshot) (*Draft, error) {
 	d := NewDraft(shown, a.at)
 	if d.hand = PersonsHand; !a.Writer.Person {
 		d.hand = handOf(a.Conversation.Key)
@@ -196,7 +196,9 @@ func (a *attempt) draft(shown, newest Snapshot) (*Draft, error) {
 	if a.begins {
 		d.earlier = a.current.Items
 	}
-	if err := a.Change(d); err != nil {
+	var failed error
+	d.present = a.presentHands(ctx, newest.List, &failed)
+	if err := cmp.Or(a.Change(d), failed); err != nil {
 		return nil, err
 	}
 	if shown.Revision != newest.Revision {
@@ -211,8 +213,8 @@ func (a *attempt) draft(shown, newest Snapshot) (*Draft, error) {
 // changes reports whether the write would change what stands on a list, or be refused,
 // when its agent was shown one revision. Another active text, and a wording that a person
 // replaced, change nothing.
-func (a *attempt) changes(shown, newest Snapshot) bool {
-	d, err := a.draft(shown, newest)
+func (a *attempt) changes(ctx context.Context, shown, newest Snapshot) bool {
+	d, err := a.draft(ctx, shown, newest)
 	if err != nil {
 		return true
 	}
@@ -321,6 +323,7 @@ func (a *attempt) saysItself(base Snapshot) func(Difference) bool {
 // saw is what the writer was shown.
 func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyHand(saw)
+	d.tidy()
 	if d.next.GivenTitle == "" && a.Title != "" {
 		d.next.GivenTitle, _ = CleanTitle(a.Title)
 	}
@@ -329,6 +332,9 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 	}
 	if d.before.List.Mirrored && !a.Begin.Mirrored && !slices.EqualFunc(d.before.Items, d.next.Items, Item.same) {
 		return ErrMirrored
+	}
+	if err := checkWaits(d.next.Items); err != nil && !d.before.List.Mirrored && !a.Begin.Mirrored {
+		return err
 	}
 	// A variant limits what one call sends; a merge may add what others added. What makes
 	// a list no larger is never refused.

@@ -17,7 +17,7 @@ func TestPanelMirrored(t *testing.T) {
 	s, base := servertest.Site(t)
 	list := base + "/lists/" + mirror(t, s, func(d *todo.Draft) {
 		d.Append("Read <b>it</b>", "Write it")
-		d.Put(todo.Line{ID: "2", Owner: new("reader"), Waits: "1"})
+		d.Put(todo.CoreView(), todo.Line{ID: "2", Owner: new("reader"), WaitsFor: []string{"1"}})
 	}).List.ID
 	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
 		html := page(t, address)

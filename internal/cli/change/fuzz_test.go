@@ -1,7 +1,7 @@
 package change
 
 import (
-	"slices"
+	"reflect"
 	"testing"
 	"time"
 
@@ -52,7 +52,7 @@ func FuzzEdited(f *testing.F) {
 func TestTypedBehindNumber(t *testing.T) {
 	lines, err := parseEdited("- [ ] Ship <!--2--> now\n- [x] Say <!--5--> once <!--3-->  \n- [ ] New  \r\n")
 	want := []todo.Line{{ID: "2", Text: "Ship now", Status: "pending"}, {ID: "3", Text: "Say <!--5--> once", Status: "completed"}, {Text: "New", Status: "pending"}}
-	if err != nil || !slices.Equal(lines, want) {
+	if err != nil || !reflect.DeepEqual(lines, want) {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }

@@ -1,0 +1,435 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
+
+// taskCreateInput, taskUpdateInput, taskListInput and taskGetInput are the arguments of
+// Claude Code's four task tools.
+type taskCreateInput struct {
+	Subject     string `json:"subject" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Description string `json:"description,omitempty" jsonschema:"description=What it takes\\, and when it is done"`
+	ActiveForm  string `json:"activeForm,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
+}
+
+type taskUpdateInput struct {
+	TaskID       string   `json:"taskId" jsonschema:"description=The task's number; next takes the first one that is ready"`
+	Subject      string   `json:"subject,omitempty" jsonschema:"description=What to do instead"`
+	Description  string   `json:"description,omitempty" jsonschema:"description=What it takes instead"`
+	ActiveForm   string   `json:"activeForm,omitempty" jsonschema:"description=Shown meanwhile instead"`
+	Status       string   `json:"status,omitempty" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=deleted,description=What it becomes"`
+	Owner        string   `json:"owner,omitempty" jsonschema:"description=Who does it; refused while another agent has it"`
+	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"description=Numbers of tasks that wait for it"`
+	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"description=Numbers of tasks that come first"`
+}
+
+type taskListInput struct{}
+
+type taskGetInput struct {
+	TaskID string `json:"taskId" jsonschema:"description=The task's number"`
+}
+
+// taskResult is the structured content of the task tools.
+type taskResult = result[taskShown, todoWriteCountsAll]
+
+type taskShown struct {
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	Status    string   `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed"`
+	Owner     string   `json:"owner,omitempty"`
+	BlockedBy []string `json:"blockedBy,omitempty"` // what is open
+}
+
+func tasksView() todo.View { return TodoWriteView() }
+
+// tasks returns a task tool.
+func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, todo.Outcome) (text string, failed bool)) variant {
+	return variant{view: tasksView(), input: input, output: taskResult{}, read: read,
+		answer: func(w prompts.Words, c *Call, out todo.Outcome) Result {
+			waiting := todo.OpenWaits(out.After.Items)
+			shown, n := show(tasksView(), out.After, func(l todo.Line, item todo.Item) taskShown {
+				return taskShown{l.ID, l.Text, l.Status, item.Owner, tasksView().IDs(waiting(item))}
+			})
+			text, failed := answer(w, c, out)
+			if c.Change != nil {
+				text = strings.TrimSpace(text + resultNotes(w, out))
+			}
+			r := newResult(text, text, out.After, shown,
+				countsOf(tasksView(), n))
+			r.IsError = failed
+			return r
+		}}
+}
+
+// numbers returns ids as texts show them: #1, #2.
+func numbers(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return "#" + strings.Join(ids, ", #")
+}
+
+func readTaskCreate(r *reader, args value) *Call {
+	args = r.createArgs(args)
+	subject, _ := r.text(args.get("subject"), "subject", 0)
+	details := r.optionalText(args.get("description"), "description")
+	active := r.optional(args, "activeForm")
+	status := string(todo.Pending)
+	if v := args.get("status"); !v.missing() {
+		status = r.status(v, "status", tasksView().Accepts())
+	}
+	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
+		if n := len(d.Items()) + 1; n > todo.MaxItems {
+			return refuse(r.words.TooMany, todo.MaxItems, n)
+		}
+		item := d.Append(subject)[0]
+		if details != nil && todo.Fold(*details) == todo.Fold(subject) {
+			details = nil
+		}
+		d.Put(todo.CoreView(), todo.Line{ID: item.ID, Active: active, Status: status, Details: details})
+		return nil
+	}}
+}
+
+func taskCreated(w prompts.Words, _ *Call, out todo.Outcome) (string, bool) {
+	last := todo.Item{}
+	if n := len(out.After.Items); n > 0 {
+		last = out.After.Items[n-1]
+	}
+	return fmt.Sprintf(w.TaskCreated, last.ID, excerpt(last.Text)), false
+}
+
+// createArgs returns the arguments of TaskCreate in their usual form: models also send the
+// task within "task", as an object or a text, and call its fields otherwise, or leave one
+// of subject and description out.
+func (r *reader) createArgs(args value) value {
+	args = r.arguments(args, "subject")
+	for _, many := range []string{"tasks", "todos"} {
+		if args.get(many).kind == '[' {
+			r.sentence(r.words.OneTask, many)
+		}
+	}
+	if task := args.get("task"); task.kind == '{' {
+		args = task
+	} else if task.kind == '"' && args.get("description").missing() {
+		args.members = append(slices.Clip(args.members), member{"description", task})
+	}
+	subject, description := args.first("subject", "title", "name"), args.first("description", "content")
+	if subject.missing() && description.kind == '"' {
+		subject = description
+		subject.text = todo.Cut(strings.TrimSpace(description.text), maxSubject)
+	}
+	return value{kind: '{', members: []member{{"subject", subject}, {"description", description},
+		{"activeForm", args.first("activeForm", "active_form")}, {"status", args.get("status")}}}
+}
+
+// maxSubject is how many characters of a description stand for the subject that is left out.
+const maxSubject = 80
+
+// first returns the value of the first of some fields that is there.
+func (v value) first(names ...string) value {
+	for _, name := range names {
+		if found := v.get(name); !found.missing() {
+			return found
+		}
+	}
+	return value{}
+}
+
+// optionalText reads a text that may be left out; nil is that it is, an empty one takes away.
+func (r *reader) optionalText(v value, path string) *string {
+	return r.detail(v, path, todo.MaxText)
+}
+
+// taskChange is what a call of TaskUpdate, ours or Claude Code's own, says of a task.
+type taskChange struct {
+	todo.Line
+	deletes bool
+	blocks  []string // the tasks that wait for it
+}
+
+// taskChange reads the arguments of TaskUpdate. check reads an id.
+func (r *reader) taskChange(args value, check func(v value, path string) string) (c taskChange) {
+	if c.deletes = args.get("status").text == "deleted"; c.deletes {
+		return taskChange{Line: todo.Line{ID: check(args.first("taskId", "task_id", "id"), "taskId")}, deletes: true}
+	}
+	c.Line = r.task(args, "", args.first("taskId", "task_id", "id"), "taskId", "addBlockedBy", check)
+	c.Active = r.optional(args, "activeForm")
+	c.Details = r.optionalText(args.get("description"), "description")
+	c.Reason = r.optionalText(args.get("reason"), "reason")
+	c.blocks = r.taskIDs(args.get("addBlocks"), "addBlocks", check)
+	return c
+}
+
+// put applies the change to a draft, adding to what the tasks wait for. It returns the ids
+// that are none.
+func (c taskChange) put(d *todo.Draft) (unknown []string) {
+	view := todo.CoreView()
+	if item, ok := d.Item(c.ID); ok && c.WaitsFor != nil {
+		c.WaitsFor = append(item.Waits(), c.WaitsFor...)
+	}
+	unknown = d.Put(view, c.Line)
+	for _, id := range c.blocks {
+		item, ok := d.Item(id)
+		if !ok {
+			unknown = append(unknown, id)
+			continue
+		}
+		d.Put(view, todo.Line{ID: id, WaitsFor: append(item.Waits(), c.ID)})
+	}
+	return unknown
+}
+
+func readTaskUpdate(r *reader, args value) *Call {
+	args = r.arguments(args, "taskId")
+	c := r.taskChange(args, func(v value, path string) string { return r.id(v, path, true) })
+	target := todo.Target{Item: c.ID}
+	if c.ID == todo.Next {
+		target.Item = ""
+	}
+	return &Call{Target: target, fields: r.fieldsOf(args), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words) }}
+}
+
+func taskUpdated(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
+	if c.Item == "" {
+		return "", false // the note says it
+	}
+	text := fmt.Sprintf(w.TaskUpdated, c.Item, strings.Join(c.fields, ", "))
+	if item, _ := out.After.Item(c.Item); item.Status.Settled() {
+		if ready := numbers(freed(out.After.Items, c.Item)); ready != "" {
+			text += fmt.Sprintf(w.Ready, ready)
+		}
+	}
+	return text, false
+}
+
+// freed returns the ids of the items that waited for one and are ready.
+func freed(items []todo.Item, id string) (free []string) {
+	waiting := todo.OpenWaits(items)
+	for _, i := range items {
+		if i.Status == todo.Pending && slices.Contains(i.Waits(), id) && len(waiting(i)) == 0 {
+			free = append(free, i.ID)
+		}
+	}
+	return free
+}
+
+// fieldsOf returns the fields of TaskUpdate that a call sends, in the order of the schema.
+func (r *reader) fieldsOf(args value) (sent []string) {
+	for _, name := range []string{"subject", "description", "activeForm", "status", "owner", "addBlocks", "addBlockedBy", "reason"} {
+		if !args.get(name).missing() {
+			sent = append(sent, name)
+		}
+	}
+	return sent
+}
+
+// updateTask makes the change of one task. Who has it is decided in the same transaction.
+func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
+	if c.deletes {
+		if d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) != nil {
+			return refuse(w.UnknownID, unquotedExcerpt(c.ID))
+		}
+		return nil
+	}
+	owner, begins, isNext := "", c.Status == string(todo.InProgress), c.ID == todo.Next
+	if c.Owner != nil {
+		owner = *c.Owner
+	}
+	taken, err := d.Take(c.ID, owner, begins || isNext)
+	switch {
+	case err != nil:
+		return err
+	case taken == "" && isNext:
+		return refuse("%s", w.NothingReady)
+	case taken == "":
+		return refuse(w.UnknownID, unquotedExcerpt(c.ID))
+	}
+	if c.ID = taken; isNext {
+		item, _ := d.Item(taken)
+		note := fmt.Sprintf(w.Took, taken, quote(item.Text))
+		if item.Details != "" {
+			note += ": " + told(item.Details)
+		}
+		d.Note(note)
+		c.Status = ""
+	}
+	if unknown := c.put(d); len(unknown) > 0 {
+		return refuse(w.UnknownID, unquotedExcerpt(unknown[0]))
+	}
+	return nil
+}
+
+func readTaskList(*reader, value) *Call { return &Call{} }
+
+func taskListed(w prompts.Words, _ *Call, out todo.Outcome) (string, bool) {
+	var b strings.Builder
+	waiting := todo.OpenWaits(out.After.Items)
+	for _, item := range out.After.Items {
+		if line, ok := tasksView().Show(item); ok {
+			b.WriteString(taskLine(w, line, item, waiting(item)) + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		return w.NoTasks, false
+	}
+	return strings.TrimSuffix(b.String(), "\n"), false
+}
+
+func taskLine(w prompts.Words, line todo.Line, item todo.Item, first []todo.Item) string {
+	text := fmt.Sprintf("#%s [%s] %s", line.ID, line.Status, line.Text)
+	if item.Owner != "" {
+		text += " (" + item.Owner + ")"
+	}
+	if len(first) > 0 {
+		text += " [" + fmt.Sprintf(w.BlockedBy, numbers(tasksView().IDs(first))) + "]"
+	}
+	return text
+}
+
+func readTaskGet(r *reader, args value) *Call {
+	args = r.arguments(args, "taskId")
+	return &Call{Target: todo.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
+}
+
+func taskShownAlone(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
+	item, ok := out.After.Item(c.Item)
+	if !ok {
+		return w.TaskMissing, true
+	}
+	line, _ := tasksView().Show(item)
+	text := taskLine(w, line, item, todo.OpenWaits(out.After.Items)(item))
+	var after []string
+	for _, i := range out.After.Items {
+		if slices.Contains(i.Waits(), item.ID) {
+			after = append(after, i.ID)
+		}
+	}
+	if len(after) > 0 {
+		text += " [" + fmt.Sprintf(w.Blocks, numbers(after)) + "]"
+	}
+	if item.Details != "" {
+		text += "\n" + item.Details
+	}
+	return text, false
+}
+
+// takenProblem returns the refusal of a task that another agent has, or of tasks that would
+// wait for each other; ok is false for another error.
+func takenProblem(w prompts.Words, err error) (p todo.Problem, ok bool) {
+	var taken *todo.TakenError
+	switch {
+	case errors.As(err, &taken):
+		p = todo.Problem{Message: fmt.Sprintf(w.Taken, taken.Item.ID, excerpt(taken.Item.Owner)), Sentence: true}
+	case errors.Is(err, todo.ErrCycle):
+		p = todo.Problem{Message: w.Cycle, Sentence: true}
+	}
+	return p, p.Message != ""
+}
+
+// What follows mirrors Claude Code's own task tools.
+
+// unnamed returns the text of a task of which only updates are known yet: a hook of its
+// TaskCreate is slower, or there was none.
+func unnamed(id string) string { return "Task " + id }
+
+// mirrorCreate reads TaskCreate, whose answer has the id of the task.
+func mirrorCreate(r *reader, input, response value) *Call {
+	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
+	t.Text, _ = r.text(input.get("subject"), "subject", 0)
+	t.Active, t.Details = r.optional(input, "activeForm"), r.optionalText(input.get("description"), "description")
+	return &Call{Target: todo.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
+		// What a quicker hook of an update said of it stays.
+		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
+			d.Put(todo.CoreView(), t)
+		}
+		return nil
+	}}
+}
+
+func mirrorUpdate(r *reader, input, response value) *Call {
+	if response.get("success").kind == 'f' {
+		return nil // there is no such task
+	}
+	c := r.taskChange(input, r.taskID)
+	return &Call{Target: todo.Target{Item: c.ID, Append: !c.deletes}, Change: func(d *todo.Draft) error {
+		if c.deletes {
+			_ = d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) // it may be gone
+			return nil
+		}
+		if _, isKnown := d.Item(c.ID); !isKnown {
+			d.Put(todo.CoreView(), todo.Line{ID: c.ID, Text: unnamed(c.ID)})
+		}
+		c.put(d)
+		return nil
+	}}
+}
+
+// mirrorTasks reads the answer of TaskList, by which tasks are mirrored that were made
+// when no hook was there.
+func mirrorTasks(r *reader, _, response value) *Call {
+	elements := response.get("tasks").elements()
+	if len(elements) == 0 {
+		return nil
+	}
+	if len(elements) > todo.MaxItems {
+		r.problemf("tasks", "Must have at most %d items, received %d", todo.MaxItems, len(elements))
+		return nil
+	}
+	tasks := make([]taskChange, len(elements))
+	for i, e := range elements {
+		path := fmt.Sprintf("tasks[%d].", i)
+		tasks[i].Line = r.task(e.value, path, e.value.get("id"), "id", "blockedBy", r.taskID)
+	}
+	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
+		for _, t := range tasks {
+			if _, isKnown := d.Item(t.ID); isKnown || t.Status != string(todo.Completed) { // else of an earlier list of the chat, perhaps
+				t.put(d)
+			}
+		}
+		return nil
+	}}
+}
+
+// task reads what an object says of a task, its id, which stands at a name, and the ids of
+// those that come first under a key. Of what it does not say the line has nothing.
+func (r *reader) task(v value, path string, id value, at, waits string, check func(v value, path string) string) todo.Line {
+	t := todo.Line{ID: check(id, path+at), Text: r.optional(v, "subject")}
+	t.WaitsFor = r.taskIDs(v.get(waits), path+waits, check)
+	if status := v.get("status"); !status.missing() {
+		t.Status = r.status(status, path+"status", todo.CoreView().Accepts())
+	}
+	t.Owner = r.detail(v.get("owner"), path+"owner", todo.MaxDetail)
+	return t
+}
+
+func (r *reader) optional(v value, key string) string {
+	if v.get(key).missing() {
+		return ""
+	}
+	text, _ := r.text(v.get(key), key, 0)
+	return text
+}
+
+// taskID reads the id of a task, which is a number.
+func (r *reader) taskID(v value, path string) string {
+	id := r.id(v, path, false)
+	if !todo.IsItemID(id) {
+		r.problemf(path, r.words.WrongType, "the number of a task", v.name())
+	}
+	return id
+}
+
+// taskIDs reads the ids of tasks; none if they are left out.
+func (r *reader) taskIDs(v value, path string, check func(v value, path string) string) (ids []string) {
+	for i, e := range v.elements()[:min(len(v.elements()), todo.MaxItems)] {
+		ids = append(ids, check(e.value, fmt.Sprintf("%s[%d]", path, i)))
+	}
+	return ids
+}
