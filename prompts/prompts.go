@@ -119,7 +119,6 @@ type Words struct {
 	Cycle        string `json:"cycle"`         // none
 	OneTask      string `json:"one_task"`      // field
 	NoTasks      string `json:"no_tasks"`      // none
-	TaskMissing  string `json:"task_missing"`  // none
 	BlockedBy    string `json:"blocked_by"`    // numbers
 	Blocks       string `json:"blocks"`        // numbers
 	PlanUpdated  string `json:"plan_updated"`  // none

@@ -26,7 +26,7 @@ type listShown struct {
 func dialect(s shape, input any, ack func(w prompts.Words) string) variant {
 	listed := s.view
 	s.reasons, s.view.Unlisted = true, true
-	return variant{view: s.view, input: input, output: listResult{}, read: s.reader(),
+	return variant{view: s.view, input: input, output: listResult{}, read: s.reader(), failure: planFailure,
 		answer: func(w prompts.Words, c *Call, out todo.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(listed, out.After, func(l todo.Line, item todo.Item) listShown {

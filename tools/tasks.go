@@ -50,7 +50,7 @@ func tasksView() todo.View { return TodoWriteView() }
 
 // tasks returns a task tool.
 func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, todo.Outcome) (text string, failed bool)) variant {
-	return variant{view: tasksView(), input: input, output: taskResult{}, read: read,
+	return variant{view: tasksView(), input: input, output: taskResult{}, read: read, failure: planFailure,
 		answer: func(w prompts.Words, c *Call, out todo.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(tasksView(), out.After, func(l todo.Line, item todo.Item) taskShown {
@@ -60,10 +60,11 @@ func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words
 			if c.Change != nil {
 				text = strings.TrimSpace(text + resultNotes(w, out))
 			}
-			r := newResult(text, text, out.After, shown,
+			if failed {
+				return Result{Text: text, IsError: true}
+			}
+			return newResult(text, text, out.After, shown,
 				countsOf(tasksView(), n))
-			r.IsError = failed
-			return r
 		}}
 }
 
@@ -301,7 +302,7 @@ func readTaskGet(r *reader, args value) *Call {
 func taskShownAlone(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
 	item, ok := out.After.Item(c.Item)
 	if !ok {
-		return w.TaskMissing, true
+		return fmt.Sprintf(w.UnknownID, unquotedExcerpt(c.Item)), true
 	}
 	line, _ := tasksView().Show(item)
 	text := taskLine(w, line, item, todo.OpenWaits(out.After.Items)(item))
@@ -403,7 +404,7 @@ func (r *reader) task(v value, path string, id value, at, waits string, check fu
 	t := todo.Line{ID: check(id, path+at), Text: r.optional(v, "subject")}
 	t.WaitsFor = r.taskIDs(v.get(waits), path+waits, check)
 	if status := v.get("status"); !status.missing() {
-		t.Status = r.status(status, path+"status", todo.CoreView().Accepts())
+		t.Status = r.status(status, path+"status", append(tasksView().Accepts(), "deleted"), todo.CoreView().Accepts()...)
 	}
 	t.Owner = r.detail(v.get("owner"), path+"owner", todo.MaxDetail)
 	return t

@@ -204,6 +204,9 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	}
 	item := *stored
 	shown, _ := view.Show(item)
+	if view.Keys && line.ID != "" && line.ID != shown.ID {
+		item.Key = line.ID
+	}
 	if line.Text != shown.Text && line.Text != item.Text && !slices.Contains(shortened(item.Text), line.Text) {
 		if !view.Active && Fold(line.Text) != Fold(item.Text) {
 			item.Active = "" // it described the old text
@@ -269,7 +272,7 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
 	for n, line := range lines {
 		at, isKnown := places[line.ID]
-		if !isKnown {
+		if !isKnown || view.Keys && d.isAnother(line, d.next.Items[at]) {
 			if at = d.insert(view, line); at < 0 {
 				continue
 			}
@@ -283,6 +286,13 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 		ids[n] = item.ID
 	}
 	return d.link(view, lines, func(n int) string { return ids[n] })
+}
+
+// isAnother reports whether a line is of another item than the one which has its id: one that
+// its writer did not name, on a list on which it names items.
+func (d *Draft) isAnother(line Line, item Item) bool {
+	return item.Key == "" && line.Text != "" && !slices.Contains(item.names(), Fold(line.Text)) &&
+		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
 }
 
 // insert adds a pending item without a text for a line that has one, and returns its index;

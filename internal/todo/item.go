@@ -38,8 +38,8 @@ func (s Status) Settled() bool {
 type Item struct {
 	// ID is short and unique in its list: "1", "2", … counted up, never reused.
 	ID string `json:"id"`
-	// Key is the id that the agent gave the item itself, in a tool that has it do so; empty
-	// when it gave none, or ID.
+	// Key is the id that an agent gave the item itself, in a tool that has it do so; empty
+	// when it gave none.
 	Key string `json:"key,omitempty"`
 	// Text says what to do, in one line, at most [MaxText] runes.
 	Text string `json:"text"`

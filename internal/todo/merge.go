@@ -2,6 +2,7 @@ package todo
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -160,8 +161,12 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 		key  string
 	}
 	having, ofLines := make(map[ranked][]int), make([][7]string, len(lines)) // having are indexes of items
+	named := view.Keys && slices.ContainsFunc(stored, func(i Item) bool { return i.Key != "" })
 	for i, item := range stored {
 		for rank, keys := range itemKeys(view, item) {
+			if rank == 0 && named && item.Key == "" {
+				continue // its writer did not name it
+			}
 			for _, key := range keys {
 				having[ranked{rank, key}] = append(having[ranked{rank, key}], i)
 			}

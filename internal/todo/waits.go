@@ -67,9 +67,7 @@ func (d *Draft) tidy() {
 		if item.Key == "" && item.WaitsFor == "" {
 			continue
 		}
-		if item.Key == item.ID {
-			d.next.Items[n].Key = ""
-		} else if other, ok := find(0, item.Key); ok && other.Key == "" {
+		if other, ok := find(n, item.Key); ok && other.Key == "" {
 			d.next.Items[indexOf(d.next.Items, other.ID)].Key = "n" + other.ID
 		}
 		var kept []string
