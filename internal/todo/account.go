@@ -63,9 +63,10 @@ func (s Snapshot) Excerpt() Snapshot {
 			continue
 		}
 		i.Text, i.Active, i.Reason, i.Hand = Cut(i.Text, MaxTitle), Cut(i.Active, MaxTitle), Cut(i.Reason, MaxTitle), Hand{}
+		i.Key, i.Details, i.WaitsFor = "", "", ""
 		s.Items = append(s.Items, i)
 	}
-	s.Order, s.Report, s.Operation = Order{}, Report{}, Operation{}
+	s.Order, s.Report, s.Operation, s.Explanation = Order{}, Report{}, Operation{}, ""
 	return s
 }
 
