@@ -34,6 +34,9 @@ func OpenWaits(items []Item) func(Item) []Item {
 // link makes the items of lines wait for those that the lines name, by the ids of a view or
 // the list's; idOf returns the id of a line's item. It returns the names that are no item's.
 func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown []string) {
+	if view.Keys {
+		d.nameApart()
+	}
 	if !slices.ContainsFunc(lines, func(l Line) bool { return l.WaitsFor != nil }) {
 		return nil
 	}
@@ -60,15 +63,13 @@ func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown 
 }
 
 // tidy makes every item wait once for each of the others that it waits for, and for none
-// that is not on the list, and has no two items shown with one id.
+// that is not on the list.
 func (d *Draft) tidy() {
+	d.nameApart()
 	find := Near(d.next.Items)
 	for n, item := range d.next.Items {
-		if item.Key == "" && item.WaitsFor == "" {
+		if item.WaitsFor == "" {
 			continue
-		}
-		if other, ok := find(n, item.Key); ok && other.Key == "" {
-			d.next.Items[indexOf(d.next.Items, other.ID)].Key = "n" + other.ID
 		}
 		var kept []string
 		for _, id := range item.Waits() {
@@ -77,6 +78,29 @@ func (d *Draft) tidy() {
 			}
 		}
 		d.next.Items[n].WaitsFor = strings.Join(kept, ",")
+	}
+}
+
+// nameApart has no two items known by one id to an agent that names some itself.
+func (d *Draft) nameApart() {
+	var names map[string]bool
+	for i := range d.next.Items {
+		item := &d.next.Items[i]
+		if item.Key == "" {
+			continue
+		}
+		if names == nil {
+			names = make(map[string]bool)
+		}
+		if names[item.Key] {
+			item.Key = ""
+		}
+		names[item.Key] = true
+	}
+	for i := range d.next.Items {
+		if item := &d.next.Items[i]; item.Key == "" && names[item.ID] {
+			item.Key = "n" + item.ID
+		}
 	}
 }
 
