@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -147,7 +148,7 @@ func TestChats(t *testing.T) {
 
 // The same of processes that share a file, each with a store of its own.
 func TestChatsInOneFile(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	storetest.Check(t, func(r *rapid.T) {
 		file := filepath.Join(t.TempDir(), todo.NewID(), "todo.db")
 		open := func() todo.Store {
 			s, err := sqlite.Open(file, todo.Keep{})

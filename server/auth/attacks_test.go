@@ -178,7 +178,7 @@ func TestSubscriptionsAreCountedByUser(t *testing.T) {
 func TestEndedStreamsKeepNothing(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 0 })
 	ann := s.token(t, auth.Token{Name: "ann"})
-	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"pad":"` + strings.Repeat("x", 60_000) + `",` + servertest.Meta + `}}`
+	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"pad":"` + strings.Repeat("x", 20_000) + `",` + servertest.Meta + `}}`
 	before := servertest.Heap()
 	for range 400 {
 		if a := s.ask(t, "POST /mcp", listen, append(servertest.ModernHeaders("subscriptions/listen", ""), bearer(ann)...)...); a.status != 200 {
@@ -186,8 +186,8 @@ func TestEndedStreamsKeepNothing(t *testing.T) {
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if grown := int64(servertest.Heap()) - int64(before); grown > 10<<20 {
-		t.Errorf("%d MiB are held after 400 streams of 60 kB", grown>>20)
+	if grown := int64(servertest.Heap()) - int64(before); grown > 4<<20 {
+		t.Errorf("%d MiB are held after 400 streams of 20 kB", grown>>20)
 	}
 	runtime.KeepAlive(s)
 }

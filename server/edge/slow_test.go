@@ -12,31 +12,22 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
 
-// largeLists returns a store with lists that are more together than the buffers
-// of a connection hold: 20 MB.
-func largeLists(t *testing.T) todo.Store {
+// newLargeSite returns a site whose /large is as much as the largest page of lists, 8 MB:
+// more than the buffers of a connection hold.
+func newLargeSite(t *testing.T, clientTimeout time.Duration) *edge.Edge {
 	t.Helper()
-	store := memory.New()
-	board := todo.NewBoard(store)
-	defer board.Close()
-	text := strings.Repeat("x", todo.MaxText)
-	for n := range 80 {
-		servertest.Apply(t, board.As(""), servertest.In(fmt.Sprint(n)), func(d *todo.Draft) {
-			for range todo.MaxSize / todo.MaxText {
-				d.Append(text)
-			}
-		})
-	}
-	return store
+	e := newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = clientTimeout })
+	e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
+		return edge.Write(w, http.StatusOK, "text/plain", make([]byte, 8<<20))
+	})
+	return e
 }
 
-// askAndStall asks for all lists and reads no more than the first line of the
+// askAndStall asks for /large and reads no more than the first line of the
 // answer, which it returns.
 func askAndStall(t *testing.T, address string) (line string) {
 	t.Helper()
@@ -46,7 +37,7 @@ func askAndStall(t *testing.T, address string) (line string) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	fmt.Fprintf(conn, "GET /api/lists HTTP/1.1\r\nHost: %s\r\n\r\n", address)
+	fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\n\r\n", address)
 	line, err = bufio.NewReaderSize(conn, 16).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +48,7 @@ func askAndStall(t *testing.T, address string) (line string) {
 // BAD-INPUT 61: an answer that nobody reads is given up after the write timeout,
 // and its memory is free again.
 func TestUnreadAnswersAreGivenUp(t *testing.T) {
-	e := newSite(t, largeLists(t), func(c *edge.Config) { c.ClientTimeout = 250 * time.Millisecond })
+	e := newLargeSite(t, 250*time.Millisecond)
 	const n = 10
 	ended := make(chan struct{}, n)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +76,7 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 // BAD-INPUT 61: of one client no more than 64 MB of answers wait to be read; what is
 // asked for beyond that is refused until some are read or given up.
 func TestUnreadAnswersOfOneClientAreFew(t *testing.T) {
-	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.ClientTimeout = time.Minute }))
+	address, stop := serve(t, newLargeSite(t, time.Minute))
 	defer stop()
 	t.Run("unread", func(t *testing.T) {
 		before, served, refused := servertest.Heap(), 0, 0
@@ -142,7 +133,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 // BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
 // more than a second.
 func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
-	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.ClientTimeout = time.Minute }))
+	address, stop := serve(t, newLargeSite(t, time.Minute))
 	askAndStall(t, address)
 	began := time.Now()
 	stop()

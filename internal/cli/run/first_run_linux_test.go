@@ -91,6 +91,7 @@ func TestServeThatCannot(t *testing.T) {
 // applied when the lock ends. A command gives up within that time and `serve` says at
 // its start that another program has the store locked
 func TestLockedStore(t *testing.T) {
+	t.Parallel() // most of it waits
 	path := filepath.Join(t.TempDir(), "todo.db")
 	programtest.Succeeds(t, "TodoWrite", servertest.Todos("pending", "A"), "--store", "sqlite:"+path)
 	lock(t, path, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN IMMEDIATE", "CREATE TABLE other (x)")

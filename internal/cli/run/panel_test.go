@@ -60,6 +60,7 @@ func startStdio(t *testing.T, store, addr string) (write func(text string), log 
 // lists of all clients. When it ends, another process serves the panel within
 // two seconds.
 func TestPanelTakeover(t *testing.T) {
+	t.Parallel() // most of it waits
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +97,7 @@ func TestPanelTakeover(t *testing.T) {
 // BAD-INPUT 84: `--panel`, and another program holds its port → One warning that names
 // the address and `--addr`; none if a todo-mcp serves there. It goes on trying
 func TestPanelPortTaken(t *testing.T) {
+	t.Parallel() // it tries again each second
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
 	own, err := edge.New(edge.Config{Board: board})

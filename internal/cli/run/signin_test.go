@@ -17,6 +17,7 @@ import (
 // that is only sent by TLS, and takes up a new certificate while it runs. A
 // certificate that cannot be read leaves the one before.
 func TestServeTLS(t *testing.T) {
+	t.Parallel() // most of it waits
 	folder := t.TempDir()
 	cert, key, tokens := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), filepath.Join(folder, "tokens")
 	programtest.Certify(t, cert, key, 1)

@@ -166,6 +166,7 @@ func TestBurst(t *testing.T) {
 
 // What a hook was told while another program had the store locked is written by the next.
 func TestLockedStoreLosesNothing(t *testing.T) {
+	t.Parallel() // a hook waits for three seconds
 	r := newHookRig(t)
 	unlock := r.lock()
 	r.burst([]string{eventOf("completed")})
@@ -180,6 +181,7 @@ func TestLockedStoreLosesNothing(t *testing.T) {
 
 // A server writes what hooks left, as it starts and while it runs.
 func TestServersDrain(t *testing.T) {
+	t.Parallel() // a hook waits for three seconds
 	r := newHookRig(t)
 	unlock := r.lock()
 	r.burst([]string{eventOf("in_progress")})

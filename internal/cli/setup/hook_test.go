@@ -90,6 +90,7 @@ func eventOf(status string) string {
 
 // BAD-INPUT 98: a host that does not end what it writes does not keep a hook.
 func TestHookOnAnEndlessEvent(t *testing.T) {
+	t.Parallel() // a hook waits for three seconds
 	r := newHookRig(t)
 	in, out := io.Pipe()
 	defer out.Close()
@@ -128,6 +129,7 @@ func TestHookLogIsBounded(t *testing.T) {
 // BAD-INPUT 105: Hooks that are set up twice, as by the plugin and by `install`: each
 // event is told twice at the same time → No list and no revision more
 func TestHookTwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	events := []string{
 		"claude-code-ours", "claude-code-todowrite", "claude-code-todowrite-subagent", "claude-code-subagent-stop", "claude-code-session-end",
 		"claude-code-taskcreate-1", "claude-code-taskcreate-2", "claude-code-taskcreate-3", "claude-code-taskupdate-owner", "claude-code-taskupdate-waits",

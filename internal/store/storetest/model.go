@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -15,11 +17,23 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// Check is [rapid.Check] of what waits for disks or a database: with as many runs in the
+// long form of the tests (TODO_LONG) alone, else with a quarter of them. Each has other
+// calls.
+func Check(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	if checks := flag.Lookup("rapid.checks"); os.Getenv("TODO_LONG") == "" && checks.Value.String() == checks.DefValue {
+		_ = checks.Value.Set("25")
+		defer checks.Value.Set(checks.DefValue) //nolint:errcheck // it is a number
+	}
+	rapid.Check(t, property)
+}
+
 // model makes random calls and compares their results with a reference, maps of
 // slices. All runs share the store, so each has its own list ids and conversations.
 func model(t *testing.T, s todo.Store) {
 	run := 0
-	rapid.Check(t, func(r *rapid.T) {
+	Check(t, func(r *rapid.T) {
 		run++
 		m := &reference{t: t, store: s, prefix: fmt.Sprintf("run%d-", run), lists: map[string][]todo.Snapshot{}, cursors: map[todo.Key][]todo.Cursor{}}
 		r.Repeat(map[string]func(*rapid.T){
