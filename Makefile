@@ -10,6 +10,9 @@ E2E       = -tags e2e
 # SQLite is C turned into Go, by far the most of what the tests run. There is no race in it
 # that is ours, so the detector does not look at it and the tests take a third of the time.
 RACE      = -race '-gcflags=modernc.org/...=-race=false'
+# Other Go is compiled as for a release, and as the tests build the program: once for all
+# of them. That takes two minutes of a processor each time.
+PLAIN     = CGO_ENABLED=0 GOFLAGS=-trimpath
 # The programs of developers are a module of their own, so that go.mod names what the
 # product needs.
 MODULES   = . internal/cmd
@@ -54,7 +57,7 @@ vet:
 
 lint:
 	@echo "== golangci-lint"
-	@for module in $(MODULES); do (cd $$module && $(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts ./...) || exit 1; done
+	@for module in $(MODULES); do (cd $$module && $(PLAIN) $(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts ./...) || exit 1; done
 	@echo "== biome (JavaScript)"
 	@$(BIOME) lint --error-on-warnings
 
@@ -72,13 +75,13 @@ developers:
 ## drivers: tests that only drive the program: it is killed, raced, attacked, replicated; and what the race detector only slows down
 drivers:
 	@echo "== tests that drive the program"
-	@$(GO) test $(E2E) -vet=off -timeout 15m $(DRIVERS)
-	@$(GO) test $(E2E) -vet=off -run '^TestPanelFrames$$' ./server/panel
+	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $(DRIVERS)
+	@$(PLAIN) $(GO) test $(E2E) -vet=off -run '^TestPanelFrames$$' ./server/panel
 
 ## allocations: what a call allocates beside one to a bare server, against a golden file; race cannot tell, since its detector allocates as well
 allocations:
 	@echo "== allocations of a call"
-	@$(GO) test -count=1 -vet=off -run '^TestAllocations$$' ./server
+	@$(PLAIN) $(GO) test -count=1 -vet=off -run '^TestAllocations$$' ./server
 
 ## golden: tests must leave the tree as it is in git
 golden:

@@ -23,6 +23,15 @@ import (
 	"todo-mcp/server/servertest"
 )
 
+// built returns a folder with the program as it is built, under both of its names.
+func built(t *testing.T) string {
+	program := programtest.Build(t)
+	if err := os.Symlink(program, filepath.Join(filepath.Dir(program), "TodoWrite")); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(program)
+}
+
 // TestDocsCommandsRun runs every command in the pages' blocks of shell with the real
 // program, as their reader would: by a shell, block by block, each in a home folder of
 // its own with two lists in its store. What readers put in themselves stands there in capitals, or as

@@ -54,7 +54,7 @@ func buildCopy(t *testing.T, name string, inRepository bool) map[string]string {
 // under the race detector.
 func (r release) runCommand(t *testing.T) release {
 	t.Helper()
-	run(t, ".", "go", "run", "todo-mcp/internal/cmd/release", "-root", r.root, "-version", r.version, "-owner", r.owner, "-image", r.image, r.dist)
+	run(t, ".", "go", "run", "-trimpath", "todo-mcp/internal/cmd/release", "-root", r.root, "-version", r.version, "-owner", r.owner, "-image", r.image, r.dist)
 	return r
 }
 
