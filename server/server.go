@@ -14,6 +14,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -66,6 +67,10 @@ type Config struct {
 	// SessionKey returns the key that signs the ids of HTTP sessions. It is called at
 	// most once, when the first id is made or checked; nil where there are no sessions.
 	SessionKey func() []byte
+	// Hook takes in an event of a host's hook, a JSON object, and returns what the host reads,
+	// as JSON; nil where the client's hooks do not call this server. An error is for its
+	// reader, and says nothing of a list.
+	Hook func(ctx context.Context, lists todo.Lists, event json.RawMessage) (answer []byte, err error)
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
@@ -119,6 +124,9 @@ func New(c Config) (*Server, error) {
 	)
 	for _, tool := range s.published() {
 		s.mcp.AddTool(describe(tool), s.handler(tool, s.call))
+	}
+	if s.Hook != nil {
+		s.addHook()
 	}
 	s.addResources()
 	if err := s.addCard(); err != nil {

@@ -79,7 +79,7 @@ func numbers(ids []string) string {
 func readTaskCreate(r *reader, args value) *Call {
 	args = r.createArgs(args)
 	subject, _ := r.text(args.get("subject"), "subject", 0)
-	details := r.optionalText(args.get("description"), "description")
+	details := r.moreThan(subject, args.get("description"))
 	active := r.optional(args, "activeForm")
 	status := string(todo.Pending)
 	if v := args.get("status"); !v.missing() {
@@ -90,9 +90,6 @@ func readTaskCreate(r *reader, args value) *Call {
 			return refuse(r.words.TooMany, todo.MaxItems, n)
 		}
 		item := d.Append(subject)[0]
-		if details != nil && todo.Fold(*details) == todo.Fold(subject) {
-			details = nil
-		}
 		d.Put(todo.CoreView(), todo.Line{ID: item.ID, Active: active, Status: status, Details: details})
 		return nil
 	}}
@@ -146,6 +143,15 @@ func (v value) first(names ...string) value {
 // optionalText reads a text that may be left out; nil is that it is, an empty one takes away.
 func (r *reader) optionalText(v value, path string) *string {
 	return r.detail(v, path, todo.MaxText)
+}
+
+// moreThan reads a description; nil where it says no more than the subject.
+func (r *reader) moreThan(subject string, v value) *string {
+	details := r.optionalText(v, "description")
+	if details != nil && todo.Fold(*details) == todo.Fold(subject) {
+		return nil
+	}
+	return details
 }
 
 // taskChange is what a call of TaskUpdate, ours or Claude Code's own, says of a task.
@@ -344,7 +350,7 @@ func unnamed(id string) string { return "Task " + id }
 func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
 	t.Text, _ = r.text(input.get("subject"), "subject", 0)
-	t.Active, t.Details = r.optional(input, "activeForm"), r.optionalText(input.get("description"), "description")
+	t.Active, t.Details = r.optional(input, "activeForm"), r.moreThan(t.Text, input.get("description"))
 	return &Call{Target: todo.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
 		// What a quicker hook of an update said of it stays.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {

@@ -77,6 +77,10 @@ func (e Event) noteCleared(ctx context.Context, lists todo.Lists) error {
 // gemini is what Gemini CLI is called, as hooks and lists say.
 const gemini = "gemini"
 
+// opencode is what opencode is called, as its plugin says. Its messages to a server on MCP say
+// nothing of the chat either, but its plugin knows which list a call wrote.
+const opencode = "opencode"
+
 // isGemini reports whether the event is Gemini CLI's, in whose MCP messages nothing tells the
 // chat.
 func (e Event) isGemini() bool {

@@ -6,6 +6,7 @@
 package hook
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -66,6 +67,9 @@ type Event struct {
 	// tell it; without it the tool's name says which host it is.
 	Cursor string `json:"cursor_version"`
 	Host   string `json:"host"`
+	// List is the id of the list that a call of one of our tools wrote, as plugins of ours
+	// tell it of hosts that say nothing of the chat to a server.
+	List string `json:"list"`
 
 	// Title is the chat's title, and Prompt what its agent is given; in Qwen Code what a
 	// person typed is Submitted. Timestamp is in events of Gemini CLI and Qwen Code alone.
@@ -102,7 +106,7 @@ func Read(in io.Reader) (Event, error) {
 	var e Event
 	// A lone surrogate is reported by the tool in whose text it is.
 	if err := json.Unmarshal(data, &e, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return Event{}, errors.New("the event is not JSON of the shape that hosts send")
+		return Event{}, errNoEvent
 	}
 	e.Session = cmp.Or(e.Session, e.Conversation)
 	if e.Folder == "" && len(e.Roots) > 0 {
@@ -117,13 +121,49 @@ func Read(in io.Reader) (Event, error) {
 	return e, e.check()
 }
 
+// ReadCall reads an event from the arguments of a call, which a host fills in as texts: what
+// is of another kind as JSON in a text, and what it does not know as an empty one.
+func ReadCall(arguments []byte) (Event, error) {
+	var fields map[string]jsontext.Value
+	if err := json.Unmarshal(arguments, &fields, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return Event{}, errNoEvent
+	}
+	finish := false
+	for name, value := range fields {
+		var text string
+		if json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) != nil {
+			continue // it is what it is
+		}
+		_, isJSON := map[string]bool{"tool_input": true, "tool_response": true, "background_tasks": true, "stop_hook_active": true}[name]
+		switch {
+		case name == "finish":
+			finish = text == "true"
+			delete(fields, name)
+		case text == "", text == "${"+name+"}":
+			delete(fields, name)
+		case isJSON && jsontext.Value(text).IsValid():
+			fields[name] = jsontext.Value(text)
+		}
+	}
+	data, err := json.Marshal(fields, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return Event{}, errNoEvent
+	}
+	e, err := Read(bytes.NewReader(data))
+	e.Finish = finish
+	return e, err
+}
+
+// errNoEvent is the error for what is no event at all.
+var errNoEvent = errors.New("the event is not JSON of the shape that hosts send")
+
 // check returns an error unless the event says what it is and nothing is longer than
 // what is stored.
 func (e Event) check() error {
 	if e.Session == "" || e.Name == "" {
 		return errors.New("the event has no session_id or no hook_event_name")
 	}
-	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent} {
+	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List} {
 		if len(label) > todo.MaxLabel {
 			return fmt.Errorf("an id in the event is longer than %d bytes", todo.MaxLabel)
 		}
@@ -252,6 +292,11 @@ func (e Event) action() (*act, error) {
 		}
 		return silent(atOnce, e.noteCall), nil
 	case "posttooluse", "aftertool":
+		if e.List != "" {
+			return silent(inOrder, func(ctx context.Context, lists todo.Lists) error {
+				return lists.Bind(ctx, bound(e.Session), e.List)
+			}), nil
+		}
 		return e.mirrorAction()
 	case "posttoolusefailure", "posttoolbatch":
 		return telling(e.news), nil

@@ -78,6 +78,17 @@ func (s Spool) Do(ctx context.Context, e Event) (told string, err error) {
 	return e.do(ctx, a, nil, s.Open)
 }
 
+// Answer does what an event asks for that a server is told, which has the store open: at
+// once, but after what others were told before. An error says why it is not done.
+func (s Spool) Answer(ctx context.Context, e Event) (told string, err error) {
+	if s.Folder != "" {
+		if err = s.Drain(ctx); err != nil && !errors.Is(err, atomicfile.ErrLocked) {
+			return "", e.describe(err)
+		}
+	}
+	return Do(ctx, e, s.Open)
+}
+
 // take puts an event into the spool, and applies what is there unless another process
 // does. What is left there is durable.
 func (s Spool) take(ctx context.Context, e spooled) error {

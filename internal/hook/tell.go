@@ -36,7 +36,7 @@ func (e Event) tell(ctx context.Context, lists todo.Lists, say func(prompts.Word
 		return "", err
 	}
 	all := e.conversations()
-	if e.isGemini() && e.Agent == "" {
+	if e.Agent == "" && (e.isGemini() || e.Host == opencode) {
 		holder, err := lists.Holder(ctx, bound(e.Session))
 		if err != nil {
 			return "", err

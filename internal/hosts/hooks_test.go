@@ -187,7 +187,7 @@ func TestTasksOfClaudeCode(t *testing.T) {
 	)
 	l := r.found(server.MirrorKey(session))
 	r.checkMirrored(l, todo.LeftOpen, "claude-code", "1 completed Read the grammar/3 pending Run the tests/4 in_progress Ask a baker")
-	if l.Items[0].Owner != "reader" || l.Items[1].WaitsFor != "" || len(r.lists()) != 1 {
+	if l.Items[0].Owner != "reader" || l.Items[1].WaitsFor != "1" || len(r.lists()) != 1 {
 		t.Errorf("items %+v", l.Items)
 	}
 }
@@ -308,6 +308,20 @@ func TestPluginOfOpencode(t *testing.T) {
 	}
 	// A session that is left can be gone on with: it does not say that it ends, but its turn has.
 	r.checkMirrored(main, todo.Idle, "opencode", "1 completed Read the grammar/2 in_progress Write the lexer")
+	// What a person changes in the list that it keeps by our tool reaches it with its next step.
+	r.model.answered = func(n int) {
+		if n == 0 {
+			r.add("Dry it")
+		}
+	}
+	r.run(anew, newPlan("Paint it", 2, 0), call("bash", object{"command": "true", "description": "Nothing"}), call("bash", object{"command": "true", "description": "Nothing"}))
+	turns, _ := r.model.turns()
+	for n, want := range []int{0, 0, 1, 1} {
+		if len(turns) == 4 && strings.Count(turns[n].Raw, "Dry it") == want {
+			continue
+		}
+		t.Errorf("request %d of %d tells of the edit %d times, want %d", n, len(turns), strings.Count(turns[n].Raw, "Dry it"), want)
+	}
 	if sub.List.Parent != main.List.ID || sub.Title() != "Bake bread" || r.statesNow()[sub.List.ID] != todo.LeftOpen {
 		t.Errorf("the sub-agent's list is %+v", sub)
 	}

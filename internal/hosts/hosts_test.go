@@ -59,7 +59,7 @@ func TestHosts(t *testing.T) {
 			r := newRig(t, byName(t, want.client))
 			r.report(r.run(want.way, newPlan("Build the parser", 10, 2)))
 			if r.offered() == "" {
-				t.Error("TodoWrite is not offered at once")
+				t.Error("no tool of ours is offered at once")
 			}
 			shown := tokens(r.shown())
 			if shown > shownAtMost {
@@ -148,7 +148,7 @@ func (r *rig) shown() string {
 	return all[len(all)-1]
 }
 
-// offered returns the name under which the first request offers TodoWrite; empty
+// offered returns the name under which the first request offers our tool; empty
 // when it does not.
 func (r *rig) offered() string {
 	if turns, _ := r.model.turns(); len(turns) > 0 {

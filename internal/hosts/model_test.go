@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +97,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case strings.HasSuffix(path, "/responses"):
 		events = openAIEvents(p, r.toolName("mcp__todo.TodoWrite"))
 	case strings.HasSuffix(path, "/chat/completions"):
-		events = chatEvents(p, r.toolName("mcp__todo__TodoWrite"), len(raw)/4)
+		events = chatEvents(p, r.toolName("mcp__todo__todo_write"), len(raw)/4) // Qwen Code defers it
 	case strings.HasSuffix(path, ":streamGenerateContent"):
 		events = geminiEvents(p, r.toolName("mcp_todo_TodoWrite"), len(raw)/4)
 	case strings.HasSuffix(path, ":generateContent"): // Gemini CLI asks for a summary so
@@ -141,11 +142,48 @@ func (m *model) next(r modelRequest) *plan {
 // a client that defers its tools behind a search does not offer it at first.
 func (r modelRequest) toolName(deferred string) string {
 	for _, name := range r.Tools {
-		if strings.Contains(name, "todo") && strings.HasSuffix(name, "TodoWrite") {
+		if dialectOf(name) != "" {
 			return name
 		}
 	}
 	return deferred
+}
+
+// dialectOf returns the one of our whole-list tools that a client offers under a name, which
+// has the server's before it: a host's own tools have none.
+func dialectOf(name string) string {
+	for _, tool := range []string{"TodoWrite", "update_plan", "todo_write", "todowrite", "TodoList"} {
+		if server, ours := strings.CutSuffix(name, tool); ours && strings.Contains(server, "todo") {
+			return tool
+		}
+	}
+	return ""
+}
+
+// write returns the arguments of a call of a tool: of a write as its dialect has them.
+func (p plan) write(tool string) object {
+	if p.other != "" {
+		return p.arguments()
+	}
+	items, list := make([]object, len(p.items)), "todos"
+	for n, i := range p.items {
+		switch dialectOf(tool) {
+		case "update_plan":
+			list, items[n] = "plan", object{"step": i.Content, "status": i.Status}
+		case "todo_write":
+			items[n] = object{"id": strconv.Itoa(n + 1), "content": i.Content, "status": i.Status}
+		case "todowrite":
+			items[n] = object{"content": i.Content, "status": i.Status, "priority": "medium"}
+		case "TodoList":
+			items[n] = object{"title": i.Content, "status": strings.Replace(i.Status, "completed", "done", 1)}
+		default:
+			return p.arguments()
+		}
+		if i.Reason != "" {
+			items[n]["reason"] = i.Reason
+		}
+	}
+	return object{list: items}
 }
 
 // toolNames returns the names in the "tools" of a request of any of the APIs. A
@@ -223,7 +261,7 @@ func anthropicEvents(p *plan, tool string) []object {
 	block, delta, reason := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": "Done."}, "end_turn"
 	if p != nil {
 		block = object{"type": "tool_use", "id": p.callID("toolu_"), "name": p.tool(tool), "input": object{}}
-		delta, reason = object{"type": "input_json_delta", "partial_json": asJSON(p.arguments())}, "tool_use"
+		delta, reason = object{"type": "input_json_delta", "partial_json": asJSON(p.write(tool))}, "tool_use"
 	}
 	return []object{
 		{"type": "message_start", "message": object{"id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in", "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}},
@@ -242,7 +280,7 @@ func openAIEvents(p *plan, tool string) []object {
 		if !deep {
 			namespace, name = "", namespace
 		}
-		item = object{"type": "function_call", "id": p.callID("fc_"), "call_id": p.callID("call_"), "name": name, "arguments": asJSON(p.arguments())}
+		item = object{"type": "function_call", "id": p.callID("fc_"), "call_id": p.callID("call_"), "name": name, "arguments": asJSON(p.write(tool))}
 		if deep {
 			item["namespace"] = namespace
 		}
@@ -261,7 +299,7 @@ func chatEvents(p *plan, tool string, prompt int) []object {
 	delta, reason := object{"role": "assistant", "content": "Done."}, "stop"
 	if p != nil {
 		delta, reason = object{"role": "assistant", "content": nil, "tool_calls": []object{{"index": 0, "id": p.callID("call_"), "type": "function",
-			"function": object{"name": p.tool(tool), "arguments": asJSON(p.arguments())}}}}, "tool_calls"
+			"function": object{"name": p.tool(tool), "arguments": asJSON(p.write(tool))}}}}, "tool_calls"
 	}
 	part := func(delta object, reason any) object {
 		return object{"id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "stand-in",
@@ -274,7 +312,7 @@ func chatEvents(p *plan, tool string, prompt int) []object {
 func geminiEvents(p *plan, tool string, prompt int) []object {
 	part := object{"text": "Done."}
 	if p != nil {
-		part = object{"functionCall": object{"name": p.tool(tool), "args": p.arguments()}}
+		part = object{"functionCall": object{"name": p.tool(tool), "args": p.write(tool)}}
 	}
 	return []object{{
 		"candidates":    []any{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": []any{part}}}},

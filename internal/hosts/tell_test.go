@@ -210,7 +210,7 @@ func talkToGemini(r *rig) (args, env []string) {
 
 func talkToQwen(r *rig) (args, env []string) {
 	_, env = qwen(r, true, anew)
-	return []string{program(r.t, ".bin/qwen"), "--auth-type", "openai", "--approval-mode", "default", "--allowed-tools", "mcp__todo__TodoWrite", "-i", "go"}, env
+	return []string{program(r.t, ".bin/qwen"), "--auth-type", "openai", "--approval-mode", "default", "--allowed-tools", "mcp__todo__todo_write", "-i", "go"}, env
 }
 
 // A permission that a client asks for stands with its list until the person answers; what

@@ -47,6 +47,9 @@ type hookSetup struct {
 	// posts is true when the client can post an event to a server by itself, except
 	// SessionStart.
 	posts bool
+	// tool are the events for which the client can call a tool of a server on stdio that it is
+	// connected to, and what it says of each, by the names of its own fields.
+	tool map[string][]string
 	// flat is true when a hook stands by itself in the list of its event, and has its
 	// matcher; else it stands in a group, which has the matcher.
 	flat bool
@@ -170,6 +173,11 @@ func withHooks() []Client {
 				file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
 				timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
 				posts: true,
+				tool: map[string][]string{
+					"UserPromptSubmit": {"prompt", "session_title"}, "PreToolUse": {"tool_name", "tool_use_id", "tool_input"},
+					"PostToolUse": {"tool_name", "tool_use_id", "tool_input", "tool_response"}, "PostToolBatch": {},
+					"Stop": {"last_assistant_message", "stop_hook_active", "background_tasks"},
+				},
 				entries: []hookEntry{
 					{Calls, "PreToolUse", ourCalls()},
 					mirrorHook("PostToolUse", "claude-code"), resume(), end(), {"", "SubagentStop", ""},
@@ -251,7 +259,7 @@ func withHooks() []Client {
 			files:   []string{"$xdg/opencode/opencode.json", "$xdg/opencode/opencode.jsonc", "$xdg/opencode/config.json"},
 			servers: "mcp", stdio: opencodeStdio, http: opencodeHTTP,
 			hooks: &hookSetup{
-				file: "$xdg/opencode/plugin/todo-mcp.js", windows: Cmd, plugin: []Kind{Mirror, Remind, Waiting},
+				file: "$xdg/opencode/plugin/todo-mcp.js", windows: Cmd, plugin: []Kind{Mirror, Remind, Edits, Waiting},
 				sidebar: "$xdg/opencode/" + sidebarFile, sidebars: "$xdg/opencode/tui.json",
 			},
 		}),

@@ -43,6 +43,7 @@ type hookFile struct {
 	store   []string // the arguments of the command that say where lists are kept
 	server  []string // those that say to which server a hook tells an event instead
 	post    string   // the address to which the client itself posts events; empty for none
+	name    string   // the server on stdio of which the client calls a tool; empty for none
 	err     error    // why it is not known what hooks call
 }
 
@@ -63,7 +64,9 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	case unknown == nil:
 		h.program = command[0]
 	}
-	h.tell(server.base())
+	if h.tell(server.base()); server.URL == "" && h.tool != nil {
+		h.name = server.name
+	}
 	if m.System == "windows" { // where all shells take slashes, and some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
@@ -230,6 +233,10 @@ func (p place) server() string {
 func (h hookFile) called(hook map[string]any) string {
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
 	address, _ := hook["url"].(string)
+	if name, _ := hook["server"].(string); name != "" && hook["tool"] == toolName {
+		input, _ := hook["input"].(map[string]any)
+		return toolCall(name, input["finish"] != nil)
+	}
 	switch at := (place{command: address}); {
 	case h.machine.runs(command, hookName):
 		return command
@@ -360,9 +367,27 @@ const (
 	tokenVariable = "TODO_TOKEN"
 )
 
-// calls returns what a hook calls, a command or an address, and what people are shown of it.
+// toolName is the tool of ours that a client calls for an event.
+const toolName = "todo_hook"
+
+// toolCall returns how a call of the tool is shown.
+func toolCall(server string, finish bool) string {
+	if finish {
+		return server + "." + toolName + finishQuery
+	}
+	return server + "." + toolName
+}
+
+// isCalled reports whether the client calls the tool for an event.
+func (h hookFile) isCalled(e hookEntry) bool { return h.name != "" && h.tool[e.event] != nil }
+
+// calls returns what a hook calls, a command, a tool or an address, and what people are shown of it.
 func (h hookFile) calls(e hookEntry) (called, shown string) {
 	isPosted := h.post != "" && e.event != "SessionStart"
+	if h.isCalled(e) {
+		called = toolCall(h.name, e.kind == Finish)
+		return called, called
+	}
 	switch {
 	case isPosted && e.kind == Finish:
 		return h.post + finishQuery, h.post + finishQuery
@@ -401,6 +426,16 @@ func (h hookFile) entry(e hookEntry, called string) (entry object) {
 	if h.post != "" && strings.HasPrefix(called, h.post) {
 		run = object{{"type", "http"}, {"url", called}, {"timeout", h.timeout},
 			{"headers", object{{"Authorization", "Bearer $" + tokenVariable}}}, {"allowedEnvVars", []string{tokenVariable}}}
+	}
+	if h.isCalled(e) {
+		input := object{}
+		for _, name := range append([]string{"hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type"}, h.tool[e.event]...) {
+			input = append(input, field{name, "${" + name + "}"})
+		}
+		if e.kind == Finish {
+			input = append(input, field{"finish", "true"})
+		}
+		run = object{{"type", "mcp_tool"}, {"server", h.name}, {"tool", toolName}, {"input", input}, {"timeout", h.timeout}}
 	}
 	return append(entry, field{hooksKey, []any{run}})
 }

@@ -57,6 +57,7 @@ type Server struct {
 	Command string // a program, or its path; empty where there is an address
 	Args    []string
 	URL     string
+	name    string // what its entry is called
 }
 
 // mcpPath is where a server over HTTP answers clients, and hookPath where it takes events of
@@ -129,6 +130,7 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 	s.File = f.before.path
 	if f.entry != nil {
 		s.Name, s.Server = f.name, read(f.entry)
+		s.Server.name = f.name
 		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
 	}
 	hooksErr := c.lookForHooks(m, o, &s)
@@ -265,6 +267,7 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 			change.note("its file is not edited: add this to it")
 		}
 		if err == nil && o.Hooks != nil {
+			wanted.name = cmp.Or(f.name, defaultName)
 			err = c.setHooks(m, o, wanted, change)
 		}
 		return err

@@ -55,11 +55,22 @@ export const TodoMCP = async ({ directory }) => {
     "permission.replied": (p) => say(p.sessionID, { hook_event_name: "PermissionDenied" }), // it goes on, whatever was said
     "session.idle": (p) => sessions.get(p.sessionID)?.parentID || say(p.sessionID, { hook_event_name: "Stop" }),
   }
+  // Which list a call of one of our tools wrote: the server is not told whose it is.
+  const wrote = (id, result) => {
+    const list = result?.metadata?._meta?.["todo-mcp/list"]?.id ?? result?._meta?.["todo-mcp/list"]?.id
+    if (list) say(id, { hook_event_name: "PostToolUse", list })
+    return list
+  }
   const chosen = Object.entries({ mirror, remind, waiting }).flatMap(([kind, on]) => (kinds.includes(kind) ? [on] : []))
   return {
     event: async ({ event: { type, properties: p } }) => {
       if (type === "session.created" || type === "session.updated") sessions.set(p.info.id, p.info)
       for (const on of chosen) on[type]?.(p)
+    },
+    "tool.execute.after": async ({ sessionID }, result) => {
+      if (wrote(sessionID, result) || !kinds.includes("edits")) return
+      const text = await say(sessionID, { hook_event_name: "PostToolBatch" })
+      if (text && typeof result?.output === "string") result.output += "\n\n" + text
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
       const text = await reminders.get(sessionID)

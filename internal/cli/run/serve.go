@@ -44,6 +44,7 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 	if panel {
 		listener = a.listenPanel(ctx)
 	}
+	a.takesHooks = true
 	s, err := a.open(false)
 	if err == nil && panel {
 		err = a.sidePanel(ctx, s.Board, listener)

@@ -33,6 +33,8 @@ type service struct {
 	panel     string       // the address of the panel beside a server on stdio, which clients are told
 	sharedKey []byte       // of session ids, where several servers share it; else nil
 	ends      []func()     // of what was opened
+	// takesHooks is true for a server that the hooks of its client call.
+	takesHooks bool
 }
 
 // end closes what was opened, the last first.
@@ -94,6 +96,9 @@ func (a *service) serverConfig(board *todo.Board) (server.Config, error) {
 	}
 	if a.Metrics != nil {
 		c.Observe = a.Metrics.MCP
+	}
+	if a.takesHooks {
+		c.Hook = a.hook
 	}
 	return c, err
 }
