@@ -69,7 +69,7 @@ func (s Spool) Do(ctx context.Context, e Event) (told string, err error) {
 	case a.when == inOrder:
 		return "", s.take(ctx, spooled{e, a})
 	}
-	for err = s.Drain(ctx); errors.Is(err, atomicfile.ErrLocked) && sleep(ctx, lockEvery); {
+	for err = s.Drain(ctx); errors.Is(err, atomicfile.ErrLocked) && todo.Sleep(ctx, lockEvery); {
 		err = s.Drain(ctx)
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func (s Spool) take(ctx context.Context, e spooled) error {
 	}
 	s.own = &e
 	err := s.Drain(ctx)
-	for waited := time.Duration(0); errors.Is(err, atomicfile.ErrLocked) && waited < maxTurn && sleep(ctx, lockEvery); waited += lockEvery {
+	for waited := time.Duration(0); errors.Is(err, atomicfile.ErrLocked) && waited < maxTurn && todo.Sleep(ctx, lockEvery); waited += lockEvery {
 		err = s.Drain(ctx)
 	}
 	if errors.Is(err, atomicfile.ErrLocked) {
@@ -207,7 +207,7 @@ func (s Spool) drain(ctx context.Context) error {
 		for _, id := range ids {
 			took = max(took, late(id))
 		}
-		if wait := settles(ids[0], took); wait > 0 && sleep(ctx, wait) {
+		if wait := settles(ids[0], took); wait > 0 && todo.Sleep(ctx, wait) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -338,22 +338,12 @@ func (e Event) isLate(ctx context.Context, lists todo.Lists, w todo.Write) bool 
 	return err == nil && now.Writer.Variant == w.Writer.Variant && len(now.Operation.ID) == len(e.id) && now.Operation.ID > e.id
 }
 
-// sleep waits, and reports whether it did so to the end.
-func sleep(ctx context.Context, long time.Duration) bool {
-	select {
-	case <-time.After(long):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // leftAfter is after which time a server writes what hooks put there: until then they do it.
 const leftAfter = 3 * time.Second
 
 // Empty drains the spool until nothing is there or ctx ends.
 func (s Spool) Empty(ctx context.Context) {
-	for ok := true; ok && len(s.ids()) > 0; ok = sleep(ctx, leftAfter) {
+	for ok := true; ok && len(s.ids()) > 0; ok = todo.Sleep(ctx, leftAfter) {
 		if err := s.Drain(ctx); err != nil && !errors.Is(err, atomicfile.ErrLocked) {
 			s.Log(err)
 		}
@@ -382,7 +372,7 @@ func (s Spool) Watch(ctx context.Context) {
 		case <-watcher.Errors: // some changes were not told
 		case <-watcher.Events:
 		}
-		if !sleep(ctx, leftAfter) {
+		if !todo.Sleep(ctx, leftAfter) {
 			return
 		}
 		for len(watcher.Events) > 0 {

@@ -98,7 +98,7 @@ func (n *Notifier) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		next := n.look(ctx, false)
-		pause(ctx, max(restAfter, restShare*time.Since(began)))
+		todo.Sleep(ctx, max(restAfter, restShare*time.Since(began)))
 		until, cancel := context.WithCancel(ctx)
 		if !next.IsZero() {
 			until, cancel = context.WithDeadline(ctx, next)
@@ -108,14 +108,6 @@ func (n *Notifier) watch(ctx context.Context) {
 		if errors.Is(err, todo.ErrClosed) {
 			return
 		}
-	}
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, wait time.Duration) {
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
 	}
 }
 

@@ -21,6 +21,8 @@ import (
 
 	"code.dny.dev/ssrf"
 	"golang.org/x/net/http/httpproxy"
+
+	"todo-mcp/internal/todo"
 )
 
 const (
@@ -91,7 +93,7 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 		if err == nil || errors.As(err, new(refusal)) || try == maxTries-1 || wait > maxWait || ctx.Err() != nil {
 			return err
 		}
-		pause(ctx, wait)
+		todo.Sleep(ctx, wait)
 	}
 	return nil
 }

@@ -43,10 +43,7 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 
 // backOff waits 200 ms, then twice as long each time, up to 3 s.
 func backOff(ctx context.Context, try int) {
-	select {
-	case <-time.After(min(100*time.Millisecond<<min(try, 10), 3*time.Second)):
-	case <-ctx.Done():
-	}
+	todo.Sleep(ctx, min(100*time.Millisecond<<min(try, 10), 3*time.Second))
 }
 
 // followOnce reads all lists and then follows the stream of later changes over

@@ -181,10 +181,7 @@ func (f *feed) watchStore(ctx context.Context, hint func()) {
 		if err := f.store.Watch(ctx, hint); err == nil {
 			return
 		}
-		select {
-		case <-time.After(pollInterval / 4):
-		case <-ctx.Done():
-		}
+		Sleep(ctx, pollInterval/4)
 	}
 }
 

@@ -93,7 +93,7 @@ func play(ctx context.Context, board *todo.Board, pace time.Duration) error {
 	if err := json.Unmarshal(cast, &actors); err != nil {
 		return err
 	}
-	for board.Watching() == 0 && pause(ctx, 50*time.Millisecond) {
+	for board.Watching() == 0 && todo.Sleep(ctx, 50*time.Millisecond) {
 	}
 	lists := board.As("")
 	for _, a := range actors {
@@ -101,21 +101,12 @@ func play(ctx context.Context, board *todo.Board, pace time.Duration) error {
 			return err
 		}
 	}
-	for turn := 0; pause(ctx, pace); turn++ {
+	for turn := 0; todo.Sleep(ctx, pace); turn++ {
 		if err := actors[turn%len(actors)].move(ctx, lists); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// pause waits for a time and reports whether ctx has not ended.
-func pause(ctx context.Context, wait time.Duration) bool {
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
 }
 
 // move does the next step of the agent's plan, unless it waits for a person.

@@ -81,10 +81,7 @@ func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listene
 		case strangers == 2 && ctx.Err() == nil: // the first time it may be a todo-mcp that is just ending
 			a.Logger().Warn("no panel: another program holds its port; --addr takes another", "address", a.Addr, "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(takeoverInterval):
-		}
+		todo.Sleep(ctx, takeoverInterval)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 const (
@@ -54,7 +56,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	go func() {
 		defer s.work.Done()
 		defer close(done)
-		for sleep(ctx, sayAliveEvery); ctx.Err() == nil; sleep(ctx, sayAliveEvery) {
+		for todo.Sleep(ctx, sayAliveEvery) {
 			s.sayAlive(ctx, process) // the next time is before the row expires
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"todo-mcp/internal/store/hints"
+	"todo-mcp/internal/todo"
 )
 
 const (
@@ -74,15 +75,7 @@ func (n *notices) run(ctx context.Context) {
 			pause = reconnectAfter
 			n.want() // it is still to be sent
 		}
-		sleep(ctx, pause)
-	}
-}
-
-// sleep returns after a time, or when ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+		todo.Sleep(ctx, pause)
 	}
 }
 
@@ -91,7 +84,7 @@ func sleep(ctx context.Context, d time.Duration) {
 func (n *notices) receive(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = n.listen(ctx) // the feed reads by itself every few seconds
-		sleep(ctx, reconnectAfter)
+		todo.Sleep(ctx, reconnectAfter)
 	}
 }
 

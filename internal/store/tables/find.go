@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"strings"
@@ -52,8 +51,7 @@ type SQL struct {
 
 	sum func(columns ...any) int64
 
-	addRevision, addList, updateList, countTrimmed, trim, setCursor string
-	countReplaced, dropRevision                                     string
+	addRevision, addList, updateList, countDropped, drop, setCursor string
 	usage, own, lockList, oldCursors, moreCursors                   string
 	noteHostCall, oldHostCalls                                      string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
@@ -117,11 +115,9 @@ func (d Dialect) saves(q *SQL) {
 	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta`,
 		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
 	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
-	q.trim = `DELETE FROM ` + history + ` WHERE list = ? AND revision < ?`
-	count := `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
-		WHERE list = ? AND revision %s ?) WHERE id = ?`
-	q.countTrimmed, q.countReplaced = fmt.Sprintf(count, "<"), fmt.Sprintf(count, "=")
-	q.dropRevision = `DELETE FROM ` + history + ` WHERE list = ? AND revision = ?`
+	q.countDropped = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
+		WHERE list = ? AND revision BETWEEN ? AND ?) WHERE id = ?`
+	q.drop = `DELETE FROM ` + history + ` WHERE list = ? AND revision BETWEEN ? AND ?`
 	q.setCursor = insert(cursors, `principal, conversation, list, seen, process, until, moved, current, at`, ``) + `
 		ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen, process = excluded.process, until = excluded.until,
 		moved = excluded.moved, current = excluded.current, at = excluded.at`

@@ -141,24 +141,20 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if err == nil && !next.Deleted && s.Keep.IsTight(size) {
 		err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
-	if err != nil {
-		return next, err
+	if err == nil && next.Revision == before.Revision { // it takes its place
+		err = s.drop(next.List.ID, next.Revision, next.Revision)
 	}
-	if err = s.replace(before, next); err != nil {
+	if err != nil {
 		return next, err
 	}
 	return next, s.addNext(&next)
 }
 
-// replace removes the stored newest revision of a list where the next one takes its place.
-func (s *Saver) replace(before, next todo.Snapshot) error {
-	if next.Revision != before.Revision {
-		return nil
-	}
-	id := next.List.ID
-	err := s.DB.Exec(s.SQL.countReplaced, id, next.Revision, id)
+// drop removes the stored revisions of a list from one to another.
+func (s *Saver) drop(list string, from, to int64) error {
+	err := s.DB.Exec(s.SQL.countDropped, list, from, to, list)
 	if err == nil {
-		err = s.DB.Exec(s.SQL.dropRevision, id, next.Revision)
+		err = s.DB.Exec(s.SQL.drop, list, from, to)
 	}
 	return err
 }
@@ -172,9 +168,7 @@ func (s *Saver) addNext(next *todo.Snapshot) error {
 	id := next.List.ID
 	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, int(next.Spare()), excerpt, id)
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
-		if err = s.DB.Exec(s.SQL.countTrimmed, id, first, id); err == nil {
-			err = s.DB.Exec(s.SQL.trim, id, first)
-		}
+		err = s.drop(id, 0, first-1)
 	}
 	s.DB.Remember(*next, bytes)
 	return err

@@ -1,0 +1,15 @@
+package todo
+
+import (
+	"context"
+	"time"
+)
+
+// Sleep waits for a time, or until ctx ends, and reports whether ctx has not ended.
+func Sleep(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
