@@ -136,6 +136,7 @@ func watching(t *testing.T, texts ...string) (db string, term terminal) {
 // watch, in a real terminal, shows what another process writes, follows a resize
 // from one pane to two, and shows the history.
 func TestWatchTerminal(t *testing.T) {
+	t.Parallel()
 	db, term := watching(t, "Write tests", "Ship")
 	term.run("echo before; todo-mcp watch", "○ Write tests", "0/2", "● live", "!before")
 	write(t, db, "release", "pending", "Tell everybody", "Ship 发布 🚀")
@@ -152,6 +153,7 @@ func TestWatchTerminal(t *testing.T) {
 // A person ticks, edits in an editor, undoes and archives in the terminal; what the agent
 // has not seen is marked, and its next write is merged.
 func TestWatchEdits(t *testing.T) {
+	t.Parallel()
 	db, term := watching(t, "Write tests", "Ship")
 	term.run(`export VISUAL="sed -i -e 's/Ship/Ship it/' -e '\$a- [ ] Celebrate 🎉'"`, "prompt>")
 	term.run("echo before; todo-mcp watch", "○ Write tests")
@@ -222,6 +224,7 @@ func TestWatchNotify(t *testing.T) {
 // watch --server reconnects to a server that was stopped and started again, shows what was
 // written in between, and a person edits and archives as on this machine.
 func TestWatchServer(t *testing.T) {
+	t.Parallel()
 	db, term := watching(t, "Write tests")
 	s := programtest.Serve(t, "--store", "sqlite:"+db)
 	term.run("export VISUAL='sed -i /Ship/d'", "prompt>")
