@@ -64,7 +64,7 @@ func numbers(list string) (out []int) {
 }
 
 var (
-	rule      = regexp.MustCompile(`\b[VTCWKPH][1-9]\b`)
+	rule      = regexp.MustCompile(`\b[VTCWKPHD][1-9]\b`)
 	badInput  = regexp.MustCompile(`BAD-INPUT (\d+(?:(?:–|-|…|/|, | and )\d+)*)`)
 	elsewhere = regexp.MustCompile(`\b(VARIANTS|ARCHITECTURE|MCP-NOTES|HOSTS|CRAFT)\b(\.md)?`)
 	document  = regexp.MustCompile(`docs/[a-z/-]+\.md`)
@@ -75,7 +75,7 @@ var (
 func TestCitedRulesExist(t *testing.T) {
 	variants, bad := spec(t, "variants.md"), spec(t, "bad-input.md")
 	defined := make(map[string]bool)
-	for _, m := range regexp.MustCompile(`(?m)^- \*\*([VTCWKPH]\d+)\*\*`).FindAllStringSubmatch(variants, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^- \*\*([VTCWKPHD]\d+)\*\*`).FindAllStringSubmatch(variants, -1) {
 		defined[m[1]] = true
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(bad, -1) {

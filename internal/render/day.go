@@ -37,7 +37,7 @@ func DayMarkdown(d account.Day) string {
 		fmt.Fprintf(&b, "\n## %s\n", heading(projectName(p)))
 		for _, l := range p.Lists {
 			fmt.Fprintf(&b, "\n### %s\n\n*%s*\n\n", heading(listTitle(l)), escape(strings.Join(dayNotes(l), ", ")))
-			eachItem(l, func(i todo.Item) { b.WriteString(taskLine(i) + "\n") })
+			eachItem(l, func(i todo.Item) { b.WriteString(taskLine(todo.Snapshot{}, i) + "\n") })
 		}
 	}
 	if d.More {
@@ -136,7 +136,7 @@ func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 func checklist(s todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range s.Items {
-		line := taskLine(i)
+		line := taskLine(todo.Snapshot{}, i)
 		if i.Status.Settled() && !i.Started.IsZero() {
 			line += " *(" + Took(i.Ended.Sub(i.Started)) + ")*"
 		}

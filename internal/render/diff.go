@@ -37,6 +37,9 @@ func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []stri
 	} else if before.GivenTitle != after.GivenTitle {
 		lines = append(lines, "title: "+Safe(after.GivenTitle))
 	}
+	if after.Explanation != "" && after.Explanation != before.Explanation {
+		lines = append(lines, "why: "+Safe(after.Explanation))
+	}
 	switch {
 	case !before.Deleted && after.Deleted:
 		lines = append(lines, "deleted")
@@ -76,9 +79,11 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	case before.Reason != after.Reason:
 		what = StatusWord(after.Status) + inBrackets(after.Reason)
 	case before.Priority != after.Priority || before.DueDate != after.DueDate:
-		what = cmp.Or(strings.TrimSpace(detailsNote(after)), "no priority or due date")
+		what = cmp.Or(strings.TrimSpace(inBrackets(priority(after))), "no priority or due date")
 	case before.Owner != after.Owner || before.WaitsFor != after.WaitsFor:
 		what = cmp.Or(Work(s, after), "waits for nothing")
+	case before.Details != after.Details:
+		what = cmp.Or(Safe(after.Details), "no details")
 	case before.Text == after.Text:
 		what = "shown as " + Safe(after.ActiveText())
 	default:

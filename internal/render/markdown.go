@@ -32,14 +32,14 @@ func Markdown(s todo.Snapshot) string {
 		b.WriteString("No tasks\n")
 	}
 	for _, item := range s.Items {
-		b.WriteString(taskLine(item) + "\n")
+		b.WriteString(taskLine(s, item) + "\n")
 	}
 	return b.String()
 }
 
 // taskLine returns the line of an item. Each of its notes contains emphasis, which an
 // escaped text cannot.
-func taskLine(item todo.Item) string {
+func taskLine(s todo.Snapshot, item todo.Item) string {
 	line := "- [ ] " + escape(item.Text)
 	note := func(word, detail string) {
 		if detail != "" {
@@ -73,6 +73,15 @@ func taskLine(item todo.Item) string {
 	}
 	if item.DueDate != "" {
 		note("due", item.DueDate)
+	}
+	if item.Owner != "" {
+		note("owner", item.Owner)
+	}
+	if item.Details != "" {
+		note("details", item.Details)
+	}
+	for _, first := range todo.OpenWaits(s.Items)(item) {
+		note("waits for", "#"+first.ID+" "+first.Text)
 	}
 	return line
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // Plain formats a list as plain lines, for output that is not a terminal: its [Heading],
-// the lines of under, which the caller made safe, and one line per item ("[x] #1 text").
+// the lines of under, which the caller made safe, and one line per item ("[x] #1 text"),
+// with its details in the next.
 func Plain(s todo.Snapshot, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
@@ -27,6 +28,9 @@ func Plain(s todo.Snapshot, under ...string) string {
 	}
 	for _, item := range s.Items {
 		fmt.Fprintf(&b, "%s #%s %s%s\n", Marker(item.Status), Safe(item.ID), Safe(item.Title()), notes(s, item))
+		if item.Details != "" {
+			b.WriteString("      " + Safe(item.Details) + "\n")
+		}
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -114,12 +118,11 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	if item.Overridden() {
 		overridden = "overridden, you wrote: " + todo.Excerpt(item.Hand.Text)
 	}
-	return inBrackets(status) + detailsNote(item) + inBrackets(Work(s, item)) + inBrackets(overridden)
+	return inBrackets(status) + inBrackets(priority(item)) + inBrackets(Work(s, item)) + inBrackets(overridden)
 }
 
-// detailsNote returns the note with an item's priority and due date; "" when it
-// has neither.
-func detailsNote(item todo.Item) string {
+// priority says an item's priority and due date; "" when it has neither. It is not safe.
+func priority(item todo.Item) string {
 	note := ""
 	if item.Priority != "" {
 		note = ", priority: " + item.Priority
@@ -127,7 +130,13 @@ func detailsNote(item todo.Item) string {
 	if item.DueDate != "" {
 		note += ", due: " + item.DueDate
 	}
-	return inBrackets(strings.TrimPrefix(note, ", "))
+	return strings.TrimPrefix(note, ", ")
+}
+
+// Beside says what stands under an item on a page, safe to display: its priority and due date,
+// and [Work]; empty for most.
+func Beside(s todo.Snapshot, item todo.Item) string {
+	return strings.Trim(Safe(priority(item))+", "+Work(s, item), ", ")
 }
 
 // Work says who does an item of a list and which open items come first: "reader, waits for Write the lexer"; empty for most.

@@ -230,3 +230,26 @@ func TestDetails(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Who does an item, what comes first, its priority and details, and why a revision was made, are
+// told wherever there are any; hostile ones as text.
+func TestWork(t *testing.T) {
+	before := todo.Snapshot{Revision: 1, Items: []todo.Item{{ID: "1", Text: "Read", Status: todo.Pending, Details: "All\x1b of it", Owner: "ann", Priority: "high"}, {ID: "2", Text: "Write", Status: todo.Pending, WaitsFor: "1"}}}
+	after := before
+	after.Revision, after.Explanation = 2, "New\x1b rules"
+	after.Items = []todo.Item{before.Items[0], before.Items[1]}
+	after.Items[0].Status, after.Items[0].Details = todo.Completed, ""
+	for text, wants := range map[string][]string{
+		Plain(before):    {"Read (priority: high) (ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
+		Markdown(before): {"*(priority: high)* *(owner: ann)* *(details: All", "*(waits for: "},
+		Beside(before, before.Items[0]) + "/" + Beside(before, before.Items[1]): {"priority: high, ann/waits for Read"},
+		Plain(after):                            {"Write\n"},
+		strings.Join(Diff(before, after), "\n"): {"why: New\\x1b rules\n~ Read: pending → completed"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(text, want) || strings.Contains(text, "\x1b") {
+				t.Errorf("%q lacks %q", text, want)
+			}
+		}
+	}
+}

@@ -71,7 +71,7 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	if yours != "" {
 		yours = "yours: " + render.Safe(yours)
 	}
-	for _, below := range []string{marked(warn, render.Safe(item.Reason)), marked(dim, render.Work(s, item)), marked(dim, yours)} {
+	for _, below := range []string{marked(warn, render.Safe(item.Reason)), marked(dim, render.Beside(s, item)), marked(dim, render.Safe(item.Details)), marked(dim, yours)} {
 		if below != "" {
 			lines = append(lines, cursor+"    "+cut(below, width-6))
 		}

@@ -1,7 +1,6 @@
 package panel
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -164,7 +163,7 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 		if fate := page.hand.Of(i.ID); fate != account.Waits {
 			v.Fate = fate
 		}
-		v.Reason = cmp.Or(v.Reason, render.Work(l, i))
+		v.Beside, v.Details = render.Beside(l, i), render.Safe(i.Details)
 		page.items = append(page.items, v)
 	}
 }

@@ -122,7 +122,8 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
 				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
-	said := span("t", v.spoken(), If(v.Was != "", span("was", formatted(v.Was))), v.yours(), v.why())
+	said := span("t", v.spoken(), If(v.Was != "", span("was", formatted(v.Was))), v.yours(), v.why(),
+		If(v.Beside != "", span("why small", formatted(v.Beside))), If(v.Details != "", span("why small details", formatted(v.Details))))
 	class := classes{string(v.Status): true, "gone": v.Gone, "hit": v.Change != ""}
 	if page.past {
 		return Li(class, ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))

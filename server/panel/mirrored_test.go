@@ -17,7 +17,7 @@ func TestPanelMirrored(t *testing.T) {
 	s, base := servertest.Site(t)
 	list := base + "/lists/" + mirror(t, s, func(d *todo.Draft) {
 		d.Append("Read <b>it</b>", "Write it")
-		d.Put(todo.CoreView(), todo.Line{ID: "2", Owner: new("reader"), WaitsFor: []string{"1"}})
+		d.Put(todo.CoreView(), todo.Line{ID: "2", Owner: new("reader"), Priority: new("high"), Details: new("All <b>of</b> it"), WaitsFor: []string{"1"}})
 	}).List.ID
 	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
 		html := page(t, address)
@@ -28,7 +28,7 @@ func TestPanelMirrored(t *testing.T) {
 		}
 	}
 	html := page(t, list)
-	for _, want := range []string{"Claude Code keeps this list in a todo tool of its own", "reader, waits for Read &lt;b&gt;it&lt;/b&gt;", `data-do="rename"`, `&#34;archive&#34;`, `&#34;delete&#34;`} {
+	for _, want := range []string{"Claude Code keeps this list in a todo tool of its own", "priority: high, reader, waits for Read &lt;b&gt;it&lt;/b&gt;", "All &lt;b&gt;of&lt;/b&gt; it", `data-do="rename"`, `&#34;archive&#34;`, `&#34;delete&#34;`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page has no %s", want)
 		}

@@ -54,7 +54,9 @@ func digestOf(text string) string {
 type itemView struct {
 	ID, Title, Text string // Text is what is edited
 	Status          todo.Status
-	Reason          string       // why the item is blocked; on a list's page also who does it, and what it waits for
+	Reason          string       // why the item is blocked
+	Beside          string       // on a list's page: its priority, who does it, and what it waits for
+	Details         string       // there, too
 	Started         time.Time    // zero unless the item is in progress and its agent is there
 	Took            string       // how long the item was in progress; empty when unknown
 	Yours           string       // what a person did to it that its agent has not seen
