@@ -351,8 +351,10 @@ func (s Spool) Empty(ctx context.Context) {
 }
 
 // Watch empties the spool now and each time that hooks leave something there, until ctx ends.
-// A folder that is not there yet is not watched. As long as no hook is run it does nothing.
+// It makes the folder, so that the first hook's is seen, too; one that cannot be made is not
+// watched. As long as no hook is run it does nothing.
 func (s Spool) Watch(ctx context.Context) {
+	_ = os.MkdirAll(s.Folder, 0o700)
 	watcher, err := fsnotify.NewBufferedWatcher(100)
 	if err == nil {
 		defer watcher.Close()

@@ -185,7 +185,7 @@ func withHooks() []Client {
 					// At the end of a step it tells of all tools that were called in it at once.
 					{Edits, "UserPromptSubmit", ""}, {Edits, "PostToolBatch", ""},
 					{Waiting, "PermissionRequest", ""},
-					{Waiting, "Notification", "elicitation_dialog|agent_needs_input"}, {Waiting, "Stop", ""},
+					{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"}, {Waiting, "Stop", ""},
 					{Finish, "Stop", ""},
 				},
 			},
