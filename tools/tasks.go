@@ -58,7 +58,8 @@ func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words
 			})
 			text, failed := answer(w, c, out)
 			if c.Change != nil {
-				text = strings.TrimSpace(text + resultNotes(w, out))
+				out.Notes = nil
+				text += resultNotes(w, out)
 			}
 			if failed {
 				return Result{Text: text, IsError: true}
@@ -205,7 +206,7 @@ func readTaskUpdate(r *reader, args value) *Call {
 
 func taskUpdated(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
 	if c.Item == "" {
-		return "", false // the note says it
+		return out.Notes[0], false // which task it took
 	}
 	text := fmt.Sprintf(w.TaskUpdated, c.Item, strings.Join(c.fields, ", "))
 	if item, _ := out.After.Item(c.Item); item.Status.Settled() {
