@@ -78,7 +78,10 @@ func (s Snapshot) Check() error {
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
 	}
 	if err := errors.Join(CheckSize(s.Items), checkTexts("what its agent asks, or its topic,", MaxTitle, s.Asks, s.List.Topic),
-		checkTexts("the explanation", MaxText, s.Explanation), checkWaits(s.Items)); err != nil {
+		checkTexts("the explanation", MaxText, s.Explanation)); err != nil {
+		return err
+	}
+	if err := checkWaits(s.Items); err != nil && !s.List.Mirrored { // what a host says of its own is kept
 		return err
 	}
 	seen := make(map[string]bool, len(s.Items))
