@@ -33,7 +33,9 @@ type shape struct {
 	// by an argument "merge", and items may lack what stays as it is. explains is true when
 	// there is an argument "explanation", and mirrors when the list is kept elsewhere.
 	reads, patches, merges, explains, mirrors bool
-	policy                                    Policy
+	// lenient is true when a status may be a word of another tool.
+	lenient bool
+	policy  Policy
 	// words are what statuses may be, and unlisted what they may be as well, see
 	// [todo.View.Unlisted]; reader sets both.
 	words, unlisted []string
@@ -280,6 +282,9 @@ func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
 		}
 	}
 	if status := v.get("status"); !merge || !status.missing() {
+		if s.lenient {
+			status = plainly(s.view, status)
+		}
 		line.Status = r.status(status, path+".status", s.words, s.unlisted...)
 	}
 	if s.waits {
@@ -357,12 +362,18 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 	return text, n > limit && n <= todo.MaxText
 }
 
-// status reads a status, which must be one of the words. Errors do not name those that
-// are unlisted.
+// status reads a status, which must be one of the words, in any case and with any sign
+// between its parts. Errors do not name those that are unlisted.
 func (r *reader) status(v value, path string, words []string, unlisted ...string) string {
-	switch {
-	case v.kind == '"' && (slices.Contains(words, v.text) || slices.Contains(unlisted, v.text)):
+	if v.kind == '"' && (slices.Contains(words, v.text) || slices.Contains(unlisted, v.text)) {
 		return v.text
+	}
+	means := func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) }
+	switch at, more := slices.IndexFunc(words, means), slices.IndexFunc(unlisted, means); {
+	case v.kind == '"' && at >= 0:
+		return words[at]
+	case v.kind == '"' && more >= 0:
+		return unlisted[more]
 	case v.kind == '"':
 		r.problemf(path, r.words.WrongType, todo.Quote(words), "'"+unquotedExcerpt(v.text)+"'")
 	case v.kind == 0:
@@ -371,6 +382,31 @@ func (r *reader) status(v value, path string, words []string, unlisted ...string
 		r.problemf(path, r.words.WrongType, todo.Quote(words), v.name())
 	}
 	return ""
+}
+
+// plainly returns a status as a view has it, of which a model sent a word of another tool.
+// Any other value is returned as it is.
+func plainly(view todo.View, v value) value {
+	status, known := otherStatuses[todo.Fold(v.text)]
+	if !known || v.kind != '"' {
+		return v
+	}
+	v.text = view.Words[status]
+	if means, _ := view.Core(v.text); means != status {
+		v.text = string(status)
+	}
+	return v
+}
+
+// otherStatuses are words that models send for a status, as other tools have them, folded.
+var otherStatuses = map[string]todo.Status{
+	"todo": todo.Pending, "notstarted": todo.Pending, "open": todo.Pending, "queued": todo.Pending, "planned": todo.Pending,
+	"inprogress": todo.InProgress, "doing": todo.InProgress, "active": todo.InProgress, "started": todo.InProgress,
+	"running": todo.InProgress, "wip": todo.InProgress, "current": todo.InProgress,
+	"complete": todo.Completed, "completed": todo.Completed, "done": todo.Completed, "finished": todo.Completed, "closed": todo.Completed, "resolved": todo.Completed,
+	"error": todo.Failed, "errored": todo.Failed, "canceled": todo.Cancelled, "abandoned": todo.Cancelled, "dropped": todo.Cancelled,
+	"skipped": todo.Cancelled, "obsolete": todo.Cancelled, "wontdo": todo.Cancelled, "waiting": todo.Blocked, "onhold": todo.Blocked,
+	"pending": todo.Pending,
 }
 
 // id reads an id, which may also be sent as a number or with a hash sign; it

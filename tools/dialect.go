@@ -25,7 +25,7 @@ type listShown struct {
 // T10). ack words a write that was accepted; nil counts the statuses.
 func dialect(s shape, input any, ack func(w prompts.Words) string) variant {
 	listed := s.view
-	s.reasons, s.view.Unlisted = true, true
+	s.reasons, s.lenient, s.view.Unlisted = true, true, true
 	return variant{view: s.view, input: input, output: listResult{}, read: s.reader(), failure: planFailure,
 		answer: func(w prompts.Words, c *Call, out todo.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)

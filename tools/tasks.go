@@ -84,7 +84,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	active := r.optional(args, "activeForm")
 	status := string(todo.Pending)
 	if v := args.get("status"); !v.missing() {
-		status = r.status(v, "status", tasksView().Accepts())
+		status = r.status(plainly(todo.CoreView(), v), "status", tasksView().Accepts())
 	}
 	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
 		if n := len(d.Items()) + 1; n > todo.MaxItems {
@@ -411,7 +411,7 @@ func (r *reader) task(v value, path string, id value, at, waits string, check fu
 	t := todo.Line{ID: check(id, path+at), Text: r.optional(v, "subject")}
 	t.WaitsFor = r.taskIDs(v.get(waits), path+waits, check)
 	if status := v.get("status"); !status.missing() {
-		t.Status = r.status(status, path+"status", append(tasksView().Accepts(), "deleted"), todo.CoreView().Accepts()...)
+		t.Status = r.status(plainly(todo.CoreView(), status), path+"status", append(tasksView().Accepts(), "deleted"), todo.CoreView().Accepts()...)
 	}
 	t.Owner = r.detail(v.get("owner"), path+"owner", todo.MaxDetail)
 	return t
