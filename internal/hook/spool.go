@@ -351,10 +351,9 @@ func (s Spool) Empty(ctx context.Context) {
 }
 
 // Watch empties the spool now and each time that hooks leave something there, until ctx ends.
-// It makes the folder, so that the first hook's is seen, too; one that cannot be made is not
-// watched. As long as no hook is run it does nothing.
+// A folder that is not there yet is not watched, and is not made: a server makes nothing on
+// disk before there is a list. As long as no hook is run it does nothing.
 func (s Spool) Watch(ctx context.Context) {
-	_ = os.MkdirAll(s.Folder, 0o700)
 	watcher, err := fsnotify.NewBufferedWatcher(100)
 	if err == nil {
 		defer watcher.Close()

@@ -240,15 +240,3 @@ func TestDamagedSpool(t *testing.T) {
 	}
 	r.expect(1001, "b: 1")
 }
-
-// A server that starts before the first hook watches the folder into which that will write.
-func TestWatchMakesTheFolder(t *testing.T) {
-	r := newSpoolRig(t)
-	r.Folder = filepath.Join(r.Folder, "later")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	r.Watch(ctx)
-	if info, err := os.Stat(r.Folder); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder is %v: %v", info, err)
-	}
-}
