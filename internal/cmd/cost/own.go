@@ -91,7 +91,7 @@ func (m *meter) client(p program, r reader) (c costs, err error) {
 	if err != nil {
 		return c, err
 	}
-	way := todoMCP()
+	way := wayOf(tools[0].Name)
 	if _, _, err := way.session(s); err != nil {
 		return c, err
 	}
@@ -138,7 +138,7 @@ func clientsTable(all []costs) string {
 	return page.Table(append(head, "session:"), rows)
 }
 
-// ownTool is one of the five tools, or two that belong together, and what it takes of
+// ownTool is one of the tools, or some that belong together, and what it takes of
 // a context to keep a plan with it.
 type ownTool struct {
 	name  string
@@ -148,7 +148,7 @@ type ownTool struct {
 	use
 }
 
-// tools measures each of the five tools for a client that shows the text.
+// tools measures tools for a client that shows the text.
 func (m *meter) tools(path string) ([]ownTool, error) {
 	all := []ownTool{
 		{name: "`TodoWrite`", does: "replaces the list: content, status, activeForm", flags: []string{"--tools=TodoWrite"}, way: todoMCP()},
@@ -156,6 +156,9 @@ func (m *meter) tools(path string) ([]ownTool, error) {
 		{name: "`TodoWrite` with `--statuses all`", flags: []string{"--tools=TodoWrite", "--statuses=all"}, way: todoMCP()},
 		{name: "`write_todos`", does: "the same, with a shorter answer", flags: []string{"--tools=write_todos"}, way: todoWrite("write_todos")},
 		{name: "`SetTodoList`", does: "replaces or reads the list: title and status alone", flags: []string{"--tools=SetTodoList"}, way: setTodoList()},
+		{name: "`todo_write`", does: "the list, or with merge what changes, by ids", flags: []string{"--tools=todo_write"}, way: todoPatch()},
+		{name: "`update_plan`", does: "replaces the list: step and status alone", flags: []string{"--tools=update_plan"}, way: updatePlan()},
+		{name: "`TaskCreate`, `TaskUpdate`, `TaskList`, `TaskGet`", does: "one task each: owner, and what comes first", flags: []string{"--tools=TaskCreate,TaskUpdate,TaskList,TaskGet"}, way: tasks()},
 		{name: "`create_todos`, `update_todo`", does: "adds steps; moves one step by its number", flags: []string{"--tools=create_todos,update_todo"}, way: createTodos()},
 	}
 	for i, t := range all {

@@ -28,7 +28,11 @@ func whole(tool string, statuses [3]string, argument func(item, string) object) 
 			}
 			todos = append(todos, argument(step, status))
 		}
-		_, err := c.call(tool, object{"todos": todos})
+		list := "todos"
+		if tool == "update_plan" {
+			list = "plan"
+		}
+		_, err := c.call(tool, object{list: todos})
 		return err
 	}
 	return way{
@@ -48,6 +52,75 @@ func setTodoList() way {
 	return whole("SetTodoList", [3]string{"pending", "in_progress", "done"}, func(step item, status string) object {
 		return object{"title": step.text, "status": status}
 	})
+}
+
+// wayOf returns the way of the tool that a client is listed.
+func wayOf(tool string) way {
+	usual := [3]string{"pending", "in_progress", "completed"}
+	switch tool {
+	case "todo_write":
+		return todoPatch()
+	case "update_plan":
+		return updatePlan()
+	case "todowrite":
+		return whole(tool, usual, func(step item, status string) object {
+			return object{"content": step.text, "status": status, "priority": "medium"}
+		})
+	case "TodoList":
+		return whole(tool, [3]string{"pending", "in_progress", "done"}, func(step item, status string) object {
+			return object{"title": step.text, "status": status}
+		})
+	}
+	return todoMCP()
+}
+
+// updatePlan is the way of update_plan.
+func updatePlan() way {
+	return whole("update_plan", [3]string{"pending", "in_progress", "completed"}, func(step item, status string) object {
+		return object{"step": step.text, "status": status}
+	})
+}
+
+// todoPatch is the way of todo_write: an update names what changes by ids.
+func todoPatch() way {
+	return way{
+		func(c *connection, items []item) error {
+			todos := make([]object, len(items))
+			for i, step := range items {
+				todos[i] = object{"id": strconv.Itoa(i + 1), "content": step.text, "status": "pending"}
+			}
+			todos[0]["status"] = "in_progress"
+			_, err := c.call("todo_write", object{"todos": todos})
+			return err
+		},
+		func(c *connection, items []item, step int) error {
+			todos := []object{{"id": strconv.Itoa(step + 1), "status": "completed"}}
+			if step+1 < len(items) {
+				todos = append(todos, object{"id": strconv.Itoa(step + 2), "status": "in_progress"})
+			}
+			_, err := c.call("todo_write", object{"merge": true, "todos": todos})
+			return err
+		},
+	}
+}
+
+// tasks is the way of Claude Code's task tools. Numbers go on from plan to plan.
+func tasks() way {
+	created := 0
+	set := func(c *connection, number int, status string) error {
+		_, err := c.call("TaskUpdate", object{"taskId": strconv.Itoa(number), "status": status})
+		return err
+	}
+	return stepwise(func(c *connection, items []item) (int, error) {
+		for _, step := range items {
+			if _, err := c.call("TaskCreate", object{"subject": step.text}); err != nil {
+				return 0, err
+			}
+		}
+		first := created + 1
+		created += len(items)
+		return first, set(c, first, "in_progress")
+	}, set, "completed", "in_progress")
 }
 
 // todoWriteIDs is the way of TodoWrite with --item-ids: an update has only the items
