@@ -156,9 +156,9 @@ func (m *meter) tools(path string) ([]ownTool, error) {
 		{name: "`TodoWrite` with `--statuses all`", flags: []string{"--tools=TodoWrite", "--statuses=all"}, way: todoMCP()},
 		{name: "`write_todos`", does: "the same, with a shorter answer", flags: []string{"--tools=write_todos"}, way: todoWrite("write_todos")},
 		{name: "`SetTodoList`", does: "replaces or reads the list: title and status alone", flags: []string{"--tools=SetTodoList"}, way: setTodoList()},
-		{name: "`todo_write`", does: "the list, or with merge what changes, by ids", flags: []string{"--tools=todo_write"}, way: todoPatch()},
-		{name: "`update_plan`", does: "replaces the list: step and status alone", flags: []string{"--tools=update_plan"}, way: updatePlan()},
-		{name: "`TaskCreate`, `TaskUpdate`, `TaskList`, `TaskGet`", does: "one task each: owner, and what comes first", flags: []string{"--tools=TaskCreate,TaskUpdate,TaskList,TaskGet"}, way: tasks()},
+		{name: "`todo_write`", flags: []string{"--tools=todo_write"}, way: todoPatch()},
+		{name: "`update_plan`", flags: []string{"--tools=update_plan"}, way: updatePlan()},
+		{name: "`TaskCreate`, `TaskUpdate`, `TaskList`, `TaskGet`", flags: []string{"--tools=TaskCreate,TaskUpdate,TaskList,TaskGet"}, way: tasks()},
 		{name: "`create_todos`, `update_todo`", does: "adds steps; moves one step by its number", flags: []string{"--tools=create_todos,update_todo"}, way: createTodos()},
 	}
 	for i, t := range all {
