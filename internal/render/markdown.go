@@ -88,7 +88,11 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 
 // markup matches what has a meaning in Markdown within a line, as far as it can begin with
 // it. Underscores inside a word have none: snake_case is no emphasis.
-var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|&[#\\pL\\pN]|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
+var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
+
+// entities match how a character begins that is written as &#35; or &amp;. They are looked for
+// behind the rest, as what follows an ampersand may be markup itself.
+var entities = regexp.MustCompile(`&[#\pL\pN]`)
 
 // tildes match tildes at the ends of an escaped text, which readers take together with
 // those that strike it through.
@@ -101,19 +105,18 @@ const nothing = "<!-- -->"
 // escape makes a text safe and escapes what has a meaning in Markdown, but for what has it
 // at the beginning of a line, where a text never stands.
 func escape(text string) string {
-	return markup.ReplaceAllStringFunc(Safe(text), func(m string) string {
+	text = markup.ReplaceAllStringFunc(Safe(text), func(m string) string {
 		switch last := len(m) - 1; {
 		case m[0] == '_':
 			return strings.Repeat(`\_`, len(m))
 		case m[0] == '@':
 			return m + nothing
-		case m == "&#":
-			return `\&#` + nothing
 		case m == "://":
 			return ":" + nothing + "//"
-		case last > 0 && m[0] != '&': // #1, www. and GH-1
+		case last > 0: // #1, www. and GH-1
 			return m[:last] + nothing + m[last:]
 		}
 		return `\` + m
 	})
+	return entities.ReplaceAllString(text, `\$0`)
 }

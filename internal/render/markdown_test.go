@@ -42,6 +42,7 @@ func FuzzMarkdown(f *testing.F) {
 		f.Add("~a~~", "b", uint8(status))
 		f.Add("@you fixes #12, GH-3 www.a.b https://c.d e@f.g @", "cc @team/all #1@2 &#35;1", uint8(status))
 		f.Add("[ ] <b> \\", "*(due: x)*", uint8(status))
+		f.Add("a &&www.e &gh-1 &#1 &amp;", "b&www.e", uint8(status))
 		f.Add("**a\\** *(in progress: b)* ~~c~~ `d` www.e.f", "1) May) \\", uint8(status))
 	}
 	github := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(unsafe.WithUnsafe()))
