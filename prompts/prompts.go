@@ -1,6 +1,5 @@
-// Package prompts contains the texts that are sent to models: the tool
-// descriptions, the server's instructions, the MCP prompts and the sentences of
-// create_todos and update_todo in each language.
+// Package prompts contains the texts that are sent to models, in each language: the tool
+// descriptions, the server's instructions, the MCP prompts and the sentences of answers.
 //
 // Each text is an embedded file. At start, files of the same name in a folder
 // of the user replace the .md files (docs/spec/variants.md K4); the sentences
@@ -18,20 +17,33 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-//go:embed *.md words/*.json
+//go:embed *.md zh/*.md vi/*.md words/*.json
 var embedded embed.FS
 
-// Texts are the texts in use, by file name: the embedded ones and what replaces them.
-type Texts struct{ files map[string]string }
+// Texts are the texts in use, in one language.
+type Texts struct {
+	Language string
+	Words    Words
+	files    map[string]string // by name: the embedded ones and what replaces them
+}
 
-// New returns the texts. Files in the folder dir, unless dir is empty, replace embedded
-// ones. The error names a file there that cannot be read, is empty or has a mark that the
-// embedded one lacks, so that the server does not start with it.
-func New(dir string) (*Texts, error) {
-	t := &Texts{files: make(map[string]string)}
-	if err := t.read(embedded, false); err != nil || dir == "" {
+// New returns the texts in a language, which must be one of [Languages]. Files in the folder
+// dir, unless dir is empty, replace embedded ones. The error names a file there that cannot
+// be read, is empty or has a mark that the embedded one lacks, so that the server does not
+// start with it.
+func New(dir, language string) (t *Texts, err error) {
+	t = &Texts{Language: language, files: make(map[string]string)}
+	if t.Words, err = WordsIn(language); err != nil {
+		return nil, err
+	}
+	folder := fs.FS(embedded)
+	if language != Languages()[0] {
+		folder, _ = fs.Sub(embedded, language)
+	}
+	if err := t.read(folder, false); err != nil || dir == "" {
 		return t, err
 	}
 	if _, err := os.ReadDir(dir); err != nil {
@@ -39,6 +51,15 @@ func New(dir string) (*Texts, error) {
 	}
 	return t, t.read(os.DirFS(dir), true)
 }
+
+// English returns the embedded texts in English.
+var English = sync.OnceValue(func() *Texts {
+	t, err := New("", Languages()[0])
+	if err != nil {
+		panic(err) // the program was built wrong
+	}
+	return t
+})
 
 // read reads the texts of a folder. A user's own stands for the long one, too.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
@@ -49,7 +70,7 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	for _, name := range names { // TodoWrite.long.md before TodoWrite.md
 		data, err := fs.ReadFile(folder, name)
 		switch text := strings.TrimSpace(string(data)); {
-		case errors.Is(err, fs.ErrNotExist):
+		case isOwn && errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("read prompt %s: %w", name, err)
 		case text == "":
@@ -94,9 +115,8 @@ func (t *Texts) Text(name string) (string, error) {
 	return text, nil
 }
 
-// Words are the sentences of create_todos and update_todo in one language; the
-// other tools use those from Error on, in English. They are formats for
-// [fmt.Sprintf]; the comments name their arguments, in order.
+// Words are the sentences of answers in one language. They are formats for [fmt.Sprintf];
+// the comments name their arguments, in order.
 type Words struct {
 	Created       string `json:"created"`        // number of steps
 	Updated       string `json:"updated"`        // id, text, status
@@ -122,6 +142,28 @@ type Words struct {
 	BlockedBy    string `json:"blocked_by"`    // numbers
 	Blocks       string `json:"blocks"`        // numbers
 	PlanUpdated  string `json:"plan_updated"`  // none
+
+	ListUpdated   string `json:"list_updated"`    // none
+	ListRead      string `json:"list_read"`       // none
+	List          string `json:"list"`            // none; the line above the items
+	ListEmpty     string `json:"list_empty"`      // none
+	Validation    string `json:"validation"`      // none; the line above the problems
+	MostItems     string `json:"most_items"`      // maximum, number received
+	SameID        string `json:"same_id"`         // field, index of the other item
+	OneInProgress string `json:"one_in_progress"` // number, items
+	Demoted       string `json:"demoted"`         // items
+	Misnamed      string `json:"misnamed"`        // field, name received
+
+	KeptOnDisk   string `json:"kept_on_disk"`  // none; in the long guidance, where it is so
+	TheGoal      string `json:"the_goal"`      // none; stands for the goal of a plan
+	Ago          string `json:"ago"`           // how long
+	Nothing      string `json:"nothing"`       // none; stands for the items that are done
+	NoneOpen     string `json:"none_open"`     // none; there is no list to resume
+	NoneNamed    string `json:"none_named"`    // none; nor one of the name
+	SeveralNamed string `json:"several_named"` // none; the line above the lists
+	SetUpFor     string `json:"set_up_for"`    // name of a list
+	SeeOnly      string `json:"see_only"`      // none
+	DoneOf       string `json:"done_of"`       // items done, all items
 
 	Error         string `json:"error"`          // none; begins an error that is not one of the sentences above
 	InvalidJSON   string `json:"invalid_json"`   // none

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
 )
 
 func (s *Server) addPrompts() error {
@@ -21,7 +23,7 @@ func (s *Server) addPrompts() error {
 		fill                                      func(r *request, text, argument string) (string, error)
 	}{
 		{"plan", "Plan a piece of work as a todo list, then do it", "goal",
-			"What is to be done; what the conversation is about when left out", "Plan as a todo list", plan},
+			"What is to be done; what the conversation is about when left out", "Plan as a todo list", s.plan},
 		{"resume", "Go on with an unfinished todo list", "list",
 			"Title, name or id of the list; the last one when left out", "Go on with a todo list", s.resume},
 	} {
@@ -40,8 +42,8 @@ func (s *Server) addPrompts() error {
 	return nil
 }
 
-func plan(_ *request, text, goal string) (string, error) {
-	goal = cmp.Or(strings.TrimSpace(goal), "what the user asked for in this conversation")
+func (s *Server) plan(_ *request, text, goal string) (string, error) {
+	goal = cmp.Or(strings.TrimSpace(goal), s.Texts.Words.TheGoal)
 	return strings.ReplaceAll(text, "{{goal}}", goal), nil
 }
 
@@ -54,42 +56,42 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	case err != nil:
 		return "", err
 	case len(found) == 0 && wanted == "":
-		return "There is no unfinished todo list. Tell the user so.", nil
+		return s.Texts.Words.NoneOpen, nil
 	case len(found) == 0:
-		return "There is no unfinished todo list of that id or name. Tell the user so; without a name, the last one is taken.", nil
+		return s.Texts.Words.NoneNamed, nil
 	case len(found) > 1:
-		return "Several unfinished todo lists fit that name. Ask the user which one is meant:\n" + choices(found), nil
+		return s.Texts.Words.SeveralNamed + "\n" + choices(s.Texts.Words, found), nil
 	}
 	list := found[0]
 	if r.who.Name != "" && r.who.Name != list.List.Name {
-		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", r.who.Name), nil
+		return fmt.Sprintf(s.Texts.Words.SetUpFor, strconv.Quote(r.who.Name)), nil
 	}
 	switch err := r.lists.SetCurrent(r.ctx, r.who, list); {
 	case errors.Is(err, todo.ErrReadOnly):
-		return "This connection may see todo lists and not change them, so none can be taken up. Tell the user so.", nil
+		return s.Texts.Words.SeeOnly, nil
 	case err != nil:
 		return "", err
 	}
 	s.subscriptions.Moved(r.Identity, r.who.Key)
-	return resumeText(text, list), nil
+	return resumeText(s.Texts.Words, text, list), nil
 }
 
 // maxChoices is how many lists a question names.
 const maxChoices = 10
 
 // choices returns a line for each list, the first few.
-func choices(lists []todo.Snapshot) string {
+func choices(w prompts.Words, lists []todo.Snapshot) string {
 	var b strings.Builder
 	for _, l := range lists[:min(len(lists), maxChoices)] {
 		n := l.Progress()
-		fmt.Fprintf(&b, "- %s (%s, %d of %d done)\n", l.Title(), l.List.ID, n.Done, n.Total)
+		fmt.Fprintf(&b, "- %s (%s, %s)\n", l.Title(), l.List.ID, fmt.Sprintf(w.DoneOf, n.Done, n.Total))
 	}
 	return b.String()
 }
 
 // resumeText returns the prompt text that lets a model continue a list: its open
 // items and its settled ones.
-func resumeText(text string, list todo.Snapshot) string {
+func resumeText(w prompts.Words, text string, list todo.Snapshot) string {
 	lines := make(map[bool][]string) // by whether they are settled
 	for _, item := range list.Items {
 		line := "- #" + item.ID + " " + item.Text
@@ -99,8 +101,8 @@ func resumeText(text string, list todo.Snapshot) string {
 		settled := item.Status.Settled()
 		lines[settled] = append(lines[settled], line)
 	}
-	return strings.NewReplacer("{{name}}", list.Title(), "{{when}}", render.Roughly(time.Since(list.Updated))+" ago",
-		"{{open}}", strings.Join(lines[false], "\n"), "{{done}}", cmp.Or(strings.Join(lines[true], "\n"), "- nothing")).Replace(text)
+	return strings.NewReplacer("{{name}}", list.Title(), "{{when}}", fmt.Sprintf(w.Ago, render.Roughly(time.Since(list.Updated))),
+		"{{open}}", strings.Join(lines[false], "\n"), "{{done}}", cmp.Or(strings.Join(lines[true], "\n"), "- "+w.Nothing)).Replace(text)
 }
 
 // unfinished returns the lists of main agents that have an open item: first

@@ -238,7 +238,7 @@ func (r *reader) misnamed(args value, s shape) {
 	for _, m := range args.members {
 		isList := strings.EqualFold(m.name, s.field) && !m.value.missing() || m.value.kind == '['
 		if isList && m.name != "list_id" || m.name == s.text {
-			r.problemf(s.field, "Expected the field %q, received %s", s.field, excerpt(m.name))
+			r.problemf(s.field, r.words.Misnamed, s.field, excerpt(m.name))
 			return
 		}
 	}
@@ -247,7 +247,7 @@ func (r *reader) misnamed(args value, s shape) {
 func (r *reader) lines(elements []member, s shape, merge bool) []todo.Line {
 	limit := min(cmp.Or(s.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
-		r.problemf(s.field, "Must have at most %d items, received %d", limit, len(elements))
+		r.problemf(s.field, r.words.MostItems, limit, len(elements))
 		return nil
 	}
 	lines := make([]todo.Line, len(elements))
@@ -257,7 +257,7 @@ func (r *reader) lines(elements []member, s shape, merge bool) []todo.Line {
 		lines[i] = r.line(e.value, path, s, merge)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
-				r.problemf(path+".id", "Same id as %s[%d], ids must differ", s.field, first)
+				r.problemf(path+".id", r.words.SameID, s.field, first)
 			}
 			seen[id] = i
 		}

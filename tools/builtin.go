@@ -50,10 +50,6 @@ func FindBuiltIn(host, name string) (BuiltIn, bool) {
 // are raw JSON; either may be empty. The call is nil if the list is as it was. The
 // error is [ErrInvalidJSON] or a [*todo.InputError].
 func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
-	english, err := prompts.WordsIn(prompts.Languages()[0])
-	if err != nil {
-		return nil, err
-	}
 	in, err := parse(input, blank)
 	if err != nil {
 		return nil, err
@@ -62,7 +58,7 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{words: english}
+	r := &reader{words: prompts.English().Words}
 	call := b.read(r, in, out)
 	return call, r.err()
 }

@@ -39,11 +39,11 @@ func dialect(s shape, input any, ack func(w prompts.Words) string) variant {
 			text := ""
 			switch {
 			case c.Change == nil:
-				text = listing(listed, out.After)
+				text = listing(w, listed, out.After)
 			case ack != nil:
 				text = ack(w) + resultNotes(w, out)
 			default:
-				text = "Todo list updated: " + countsText(s.view, out.After.Items) + readyNext(w, listed, out.After.Items) + resultNotes(w, out)
+				text = w.ListUpdated + ": " + countsText(s.view, out.After.Items) + readyNext(w, listed, out.After.Items) + resultNotes(w, out)
 			}
 			return newResult(text, text, out.After, shown, countsOf(listed, n))
 		}}

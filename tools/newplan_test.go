@@ -11,7 +11,7 @@ import (
 // The ids that a model sends with a new plan are its own: a step that begins is not what
 // became of the step with that id in the plan before.
 func TestNewPlanWithOldIDs(t *testing.T) {
-	list, err := tools.New(tools.Options{Language: "en"})
+	list, err := tools.New(tools.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,10 +47,7 @@ func NewPage() (view, tick *Tool, err error) {
 }
 
 func pageTool(t Tool, v variant) (*Tool, error) {
-	english, err := prompts.WordsIn(prompts.Languages()[0])
-	if err != nil {
-		return nil, err
-	}
+	english := prompts.English().Words
 	english.NoList = "There is no such list"
 	t.Idempotent, t.words, t.variant = true, english, v
 	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, map[string]int]{}, true, viewAnswer

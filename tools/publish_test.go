@@ -157,7 +157,7 @@ func TestReplacedPrompts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "SetTodoList.md"), []byte("Mine.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	texts, err := prompts.New(dir)
+	texts, err := prompts.New(dir, "en")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestReplacedPrompts(t *testing.T) {
 		if err := create(filepath.Join(dir, "TodoWrite.md")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := prompts.New(dir); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
+		if _, err := prompts.New(dir, "en"); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
 			t.Errorf("%s: error = %v, should name TodoWrite.md", name, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestReplacedPrompts(t *testing.T) {
 		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		texts, err := prompts.New(dir)
+		texts, err := prompts.New(dir, "en")
 		if err == nil {
 			text, err = texts.Text("plan")
 		}
@@ -197,7 +197,7 @@ func TestReplacedPrompts(t *testing.T) {
 			t.Errorf("%q, want %q: %v", text, want, err)
 		}
 	}
-	if _, err := prompts.New(filepath.Join(dir, "none")); err == nil {
+	if _, err := prompts.New(filepath.Join(dir, "none"), "en"); err == nil {
 		t.Error("a missing folder was accepted")
 	}
 }

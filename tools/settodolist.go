@@ -53,10 +53,10 @@ func setTodoListAnswer(w prompts.Words, c *Call, out todo.Outcome) Result {
 		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
 	})
 	counts := &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]}
-	message, output := "Todo list updated"+resultNotes(w, out), ""
+	message, output := w.ListUpdated+resultNotes(w, out), ""
 	text := message
 	if c.Change == nil {
-		message, output = "Todo list read", listing(view, out.After)
+		message, output = w.ListRead, listing(w, view, out.After)
 		text = output
 	}
 	r := newResult(text, message, out.After, shown, counts)
@@ -81,20 +81,20 @@ func (r *reader) detail(v value, path string, limit int) *string {
 }
 
 // listing returns the list as the text of a SetTodoList call that reads.
-func listing(view todo.View, s todo.Snapshot) string {
+func listing(w prompts.Words, view todo.View, s todo.Snapshot) string {
 	lines := view.Lines(s.Items)
 	if len(lines) == 0 {
-		return "The todo list is empty."
+		return w.ListEmpty
 	}
 	var b strings.Builder
-	b.WriteString("Todo list:")
+	b.WriteString(w.List)
 	for _, l := range lines {
 		b.WriteString("\n- [" + l.Status + "] " + l.Text)
 	}
 	return b.String()
 }
 
-func setTodoListFailure(_ prompts.Words, err *todo.InputError) Result {
-	text := validationFailed(err)
+func setTodoListFailure(w prompts.Words, err *todo.InputError) Result {
+	text := validationFailed(w, err)
 	return Result{Text: text, Structured: setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}}
 }

@@ -387,7 +387,7 @@ func mirrorTasks(r *reader, _, response value) *Call {
 		return nil
 	}
 	if len(elements) > todo.MaxItems {
-		r.problemf("tasks", "Must have at most %d items, received %d", todo.MaxItems, len(elements))
+		r.problemf("tasks", r.words.MostItems, todo.MaxItems, len(elements))
 		return nil
 	}
 	tasks := make([]taskChange, len(elements))

@@ -114,7 +114,7 @@ func todoWrite(s shape, ids, all, counts bool) variant {
 			}
 			return shown
 		})
-		text, notes := "Todo list updated", resultNotes(w, out)
+		text, notes := w.ListUpdated, resultNotes(w, out)
 		if counts {
 			known := n
 			if !all && slices.ContainsFunc(out.After.Items, func(i todo.Item) bool { return i.Said }) {
@@ -172,15 +172,13 @@ func oneInProgress(d *todo.Draft, policy Policy, w prompts.Words) error {
 		return nil
 	}
 	if policy == Reject {
-		return &todo.InputError{Problems: []todo.Problem{{Path: "todos", Message: fmt.Sprintf(
-			"Only one item may be in_progress, received %d: %s. Keep one in_progress and set the others to pending",
-			len(running), firstFew(w, running))}}}
+		return &todo.InputError{Problems: []todo.Problem{{Path: "todos", Message: fmt.Sprintf(w.OneInProgress, len(running), firstFew(w, running))}}}
 	}
 	keep := begun[len(begun)-1]
 	demoted := slices.DeleteFunc(running, func(i todo.Item) bool { return i.ID == keep.ID })
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}
-	d.Note("Only one item may be in_progress: set to pending: " + firstFew(w, demoted))
+	d.Note(fmt.Sprintf(w.Demoted, firstFew(w, demoted)))
 	return nil
 }

@@ -58,15 +58,14 @@ type Options struct {
 	ItemIDs bool
 	// Statuses says which statuses TodoWrite and write_todos list; they accept all (T10).
 	Statuses Statuses
-	// Language is one of [prompts.Languages] (P3).
-	Language string
-	// Texts are the tool descriptions; nil means the short embedded ones.
+	// Texts are the tool descriptions and the words of answers (P3); nil means the embedded
+	// ones in English.
 	Texts *prompts.Texts
 }
 
 // Defaults returns the default options.
 func Defaults() Options {
-	return Options{MaxItems: 50, MaxContentLength: 200, InProgress: Reject, Statuses: UsualStatuses, Language: prompts.Languages()[0]}
+	return Options{MaxItems: 50, MaxContentLength: 200, InProgress: Reject, Statuses: UsualStatuses}
 }
 
 // Tool is one tool, ready to be published and called.
@@ -139,38 +138,31 @@ func Names() []string {
 
 // New returns all tools, in the order of [Names].
 func New(o Options) ([]*Tool, error) {
-	words, err := prompts.WordsIn(o.Language)
-	if err != nil {
-		return nil, err
-	}
-	english, err := prompts.WordsIn(prompts.Languages()[0])
-	if err != nil {
-		return nil, err
-	}
 	if o.Texts == nil {
-		o.Texts, _ = prompts.New("")
+		o.Texts = prompts.English()
 	}
 	own := shape{maxItems: o.MaxItems, maxText: o.MaxContentLength, policy: o.InProgress}
 	list := []*Tool{
-		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, words: english,
+		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true,
 			variant: todoWrite(own, o.ItemIDs, o.Statuses == AllStatuses, true)},
-		{Name: "write_todos", Title: "Write todos", Idempotent: true, words: english,
+		{Name: "write_todos", Title: "Write todos", Idempotent: true,
 			variant: todoWrite(shape{policy: o.InProgress}, false, o.Statuses == AllStatuses, false)},
-		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, words: english, variant: setTodoList()},
-		{Name: "create_todos", Title: "Add plan steps", words: words, variant: createTodos()},
-		{Name: "update_todo", Title: "Update plan step", Idempotent: true, words: words, variant: updateTodo()},
-		{Name: "todo_write", Title: "Update todo list", Idempotent: true, words: words, variant: todoPatch(o.InProgress)},
-		{Name: "update_plan", Title: "Update plan", Idempotent: true, words: words, variant: updatePlan(o.InProgress)},
-		{Name: "TaskCreate", Title: "Add task", words: words, variant: tasks(taskCreateInput{}, readTaskCreate, taskCreated)},
-		{Name: "TaskUpdate", Title: "Update task", words: words, variant: tasks(taskUpdateInput{}, readTaskUpdate, taskUpdated)},
-		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, words: words, variant: tasks(taskListInput{}, readTaskList, taskListed)},
-		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, words: words, variant: tasks(taskGetInput{}, readTaskGet, taskShownAlone)},
-		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, words: words, variant: todowrite(o.InProgress)},
-		{Name: "manage_todo_list", Title: "Manage todo list", Idempotent: true, words: words, variant: manageTodoList(o.InProgress)},
-		{Name: "todos", Title: "Update todo list", Idempotent: true, words: words, variant: crushTodos(o.InProgress)},
-		{Name: "TodoList", Title: "Update todo list", Idempotent: true, words: words, variant: todoList()},
+		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList()},
+		{Name: "create_todos", Title: "Add plan steps", variant: createTodos()},
+		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo()},
+		{Name: "todo_write", Title: "Update todo list", Idempotent: true, variant: todoPatch(o.InProgress)},
+		{Name: "update_plan", Title: "Update plan", Idempotent: true, variant: updatePlan(o.InProgress)},
+		{Name: "TaskCreate", Title: "Add task", variant: tasks(taskCreateInput{}, readTaskCreate, taskCreated)},
+		{Name: "TaskUpdate", Title: "Update task", variant: tasks(taskUpdateInput{}, readTaskUpdate, taskUpdated)},
+		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks(taskListInput{}, readTaskList, taskListed)},
+		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks(taskGetInput{}, readTaskGet, taskShownAlone)},
+		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: todowrite(o.InProgress)},
+		{Name: "manage_todo_list", Title: "Manage todo list", Idempotent: true, variant: manageTodoList(o.InProgress)},
+		{Name: "todos", Title: "Update todo list", Idempotent: true, variant: crushTodos(o.InProgress)},
+		{Name: "TodoList", Title: "Update todo list", Idempotent: true, variant: todoList()},
 	}
 	for _, t := range list {
+		t.words = o.Texts.Words
 		if err := t.describe(o.Texts); err != nil {
 			return nil, err
 		}
@@ -262,7 +254,7 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 		input = &todo.InputError{Problems: []todo.Problem{problem}}
 	}
 	if t.failure == nil {
-		result = Result{Text: validationFailed(input)}
+		result = Result{Text: validationFailed(t.words, input)}
 	} else {
 		result = t.failure(t.words, input)
 	}
@@ -289,9 +281,9 @@ func (t *Tool) problems(err error) map[todo.Kind]todo.Problem {
 
 // validationFailed returns the error text of the whole-list tools and the view
 // tool (docs/spec/variants.md T7).
-func validationFailed(err *todo.InputError) string {
+func validationFailed(w prompts.Words, err *todo.InputError) string {
 	var b strings.Builder
-	b.WriteString("Error: Validation failed")
+	b.WriteString(w.Validation)
 	for _, p := range err.Problems {
 		fmt.Fprintf(&b, "\n- %s", p)
 	}

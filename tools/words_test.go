@@ -3,6 +3,9 @@ package tools_test
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,19 +35,64 @@ func TestDetailsAreNoRewording(t *testing.T) {
 	}
 }
 
-// P3: the refusals by the board are in the language of create_todos and update_todo, and
-// in English from the other tools. (What every answer adds: testdata/plan.txtar.)
+// P3: every tool refuses in the language that is set, also what the board refuses. (What
+// answers say else: testdata/languages.txtar.)
 func TestRefusalsInEveryLanguage(t *testing.T) {
 	refusals := []error{todo.ErrNotFound, &todo.FullError{Err: todo.ErrTooManyLists}, &todo.FullError{Err: todo.ErrStoreFull},
-		todo.ErrOperationReused, todo.ErrMirrored, tools.ErrInvalidJSON}
+		todo.ErrOperationReused, todo.ErrMirrored, tools.ErrInvalidJSON, todo.ErrCycle, &todo.TakenError{}}
+	refusal := func(tool *tools.Tool, err error) string {
+		got, ok := tool.Failure(fmt.Errorf("apply: %w", err))
+		if !ok {
+			t.Errorf("%s has no words for %v", tool.Name, err)
+		}
+		return got.Text
+	}
+	english := newTools(t, nil)
+	for _, language := range prompts.Languages()[1:] {
+		for _, tool := range newTools(t, func(o *tools.Options) { o.Texts = textsIn(t, language) }) {
+			for _, err := range refusals {
+				got, inEnglish := refusal(tool, err), refusal(tools.Find(english, tool.Name), err)
+				for line := range strings.Lines(inEnglish) {
+					if strings.Contains(got, strings.TrimSpace(line)) {
+						t.Errorf("%v from %s in %s: %s", err, tool.Name, language, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// P3, K4: every language has every guidance text, with the names that a model sends and the
+// marks that are filled in, within the length that descriptions may have.
+func TestGuidanceInEveryLanguage(t *testing.T) {
+	names := func(text string) []string {
+		found := regexp.MustCompile(`[A-Za-z]+[-_][a-z_]+|[a-z]+[A-Z]\w*|todo://\w+|\[\]|\{[^\n]*?\}|TodoWrite|\b(todos|merge|owner|next|done|completed|failed|deleted|pending|running)\b`).FindAllString(text, -1)
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	english, err := filepath.Glob("../prompts/*.md")
+	if err != nil || len(english) < 20 {
+		t.Fatal(english, err)
+	}
 	for _, language := range prompts.Languages() {
-		list := newTools(t, func(o *tools.Options) { o.Language = language })
-		for _, err := range refusals {
-			english, _ := tools.Find(list, "TodoWrite").Failure(fmt.Errorf("apply: %w", err))
-			got, ok := tools.Find(list, "update_todo").Failure(fmt.Errorf("apply: %w", err))
-			_, sentence, _ := strings.Cut(english.Text, "\n- ")
-			if !ok || language != "en" && (got.Text == english.Text || sentence != "" && strings.Contains(got.Text, sentence)) {
-				t.Errorf("%v in %s: %s", err, language, got.Text)
+		texts := textsIn(t, language)
+		for _, file := range english {
+			name := strings.TrimSuffix(filepath.Base(file), ".md")
+			got, err := texts.Text(name)
+			if err != nil {
+				t.Error(err)
+			}
+			want, _ := prompts.English().Text(name)
+			if language != "en" && got == want {
+				t.Errorf("%s is not in %s", name, language)
+			}
+			for _, n := range names(want) {
+				if isWord := regexp.MustCompile(`^(done|next|failed|running|completed|TodoWrite|-?[a-z]+-[a-z]+|\{"content.*)$`); !isWord.MatchString(n) && !strings.Contains(got, n) {
+					t.Errorf("%s in %s lacks %s", name, language, n)
+				}
+			}
+			if n := len([]rune(got)); n >= 700 && name != "TodoWrite.long" {
+				t.Errorf("%s in %s has %d characters", name, language, n)
 			}
 		}
 	}
@@ -52,9 +100,9 @@ func TestRefusalsInEveryLanguage(t *testing.T) {
 
 // T7: of more than 50 problems the first are said, and how many more.
 func TestManyProblemsAreCounted(t *testing.T) {
-	s := newSession(t, func(o *tools.Options) { o.Language = "vi" })
+	s := newSession(t, func(o *tools.Options) { o.Texts = textsIn(t, "vi") })
 	for call, want := range map[string]string{
-		`SetTodoList {"todos":[$({},*24){}]}`: "- todos[24].status: Required", `SetTodoList {"todos":[$({},*999){}]}`: "- and 1950 more",
+		`SetTodoList {"todos":[$({},*24){}]}`: "- todos[24].status: Bắt buộc", `SetTodoList {"todos":[$({},*999){}]}`: "- và 1950 mục nữa",
 		`create_todos {"items":[$(" ",*49)7]}`: "Chưa tạo gì.", `create_todos {"items":[$(" ",*50)7]}`: "và 1 mục nữa",
 	} {
 		got := s.run(expand(call))

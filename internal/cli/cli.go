@@ -133,7 +133,12 @@ func Run(ctx context.Context, args []string, env Env) error {
 // execute runs the command that the arguments begin with.
 func execute(ctx context.Context, env Env, args []string) error {
 	if args[0] == "TodoWrite" && slices.ContainsFunc(args, isHelp) {
-		return todoWriteError(printDocument(env))
+		settings := app.NewSettings()
+		err := settings.Collect(env)
+		if err == nil {
+			err = change.PrintGuidance(&app.App{Env: env, Settings: settings})
+		}
+		return todoWriteError(err)
 	}
 	root := Tree(env)
 	root.SetArgs(args)
@@ -154,10 +159,11 @@ func execute(ctx context.Context, env Env, args []string) error {
 // todoWriteError returns an error as TodoWrite must print it, and end with 1
 // (docs/spec/variants.md C1, C2).
 func todoWriteError(err error) error {
-	if err == nil {
-		return nil
+	var refusal change.Refusal
+	if err == nil || errors.As(err, &refusal) {
+		return err
 	}
-	return errors.New("Error: " + strings.TrimPrefix(err.Error(), "Error: "))
+	return fmt.Errorf("Error: %w", err)
 }
 
 // ExitCode returns the exit code for what [Run] returned: 0 for none, 2 when the

@@ -13,7 +13,6 @@ import (
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/setup"
 	"todo-mcp/internal/install"
-	"todo-mcp/prompts"
 )
 
 // aboutArguments says what holds for all commands.
@@ -126,19 +125,6 @@ func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.FixedCompletions(row.Words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-}
-
-// printDocument prints TodoWrite's full guidance (docs/spec/variants.md C2).
-func printDocument(env Env) error {
-	texts, err := prompts.New(env.Getenv("TODO_PROMPTS"))
-	if err != nil {
-		return err
-	}
-	document, err := texts.Text("TodoWrite.long")
-	if err == nil {
-		_, err = fmt.Fprintln(env.Stdout, document)
-	}
-	return err
 }
 
 // flagError returns the error for a command line that cannot be parsed, with the flag

@@ -89,6 +89,9 @@ type Event struct {
 	// Finish is true when a turn is to be kept from ending with open items. No host tells
 	// it, but who set the hook up.
 	Finish bool `json:"-"`
+	// Language is that in which the agent is told, one of [prompts.Languages]; empty is the
+	// first.
+	Language string `json:"-"`
 
 	id     string // in the spool; empty for one that is not for it
 	waited bool   // another process may have applied it

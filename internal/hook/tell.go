@@ -31,7 +31,7 @@ func (e Event) conversations() (all []todo.Conversation) {
 // tell returns what say says of the first list that the agent of the event holds and of
 // which there is something to say.
 func (e Event) tell(ctx context.Context, lists todo.Lists, say func(prompts.Words, todo.Target) (string, error)) (string, error) {
-	words, err := prompts.WordsIn(prompts.Languages()[0])
+	words, err := prompts.WordsIn(cmp.Or(e.Language, prompts.Languages()[0]))
 	if err != nil {
 		return "", err
 	}

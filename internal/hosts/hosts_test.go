@@ -82,7 +82,7 @@ func TestHosts(t *testing.T) {
 
 // Which clients show their model the server's instructions, for docs/cost.md.
 func TestInstructions(t *testing.T) {
-	texts, err := prompts.New("")
+	texts, err := prompts.New("", "en")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := prompts.New("")
+	texts, err := prompts.New("", "en")
 	if err != nil {
 		t.Fatal(err)
 	}

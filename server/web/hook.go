@@ -13,12 +13,15 @@ import (
 
 // routeHook adds the route that takes events of hooks, which a host posts by itself or
 // `todo-mcp hook --server` passes on.
-func routeHook(e *edge.Edge) { e.Handle("POST /hook", edge.JSON, takeEvent) }
+// Agents are told in the language.
+func routeHook(e *edge.Edge, language string) {
+	e.Handle("POST /hook", edge.JSON, func(w http.ResponseWriter, r *edge.Request) error { return takeEvent(w, r, language) })
+}
 
 // takeEvent does what an event asks for in the lists of who sent it, and answers what the
 // host reads: {} where its agent is told nothing. With ?finish the end of a turn is kept from
 // coming too early.
-func takeEvent(w http.ResponseWriter, r *edge.Request) error {
+func takeEvent(w http.ResponseWriter, r *edge.Request, language string) error {
 	body, tooLarge := r.ReadJSON(w, nil)
 	if tooLarge != nil {
 		return tooLarge
@@ -27,7 +30,7 @@ func takeEvent(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return edge.BadRequest("%v", err)
 	}
-	event.Finish = r.URL.Query().Has("finish")
+	event.Finish, event.Language = r.URL.Query().Has("finish"), language
 	told, err := hook.Do(r.Context(), event, func() (todo.Lists, func(), error) { return r.Lists, func() {}, nil })
 	switch {
 	case errors.Is(err, hook.ErrNotUnderstood):

@@ -29,7 +29,7 @@ type App struct {
 
 // NewTools returns the tools and the guidance texts that the settings select.
 func (a *App) NewTools() ([]*tools.Tool, *prompts.Texts, error) {
-	texts, err := prompts.New(a.Prompts)
+	texts, err := prompts.New(a.Prompts, a.Language)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,11 +27,12 @@ type Settings struct {
 	Content server.Structured
 	Publish []string
 
-	List, Prompts, LogLevel string
-	Store, Notices          string
-	Keep                    todo.Keep
-	Archive                 time.Duration // --archive-after
-	Request                 time.Duration
+	List, LogLevel    string
+	Prompts, Language string
+	Store, Notices    string
+	Keep              todo.Keep
+	Archive           time.Duration // --archive-after
+	Request           time.Duration
 
 	Addr, PublicURL, TLSCert, TLSKey string
 	Hosts, Origins                   []string
@@ -159,13 +160,13 @@ func (s *Settings) toolRows() []*Setting {
 			"statuses that TodoWrite and write_todos list: usual (three), or all, with blocked, failed, cancelled and a reason; all are accepted"},
 		{ToolGroup, "prompts", "", text(&s.Prompts, "FOLDER"),
 			"folder of your own guidance texts, TOOL.md each"},
+		{ToolGroup, "lang", prompts.Languages()[0], word(&s.Language, prompts.Languages()...),
+			"language of guidance, answers and errors: en, zh or vi"},
 		{ServerGroup, "tools", "auto", list(&s.Publish, server.CheckPublish),
 			"tools to offer: auto (TodoWrite alone), all, or names with commas"},
 		{ServerGroup, "structured", string(server.StructuredAuto),
 			word(&s.Content, server.StructuredAuto, server.StructuredAlways, server.StructuredNever),
 			"structured content in results: auto (not where models are shown it), always or never"},
-		{ServerGroup, "lang", defaults.Language, word(&s.Tools.Language, prompts.Languages()...),
-			"language of the plan: en, zh or vi"},
 		{ServerGroup, "log-level", "warn", word(&s.LogLevel, "debug", "info", "warn", "error"),
 			"what is logged to stderr: debug, info, warn or error"},
 	}

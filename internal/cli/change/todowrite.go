@@ -1,10 +1,12 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +53,35 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 		}
 		return a.Say("%s%s\n", drawn, tool.Result(call, out).Text)
 	})
+}
+
+// Refusal is an error of TodoWrite as it is printed, in the language that is set.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
+
+// PrintGuidance prints TodoWrite's full guidance, with the limits that are set
+// (docs/spec/variants.md C2).
+func PrintGuidance(a *app.App) error {
+	_, texts, err := a.NewTools()
+	if err != nil {
+		return err
+	}
+	place, err := a.Place()
+	if err != nil {
+		return err
+	}
+	kept := texts.Words.KeptOnDisk
+	if place.Memory() {
+		kept = ""
+	}
+	guidance, err := texts.Text("TodoWrite.long")
+	if err != nil {
+		return err
+	}
+	items, length := cmp.Or(a.Tools.MaxItems, todo.MaxItems), cmp.Or(a.Tools.MaxContentLength, todo.MaxText)
+	marks := strings.NewReplacer("{{kept}}", kept, "{{items}}", strconv.Itoa(items), "{{length}}", strconv.Itoa(length))
+	return a.Say("%s\n", marks.Replace(guidance))
 }
 
 // todoWriteJSON returns the JSON in the arguments, which words may stand before, or
@@ -103,7 +134,7 @@ func toolFailure(tool *tools.Tool, err error) error {
 	case !ok:
 		return err
 	case errors.Is(err, tools.ErrInvalidJSON):
-		return errors.New(result.Text + "\n" + usageItem)
+		return Refusal(result.Text + "\n" + usageItem)
 	}
-	return errors.New(result.Text)
+	return Refusal(result.Text)
 }

@@ -16,6 +16,7 @@ func (a *service) hook(ctx context.Context, lists todo.Lists, event json.RawMess
 	if err != nil {
 		return nil, err
 	}
+	e.Language = a.Language
 	spool, err := a.spool(lists)
 	if err != nil {
 		return nil, err

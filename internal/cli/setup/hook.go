@@ -51,7 +51,7 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 		return err
 	}
 	event = event.WithFiles()
-	event.Finish = finish
+	event.Finish, event.Language = finish, a.Language
 	if server != "" {
 		return passOn(ctx, a, event, server)
 	}

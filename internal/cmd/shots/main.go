@@ -91,7 +91,7 @@ func newServer(board *todo.Board) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := prompts.New("")
+	texts, err := prompts.New("", "en")
 	if err != nil {
 		return nil, err
 	}
