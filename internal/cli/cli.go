@@ -163,7 +163,7 @@ func todoWriteError(err error) error {
 	if err == nil || errors.As(err, &refusal) {
 		return err
 	}
-	return fmt.Errorf("Error: %w", err)
+	return errors.New("Error: " + err.Error())
 }
 
 // ExitCode returns the exit code for what [Run] returned: 0 for none, 2 when the
