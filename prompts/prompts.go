@@ -138,6 +138,7 @@ type Words struct {
 	NothingReady string `json:"nothing_ready"` // none
 	Cycle        string `json:"cycle"`         // none
 	OneTask      string `json:"one_task"`      // field
+	NoAgent      string `json:"no_agent"`      // none
 	NoTasks      string `json:"no_tasks"`      // none
 	BlockedBy    string `json:"blocked_by"`    // numbers
 	Blocks       string `json:"blocks"`        // numbers
@@ -152,6 +153,7 @@ type Words struct {
 	SameID        string `json:"same_id"`         // field, index of the other item
 	OneInProgress string `json:"one_in_progress"` // number, items
 	Demoted       string `json:"demoted"`         // items
+	LeftOut       string `json:"left_out"`        // lines
 	Misnamed      string `json:"misnamed"`        // field, name received
 
 	KeptOnDisk   string `json:"kept_on_disk"`  // none; in the long guidance, where it is so

@@ -51,7 +51,8 @@ func (s shape) reader() func(r *reader, args value) *Call {
 		s.unlisted = todo.CoreView().Accepts()
 	}
 	return func(r *reader, args value) *Call {
-		elements, ok := r.list(args, s)
+		s := s
+		elements, ok := r.list(args, &s)
 		if !ok {
 			return &Call{}
 		}
@@ -83,7 +84,8 @@ func (s shape) reader() func(r *reader, args value) *Call {
 				return refuse(r.words.UnknownID, unquotedExcerpt(unknown[0]))
 			}
 			d.Explain(explanation)
-			return oneInProgress(d, s.policy, r.words)
+			r.noteLeftOut(d)
+			return oneInProgress(d, s, r.words)
 		}}
 	}
 }
@@ -126,6 +128,7 @@ var otherTexts = [...]string{"content", "title", "description", "text", "task", 
 type reader struct {
 	words    prompts.Words // in which problems are worded
 	problems []mistake
+	leftOut  []todo.Item // lines of a list as text that are no items
 }
 
 // mistake is one in the arguments. With names it is none if an item of the list is called
@@ -212,17 +215,33 @@ func (r *reader) field(args value, field string) value {
 	return v
 }
 
-// list reads the array of items, or one item in place of it. ok is false when it is neither
-// or missing; then list adds a problem, unless a call without it reads the list.
-func (r *reader) list(args value, s shape) (elements []member, ok bool) {
+// list reads the array of items, one item in place of it, or a list as text. ok is false when
+// it is none of them or missing; then list adds a problem, unless a call without it reads the
+// list. Items of a text have no active text, and may have any tool's words for a status.
+func (r *reader) list(args value, s *shape) (elements []member, ok bool) {
 	v := r.field(args, s.field)
+	for n := 0; n < len(listNames) && v.kind == 0; n++ {
+		if other := r.field(args, listNames[n]); other.kind == '[' {
+			v = other
+		}
+	}
 	switch {
 	case v.kind == '[':
-		return v.members, true
+		asText := false
+		if elements, asText = r.objects(v.members, *s); asText {
+			s.mayLack, s.lenient = true, true
+		}
+		return elements, true
 	case v.kind == '{':
 		return []member{{value: v}}, true
+	case v.kind == '"' && v.surrogate == 0:
+		if elements, ok = r.listed(v.text, *s); ok {
+			s.mayLack, s.lenient = true, true
+			return elements, true
+		}
+		r.problemf(s.field, r.words.WrongType, "array", v.name())
 	case v.missing() && s.reads:
-		r.misnamed(args, s)
+		r.misnamed(args, *s)
 	case v.kind == 0:
 		r.problem(s.field, r.words.Required)
 	default:
@@ -297,10 +316,11 @@ func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
 		line.Priority = r.detail(v.get("priority"), path+".priority", todo.MaxDetail)
 		line.DueDate = r.detail(v.get("due_date"), path+".due_date", todo.MaxDetail)
 	}
-	if s.active == "" || s.mayLack && v.get(s.active).missing() {
+	active := v.first(s.active, "activeForm", "active_form")
+	if s.active == "" || s.mayLack && active.missing() {
 		return line
 	}
-	if line.Active, isLong = r.text(v.get(s.active), path+"."+s.active, s.maxText); isLong {
+	if line.Active, isLong = r.text(active, path+"."+s.active, s.maxText); isLong {
 		r.problems[len(r.problems)-1].names = []string{line.Active, line.Text}
 	}
 	return line
@@ -551,18 +571,26 @@ var blank = regexp.MustCompile(`^\s*$`)
 // closing tags, brackets and code fences.
 var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$")
 
-// unquote parses a string that contains a JSON array or object, which some
-// models send instead of the array or object itself (docs/spec/variants.md V5).
+// fence matches the code fence that stands before such JSON.
+var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
+
+// unquote parses a string that contains an array or object as JSON, or as a literal of
+// Python, which some models send instead of it (docs/spec/variants.md V5).
 // ok is false for any other value.
 func (v value) unquote() (inner value, ok bool) {
 	if v.kind != '"' {
 		return value{}, false
 	}
-	text := strings.TrimSpace(v.text)
+	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
 	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
 		return value{}, false
 	}
 	inner, err := parse([]byte(text), debris)
+	if err != nil {
+		if json := fromPython(text); json != nil {
+			inner, err = parse(json, debris)
+		}
+	}
 	return inner, err == nil
 }
 

@@ -60,12 +60,21 @@ type createTodosInput struct {
 
 func createTodos() variant {
 	read := func(r *reader, args value) *Call {
-		texts := r.steps(args)
+		steps := r.steps(args)
+		texts := make([]string, len(steps))
+		for i, s := range steps {
+			texts[i] = s.Text
+		}
 		return &Call{Target: todo.Target{Append: true}, created: len(texts), Change: func(d *todo.Draft) error {
 			if n := len(d.Items()) + len(texts); n > todo.MaxItems {
 				return refuse(r.words.TooMany, todo.MaxItems, n)
 			}
-			d.Append(texts...)
+			for i, item := range d.Append(texts...) {
+				if steps[i].Status != "" {
+					d.Put(todo.CoreView(), todo.Line{ID: item.ID, Status: steps[i].Status})
+				}
+			}
+			r.noteLeftOut(d)
 			return nil
 		}}
 	}
@@ -75,16 +84,23 @@ func createTodos() variant {
 	return variant{view: planView(), input: createTodosInput{}, output: planResult{}, read: read, answer: answer, failure: planFailure}
 }
 
-// steps reads the step descriptions; a single string stands for an array of one
-// (docs/spec/variants.md V5). It adds a problem for every one that is blank or
+// steps reads the step descriptions; a single string stands for an array of one, or is a
+// list as text (docs/spec/variants.md V5). It adds a problem for every one that is blank or
 // not valid (P1).
-func (r *reader) steps(args value) []string {
+func (r *reader) steps(args value) []todo.Line {
 	v := r.field(args, "items")
 	if sent := args.get("items"); sent.kind == '"' && v.kind == '{' {
 		v = sent // a text that happens to be JSON
 	}
 	if v.kind == '"' {
-		v = value{kind: '[', members: []member{{value: v}}}
+		elements, isList := []member(nil), false
+		if strings.Contains(v.text, "\n") {
+			elements, isList = r.listed(v.text, shape{view: planView(), text: "content"})
+		}
+		if !isList {
+			elements = []member{{value: v}}
+		}
+		v = value{kind: '[', members: elements}
 	}
 	switch {
 	case v.missing() || v.kind == '[' && len(v.elements()) == 0:
@@ -95,15 +111,29 @@ func (r *reader) steps(args value) []string {
 		r.sentence(r.words.TooMany, todo.MaxItems, len(v.elements()))
 		return nil
 	}
-	texts := make([]string, 0, len(v.elements()))
+	steps := make([]todo.Line, 0, len(v.elements()))
 	for i, e := range v.elements() {
-		texts = append(texts, r.step(e.value, i))
+		steps = append(steps, r.step(e.value, i))
 	}
-	return texts
+	return steps
 }
 
-// step reads the description at index i by the rules for all texts.
-func (r *reader) step(v value, i int) string {
+// step reads the step at index i: its description, or an object that has one, and a status
+// perhaps, in core words.
+func (r *reader) step(v value, i int) (step todo.Line) {
+	if v.kind != '{' {
+		return todo.Line{Text: r.stepText(v, i)}
+	}
+	if status := v.get("status"); !status.missing() {
+		core := todo.CoreView()
+		step.Status = r.status(plainly(core, status), fmt.Sprintf("items[%d].status", i), core.Accepts())
+	}
+	step.Text = r.stepText(shape{text: "content"}.textOf(v), i)
+	return step
+}
+
+// stepText reads the description at index i by the rules for all texts.
+func (r *reader) stepText(v value, i int) string {
 	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
 		r.sentence(r.words.BlankItem, i+1)
 		return ""

@@ -78,7 +78,10 @@ func numbers(ids []string) string {
 }
 
 func readTaskCreate(r *reader, args value) *Call {
-	args = r.createArgs(args)
+	args, ok := r.createArgs(args)
+	if !ok {
+		return &Call{}
+	}
 	subject, _ := r.text(args.get("subject"), "subject", 0)
 	details := r.moreThan(subject, args.get("description"))
 	active := r.optional(args, "activeForm")
@@ -106,13 +109,18 @@ func taskCreated(w prompts.Words, _ *Call, out todo.Outcome) (string, bool) {
 
 // createArgs returns the arguments of TaskCreate in their usual form: models also send the
 // task within "task", as an object or a text, and call its fields otherwise, or leave one
-// of subject and description out.
-func (r *reader) createArgs(args value) value {
+// of subject and description out. ok is false for what is no task.
+func (r *reader) createArgs(args value) (_ value, ok bool) {
 	args = r.arguments(args, "subject")
-	for _, many := range []string{"tasks", "todos"} {
+	for _, many := range listNames {
 		if args.get(many).kind == '[' {
 			r.sentence(r.words.OneTask, many)
+			return value{}, false
 		}
+	}
+	if !args.first("prompt", "subagent_type").missing() {
+		r.sentence("%s", r.words.NoAgent)
+		return value{}, false
 	}
 	if task := args.get("task"); task.kind == '{' {
 		args = task
@@ -124,8 +132,12 @@ func (r *reader) createArgs(args value) value {
 		subject = description
 		subject.text = todo.Cut(strings.TrimSpace(description.text), maxSubject)
 	}
+	active := args.first("activeForm", "active_form")
+	if active.kind != '"' || strings.TrimSpace(active.text) == "" {
+		active = value{}
+	}
 	return value{kind: '{', members: []member{{"subject", subject}, {"description", description},
-		{"activeForm", args.first("activeForm", "active_form")}, {"status", args.get("status")}}}
+		{"activeForm", active}, {"status", args.get("status")}}}, true
 }
 
 // maxSubject is how many characters of a description stand for the subject that is left out.

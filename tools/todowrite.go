@@ -166,13 +166,13 @@ func asSaid(view todo.View, cancelled int, items []todo.Item) map[string]int {
 // call asks for it, before it is merged with what others changed. A call that puts no
 // item in progress is never refused. One that does may have no other item in progress
 // beside it, apart from those that a person or another conversation began.
-func oneInProgress(d *todo.Draft, policy Policy, w prompts.Words) error {
+func oneInProgress(d *todo.Draft, s shape, w prompts.Words) error {
 	begun, running := d.Begun()
-	if len(begun) == 0 || len(running) < 2 || policy == Allow {
+	if len(begun) == 0 || len(running) < 2 || s.policy == Allow {
 		return nil
 	}
-	if policy == Reject {
-		return &todo.InputError{Problems: []todo.Problem{{Path: "todos", Message: fmt.Sprintf(w.OneInProgress, len(running), firstFew(w, running))}}}
+	if s.policy == Reject {
+		return &todo.InputError{Problems: []todo.Problem{{Path: s.field, Message: fmt.Sprintf(w.OneInProgress, len(running), firstFew(w, running))}}}
 	}
 	keep := begun[len(begun)-1]
 	demoted := slices.DeleteFunc(running, func(i todo.Item) bool { return i.ID == keep.ID })

@@ -241,7 +241,7 @@ func TestBadEvents(t *testing.T) {
 		"control characters": set("Write the lexer", `Write\u0000`),
 		"a lone surrogate":   set("Write the lexer", `Write\ud800`),
 		"invalid UTF-8":      set("Write the lexer", "Write\xff"),
-		"no list":            set(`"todos"`, `"items"`),
+		"no list":            set(`"todos"`, `"entries"`),
 		"too many":           set(`"todos":[`, `"todos":[`+strings.Repeat(`{"content":"x","status":"pending"},`, 1001)),
 		"deep":               set(`"todos":[`, `"todos":[`+strings.Repeat("[", 20_000)),
 		"huge":               set("Write the lexer", strings.Repeat("x", hook.MaxEvent)),
