@@ -9,10 +9,9 @@ import (
 	"todo-mcp/prompts"
 )
 
-// resultNotes returns what follows the tool's own text in every result: lines on the
-// open items that the write dropped, on what people changed before it, and the notes
-// of the change; or that the call changed nothing (docs/spec/variants.md V4). A
-// repeated call has the same report and so the same notes.
+// resultNotes returns what follows the tool's own text in every result: that the call
+// changed nothing (docs/spec/variants.md V4), and lines on the open items that the write
+// dropped, on what people changed before it, and the notes of the change. A repeated call has the same report and so the same notes.
 func resultNotes(w prompts.Words, o todo.Outcome) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
@@ -35,11 +34,11 @@ func resultNotes(w prompts.Words, o todo.Outcome) string {
 		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
 	}
 	text := ""
+	if unchanged {
+		text = " " + w.NoChange
+	}
 	for _, line := range append(lines, o.Notes...) {
 		text += "\n" + line
-	}
-	if unchanged {
-		text += " " + w.NoChange
 	}
 	return text
 }
@@ -47,7 +46,7 @@ func resultNotes(w prompts.Words, o todo.Outcome) string {
 // afterPlan returns notes that stand behind a plan: they always begin on a new line,
 // so that they are not read as part of the last step.
 func afterPlan(notes string) string {
-	if text, alone := strings.CutPrefix(notes, " "); alone {
+	if text, unchanged := strings.CutPrefix(notes, " "); unchanged {
 		return "\n" + text
 	}
 	return notes

@@ -29,6 +29,12 @@ type viewItem struct {
 	Title  string `json:"title"`
 	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
 	Reason string `json:"reason,omitempty"` // why it is blocked, failed or was cancelled
+	// As in [todo.Item].
+	Priority string   `json:"priority,omitempty"`
+	DueDate  string   `json:"due_date,omitempty"`
+	Details  string   `json:"details,omitempty"`
+	Owner    string   `json:"owner,omitempty"`
+	WaitsFor []string `json:"waits_for,omitempty"`
 }
 
 // NewPage returns the tools that only the app page calls, in core statuses: view, by
@@ -58,7 +64,7 @@ func viewAnswer(_ prompts.Words, _ *Call, out todo.Outcome) Result {
 	s, n := out.After, out.After.Progress()
 	text := fmt.Sprintf("%d of %d completed", n.Done, n.Total)
 	shown, counts := show(todo.CoreView(), s, func(l todo.Line, item todo.Item) viewItem {
-		return viewItem{l.ID, l.Text, l.Status, item.Reason}
+		return viewItem{l.ID, l.Text, l.Status, item.Reason, item.Priority, item.DueDate, item.Details, item.Owner, item.Waits()}
 	})
 	return newResult(text, text, s, shown, counts)
 }

@@ -150,3 +150,20 @@ func TestAppReasons(t *testing.T) {
 		{content: 'Pack', activeForm: 'x', status: 'failed', reason: 'disk full'}, {content: 'Tell', activeForm: 'x', status: 'cancelled', reason: 'not wanted'}]}`)
 	c.until(`[...document.querySelectorAll('.why')].map((e) => e.textContent + getComputedStyle(e).textDecorationLine).join() === 'no <b>key</b>none,disk fullnone,not wantednone'`)
 }
+
+// D1, D5: an item's priority, who does it, what comes first and its details stand under it, by
+// the view tool and by the resource alike. What it waited for and is done is not named.
+func TestAppWork(t *testing.T) {
+	for _, capabilities := range []string{full, `{}, {serverResources: {}}`} {
+		c := newChat(t, servertest.New(t, nil, nil))
+		c.mount(capabilities)
+		c.call("TaskCreate", `{subject: 'Write the *lexer*', description: 'by **hand**'}`)
+		c.call("TaskCreate", `{subject: 'Parse', description: 'Parse'}`)
+		c.call("TaskCreate", `{subject: 'Test', description: 'Test'}`)
+		c.call("TaskUpdate", `{taskId: '3', owner: 'reader', addBlockedBy: ['1', '2']}`)
+		const small = `[...document.querySelectorAll('small')].map((e) => e.textContent).join('|')`
+		c.until(small + ` === 'by hand|reader, waits for Write the *lexer* and 1 more'`)
+		c.call("TaskUpdate", `{taskId: '1', status: 'completed'}`)
+		c.until(small + ` === 'by hand|reader, waits for Parse'`)
+	}
+}

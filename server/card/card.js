@@ -2,7 +2,7 @@ const $ = (id) => document.getElementById(id);
 const main = document.querySelector('main');
 
 // Drawing.
-const words = { done: 'completed', running: 'in_progress' };
+const words = { done: 'completed', running: 'in_progress', 'in-progress': 'in_progress', 'not-started': 'pending' };
 const ring = 'M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12';
 const shapes = { // paths, and what a screen reader says before the title
   completed: [[ring, 'm5.2 8.2 2 2 3.7-4.1'], 'Done'],
@@ -39,7 +39,7 @@ function rich(text) {
   return [...parts, text.slice(at)];
 }
 
-function row({ id, title, reason, status, since }, fresh) {
+function row({ id, title, reason, beside, details, status, since }, fresh) {
   const [, word] = shapes[status], done = status === 'completed';
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   for (const d of shapes[status][0]) svg.appendChild(document.createElementNS(svg.namespaceURI, 'path')).setAttribute('d', d);
@@ -49,7 +49,8 @@ function row({ id, title, reason, status, since }, fresh) {
   return element('li', { className: status + (fresh ? ' fresh' : '') },
     tickable ? element('button', { type: 'button', className: 'tick', id: 'i-' + id, onclick: () => tick(id), ariaLabel: `${done ? 'Back to do' : 'Tick'}: ${title}` }, svg) : svg,
     element('span', { className: 'spoken', textContent: word + ': ' }),
-    element('bdi', {}, ...rich(title)),
+    element('span', { className: 't' }, element('bdi', {}, ...rich(title)),
+      ...[beside, details].filter(Boolean).map((text) => element('small', {}, element('bdi', {}, ...rich(text))))),
     ...(reason ? [element('bdi', { className: 'why' }, ...rich(reason))] : []),
     ...(since ? [element('time', { dateTime: since })] : []));
 }
@@ -58,7 +59,10 @@ function row({ id, title, reason, status, since }, fresh) {
 // todo-mcp/list says}. Early means that it is the input of a call without a result
 // yet.
 function draw(next, early) {
-  const items = next.items.map((i) => ({ id: i.id, title: oneLine(i.title), reason: oneLine(i.reason ?? ''), status: statusOf(i.status) }));
+  const items = next.items.map((i) => ({
+    id: i.id, title: oneLine(i.title), reason: oneLine(i.reason ?? ''), status: statusOf(i.status),
+    beside: oneLine(besideOf(i, next.items)), details: oneLine(i.details ?? ''),
+  }));
   const now = current(items, next);
   if (now && !next.rests && Date.parse(next.started) > 0) now.since = next.started;
   const before = new Map(drawn.items.flatMap((i) => [['#' + i.id, i.status + i.title], [i.title, i.status + i.title]]));
@@ -76,6 +80,14 @@ function draw(next, early) {
   note(items.length ? trouble : 'The list is empty.', !!items.length && !!trouble);
   fold();
   clock();
+}
+
+// besideOf says an item's priority and due date, who does it, and what comes first, as the
+// panel does.
+function besideOf({ priority, due_date: due, owner, waits_for: waits }, items) {
+  const [first, ...more] = items.filter((i) => waits?.includes(i.id) && !/^(completed|failed|cancelled)$/.test(i.status));
+  return [priority && 'priority: ' + priority, due && 'due: ' + due, owner,
+    first && 'waits for ' + (first.text ?? first.title) + (more.length ? ` and ${more.length} more` : '')].filter(Boolean).join(', ');
 }
 
 // current returns the item whose start is known. A tool's own display may have no
@@ -255,7 +267,7 @@ function input({ arguments: args }) {
   let todos = args?.todos;
   if (typeof todos === 'string') try { todos = JSON.parse(todos); } catch { return; }
   if (!Array.isArray(todos) || drawn.list) return;
-  const items = todos.map((t) => ({ title: (t?.status === 'in_progress' && t.activeForm) || t?.content || t?.title, status: t?.status }))
+  const items = todos.map((t) => ({ title: (t?.status === 'in_progress' && t.activeForm) || t?.content || t?.title || t?.description, status: t?.status }))
     .filter((t) => typeof t.title === 'string');
   if (items.length) draw({ items, revision: 0, list: '' }, true);
 }
@@ -365,7 +377,7 @@ function dress(context) {
 const enough = 3; // failures until it gives up
 let timer, quiet = 0, misses = 0, asking = false, inView = true, checked = false;
 
-const coreItem = (i) => ({ id: i.id, title: (i.status === 'in_progress' && i.active) || i.text, reason: i.reason, status: i.status });
+const coreItem = (i) => ({ ...i, title: (i.status === 'in_progress' && i.active) || i.text });
 
 // mayCall reports whether the host lets the page call its tools, as far as known.
 const mayCall = () => host.serverTools && !host.toolRefused;

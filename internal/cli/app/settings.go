@@ -163,7 +163,7 @@ func (s *Settings) toolRows() []*Setting {
 		{ToolGroup, "lang", prompts.Languages()[0], word(&s.Language, prompts.Languages()...),
 			"language of guidance, answers and errors: en, zh or vi"},
 		{ServerGroup, "tools", "auto", list(&s.Publish, server.CheckPublish),
-			"tools to offer: auto (TodoWrite alone), all, or names with commas"},
+			"tools to offer: auto (the one that a client's models know), all, or names with commas"},
 		{ServerGroup, "structured", string(server.StructuredAuto),
 			word(&s.Content, server.StructuredAuto, server.StructuredAlways, server.StructuredNever),
 			"structured content in results: auto (not where models are shown it), always or never"},

@@ -1,0 +1,202 @@
+package chattest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// claimSteps is how many steps the agents of [Claims] share. Every third one waits for
+// the one before it.
+const claimSteps = 9
+
+// Claims has agents take the steps of one list that all of them are on, do them, and give
+// them back, with so many calls each, all at once, and returns how many calls that were. It
+// checks that their answers are those of calls one after the other, each between its call
+// and its return (D5).
+//
+// The model is the list, and decides each answer alone: which step "next" is, who has a step
+// that another asks for, what is ready when one is done, and what TaskList says. All agents
+// are there all the time.
+func Claims(t *testing.T, agents []*Chat, each int) int {
+	t.Helper()
+	first := agents[0]
+	for n := 1; n <= claimSteps; n++ {
+		first.Does("TaskCreate", fmt.Sprintf(`{"subject":"Step %d"}`, n))
+		if n%3 == 0 {
+			first.Does("TaskUpdate", fmt.Sprintf(`{"taskId":"%d","addBlockedBy":["%d"]}`, n, n-1))
+		}
+	}
+	// A list of which all is done would end.
+	first.Does("TaskCreate", fmt.Sprintf(`{"subject":"Step %d"}`, claimSteps+1))
+	first.Does(claimOp{0, takeStep, claimSteps + 1}.call())
+	var mu sync.Mutex
+	var calls []porcupine.Operation
+	began := time.Now()
+	var all sync.WaitGroup
+	for k, chat := range agents {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(k)))
+			for range each {
+				op := claimOp{agent: k, kind: claimKind(random.IntN(5)), step: 1 + random.IntN(claimSteps)}
+				called := time.Since(began)
+				a, err := chat.Try(op.call())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answer, _, _ := strings.Cut(a.Text(), "\nAnother agent changed the list") // since its last call
+				mu.Lock()
+				calls = append(calls, porcupine.Operation{ClientId: k, Input: op, Call: int64(called), Output: answer, Return: int64(time.Since(began))})
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	got, info := porcupine.CheckOperationsVerbose(claimModel(), calls, time.Minute)
+	if got != porcupine.Ok {
+		page := filepath.Join(os.TempDir(), "claims-not-linearizable.html")
+		t.Errorf("the calls are not linearizable: %s; see %s (%v)", got, page, porcupine.VisualizePath(claimModel(), info, page))
+	}
+	// A step that two got must be found.
+	n := slices.IndexFunc(calls, func(c porcupine.Operation) bool { return strings.Contains(c.Output.(string), " is taken by ") })
+	if n < 0 {
+		t.Fatal("no two agents asked for one step")
+	}
+	op := calls[n].Input.(claimOp)
+	calls[n].Output = fmt.Sprintf("Updated task #%d owner, status", op.step)
+	if got := porcupine.CheckOperationsTimeout(claimModel(), calls, time.Minute); got != porcupine.Illegal {
+		t.Errorf("that two agents have one step was not found: %s", got)
+	}
+	return len(calls)
+}
+
+type claimKind int
+
+// What an agent does: take the next step, take or do one, give one back, or list all.
+const (
+	takeNext claimKind = iota
+	takeStep
+	doStep
+	giveBack
+	listAll
+)
+
+type claimOp struct {
+	agent int
+	kind  claimKind
+	step  int
+}
+
+func (o claimOp) owner() string { return fmt.Sprint("agent ", o.agent) }
+
+func (o claimOp) call() (tool, args string) {
+	switch o.kind {
+	case takeNext:
+		return "TaskUpdate", fmt.Sprintf(`{"taskId":"next","owner":%q}`, o.owner())
+	case takeStep:
+		return "TaskUpdate", fmt.Sprintf(`{"taskId":"%d","status":"in_progress","owner":%q}`, o.step, o.owner())
+	case doStep:
+		return "TaskUpdate", fmt.Sprintf(`{"taskId":"%d","status":"completed"}`, o.step)
+	case giveBack:
+		return "TaskUpdate", fmt.Sprintf(`{"taskId":"%d","status":"pending","owner":""}`, o.step)
+	default:
+		return "TaskList", `{}`
+	}
+}
+
+// claimStep is a step as the model has it: who began it is -1 for nobody.
+type claimStep struct {
+	status, owner string
+	begunBy       int
+}
+
+type claimState [claimSteps + 1]claimStep
+
+func claimModel() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any {
+			var s claimState
+			for n := range s {
+				s[n] = claimStep{"pending", "", -1}
+			}
+			s[claimSteps] = claimStep{"in_progress", "agent 0", 0}
+			return s
+		},
+		Step: func(state, input, output any) (bool, any) {
+			next, answer := state.(claimState).after(input.(claimOp))
+			return answer == output.(string), next
+		},
+	}
+}
+
+// waits reports whether a step waits for the one before it.
+func (s claimState) waits(n int) bool {
+	return n%3 == 0 && s[n-2].status != "completed"
+}
+
+// isAnothers reports whether another agent than k has a step, n from 1.
+func (s claimState) isAnothers(n, k int, owner string) bool {
+	step := s[n-1]
+	return step.status == "in_progress" && step.begunBy != k || step.owner != "" && step.owner != owner
+}
+
+// after returns the list after a call, and what the call answers.
+func (s claimState) after(o claimOp) (claimState, string) {
+	switch o.kind {
+	case takeNext:
+		for n := 1; n <= claimSteps; n++ {
+			if s[n-1].status == "pending" && !s.waits(n) && !s.isAnothers(n, o.agent, o.owner()) {
+				s[n-1] = claimStep{"in_progress", o.owner(), o.agent}
+				return s, fmt.Sprintf(`Task #%d is yours: "Step %d"`, n, n)
+			}
+		}
+		return s, "Error: no task is ready: each is done, taken or waits for others."
+	case takeStep:
+		if s.isAnothers(o.step, o.agent, o.owner()) {
+			return s, fmt.Sprintf(`Error: task #%d is taken by %q, who is at work. Nothing was changed; take another, or "next".`, o.step, s[o.step-1].owner)
+		}
+		return s.set(o.step, claimStep{"in_progress", o.owner(), o.agent}, "status, owner")
+	case giveBack:
+		return s.set(o.step, claimStep{"pending", "", -1}, "status, owner")
+	case doStep:
+		done := s[o.step-1]
+		done.status = "completed"
+		said := "status"
+		if n := o.step + 1; n%3 == 0 && s[n-1].status == "pending" {
+			said += fmt.Sprintf("; now ready: #%d", n)
+		}
+		return s.set(o.step, done, said)
+	}
+	var lines []string
+	for i, step := range s {
+		n := i + 1
+		line := fmt.Sprintf("#%d [%s] Step %d", n, step.status, n)
+		if step.owner != "" {
+			line += " (" + step.owner + ")"
+		}
+		if s.waits(n) {
+			line += fmt.Sprintf(" [blocked by #%d]", n-1)
+		}
+		lines = append(lines, line)
+	}
+	return s, strings.Join(lines, "\n")
+}
+
+// set sets a step, and returns what is answered to that.
+func (s claimState) set(n int, to claimStep, said string) (claimState, string) {
+	answer := fmt.Sprintf("Updated task #%d %s", n, said)
+	if s[n-1] == to {
+		return s, answer + " (no change)"
+	}
+	s[n-1] = to
+	return s, answer
+}
