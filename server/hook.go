@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -14,8 +13,7 @@ const hookTool = "todo_hook"
 // addHook adds the tool. Its answer is what the host reads of a hook, and an event that is
 // not understood changes nothing.
 func (s *Server) addHook() {
-	described := mcp.Tool{Name: hookTool, RawInputSchema: json.RawMessage(`{"type":"object"}`)}
-	s.mcp.AddTool(described, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.addTool(hookTool, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
 		r.tool = hookTool
 		if r.arguments = r.message.Arguments; r.arguments == nil {

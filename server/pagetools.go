@@ -16,7 +16,7 @@ import (
 // addCard adds the app page as a resource, and the page's own tools: view, by which
 // it reads the newest revision of its list, and tick, by which a person sets an
 // item's status on it.
-func (s *Server) addCard() error {
+func (s *Server) addCard() {
 	s.mcp.AddResource(mcp.NewResource(card.URI, "todo list page",
 		mcp.WithResourceTitle("Todo list"),
 		mcp.WithResourceDescription("The page that shows a todo list in the chat"),
@@ -24,22 +24,11 @@ func (s *Server) addCard() error {
 		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 			return []mcp.ResourceContents{card.Contents()}, nil
 		})
-	view, tick, err := tools.NewPage()
-	if err != nil {
-		return err
+	view, tick := tools.NewPage()
+	s.pageTools = []*tools.Tool{view, tick}
+	for _, tool := range s.pageTools {
+		s.addTool(tool.Name, s.handler(tool, forPage))
 	}
-	s.addPageTool(view, true)
-	s.addPageTool(tick, false)
-	return nil
-}
-
-// addPageTool adds a tool that only the app page calls.
-func (s *Server) addPageTool(tool *tools.Tool, reads bool) {
-	described := describe(tool)
-	described.Annotations.ReadOnlyHint = &reads
-	described.Meta = card.OwnMeta()
-	s.pageTools = append(s.pageTools, described)
-	s.mcp.AddTool(described, s.handler(tool, forPage))
 }
 
 // forPage answers a call of the app page. It reads or writes any list of the principal

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"todo-mcp/internal/pattern"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -80,7 +81,7 @@ func HeaderFolder(value string) string {
 	}
 	switch {
 	case strings.Contains(value, "${"), strings.Contains(value, "{env:"):
-	case windowsPath.MatchString(value):
+	case windowsPath().MatchString(value):
 		return strings.TrimRight(value, `\/`)
 	case strings.HasPrefix(value, "/"):
 		return path.Clean(value)
@@ -89,7 +90,7 @@ func HeaderFolder(value string) string {
 }
 
 // windowsPath matches a whole path on Windows: of a drive or of another computer.
-var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
+var windowsPath = pattern.Of(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
 // FolderOf returns the path of a folder from its file: address; empty for any
 // other address.

@@ -84,7 +84,7 @@ type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions.Room
-	pageTools     []mcp.Tool // those that only the app page calls
+	pageTools     []*tools.Tool // those that only the app page calls
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -123,15 +123,13 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
 	)
 	for _, tool := range s.published() {
-		s.mcp.AddTool(describe(tool), s.handler(tool, s.call))
+		s.addTool(tool.Name, s.handler(tool, s.call))
 	}
 	if s.Hook != nil {
 		s.addHook()
 	}
 	s.addResources()
-	if err := s.addCard(); err != nil {
-		return nil, err
-	}
+	s.addCard()
 	return s, s.addPrompts()
 }
 
@@ -170,6 +168,11 @@ func CheckPublish(names []string) error {
 	return nil
 }
 
+// addTool adds a tool that can be called. What is listed of it, [Server.listTools] says.
+func (s *Server) addTool(name string, do mcpserver.ToolHandlerFunc) {
+	s.mcp.AddTool(mcp.Tool{Name: name, RawInputSchema: json.RawMessage(`{"type":"object"}`)}, do)
+}
+
 // describe returns a tool as tools/list publishes it. It does not use
 // mcp.NewTool, which annotates tools as destructive by default; a raw schema
 // added to its result cannot be marshalled and empties the whole tools/list.
@@ -177,7 +180,7 @@ func describe(t *tools.Tool) mcp.Tool {
 	no, reads := false, t.ReadOnly
 	return mcp.Tool{
 		Meta: card.ToolMeta(), Name: t.Name, Title: t.Title, Description: t.Description,
-		RawInputSchema: t.InputSchema, RawOutputSchema: t.OutputSchema,
+		RawInputSchema: t.InputSchema(), RawOutputSchema: t.OutputSchema(),
 		Annotations: mcp.ToolAnnotation{
 			ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,
 		},
@@ -226,7 +229,11 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 		result.Tools[0].Meta.AdditionalFields[metaAlwaysLoad] = true
 	}
 	if r.Apps && !r.message.Modern {
-		result.Tools = append(result.Tools, s.pageTools...)
+		for _, tool := range s.pageTools {
+			described := describe(tool)
+			described.Meta = card.OwnMeta()
+			result.Tools = append(result.Tools, described)
+		}
 	}
 	if !s.listsOutput(r) {
 		for i := range result.Tools {

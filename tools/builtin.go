@@ -50,11 +50,11 @@ func FindBuiltIn(host, name string) (BuiltIn, bool) {
 // are raw JSON; either may be empty. The call is nil if the list is as it was. The
 // error is [ErrInvalidJSON] or a [*todo.InputError].
 func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
-	in, err := parse(input, blank)
+	in, err := parse(input, blank())
 	if err != nil {
 		return nil, err
 	}
-	out, err := parse(response, blank)
+	out, err := parse(response, blank())
 	if err != nil {
 		return nil, err
 	}

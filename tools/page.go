@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -42,22 +41,22 @@ type viewItem struct {
 // not in [Names], since models do not call them. Their calls have the list in List and a
 // nil Change, those of tick an Edit. Both have the same result; failures of tick are worded
 // for the person.
-func NewPage() (view, tick *Tool, err error) {
-	view, err1 := pageTool(Tool{Name: "todo_list_view", Title: "View todo list",
+func NewPage() (view, tick *Tool) {
+	view = pageTool(&Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true,
 		Description: "The newest state of a todo list, for the list's own page."},
 		variant{input: viewInput{}, read: func(*reader, value) *Call { return &Call{} }})
-	tick, err2 := pageTool(Tool{Name: "todo_list_tick", Title: "Tick todo item",
+	tick = pageTool(&Tool{Name: "todo_list_tick", Title: "Tick todo item",
 		Description: "Sets the status of one item for a person, from the list's own page."},
 		variant{input: tickInput{}, read: (*reader).tick, failure: tickFailure})
-	return view, tick, errors.Join(err1, err2)
+	return view, tick
 }
 
-func pageTool(t Tool, v variant) (*Tool, error) {
+func pageTool(t *Tool, v variant) *Tool {
 	english := prompts.English().Words
 	english.NoList = "There is no such list"
 	t.Idempotent, t.words, t.variant = true, english, v
 	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, map[string]int]{}, true, viewAnswer
-	return &t, t.publish()
+	return t
 }
 
 func viewAnswer(_ prompts.Words, _ *Call, out todo.Outcome) Result {

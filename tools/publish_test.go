@@ -1,7 +1,6 @@
 package tools_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"todo-mcp/prompts"
 	"todo-mcp/tools"
@@ -28,18 +27,13 @@ func newTools(t testing.TB, edit func(*tools.Options)) []*tools.Tool {
 	return list
 }
 
-func compile(t testing.TB, name string, raw []byte) *jsonschema.Schema {
+func compile(t testing.TB, name string, raw []byte) *jsonschema.Resolved {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("mem:"+name, doc); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	s, err := c.Compile("mem:" + name)
+	s, err := schema.Resolve(nil)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -54,7 +48,7 @@ func TestSchemas(t *testing.T) {
 		nil, all, func(o *tools.Options) { o.ItemIDs = true }, func(o *tools.Options) { all(o); o.ItemIDs = true },
 	} {
 		for _, tool := range newTools(t, edit) {
-			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema, "output": tool.OutputSchema} {
+			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema(), "output": tool.OutputSchema()} {
 				compile(t, tool.Name+kind, raw)
 				for _, bad := range []string{"$ref", "$defs", "$schema", "$id", ":true", ":{}"} {
 					if strings.Contains(strings.Replace(string(raw), `{"properties":{}`, "{", 1), bad) { // without arguments
@@ -114,7 +108,7 @@ func TestTokenBudget(t *testing.T) {
 	families := map[string]int{"TodoWrite write_todos SetTodoList create_todos update_todo": 1500, "TodoWrite": 400, "todo_write": 400, "update_plan": 300,
 		"TaskCreate TaskUpdate TaskList TaskGet": 850, "todowrite": 350, "manage_todo_list": 350, "todos": 350, "TodoList": 350}
 	for _, tool := range newTools(t, nil) {
-		n := tokens(tool.Name, tool.Description, string(tool.InputSchema))
+		n := tokens(tool.Name, tool.Description, string(tool.InputSchema()))
 		for family := range families {
 			if slices.Contains(strings.Fields(family), tool.Name) {
 				families[family] -= n

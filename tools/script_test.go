@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/txtar"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
@@ -134,7 +134,7 @@ type session struct {
 	t       testing.TB
 	board   *todo.Board
 	tools   []*tools.Tool
-	outputs map[string]*jsonschema.Schema
+	outputs map[string]*jsonschema.Resolved
 	last    tools.Result
 }
 
@@ -143,9 +143,9 @@ func newSession(t testing.TB, edit func(*tools.Options)) *session {
 	store := memory.New()
 	board := todo.NewBoard(store)
 	t.Cleanup(func() { board.Close(); store.Close() })
-	s := &session{t: t, board: board, tools: newTools(t, edit), outputs: map[string]*jsonschema.Schema{}}
+	s := &session{t: t, board: board, tools: newTools(t, edit), outputs: map[string]*jsonschema.Resolved{}}
 	for _, tool := range s.tools {
-		s.outputs[tool.Name] = compile(t, tool.Name, tool.OutputSchema)
+		s.outputs[tool.Name] = compile(t, tool.Name, tool.OutputSchema())
 	}
 	return s
 }
@@ -251,8 +251,8 @@ func (s *session) call(name, args, operation string) tools.Result {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
-		if err != nil {
+		var doc any
+		if err := json.Unmarshal(raw, &doc); err != nil {
 			s.t.Fatal(err)
 		}
 		if err := s.outputs[name].Validate(doc); err != nil {
@@ -269,9 +269,9 @@ func (s *session) call(name, args, operation string) tools.Result {
 	return result
 }
 
-// noChange is the end of an answer to a write that changed nothing (V4), in
-// every language.
-var noChange = regexp.MustCompile(`[ \n]\((no change|无变化|không thay đổi)\)$`)
+// noChange is what an answer to a write that changed nothing says before its notes (V4),
+// in every language.
+var noChange = regexp.MustCompile(`(?m)[ \n]\((no change|无变化|không thay đổi)\)$`)
 
 // checkText checks that a client that is given the text, the list in short and
 // the display lacks nothing of the structured content (V3, K3). raw is the

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -75,9 +76,6 @@ type Tool struct {
 	// File names its description in package prompts; empty is Name.
 	File        string
 	Description string
-	// InputSchema and OutputSchema are JSON schemas of draft 2020-12.
-	InputSchema  json.RawMessage
-	OutputSchema json.RawMessage
 	// Idempotent is true when repeating a call changes nothing more (V2).
 	Idempotent bool
 	// ReadOnly is true for a tool that changes no list (V2).
@@ -85,6 +83,8 @@ type Tool struct {
 
 	words prompts.Words // in which it answers
 	variant
+	schemas sync.Once
+	in, out json.RawMessage
 }
 
 // variant is what distinguishes one tool from the others.
@@ -166,9 +166,6 @@ func New(o Options) ([]*Tool, error) {
 		if err := t.describe(o.Texts); err != nil {
 			return nil, err
 		}
-		if err := t.publish(); err != nil {
-			return nil, err
-		}
 	}
 	return list, nil
 }
@@ -192,30 +189,40 @@ func (t *Tool) describe(texts *prompts.Texts) (err error) {
 	return err
 }
 
-func (t *Tool) publish() error {
-	var in, out error
-	t.InputSchema, in = json.Marshal(schemaOf(t.input))
-	t.OutputSchema, out = json.Marshal(schemaOf(t.output))
-	if err := errors.Join(in, out); err != nil {
-		return fmt.Errorf("generate schema of %s: %w", t.Name, err)
-	}
-	return nil
+// InputSchema returns the JSON schema of the arguments, of draft 2020-12.
+func (t *Tool) InputSchema() json.RawMessage {
+	t.schemas.Do(t.publish)
+	return t.in
 }
+
+// OutputSchema returns the JSON schema of the structured content, of draft 2020-12.
+func (t *Tool) OutputSchema() json.RawMessage {
+	t.schemas.Do(t.publish)
+	return t.out
+}
+
+// publish generates the schemas when they are first asked for: a client is listed few of the
+// tools, and they would take a quarter of the program's start.
+func (t *Tool) publish() { t.in, t.out = schemaOf(t.input), schemaOf(t.output) }
 
 // schemaOf generates the JSON schema of a struct. It is inlined, without $ref,
 // $defs, $schema and $id, since strict clients reject these
-// (docs/spec/variants.md V1).
-func schemaOf(v any) *jsonschema.Schema {
+// (docs/spec/variants.md V1). It panics for what is no plain struct.
+func schemaOf(v any) json.RawMessage {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
 	s := r.Reflect(v)
 	s.Version = ""
-	return s
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("schema of %T: %v", v, err))
+	}
+	return raw
 }
 
 // Read parses and checks a call's arguments, which are raw JSON; empty means no
 // arguments. The error, if any, can be passed to [Tool.Failure].
 func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
-	args, err := parse(raw, blank)
+	args, err := parse(raw, blank())
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,9 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	}
 	switch {
 	case strings.Contains(c.args, "CLIENT"):
-		node.ValidArgsFunction = cobra.FixedCompletions(install.Names(), cobra.ShellCompDirectiveNoFileComp)
+		node.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return install.Names(), cobra.ShellCompDirectiveNoFileComp
+		}
 	case c.args == "", strings.Contains(c.args, "LIST"):
 		node.ValidArgsFunction = cobra.NoFileCompletions
 	}

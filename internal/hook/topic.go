@@ -3,10 +3,11 @@ package hook
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"todo-mcp/internal/pattern"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -90,12 +91,12 @@ func (e Event) typed() (prompt string, ok bool) {
 }
 
 // slashCommand matches a prompt that is a command of the host: a path has another slash.
-var slashCommand = regexp.MustCompile(`^/[\pL\pN_.:-]+(\s|$)`)
+var slashCommand = pattern.Of(`^/[\pL\pN_.:-]+(\s|$)`)
 
 // firstLine returns the first line of a prompt with a letter or digit, clean and at most
 // [todo.MaxTitle] long; empty for a command of the host or of the shell.
 func firstLine(prompt string) string {
-	if slashCommand.MatchString(prompt) || strings.HasPrefix(prompt, "!") {
+	if slashCommand().MatchString(prompt) || strings.HasPrefix(prompt, "!") {
 		return ""
 	}
 	for line := range strings.Lines(prompt) {

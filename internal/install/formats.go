@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v4"
@@ -137,12 +138,12 @@ func sidebar(command string) string {
 const sidebarCommand = "show --json"
 
 // kindsLine is the line of a plugin that says its kinds.
-var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
+var kindsLine = pattern.Of(`(?m)^const kinds = (\[.*\])$`)
 
 // pluginKinds returns the kinds of the plugin that a file is.
 func pluginKinds(root map[string]any) (kinds []Kind) {
 	text, _ := root[pluginPath].(string)
-	if line := kindsLine.FindStringSubmatch(text); line != nil {
+	if line := kindsLine().FindStringSubmatch(text); line != nil {
 		_ = json.Unmarshal([]byte(line[1]), &kinds) // of another form: it has none that is known
 	}
 	return kinds

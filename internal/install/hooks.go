@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 )
 
 // HookState is whether a client runs the hooks of this program.
@@ -218,11 +220,11 @@ type place struct {
 }
 
 // serverForm matches a command or an address by which a hook tells a server.
-var serverForm = regexp.MustCompile(`^(?:.* ` + serverFlag + ` (\S+)|(https?://\S+)` + hookPath + `(?:` + regexp.QuoteMeta(finishQuery) + `)?)$`)
+var serverForm = pattern.Of(`^(?:.* ` + serverFlag + ` (\S+)|(https?://\S+)` + hookPath + `(?:` + regexp.QuoteMeta(finishQuery) + `)?)$`)
 
 // server returns the address of the server that a hook tells; empty for none.
 func (p place) server() string {
-	if at := serverForm.FindStringSubmatch(p.command); at != nil {
+	if at := serverForm().FindStringSubmatch(p.command); at != nil {
 		return at[1] + at[2]
 	}
 	return ""

@@ -11,9 +11,10 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 )
 
 // defaultName is what the server is called where another server is not called so.
@@ -219,7 +220,7 @@ func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 		return s.URL == o.URL || (name == defaultName || name == programName) && isServed(s.URL, hasOwn)
 	}
 	n := s.fromPackage()
-	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
+	return n > 0 && programForm().MatchString(s.Args[n-1]) || m.isProgram(s.Command)
 }
 
 // isServed reports whether an address is one that this program serves on this machine:
@@ -238,19 +239,19 @@ func isServed(address string, hasOwn bool) bool {
 
 // runnerForm matches the words by which npx or one like it runs a package, also in the shell
 // of Windows, each with the end of a line.
-var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
+var runnerForm = pattern.Of(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
 // fromPackage returns where the arguments begin of the program that npx or one like it
 // runs from a package; 0 where none does.
 func (s Server) fromPackage() int {
 	words := append([]string{s.Command}, s.Args...)
-	n := strings.Count(runnerForm.FindString(strings.Join(words, "\n")), "\n")
+	n := strings.Count(runnerForm().FindString(strings.Join(words, "\n")), "\n")
 	return min(n, len(s.Args))
 }
 
 // programForm matches the name of this program, or of its package with a version. That
 // is the whole name: names of other programs begin with it.
-var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
+var programForm = pattern.Of(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
 // lastPart returns what stands behind the last slash of a path of any system.
 func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\`):] }

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -175,7 +176,7 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 	return indent, len(indent) == len(line) && len(line) < at
 }
 
-var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
+var firstIndent = pattern.Of(`\n([ \t]+)"`)
 
 // marshal returns a value in one line, or in lines with an indentation, as data has them.
 func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
@@ -189,7 +190,7 @@ func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) 
 
 // unitOf returns the indentation of one level.
 func unitOf(data []byte) string {
-	if first := firstIndent.FindSubmatch(data); first != nil {
+	if first := firstIndent().FindSubmatch(data); first != nil {
 		return string(first[1])
 	}
 	return "  "

@@ -2,8 +2,9 @@ package install
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 )
 
 // Shell is what runs the command of a hook.
@@ -17,7 +18,7 @@ const (
 )
 
 // plain matches a word that every shell reads as it is.
-var plain = regexp.MustCompile(`^[\w@%+:.,/=-]+$`)
+var plain = pattern.Of(`^[\w@%+:.,/=-]+$`)
 
 // Command returns a program with its arguments as the shell reads them. In words for
 // cmd.exe there may be no quotation mark.
@@ -35,7 +36,7 @@ func (s Shell) Command(words ...string) string {
 
 func (s Shell) quote(word string) string {
 	switch {
-	case plain.MatchString(word):
+	case plain().MatchString(word):
 		return word
 	case s == PowerShell:
 		return "'" + strings.ReplaceAll(word, "'", "''") + "'"
@@ -51,24 +52,24 @@ const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
 
 // shellForm matches a command that runs one program: variables, the program with what runs
 // it, of this a runner of packages and the last word, and the first word behind it.
-var shellForm = regexp.MustCompile(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
+var shellForm = pattern.Of(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
 	oneWord + `)\s+([a-z]+)(?:\s(?:[^;|&<>` + "`" + `\n$]|\$[^(])*)?$`)
 
 // runs reports whether a command, which is a text, runs nothing but a command of this
 // program by a name.
 func (m Machine) runs(command any, name string) bool {
 	text, _ := command.(string)
-	at := shellForm.FindStringSubmatch(text)
+	at := shellForm().FindStringSubmatch(text)
 	if at == nil || at[3] != name {
 		return false
 	}
 	word := strings.NewReplacer(`'\''`, "'", `"`, "", "'", "").Replace(at[2]) // as the shell reads it
-	return programForm.MatchString(word) || at[1] == "" && m.isProgram(word)
+	return programForm().MatchString(word) || at[1] == "" && m.isProgram(word)
 }
 
 // isProgram reports whether a path or name leads to this program.
 func (m Machine) isProgram(command string) bool {
-	return programForm.MatchString(lastPart(command)) || m.isThis(command)
+	return programForm().MatchString(lastPart(command)) || m.isThis(command)
 }
 
 // isThis reports whether a whole path leads to the file of this program.

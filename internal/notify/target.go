@@ -4,8 +4,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 )
 
 // kind is a kind of receiver.
@@ -39,8 +40,8 @@ var errTarget = errors.New("must be addresses with commas: ntfy://ntfy.sh/TOPIC,
 	"or another https:// one, with #whsec_… for a secret that signs; slack+https:// and discord+https:// say what a host of your own is")
 
 var (
-	ntfyTopic   = regexp.MustCompile(`^/[-_A-Za-z0-9]{1,64}$`)
-	discordHost = regexp.MustCompile(`^((ptb|canary)\.)?discord(app)?\.com$`)
+	ntfyTopic   = pattern.Of(`^/[-_A-Za-z0-9]{1,64}$`)
+	discordHost = pattern.Of(`^((ptb|canary)\.)?discord(app)?\.com$`)
 )
 
 // Parse reads an address; the error says what is allowed.
@@ -75,7 +76,7 @@ func kindOf(u *url.URL) string {
 		return "ntfy"
 	case host == "hooks.slack.com":
 		return "slack"
-	case discordHost.MatchString(host) && strings.HasPrefix(u.Path, "/api/webhooks/"):
+	case discordHost().MatchString(host) && strings.HasPrefix(u.Path, "/api/webhooks/"):
 		return "discord"
 	}
 	return "webhook"
@@ -91,7 +92,7 @@ func (t *Target) address(u *url.URL) (err error) {
 		}
 	}
 	if t.kind == ntfy {
-		if !ntfyTopic.MatchString(u.Path) || u.RawQuery != "" {
+		if !ntfyTopic().MatchString(u.Path) || u.RawQuery != "" {
 			return errTarget
 		}
 		t.topic, u.Path = u.Path[1:], "/"

@@ -2,8 +2,9 @@ package render
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
@@ -11,7 +12,7 @@ import (
 
 // chatID is the form of the ids of chats that known clients use: none can be taken for an
 // option, or for anything but one word.
-var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var chatID = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // ResumeCommand returns the command for a POSIX shell that goes on with the chat of a list
 // in its folder: `cd '/src/shop' && claude --resume 4f1c`. It is empty where the chat is
@@ -20,7 +21,7 @@ var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 func ResumeCommand(s todo.Snapshot) string {
 	client, id, folder := clients.Find(s.List.Client), chatOf(s.List), s.List.Workspace
 	another := !s.Writer.Person && s.Writer.Client != "" && clients.Find(s.Writer.Client).Name != client.Name
-	if client.Resume == "" || another || !chatID.MatchString(id) || Safe(folder) != folder {
+	if client.Resume == "" || another || !chatID().MatchString(id) || Safe(folder) != folder {
 		return ""
 	}
 	command := client.Resume + " " + id

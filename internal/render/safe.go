@@ -2,12 +2,13 @@ package render
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"todo-mcp/internal/pattern"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -53,7 +54,7 @@ func replaceUnsafe(text string, escape func(part string) string) string {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRuneInString(text)
 		if r == '\U0001F3F4' {
-			n = max(n, len(tagFlag.FindString(text)))
+			n = max(n, len(tagFlag().FindString(text)))
 		}
 		isByte := r == utf8.RuneError && n == 1
 		if part := text[:n]; !isByte && isAllowed(prev, r) {
@@ -95,7 +96,7 @@ func isShaped(r rune) bool {
 
 // tagFlag matches a flag emoji made of tags: England's is a black flag, the tags "gbeng" and
 // a cancel tag.
-var tagFlag = regexp.MustCompile(`^\x{1F3F4}[\x{E0061}-\x{E007A}\x{E0030}-\x{E0039}]{3,6}\x{E007F}`)
+var tagFlag = pattern.Of(`^\x{1F3F4}[\x{E0061}-\x{E007A}\x{E0030}-\x{E0039}]{3,6}\x{E007F}`)
 
 // Cells returns the display width of a text.
 func Cells(text string) int { return displaywidth.String(text) }

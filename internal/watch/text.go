@@ -3,8 +3,9 @@ package watch
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
@@ -54,7 +55,7 @@ func paint(r role, text string) string {
 // markup matches bold and code as Markdown writes them, which agents do. A text in
 // asterisks stands by itself, and begins with a letter, a digit, code or a quote: others are
 // powers and paths.
-var markup = regexp.MustCompile("``.+?``|`[^`]+`|\\B\\*\\*[\\pL\\pN`\"'“(](.*?[^\\s*])?\\*\\*\\B")
+var markup = pattern.Of("``.+?``|`[^`]+`|\\B\\*\\*[\\pL\\pN`\"'“(](.*?[^\\s*])?\\*\\*\\B")
 
 // marked gives a text a role, and draws what is bold or code in it. Of a text that is dim
 // all is.
@@ -63,7 +64,7 @@ func marked(r role, text string) string {
 	if r == dim || r == struck {
 		strong, quoted = r, r
 	}
-	return paint(r, markup.ReplaceAllStringFunc(text, func(found string) string {
+	return paint(r, markup().ReplaceAllStringFunc(text, func(found string) string {
 		if inside, isBold := strings.CutPrefix(found, "**"); isBold {
 			return marked(strong, strings.TrimSuffix(inside, "**")) + string(r)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"todo-mcp/server"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"todo-mcp/server/servertest"
 )
@@ -177,9 +177,9 @@ func TestAppView(t *testing.T) {
 }
 
 // viewSchema compiles the output schema of the view tool as listed.
-func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
+func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Resolved {
 	t.Helper()
-	var published struct{ OutputSchema any }
+	var published struct{ OutputSchema jsonschema.Schema }
 	if err := json.Unmarshal(tool, &published); err != nil {
 		t.Fatalf("%v: %s", err, tool)
 	}
@@ -188,12 +188,7 @@ func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
 			t.Errorf("V1: the view tool's schemas have %s", bad)
 		}
 	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("mem:view", published.OutputSchema); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("mem:view")
+	schema, err := published.OutputSchema.Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,10 @@ package panel
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"todo-mcp/internal/pattern"
 
 	. "maragu.dev/gomponents"
 	"maragu.dev/gomponents/components"
@@ -154,13 +155,13 @@ func takenUp(f *account.Family) (command, open string) {
 	return render.ResumeCommand(f.Main), strings.Join(ids, " ")
 }
 
-var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
+var inline = pattern.Of("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
 
 // rich returns a text with `code` and **bold** drawn as such: models write them. Nothing
 // else of Markdown means anything. card.js does the same.
 func rich(text string) (parts Group) {
 	at := 0
-	for _, m := range inline.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range inline().FindAllStringSubmatchIndex(text, -1) {
 		parts = append(parts, Text(text[at:m[0]]))
 		if m[2] >= 0 {
 			parts = append(parts, Code(Text(text[m[2]:m[3]])))

@@ -6,10 +6,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"todo-mcp/internal/pattern"
 
 	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
@@ -191,19 +192,19 @@ func parseNetworks(text string) (networks []netip.Prefix, err error) {
 }
 
 var (
-	commandWord = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)
-	quoted      = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
+	commandWord = pattern.Of(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)
+	quoted      = pattern.Of(`"([^"]*)"|'([^']*)'`)
 )
 
 // SplitCommandLine splits a command line at spaces. Double or single quotes keep
 // a part with spaces together; a backslash is a character like any other, since
 // paths on Windows have them.
 func SplitCommandLine(text string) (parts []string, err error) {
-	if strings.TrimSpace(commandWord.ReplaceAllString(text, "")) != "" {
+	if strings.TrimSpace(commandWord().ReplaceAllString(text, "")) != "" {
 		return nil, fmt.Errorf("%q: a quotation mark is not closed", text)
 	}
-	for _, word := range commandWord.FindAllString(text, -1) {
-		parts = append(parts, quoted.ReplaceAllString(word, "${1}${2}"))
+	for _, word := range commandWord().FindAllString(text, -1) {
+		parts = append(parts, quoted().ReplaceAllString(word, "${1}${2}"))
 	}
 	return parts, nil
 }

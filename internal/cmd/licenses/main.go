@@ -50,14 +50,14 @@ type source struct{ name, version, root string }
 func collect(ctx context.Context, root string) (map[string][]byte, error) {
 	folders := make(map[source]map[string]bool) // folders of linked packages in it
 	for _, system := range systems() {
-		out, err := run(ctx, root, system, "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", ".")
+		out, err := run(ctx, root, system, "list", "-deps", "-f", "{{with .Module}}{{if not (or .Main .Replace)}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", ".")
 		if err != nil {
 			return nil, err
 		}
 		for line := range strings.Lines(out) {
 			f := strings.Split(strings.TrimSpace(line), "\t")
 			if len(f) != 4 {
-				continue // of the standard library or of this module
+				continue // of the standard library or of this module, or replaced by a folder of it
 			}
 			s := source{f[0], f[1], f[2]}
 			if folders[s] == nil {

@@ -188,7 +188,6 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	syncFoldersAbove(path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -200,7 +199,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := makeSchema(ctx, db); err != nil {
+	if err := makeSchema(ctx, db, func() { syncFoldersAbove(path) }); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
 	return newFile(db, path, info), nil
@@ -250,9 +249,10 @@ func publish(path string) error {
 // removeLeftover is replaced by tests, which act while a creator is there.
 var removeLeftover = os.Remove
 
-// syncFoldersAbove makes the names that lead to path survive power loss. It
-// syncs every folder up to the root, not only those that this process made:
-// another process may have made one and not have synced it yet.
+// syncFoldersAbove makes the names that lead to path survive power loss, before the
+// schema is committed: where there is a schema, they do. It syncs every folder up to the
+// root, not only those that this process made: another process may have made one and not
+// have synced it yet.
 func syncFoldersAbove(path string) {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		syncFolder(dir)

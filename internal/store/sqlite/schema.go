@@ -50,8 +50,8 @@ func hasSchema(ctx context.Context, q querier) (bool, error) {
 }
 
 // makeSchema makes the tables in a database that has none, in one transaction: of several
-// processes that try at the same time only one makes them.
-func makeSchema(ctx context.Context, db *sql.DB) error {
+// processes that try at the same time only one makes them. It calls first before.
+func makeSchema(ctx context.Context, db *sql.DB, first func()) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -62,6 +62,7 @@ func makeSchema(ctx context.Context, db *sql.DB) error {
 	}
 	exists, err := hasSchema(ctx, conn)
 	if err == nil && !exists {
+		first()
 		_, err = conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d", schema, schemaVersion))
 	}
 	if err != nil {
