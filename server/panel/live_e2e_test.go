@@ -92,3 +92,21 @@ func TestPanelBringsBack(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list+"?revision=8"))
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.by .yours')?.textContent === 'overridden'`)
 }
+
+// An open page that stands still has nothing that moves; the lamp of a list beats once when
+// its agent writes.
+func TestPanelIsAtRest(t *testing.T) {
+	_, base := servertest.Site(t)
+	agent := servertest.Writer(t, base, "claude-code")
+	write := func(text string) {
+		t.Helper()
+		agent(`{"todos":[{"content":"One","activeForm":"One","status":"in_progress"},{"content":"` + text + `","activeForm":"x","status":"pending"}]}`)
+	}
+	write("Two")
+	ctx := servertest.Open(t, base)
+	const beats = `document.getAnimations().filter((a) => a.animationName === 'beat').length`
+	servertest.Until(t, ctx, `!!document.querySelector('.beat') && document.getAnimations().length === 0`)
+	write("Three")
+	servertest.Until(t, ctx, beats+` === 1`)
+	servertest.Until(t, ctx, `document.getAnimations().length === 0`)
+}

@@ -34,6 +34,7 @@ function morph(old, fresh) {
   if (kept(old) || old.isEqualNode(fresh) || old !== $('main') && Number(old.dataset.seq) > Number(fresh.dataset.seq)) return;
   if (old.late !== undefined) { old.late = fresh; return; } // a field stands in it
   if (old.matches('time[data-ago], time[data-run]') && old.dateTime === fresh.dateTime) return;
+  const seq = old.dataset.seq;
   const was = old.dataset.item && old.className.replace(' fresh', '') + old.querySelector('bdi')?.textContent;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) {
@@ -41,6 +42,8 @@ function morph(old, fresh) {
   }
   morphChildren(old, fresh);
   if (was && was !== old.className + old.querySelector('bdi')?.textContent) old.classList.add('fresh');
+  // A lamp beats once: a page that stands still costs no battery.
+  if (seq && seq !== old.dataset.seq) for (const lamp of old.querySelectorAll('.beat')) lamp.replaceWith(lamp.cloneNode());
 }
 
 function morphChildren(old, fresh) {

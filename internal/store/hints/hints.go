@@ -33,36 +33,46 @@ func (h *Hints) Send() {
 	}
 }
 
-// pollEvery is how often a watch polls for what nobody sends hints of.
-const pollEvery = 50 * time.Millisecond
+// Look looks for what nobody sends hints of: it calls the hint function when there is
+// something new, and returns after which time to look again; 0 is only when told to.
+type Look func() (again time.Duration, err error)
 
-// Watch adds a watcher and calls hint at once, and then for each hint that is sent.
-// poll, unless it is nil, is called every 50 ms, and calls hint when there is something
-// new. Watch returns nil when ctx ends, [todo.ErrClosed] when closed is closed, and the
-// error of poll.
-func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), poll func() error) error {
+// Watch adds a watcher and calls hint at once, and then for each hint that is sent. look,
+// unless it is nil, is called at once, too, then whenever something comes from told, and
+// when it says. Watch returns nil when ctx ends, [todo.ErrClosed] when closed is closed, and
+// the error of look.
+func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), told <-chan struct{}, look Look) error {
 	slot, remove := h.Add()
 	defer remove()
-	var tick <-chan time.Time
-	if poll != nil {
-		ticker := time.NewTicker(pollEvery)
-		defer ticker.Stop()
-		tick = ticker.C
+	again := time.NewTimer(0)
+	defer again.Stop()
+	if look == nil {
+		again.Stop()
 	}
 	hint()
 	for ctx.Err() == nil {
-		var err error
+		looks := false
 		select {
 		case <-slot:
 			hint()
-		case <-tick:
-			err = poll()
+		case <-again.C:
+			looks = true
+		case <-told:
+			looks = true
 		case <-closed:
-			err = todo.ErrClosed
+			return fmt.Errorf("watch store: %w", todo.ErrClosed)
 		case <-ctx.Done():
 		}
+		if !looks {
+			continue
+		}
+		next, err := look()
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("watch store: %w", err)
+		}
+		again.Stop()
+		if next > 0 {
+			again.Reset(next)
 		}
 	}
 	return nil

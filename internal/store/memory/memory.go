@@ -126,7 +126,7 @@ func (s *Store) Alive(process string) bool {
 
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	return s.watchers.Watch(ctx, s.ctx.Done(), hint, nil)
+	return s.watchers.Watch(ctx, s.ctx.Done(), hint, nil, nil)
 }
 
 // Close implements todo.Store.

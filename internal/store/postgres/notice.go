@@ -125,13 +125,17 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	var hinted time.Time // zero once another hint has followed
-	first := func() { hinted = time.Now(); hint() }
-	return s.notices.watchers.Watch(ctx, s.ctx.Done(), first, func() error {
-		if !hinted.IsZero() && time.Since(hinted) >= settleAfter {
-			hinted = time.Time{}
-			hint()
+	settled := make(chan struct{}, 1)
+	settle := time.AfterFunc(settleAfter, func() {
+		select {
+		case settled <- struct{}{}:
+		default:
 		}
-		return nil
+	})
+	defer settle.Stop()
+	first := func() { hint(); settle.Reset(settleAfter) }
+	return s.notices.watchers.Watch(ctx, s.ctx.Done(), first, settled, func() (time.Duration, error) {
+		hint()
+		return 0, nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -29,7 +30,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	}
 	return func() {
 		unlock()
-		_ = os.Remove(filepath.Dir(path)) // fails while other processes are known
+		s.removeFolder()
 	}, nil
 }
 
@@ -50,9 +51,9 @@ func (s *Store) Alive(process string) bool {
 }
 
 // Watch implements todo.Store. It hints saves through this store at once, and all others
-// when SQLite's data_version changes: when another connection has committed. For that it
-// has a connection of its own, because a watch can last for hours and must not occupy
-// one of the readers.
+// when SQLite's data_version changes: when another connection has committed. It looks at
+// that when another process says so, and once a second. For that it has a connection of its
+// own, because a watch can last for hours and must not occupy one of the readers.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("watch store: %w", err)
@@ -60,19 +61,26 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	defer s.work.Done()
 	var open *file
 	var last int64
-	defer func() { _ = open.release() }()
-	return s.watchers.Watch(ctx, s.quit, hint, func() (err error) {
+	others := s.newListener()
+	defer func() {
+		_ = open.release()
+		others.close()
+		s.removeFolder()
+	}()
+	return s.watchers.Watch(ctx, s.quit, hint, others.heard, func() (again time.Duration, err error) {
 		before, now := open, int64(0)
+		again = lookOften
 		if open, err = open.renew(ctx, s.path, 1); open != nil && err == nil {
+			again = others.listen()
 			err = describe(s.path, open.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now))
 		}
 		switch {
 		case busy(err):
-			return nil
+			return lookOften, nil
 		case err == nil && open != nil && (open != before || now != last):
 			last = now
 			hint()
 		}
-		return err
+		return again, err
 	})
 }

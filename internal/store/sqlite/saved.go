@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// savedFile returns the file that a process touches after it has saved something, if it is
+// there: then another process watches. It is no file of SQLite's, since on some systems a
+// watched file is opened, and closing that would drop all locks that the process has on it.
+func (s *Store) savedFile() string { return filepath.Join(s.path+"-alive", "saved") }
+
+// sayStored tells other processes that something was stored.
+func (s *Store) sayStored() {
+	now := time.Now()
+	_ = os.Chtimes(s.savedFile(), now, now)
+}
+
+const (
+	// lookAnyway is how often a listener looks though nothing was said: a program of
+	// another kind may have written, or be in another container.
+	lookAnyway = time.Second
+	// lookOften is how often it looks while it cannot listen: there is no store yet, its
+	// folder is read-only, or the system has no watch left.
+	lookOften = 50 * time.Millisecond
+	// together is the time in which several saves of others are one.
+	together = 20 * time.Millisecond
+)
+
+// listener hears when other processes store something.
+type listener struct {
+	file  string
+	heard chan struct{}
+	on    *fsnotify.Watcher // nil while it does not listen
+	info  os.FileInfo       // of the file that it listens to
+}
+
+func (s *Store) newListener() *listener {
+	return &listener{file: s.savedFile(), heard: make(chan struct{}, 1)}
+}
+
+// listen listens, unless it does already, and returns after which time to look anyway. There
+// must be a store.
+func (l *listener) listen() time.Duration {
+	now, err := os.Stat(l.file)
+	if l.on != nil && err == nil && os.SameFile(now, l.info) {
+		return lookAnyway
+	}
+	l.close()
+	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
+		return lookOften
+	}
+	f, err := os.OpenFile(l.file, os.O_CREATE|os.O_RDONLY, 0o600)
+	if err != nil {
+		return lookOften
+	}
+	l.info, err = f.Stat()
+	_ = f.Close()
+	if err != nil {
+		return lookOften
+	}
+	on, err := fsnotify.NewWatcher()
+	if err != nil {
+		return lookOften
+	}
+	if on.Add(l.file) != nil {
+		_ = on.Close()
+		return lookOften
+	}
+	l.on = on
+	go pass(on, l.heard)
+	return lookAnyway
+}
+
+// pass passes on that something was heard, until the watcher is closed.
+func pass(on *fsnotify.Watcher, heard chan<- struct{}) {
+	for {
+		select {
+		case _, ok := <-on.Events:
+			if !ok {
+				return
+			}
+		case _, ok := <-on.Errors:
+			if !ok {
+				return
+			}
+		}
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+		time.Sleep(together)
+	}
+}
+
+// close ends listening.
+func (l *listener) close() {
+	if l.on != nil {
+		_ = l.on.Close()
+		l.on = nil
+	}
+}
+
+// removeFolder removes the folder of what processes say, unless one is known there.
+func (s *Store) removeFolder() {
+	folder := filepath.Dir(s.savedFile())
+	if left, err := os.ReadDir(folder); err == nil && len(left) == 1 && left[0].Name() == filepath.Base(s.savedFile()) {
+		_ = os.Remove(s.savedFile())
+	}
+	_ = os.Remove(folder) // fails while other processes are known
+}
