@@ -20,10 +20,12 @@ MODULES   = . internal/cmd
 # of it, but of chromedp, which reads a frame's nodes while it attaches to the frame.
 DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/attacks ./internal/conformance ./server/card
 # What `make test` runs beside the tests.
-BESIDE    = lint cross developers allocations fuzz-short
+BESIDE    = lint cross bits developers allocations fuzz-short
+# What the other processors run: what is of the model, of files and of the command line.
+CORE      = ./internal/todo ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render ./internal/cli
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race drivers developers cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test build fmt vet lint race drivers developers cross golden deps long bits systems hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -93,6 +95,19 @@ golden:
 cross:
 	@echo "== builds for darwin and windows, tests too"
 	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... && CGO_ENABLED=0 GOOS=$$os $(GO) vet -C internal/cmd ./... || exit 1; echo "   $$os"; done
+
+# A program of 32 bits runs here as it is.
+bits:
+	@echo "== tests of the model and its store with 32 bits"
+	@CGO_ENABLED=0 GOARCH=386 $(GO) test -vet=off ./internal/todo ./internal/store/sqlite
+
+## systems: the tests of the core on other processors: with 32 bits, and on arm64 under qemu
+systems:
+	@echo "== tests with 32 bits"
+	@CGO_ENABLED=0 GOARCH=386 $(GO) test -vet=off $(CORE)
+	@command -v qemu-aarch64 >/dev/null || { sudo=$$(command -v sudo || true); $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends qemu-user >/dev/null; }
+	@echo "== tests on arm64, under qemu"
+	@CGO_ENABLED=0 GOARCH=arm64 $(GO) test -vet=off -timeout 30m -exec qemu-aarch64 $(CORE)
 
 ## build: the binary, in bin/
 build:

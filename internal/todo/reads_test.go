@@ -89,6 +89,52 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 	}
 }
 
+// The states of a few open lists among many read who holds these, not all that anybody ever
+// held; and the system is asked once for each process.
+func TestStatesAskForOpenLists(t *testing.T) {
+	for _, open := range []int{3, 40} {
+		store := &asked{Store: memory.New()}
+		b := newBoard(t, store)
+		for n := range 100 {
+			plan := add("A")
+			if n >= open {
+				plan = func(d *todo.Draft) error { d.Append("A"); d.SetStatus("1", todo.Completed); return nil }
+			}
+			apply(t, b, todo.Write{Target: target(fmt.Sprint("chat ", n)), Change: plan})
+		}
+		reader := newBoard(t, store)
+		every, err := reader.As("").Find(t.Context(), todo.Query{})
+		checkErr(t, err)
+		*store = asked{Store: store.Store}
+		states, err := reader.As("").States(t.Context(), every...)
+		checkErr(t, err)
+		working := 0
+		for _, s := range states {
+			if s == todo.Working {
+				working++
+			}
+		}
+		if working != open || (open == 3) == (store.all > 0) || store.alive > 1 {
+			t.Errorf("%d of %d lists are worked on; %d times all cursors were read, %d times processes asked for", working, open, store.all, store.alive)
+		}
+	}
+}
+
+// asked counts what a store is asked for.
+type asked struct {
+	todo.Store
+	all, alive int // the cursors on all lists, processes
+}
+
+func (a *asked) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+	if list == "" {
+		a.all++
+	}
+	return a.Store.CursorsOn(ctx, principal, list)
+}
+
+func (a *asked) Alive(process string) bool { a.alive++; return a.Store.Alive(process) }
+
 // counter counts the updates of a store, and in them the snapshots that are read and what
 // is stored.
 type counter struct {

@@ -42,13 +42,20 @@ func (s State) Ended() bool { return s == Finished || s == InVain }
 
 // States returns the states of lists, by id.
 func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
-	states, held := make(map[string]State, len(lists)), make(map[string]map[string]bool)
-	alone := len(slices.DeleteFunc(slices.Clone(lists), Snapshot.Settled)) == 1
+	states := make(map[string]State, len(lists))
+	asks := func(s Snapshot) bool { return !s.Settled() && !s.Archived && s.List.Conversation != "" }
+	asked := 0
+	for _, s := range lists {
+		if asks(s) {
+			asked++
+		}
+	}
+	who := l.attendance(asked)
 	for _, s := range lists {
 		there := false
-		if !s.Settled() && !s.Archived && s.List.Conversation != "" {
+		if asks(s) {
 			var err error
-			if there, err = l.isAttended(ctx, s, held, alone); err != nil {
+			if there, err = who.attend(ctx, s); err != nil {
 				return nil, err
 			}
 		}
@@ -111,34 +118,64 @@ func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
 // that the chat of this one has left it.
 const SharedRest = time.Hour
 
-// isAttended reports whether a conversation that is present holds a list. held are the
-// lists that are held, by principal, as far as they were read; of one that is asked for
-// alone only its own cursors are.
-func (l Lists) isAttended(ctx context.Context, s Snapshot, held map[string]map[string]bool, alone bool) (bool, error) {
-	of, id, only := s.List.Principal, s.List.ID, ""
-	if alone {
-		only = id
-	}
-	if held[of] == nil {
-		on, err := l.board.store.CursorsOn(ctx, of, only)
+// attendance finds who holds lists. Of many it reads all cursors once, of few those on each;
+// each process is asked for once.
+type attendance struct {
+	lists Lists
+	few   bool
+	held  map[string]map[string]bool // lists by principal, that somebody present holds
+	alive map[string]bool            // processes
+}
+
+// fewLists is how many lists are asked for one by one.
+const fewLists = 16
+
+func (l Lists) attendance(lists int) *attendance {
+	return &attendance{lists: l, few: lists <= fewLists, held: make(map[string]map[string]bool), alive: make(map[string]bool)}
+}
+
+// attend reports whether a conversation that is present holds a list.
+func (a *attendance) attend(ctx context.Context, s Snapshot) (bool, error) {
+	of, id := s.List.Principal, s.List.ID
+	if a.held[of] == nil || a.few {
+		only := ""
+		if a.few {
+			only = id
+		}
+		on, err := a.lists.board.store.CursorsOn(ctx, of, only)
 		if err != nil {
 			return false, fmt.Errorf("find who holds the lists: %w", err)
 		}
-		held[of] = make(map[string]bool)
+		a.held[of] = make(map[string]bool)
 		for _, c := range on {
-			held[of][c.List] = held[of][c.List] || c.Current && l.board.isPresent(c)
+			if c.Current && !a.held[of][c.List] {
+				a.held[of][c.List] = a.isPresent(c)
+			}
 		}
 	}
 	// A key that several chats share holds the list that one of them wrote last; the
 	// others are at rest only after a while.
-	if held[of][id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
-		return held[of][id], nil
+	if a.held[of][id] || !sharedKey(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
+		return a.held[of][id], nil
 	}
-	cursors, err := l.board.store.Cursors(ctx, Key{of, s.List.Conversation})
+	cursors, err := a.lists.board.store.Cursors(ctx, Key{of, s.List.Conversation})
 	if err != nil {
 		return false, fmt.Errorf("find whose current list it is: %w", err)
 	}
-	return slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && l.board.isPresent(c) }), nil
+	return slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && a.isPresent(c) }), nil
+}
+
+// isPresent is [Board.isPresent], which asks the system for a process.
+func (a *attendance) isPresent(c Cursor) bool {
+	board := a.lists.board
+	return c.isPresent(board.now(), func(process string) bool {
+		alive, known := a.alive[process]
+		if !known {
+			alive = process == board.process || board.store.Alive(process)
+			a.alive[process] = alive
+		}
+		return alive
+	})
 }
 
 // isPresent reports whether the conversation of a cursor is there as far as can be
