@@ -8,12 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/clients"
+	"todo-mcp/internal/pattern"
 	"todo-mcp/server/jsonrpc"
 	"todo-mcp/server/subscriptions"
 	"todo-mcp/tools"

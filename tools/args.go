@@ -12,10 +12,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/go-json-experiment/json/jsontext"
 
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )

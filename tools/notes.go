@@ -11,7 +11,8 @@ import (
 
 // resultNotes returns what follows the tool's own text in every result: that the call
 // changed nothing (docs/spec/variants.md V4), and lines on the open items that the write
-// dropped, on what people changed before it, and the notes of the change. A repeated call has the same report and so the same notes.
+// dropped, on what people changed before it, and the notes of the change. A repeated call
+// has the same report and so the same notes.
 func resultNotes(w prompts.Words, o todo.Outcome) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated

@@ -6,10 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/go-json-experiment/json/jsontext"
 
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 )
 

@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"todo-mcp/internal/pattern"
-
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )

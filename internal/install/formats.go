@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v4"
+
+	"todo-mcp/internal/pattern"
 )
 
 // format is the form of a file. A path has keys, and positions of items, as ints.

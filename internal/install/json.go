@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
+
+	"todo-mcp/internal/pattern"
 )
 
 // field is a key of an entry and its value; object is a JSON object whose keys keep

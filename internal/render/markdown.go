@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"todo-mcp/internal/pattern"
-
 	"todo-mcp/internal/todo"
 )
 

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"todo-mcp/internal/pattern"
-
 	"todo-mcp/internal/clients"
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 )
 

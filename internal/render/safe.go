@@ -8,9 +8,9 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/clipperhouse/displaywidth"
+
+	"todo-mcp/internal/pattern"
 )
 
 // Safe makes a text safe to display: it replaces control characters,

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
 
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )

@@ -3,9 +3,9 @@ package jsonrpc
 import (
 	"encoding/json"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"todo-mcp/internal/pattern"
 )
 
 // Scanner finds the id and the method of a message that is too long or too

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/pattern"
-
 	. "maragu.dev/gomponents"
 	"maragu.dev/gomponents/components"
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )

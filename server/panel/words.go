@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"todo-mcp/internal/pattern"
-
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )

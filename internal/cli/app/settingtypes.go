@@ -10,12 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"todo-mcp/internal/pattern"
-
 	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/notify"
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/store"
 	"todo-mcp/server/edge"
 )

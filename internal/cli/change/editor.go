@@ -12,9 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/pattern"
-
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )

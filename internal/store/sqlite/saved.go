@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -50,29 +51,35 @@ func (l *listener) listen() time.Duration {
 		return lookAnyway
 	}
 	l.close()
-	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
+	if l.begin() != nil {
 		return lookOften
+	}
+	return lookAnyway
+}
+
+// begin makes the file, if need be, and begins to listen to it.
+func (l *listener) begin() error {
+	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
+		return err
 	}
 	f, err := os.OpenFile(l.file, os.O_CREATE|os.O_RDONLY, 0o600)
 	if err != nil {
-		return lookOften
+		return err
 	}
 	l.info, err = f.Stat()
-	_ = f.Close()
-	if err != nil {
-		return lookOften
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
 	}
 	on, err := fsnotify.NewWatcher()
 	if err != nil {
-		return lookOften
+		return err
 	}
-	if on.Add(l.file) != nil {
-		_ = on.Close()
-		return lookOften
+	if err := on.Add(l.file); err != nil {
+		return errors.Join(err, on.Close())
 	}
 	l.on = on
 	go pass(on, l.heard)
-	return lookAnyway
+	return nil
 }
 
 // pass passes on that something was heard, until the watcher is closed.

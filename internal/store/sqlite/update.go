@@ -121,13 +121,15 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	if stored {
 		s.batches.Add(1)
 		s.watchers.Send()
-		s.sayStored()
 	}
 	for _, req := range batch {
 		if err != nil {
 			req.err = err
 		}
 		close(req.done)
+	}
+	if stored {
+		s.sayStored()
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"todo-mcp/internal/pattern"
-
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
