@@ -93,6 +93,45 @@ func TestPanelBringsBack(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.by .yours')?.textContent === 'overridden'`)
 }
 
+// A page that is fetched while a change arrives does not put what was before the change in
+// its place.
+func TestPanelOutlastsAnOlderPage(t *testing.T) {
+	h := newHanded(t)
+	ctx := servertest.Open(t, h.list)
+	servertest.Eval[bool](t, ctx, `(() => {
+		const plain = window.fetch, held = [];
+		window.fetch = async (url, how) => {
+			const answer = await plain(url, how);
+			if (how || window.free) return answer;
+			const text = await answer.text();
+			window.holds = true;
+			await new Promise((free) => held.push(free));
+			return new Response(text);
+		};
+		window.letGo = () => { window.free = true; for (const free of held) free(); return true; };
+		document.getElementById('i-1').focus();
+		return true;
+	})()`)
+	servertest.Do(t, ctx, chromedp.KeyEvent("x"))
+	servertest.Until(t, ctx, `document.querySelector('#i-1.completed') !== null && document.getElementById('toast').innerText.includes('Ticked')`)
+	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Until(t, ctx, `window.holds && !document.querySelector('#i-1.completed')`)
+	h.edit(`{"do":"text","id":"2","text":"Ship when Ann says so"}`)
+	const isNew = `document.querySelector('#i-2 bdi').textContent === 'Ship when Ann says so'`
+	servertest.Until(t, ctx, isNew)
+	servertest.Eval[bool](t, ctx, `(() => {
+		letGo();
+		window.shown = [];
+		const look = () => { if (window.shown.push(`+isNew+`) < 10) requestAnimationFrame(look); };
+		look();
+		return true;
+	})()`)
+	servertest.Until(t, ctx, `window.shown.length === 10`)
+	if !servertest.Eval[bool](t, ctx, `window.shown.every((is) => is)`) {
+		t.Error("the page shows again what was before the change")
+	}
+}
+
 // An open page that stands still has nothing that moves; the lamp of a list beats once when
 // its agent writes.
 func TestPanelIsAtRest(t *testing.T) {

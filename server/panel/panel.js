@@ -100,10 +100,12 @@ let loads = 0, going = 0;
 async function load(url, how) {
   const mine = ++loads;
   if (how !== 'refresh') going = mine;
+  const { seq } = page();
   let html;
   try { html = await fetched(url); } catch { return false; } finally { if (going === mine) going = 0; }
   if (how === 'refresh') cache.delete(url);
   if (mine !== loads) return false;
+  if (how === 'refresh' && page().seq !== seq) { refresh(); return false; } // it may be older than what is shown by now
   const doc = new DOMParser().parseFromString(html, 'text/html');
   const list = followed();
   if (how === 'push') history.pushState(0, '', url);
