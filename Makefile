@@ -148,7 +148,7 @@ faults:
 replicas: deps
 	@TODO_LONG=1 $(GO) test $(E2E) -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/replicas
 
-## bench: calls beside a bare server of mcp-go and one of the official Go SDK, in one run; writes internal/cmd/bench/RESULTS.md, or with BENCH="-only TEXT" shows some of it
+## bench: calls beside a bare server of mcp-go and one that also keeps a row of SQLite, starts, hooks and memory at rest, in one run; writes internal/cmd/bench/RESULTS.md, or with BENCH="-only TEXT" shows some of it
 bench: build
 	@$(GO) build -C internal/cmd -o ../../bin/bench ./bench
 	@bin/bench $(BENCH) bin/todo-mcp $(if $(findstring -only,$(BENCH)),,internal/cmd/bench/RESULTS.md)

@@ -158,22 +158,56 @@ func CleanText(text string) (string, error) {
 
 // Cut returns the first limit runes of a text, or all when there are fewer.
 func Cut(text string, limit int) string {
-	if len(text) <= limit && utf8.ValidString(text) {
-		return text
+	n := 0
+	for i, r := range text {
+		if r == utf8.RuneError {
+			runes := []rune(text)
+			return string(runes[:min(limit, len(runes))])
+		}
+		if n == limit {
+			return text[:i]
+		}
+		n++
 	}
-	runes := []rune(text)
-	return string(runes[:min(limit, len(runes))])
+	return text
 }
 
 // Fold returns a text reduced for loose comparison: in lower case and without
 // spaces and punctuation (docs/spec/variants.md, projection equality). A text
 // of nothing but these is returned unchanged.
 func Fold(text string) string {
-	folded := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsPunct(r) {
-			return -1
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			if c = foldedASCII[c]; c != 0 {
+				b.WriteByte(c)
+			}
+			i++
+			continue
 		}
-		return unicode.ToLower(unicode.ToUpper(r))
-	}, text)
-	return cmp.Or(folded, text)
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if r = fold(r); r >= 0 {
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return cmp.Or(b.String(), text)
 }
+
+// fold returns what a rune is in a folded text; less than 0 is nothing.
+func fold(r rune) rune {
+	if unicode.IsSpace(r) || unicode.IsPunct(r) {
+		return -1
+	}
+	return unicode.ToLower(unicode.ToUpper(r))
+}
+
+// foldedASCII has what fold returns for the runes of ASCII; 0 is nothing. A NUL is in no
+// text, see [CheckText].
+var foldedASCII = func() (all [utf8.RuneSelf]byte) {
+	for r := range all {
+		all[r] = byte(max(fold(rune(r)), 0))
+	}
+	return all
+}()

@@ -399,10 +399,13 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 // compare chooses a list if the write continues it and has more than most of its items.
 // It returns how many items it has of the list that is chosen then.
 func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error) {
+	if !a.mayContinue(l) {
+		return most, nil
+	}
 	n, certain := shared(a.Lines, l.Items), a.isCertain()
 	mayBeOne := certain || l.List.ID == a.current.List.ID
 	// What an agent wrote it was shown.
-	if n <= most || !a.mayContinue(l) || !l.Writer.Person && !continues(a.Target, l, mayBeOne) {
+	if n <= most || !l.Writer.Person && !continues(a.Target, l, mayBeOne) {
 		return most, nil
 	}
 	on, err := a.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
@@ -481,7 +484,7 @@ func shared(lines []Line, items []Item) (n int) {
 		unmatched[Fold(l.Text)]++
 	}
 	for _, item := range items {
-		for _, name := range item.names() {
+		for name := range item.names() {
 			if unmatched[name] > 0 {
 				unmatched[name]--
 				n++
@@ -492,10 +495,29 @@ func shared(lines []Line, items []Item) (n int) {
 	return n
 }
 
-// names returns the folded texts by which an agent may mean the item: its text, its
+// names yields the folded texts by which an agent may mean the item: its text, its
 // active text, the short forms of a long text, and the wordings that a person replaced.
-func (i Item) names() []string {
-	return foldAll(slices.Concat([]string{i.Text, i.ActiveText()}, shortened(i.Text), i.Hand.wordings()))
+func (i Item) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(Fold(i.Text)) || !yield(Fold(i.ActiveText())) {
+			return
+		}
+		for _, text := range slices.Concat(shortened(i.Text), i.Hand.wordings()) {
+			if !yield(Fold(text)) {
+				return
+			}
+		}
+	}
+}
+
+// isNamed reports whether one of the item's names is what is asked for.
+func (i Item) isNamed(is func(name string) bool) bool {
+	for name := range i.names() {
+		if is(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Names returns the folded texts by which an agent may mean one of the items: its own, as
@@ -503,7 +525,7 @@ func (i Item) names() []string {
 func Names(items []Item) map[string]bool {
 	names := make(map[string]bool, 2*len(items))
 	for _, item := range items {
-		for _, name := range item.names() {
+		for name := range item.names() {
 			names[name] = true
 		}
 	}

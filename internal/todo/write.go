@@ -273,7 +273,7 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 			sent[Fold(l.Text)] = true
 		}
 		changed = slices.DeleteFunc(changed, func(d Difference) bool {
-			return d.Kind == Added && slices.ContainsFunc(d.After.names(), func(name string) bool { return sent[name] })
+			return d.Kind == Added && d.After.isNamed(func(name string) bool { return sent[name] })
 		})
 	}
 	if len(changed) > 0 && len(a.Lines) > 0 {

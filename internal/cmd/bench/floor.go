@@ -4,13 +4,15 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/http"
-	"os"
+	"path/filepath"
 
+	"github.com/go-json-experiment/json"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	_ "modernc.org/sqlite" // the driver
 )
 
 // todos are the arguments of the tool that all servers have.
@@ -38,18 +40,20 @@ func (t todos) text() string {
 	return fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
 }
 
-// serveFloor serves a tool that reads its arguments and answers with a text and
-// with them, by one of two libraries, on stdio or at an address.
-func serveFloor(library, at string) error {
-	if library == "sdk" {
-		return serveSDK(at)
-	}
+// serveFloor serves a tool that reads its arguments and answers with a text and with them,
+// on stdio or at an address. save, unless it is nil, keeps them before.
+func serveFloor(at string, save func(todos) error) error {
 	s := server.NewMCPServer("bare", "1")
 	s.AddTool(mcp.NewTool(toolName, mcp.WithDescription(description), mcp.WithInputSchema[todos]()),
 		func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var args todos
 			if err := req.BindArguments(&args); err != nil {
 				return nil, err
+			}
+			if save != nil {
+				if err := save(args); err != nil {
+					return nil, err
+				}
 			}
 			return mcp.NewToolResultStructured(args, args.text()), nil
 		})
@@ -59,13 +63,58 @@ func serveFloor(library, at string) error {
 	return http.ListenAndServe(at, server.NewStreamableHTTPServer(s))
 }
 
-func serveSDK(at string) error {
-	s := sdk.NewServer(&sdk.Implementation{Name: "sdk", Version: "1"}, nil)
-	sdk.AddTool(s, &sdk.Tool{Name: toolName, Description: description}, func(_ context.Context, _ *sdk.CallToolRequest, args todos) (*sdk.CallToolResult, todos, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: args.text()}}}, args, nil
-	})
-	if at == "stdio" {
-		return s.Run(context.Background(), &sdk.StdioTransport{})
+// saver returns what keeps plans in a file of SQLite, each as one row that is on the disk
+// before it returns. Those that come at once share a transaction, and its sync.
+func saver(folder string) (save func(todos) error, err error) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "floor.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return nil, err
 	}
-	return http.ListenAndServe(at, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{JSONResponse: os.Getenv("BENCH_STREAM") == ""}))
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`CREATE TABLE plan (id INTEGER PRIMARY KEY, body BLOB NOT NULL)`); err != nil {
+		return nil, err
+	}
+	insert, err := db.Prepare(`INSERT INTO plan (body) VALUES (?)`)
+	if err != nil {
+		return nil, err
+	}
+	type plan struct {
+		body  []byte
+		saved chan error
+	}
+	waiting := make(chan plan, 64)
+	commit := func(all []plan) error {
+		tx, err := db.Begin()
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			if _, err := tx.Stmt(insert).Exec(p.body); err != nil {
+				_ = tx.Rollback()
+				return err
+			}
+		}
+		return tx.Commit()
+	}
+	go func() {
+		for first := range waiting {
+			all := []plan{first}
+			for len(waiting) > 0 {
+				all = append(all, <-waiting)
+			}
+			err := commit(all)
+			for _, p := range all {
+				p.saved <- err
+			}
+		}
+	}()
+	return func(t todos) error {
+		body, err := json.Marshal(t)
+		if err != nil {
+			return err
+		}
+		p := plan{body, make(chan error, 1)}
+		waiting <- p
+		return <-p.saved
+	}, nil
 }

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Command bench measures the server beside its floor: the same calls go, in turn,
-// to a bare server of the library that it stands on (mcp-go), to itself with lists
-// in memory and with lists in SQLite, and to a server of the official Go SDK.
+// Command bench measures the server beside its floors: the same calls go, in turn, to a bare
+// server of the library that it stands on (mcp-go), to one that also keeps each plan as a row
+// of SQLite on the disk, to itself with lists in memory and with lists in SQLite. Then it
+// measures what a person waits for: the start, the hooks, and the memory of servers at rest.
 //
 // A server has one core and its clients another, where the machine has two. What is
 // compared is the time that a server uses of its core for a call (user and system,
@@ -23,8 +24,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 3 && (os.Args[1] == "bare" || os.Args[1] == "sdk") {
-		exit(serveFloor(os.Args[1], os.Args[2]))
+	if len(os.Args) == 4 && os.Args[1] == "bare" {
+		exit(serveFloor(os.Args[2], nil))
+	}
+	if len(os.Args) == 4 && os.Args[1] == "row" {
+		save, err := saver(os.Args[3])
+		if err != nil {
+			exit(err)
+		}
+		exit(serveFloor(os.Args[2], save))
 	}
 	o := options{}
 	flag.DurationVar(&o.time, "time", 2*time.Second, "for how long each server is measured in a round")

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,38 +25,38 @@ type process struct {
 	in     io.WriteCloser // nil over HTTP
 	out    io.Reader
 	base   string // the address of the MCP endpoint; empty on stdio
-	folder string
+	folder string // empty if it is another's
 }
 
 // kind is one of the servers that are compared.
 type kind struct {
 	name string
 	// args returns the command line for stdio (at is "stdio") or an address.
-	args func(o options, at, folder string) []string
-	// modern is false if the server does not speak the sessionless protocol.
-	modern bool
+	args  func(o options, at, folder string) []string
+	keeps bool // it keeps lists
 }
 
-// kinds are the servers that are compared; the first is the floor.
-func kinds() []kind {
-	own := func(store func(folder string) string) func(options, string, string) []string {
-		return func(o options, at, folder string) []string {
-			if at == "stdio" {
-				return []string{o.program, "stdio", "--store", store(folder)}
-			}
-			return []string{o.program, "serve", "--addr", at, "--store", store(folder)}
+// kinds are the servers that are compared; the first two are the floors.
+var kinds = []kind{
+	{"bare mcp-go", floor("bare"), false},
+	{"bare + one row", floor("row"), false},
+	{"memory", own(func(string) string { return "memory" }), true},
+	{"SQLite", own(func(folder string) string { return "sqlite:" + filepath.Join(folder, "todo.db") }), true},
+}
+
+func own(store func(folder string) string) func(options, string, string) []string {
+	return func(o options, at, folder string) []string {
+		flags := []string{"--store", store(folder), "--keep-revisions", "0"}
+		if at == "stdio" {
+			return append([]string{o.program, "stdio"}, flags...)
 		}
+		return append([]string{o.program, "serve", "--addr", at}, flags...)
 	}
-	floor := func(library string) func(options, string, string) []string {
-		self, _ := os.Executable()
-		return func(_ options, at, _ string) []string { return []string{self, library, at} }
-	}
-	return []kind{
-		{"bare mcp-go", floor("bare"), true},
-		{"memory", own(func(string) string { return "memory" }), true},
-		{"SQLite", own(func(folder string) string { return "sqlite:" + filepath.Join(folder, "todo.db") }), true},
-		{"Go SDK", floor("sdk"), false}, // it refuses the sessionless protocol
-	}
+}
+
+func floor(name string) func(options, string, string) []string {
+	self, _ := os.Executable()
+	return func(_ options, at, folder string) []string { return []string{self, name, at, folder} }
 }
 
 // start starts a server on stdio, or on a free port. The server has the last core
@@ -120,7 +119,9 @@ func (p *process) await() error {
 func (p *process) stop() {
 	_ = p.Process.Kill()
 	_ = p.Wait()
-	os.RemoveAll(p.folder)
+	if p.folder != "" {
+		os.RemoveAll(p.folder)
+	}
 }
 
 // cpu returns how much time of cores the server has used so far.
@@ -142,17 +143,6 @@ func (p *process) cpu() (time.Duration, error) {
 		sum += time.Duration(ran)
 	}
 	return sum, nil
-}
-
-// memory returns how many bytes of memory the server has now.
-func (p *process) memory() (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(data), "VmRSS:")
-	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	return kb << 10, err
 }
 
 // cores are those that this process had when it began.

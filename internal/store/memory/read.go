@@ -56,8 +56,11 @@ func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 			if q.Operation == "" {
 				some = some[len(some)-1:]
 			}
-			for _, s := range some {
-				if s = now.withParent(s); matches(q, s) && l.says(q.Text) {
+			for i := range some {
+				if q.Operation != "" && some[i].Operation.ID != q.Operation {
+					continue // most, by far: these are not copied
+				}
+				if s := now.withParent(some[i]); matches(q, s) && l.says(q.Text) {
 					found = append(found, s)
 				}
 			}
@@ -116,7 +119,6 @@ func matches(q todo.Query, s todo.Snapshot) bool {
 		(q.Client == "" || q.Client == s.List.Client) &&
 		(q.Workspace == nil || *q.Workspace == s.List.Workspace) &&
 		(q.Parent == "" || q.Parent == s.List.Parent) &&
-		(q.Operation == "" || q.Operation == s.Operation.ID) &&
 		(q.Deleted || q.Operation != "" || !s.Deleted) &&
 		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq && (q.BeforeSeq == 0 || s.Seq < q.BeforeSeq)
 }
