@@ -81,9 +81,9 @@ func TestSignInWithARealIssuer(t *testing.T) {
 	ctx := servertest.Tab(t)
 	servertest.Do(t, ctx, chromedp.Navigate(s.URL+"/?q=text"), chromedp.WaitVisible(`a.main`))
 	checkAccessible(t, ctx)
-	servertest.Do(t, ctx, chromedp.Focus(`a.main`), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`[name=login]`))
+	servertest.Do(t, ctx, chromedp.Focus(`a.main`), servertest.Press(kb.Enter), chromedp.WaitVisible(`[name=login]`))
 	servertest.Do(t, ctx, chromedp.SendKeys(`[name=login]`, "ann"), chromedp.SendKeys(`[name=password]`, "x"+kb.Enter))
-	servertest.Do(t, ctx, chromedp.WaitReady(`[value=consent]`), chromedp.Focus(`[type=submit]`), chromedp.KeyEvent(kb.Enter))
+	servertest.Do(t, ctx, chromedp.WaitReady(`[value=consent]`), chromedp.Focus(`[type=submit]`), servertest.Press(kb.Enter))
 	servertest.Do(t, ctx, chromedp.WaitVisible(`#who`))
 	if at := servertest.Eval[string](t, ctx, `location.pathname + location.search`); at != "/?q=text" {
 		t.Errorf("came back to %s", at)
@@ -96,7 +96,7 @@ func TestSignInWithARealIssuer(t *testing.T) {
 		t.Errorf("script sees the cookie %q", cookie)
 	}
 	servertest.Until(t, ctx, servertest.IsLive)
-	servertest.Do(t, ctx, chromedp.Focus(`#who button`), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#token`))
+	servertest.Do(t, ctx, chromedp.Focus(`#who button`), servertest.Press(kb.Enter), chromedp.WaitVisible(`#token`))
 }
 
 // signIn signs in with a token in the address of the page, where it does not stay, by the
@@ -105,7 +105,7 @@ func (s *site) signIn(t *testing.T, ctx context.Context, token string) {
 	t.Helper()
 	servertest.Do(t, ctx, chromedp.Navigate(s.URL+"/signin#"+token), chromedp.WaitVisible(`#token`))
 	servertest.Until(t, ctx, `document.getElementById('token').value !== '' && location.hash === ''`)
-	servertest.Do(t, ctx, chromedp.Focus(`#form button`), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#who`))
+	servertest.Do(t, ctx, chromedp.Focus(`#form button`), servertest.Press(kb.Enter), chromedp.WaitVisible(`#who`))
 }
 
 // Who may only look sees no control that edits; keys and clicks that edit do
@@ -123,7 +123,7 @@ func TestViewerInABrowser(t *testing.T) {
 		t.Errorf("it shows %s", visible)
 	}
 	for _, key := range []string{"j", "x", "e", "b", "a", "r", "u", "\b"} {
-		servertest.Do(t, ctx, chromedp.KeyEvent(key))
+		servertest.Do(t, ctx, servertest.Press(key))
 	}
 	servertest.Do(t, ctx, chromedp.Click(`#title`), chromedp.Click(`#items li[data-item] .t bdi`))
 	servertest.Eval[any](t, ctx, `document.querySelector('#items li[data-item] .tick').click()`)

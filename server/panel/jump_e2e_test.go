@@ -27,13 +27,13 @@ func TestPanelJumpByKeys(t *testing.T) {
 	keys := func(keys ...string) {
 		t.Helper()
 		for _, key := range keys {
-			servertest.Do(t, ctx, chromedp.KeyEvent(key))
+			servertest.Do(t, ctx, servertest.Press(key))
 		}
 	}
 	// opens opens the jump, types words and waits for the option that Enter takes.
 	opens := func(words, option string) {
 		t.Helper()
-		servertest.Do(t, ctx, chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+		servertest.Do(t, ctx, servertest.Press("k", chromedp.ModifierCtrl))
 		servertest.Until(t, ctx, `document.getElementById('jump')?.open && document.activeElement.id === 'jump-q'`)
 		keys(words)
 		servertest.Until(t, ctx, fmt.Sprintf(`document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.querySelector('bdi').textContent === %q &&

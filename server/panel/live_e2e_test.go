@@ -21,14 +21,14 @@ func TestPanelMirroredIsLive(t *testing.T) {
 	ctx := servertest.Open(t, base+"/lists/"+list.List.ID)
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), true`)
 	for _, key := range []string{"j", "j", "x", "e", "b", "a", "\b"} {
-		servertest.Do(t, ctx, chromedp.KeyEvent(key))
+		servertest.Do(t, ctx, servertest.Press(key))
 	}
 	if servertest.Eval[bool](t, ctx, `!!document.querySelector('.field, .grip, #add') || document.activeElement.id !== 'i-2'`) {
 		t.Error("an item can be edited, or the keys do not move")
 	}
 	write("Three")
 	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3 && !document.querySelector('.grip')`)
-	servertest.Do(t, ctx, chromedp.KeyEvent("r"))
+	servertest.Do(t, ctx, servertest.Press("r"))
 	servertest.Until(t, ctx, `document.activeElement.matches('.field')`)
 	now, err := s.Board.As("").Load(t.Context(), list.List.ID, 0)
 	if err != nil || now.Revision != 2 {
@@ -70,9 +70,9 @@ func TestPanelBringsBack(t *testing.T) {
 		t.Errorf("beside the bar of %g px the row below moved from %g to %g", bar, before, servertest.Eval[float64](t, ctx, top))
 	}
 	servertest.Eval[bool](t, ctx, `document.querySelector('#order .back').focus(), true`)
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Do(t, ctx, servertest.Press(kb.Enter))
 	servertest.Until(t, ctx, `!document.getElementById('order') && [...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '3,1,2' && document.getElementById('toast').innerText.includes('Brought back your order')`)
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '1,2,3'`)
 
 	// A person who may only look, narrow, and dark.
@@ -112,9 +112,9 @@ func TestPanelOutlastsAnOlderPage(t *testing.T) {
 		document.getElementById('i-1').focus();
 		return true;
 	})()`)
-	servertest.Do(t, ctx, chromedp.KeyEvent("x"))
+	servertest.Do(t, ctx, servertest.Press("x"))
 	servertest.Until(t, ctx, `document.querySelector('#i-1.completed') !== null && document.getElementById('toast').innerText.includes('Ticked')`)
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `window.holds && !document.querySelector('#i-1.completed')`)
 	h.edit(`{"do":"text","id":"2","text":"Ship when Ann says so"}`)
 	const isNew = `document.querySelector('#i-2 bdi').textContent === 'Ship when Ann says so'`

@@ -180,7 +180,7 @@ func TestPanelLayout(t *testing.T) {
 	const left = `((name) => { const r = document.createRange(); r.selectNodeContents([...document.querySelectorAll('.items bdi')].find((e) => e.textContent.startsWith(name))); return r.getBoundingClientRect().left; })`
 	aligned := fmt.Sprintf(`Math.abs(%s('תקן') - %[1]s('Fix')) < 2`, left)
 	is("Hebrew stands elsewhere on the card", aligned)
-	servertest.Do(t, ctx, chromedp.KeyEvent("j"), chromedp.KeyEvent("j"))
+	servertest.Do(t, ctx, servertest.Press("j"), servertest.Press("j"))
 	is("the focus is not seen", `getComputedStyle(document.querySelector('.card:focus-within')).outlineStyle === 'solid'`)
 	servertest.Do(t, ctx, chromedp.EmulateViewport(2560, 1300))
 	is("a wide page is not used", `document.getElementById('groups').getBoundingClientRect().right > 2400`)
@@ -198,7 +198,7 @@ func TestPanelLayout(t *testing.T) {
 	}
 	down.Store(false)
 	servertest.Until(t, ctx, servertest.IsLive)
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	servertest.Do(t, ctx, servertest.Press(kb.Escape))
 	servertest.Until(t, ctx, `location.pathname === '/' && document.activeElement.closest('#card-`+own+`') !== null`)
 	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+own))
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
@@ -225,7 +225,7 @@ func TestPanelDrawsCodeAndBold(t *testing.T) {
 	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0] {
 		t.Errorf("the field has %q", got)
 	}
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	servertest.Do(t, ctx, servertest.Press(kb.Escape))
 	servertest.Eval[bool](t, ctx, `document.querySelector('#title bdi').click(), true`)
 	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0] {
 		t.Errorf("the title's field has %q", got)

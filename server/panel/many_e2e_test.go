@@ -35,19 +35,19 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	}
 	act(menu, "Done")
 	says("Done: “Lay the keel”", "0,8,9")
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	// What a person just changed is the newest, and older lists are counted anew.
 	says("Undone", "2,0,8,9")
 	act(menu, "Archive")
 	says("Archived “Lay the keel”", "0,8,9")
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	says("Undone", "2,0,8,9")
 	if servertest.Eval[bool](t, ctx, `document.querySelector('#menu hr + hr') !== null`) {
 		t.Error("the menu has two lines between its parts")
 	}
 	act("[data-older]", "Older than a week (2)")
 	says("Archived 2 lists", "2,0")
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `document.querySelectorAll('.rows li[id]').length === 4`)
 	// The same on a list's own page.
 	servertest.Do(t, ctx, chromedp.Navigate(url+"/lists/left2"))
@@ -56,6 +56,6 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	// The page may show it before its own edit is answered, and so can be undone.
 	servertest.Until(t, ctx, `!document.getElementById('left') && document.querySelectorAll('#items [data-item].completed').length === 2 &&
 		!document.getElementById('toast').hidden`)
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `document.getElementById('left') !== null`)
 }

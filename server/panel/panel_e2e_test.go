@@ -89,7 +89,7 @@ func TestPanelHistory(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(list))
 	servertest.Until(t, ctx, servertest.IsLive)
 	const at = `document.querySelector('#where')?.textContent === 'Revision %d of %d' && location.search === '?revision=%[1]d'`
-	key := func(keys string) { servertest.Do(t, ctx, chromedp.KeyEvent(keys)) }
+	key := func(keys string) { servertest.Do(t, ctx, servertest.Press(keys)) }
 	key("h")
 	servertest.Until(t, ctx, fmt.Sprintf(at, 3, 3)+` && document.getElementById('status-text').textContent === 'Live'`)
 	width := servertest.Eval[float64](t, ctx, `document.getElementById('ticks').getBoundingClientRect().width`)
@@ -138,7 +138,7 @@ func TestPanelKeptRevisions(t *testing.T) {
 	}
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0]+"?revision=4"))
 	servertest.Until(t, ctx, servertest.IsLive)
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Home))
+	servertest.Do(t, ctx, servertest.Press(kb.Home))
 	servertest.Until(t, ctx, `document.getElementById('where').textContent === 'Revision 3 of 4' && document.querySelector('#items li:not(.gone) bdi').textContent === 'C' && document.getElementById('restore') !== null && !document.getElementById('prev')`)
 	write(servertest.Todos("pending", "E"))
 	servertest.Until(t, ctx, `document.getElementById('where').textContent === 'Revision 4 of 5' && document.querySelector('#items li:not(.gone) bdi').textContent === 'D' && !document.getElementById('prev') && location.search === '?revision=4'`)
@@ -175,8 +175,8 @@ func TestPanelEdit(t *testing.T) {
 	agent(servertest.Todos("pending", "One", "Two", "Three"))
 	list := base + "/lists/" + servertest.ListIDs(t, base)[0]
 	ctx := servertest.Open(t, list)
-	key := func(keys string, options ...chromedp.KeyOption) {
-		servertest.Do(t, ctx, chromedp.KeyEvent(keys, options...))
+	key := func(keys string, modifiers ...chromedp.Modifier) {
+		servertest.Do(t, ctx, servertest.Press(keys, modifiers...))
 	}
 	texts := func(want string) {
 		t.Helper()
@@ -196,7 +196,7 @@ func TestPanelEdit(t *testing.T) {
 	key(kb.Delete)
 	texts("One,Two,From <b>me</b>")
 	servertest.Eval[bool](t, ctx, `document.getElementById('i-4').focus(), true`)
-	key(kb.ArrowUp, chromedp.KeyModifiers(chromedp.ModifierAlt))
+	key(kb.ArrowUp, chromedp.ModifierAlt)
 	texts("One,From <b>me</b>,Two")
 	servertest.Until(t, ctx, `document.activeElement.id === 'i-4'`)
 	key("j")

@@ -56,16 +56,16 @@ func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3 && document.activeElement.matches('#i-1 .field') && document.activeElement.value === 'One, typed'`)
 	down.Store(true)
 	cut()
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Do(t, ctx, servertest.Press(kb.Enter))
 	servertest.Until(t, ctx, `document.querySelector('#i-1 .field')?.value === 'One, typed' && document.querySelector('#i-1 [role=alert]').textContent.includes('Not saved yet')`)
 	servertest.Until(t, ctx, `document.getElementById('lost')?.textContent.includes('Connection lost') && document.body.classList.contains('stale')`)
 	down.Store(false)
 	servertest.Until(t, ctx, servertest.IsLive+` && !document.querySelector('#lost, .field') && document.querySelector('#i-1 bdi').textContent === 'One, typed'`)
 	// What the server refuses stays in the field as well.
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-2 .t bdi').click(), document.activeElement.value = 'a\u0000b', true`)
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Do(t, ctx, servertest.Press(kb.Enter))
 	servertest.Until(t, ctx, `document.querySelector('#i-2 .field')?.value.length === 3 && document.querySelector('#i-2 [role=alert]').textContent.startsWith('Not saved: ')`)
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	servertest.Do(t, ctx, servertest.Press(kb.Escape))
 	servertest.Until(t, ctx, `!document.querySelector('.field') && document.querySelector('#i-2 bdi').textContent === 'Two'`)
 }
 
@@ -130,13 +130,13 @@ func TestPanelBoardActions(t *testing.T) {
 	}
 	act("Rename")
 	servertest.Eval[string](t, ctx, `document.activeElement.value = 'The boat'`)
-	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Do(t, ctx, servertest.Press(kb.Enter))
 	// The toast comes with the answer, which may be later than the change.
 	toast := func(word string) string {
 		return fmt.Sprintf(`!document.getElementById('toast').hidden && document.querySelector('#toast span').textContent.startsWith(%q)`, word)
 	}
 	servertest.Until(t, ctx, card+` === 'The boat' && `+toast("Renamed"))
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, card+` === 'Paint the boat'`)
 	for _, name := range []string{"Archive", "Delete"} {
 		act(name)
@@ -149,7 +149,7 @@ func TestPanelBoardActions(t *testing.T) {
 	}
 	servertest.Eval[bool](t, ctx, `document.querySelector('[data-clear]').click(), true`)
 	servertest.Until(t, ctx, `!document.getElementById('finished') && document.querySelector('#kinds li:last-child .n').textContent === '1'`)
-	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `document.getElementById('finished') !== null`)
 	// The search stands in the address, marks what matches, and says when nothing does.
 	servertest.Do(t, ctx, chromedp.SendKeys("#q", "dry"))

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // browser is a headless Chromium.
@@ -79,6 +82,28 @@ func Do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Voi
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatalf("browser: %v", err)
 	}
+}
+
+// Press presses keys one after the other. Other than chromedp.KeyEvent it sends a key and the
+// character it types as one, as a keyboard does: a key that a page has handled types nothing
+// into the field that its handler led to.
+func Press(keys string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		for _, r := range keys {
+			events := kb.Encode(r)
+			down, up := *events[0], *events[len(events)-1]
+			if len(events) == 3 && len(modifiers) == 0 {
+				down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+			}
+			for _, event := range []input.DispatchKeyEventParams{down, up} {
+				chromedp.KeyModifiers(modifiers...)(&event)
+				if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, event); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // Eval returns the value of a script in a tab.

@@ -73,8 +73,6 @@ func newHTTPClient(p *process, id int, calls []call, isSessionless bool) (*httpC
 	return c, err
 }
 
-func (c *httpClient) close() { c.conn.Close() }
-
 func (c *httpClient) call(n int) ([]byte, error) {
 	c.message = c.calls[n%len(c.calls)].message(c.message[:0], c.id, n+1)
 	return c.post(c.message)
