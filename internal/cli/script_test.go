@@ -32,6 +32,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("LocalAppData", filepath.Join(env.WorkDir, "state")) // and USERPROFILE, for Windows
+			env.Setenv("USERPROFILE", env.WorkDir)
 			return nil
 		},
 	})

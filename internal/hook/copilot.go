@@ -68,6 +68,9 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 // made. The agent may have made anything of it: of what is no plain table nothing is
 // read, and a value is small.
 func sessionTodos(ctx context.Context, path string) (todos []sessionTodo, err error) {
+	if filepath.VolumeName(path) != "" { // file:///C:/work
+		path = "/" + path
+	}
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro&" +
 		url.Values{"_pragma": {"busy_timeout(300)", "query_only(1)", "trusted_schema(0)"}}.Encode()}
 	db, err := sql.Open("sqlite", file.String())

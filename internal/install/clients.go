@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/clients"
+	"todo-mcp/internal/shell"
 	"todo-mcp/tools"
 )
 
@@ -64,8 +65,8 @@ type hookSetup struct {
 	// sidebar is the file of a plugin that draws the list in the client, and sidebars the file
 	// that names such plugins; empty for none.
 	sidebar, sidebars string
-	// windows is the shell that runs hooks on Windows. Elsewhere it is [POSIX].
-	windows Shell
+	// windows is the shell that runs hooks on Windows. Elsewhere it is [shell.POSIX].
+	windows shell.Shell
 	// after is what a person does so that the hooks are run.
 	after string
 }
@@ -171,7 +172,7 @@ func withHooks() []Client {
 			stdio: typedStdio, http: typedHTTP,
 			hooks: &hookSetup{
 				file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
-				timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
+				timeout: seconds, windows: shell.POSIX, statusLine: "show --format statusline --claude-code",
 				posts: true,
 				tool: map[string][]string{
 					"UserPromptSubmit": {"prompt", "session_title"}, "PreToolUse": {"tool_name", "tool_use_id", "tool_input"},
@@ -194,7 +195,7 @@ func withHooks() []Client {
 			programs: []string{"cursor", "cursor-agent"}, files: []string{"~/.cursor/mcp.json"}, desktop: true,
 			After: "turn the server on in its settings under MCP",
 			hooks: &hookSetup{
-				file: "~/.cursor/hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
+				file: "~/.cursor/hooks.json", timeout: seconds, windows: shell.PowerShell, flat: true, version: 1,
 				entries: []hookEntry{mirrorHook("postToolUse", "cursor"), {event: "sessionEnd"}},
 			},
 		}),
@@ -202,7 +203,7 @@ func withHooks() []Client {
 			files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, servers: "mcp_servers",
 			http: `url, env_http_headers: {"` + folderHeader + `": "PWD"}`,
 			hooks: &hookSetup{
-				file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: PowerShell,
+				file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: shell.PowerShell,
 				entries: []hookEntry{
 					mirrorHook("PostToolUse", "codex"), resume(), end(), {"", "SubagentStop", ""},
 					{Remind, "SessionStart", "compact|resume|clear|fork"},
@@ -217,7 +218,7 @@ func withHooks() []Client {
 			After: "start a new session, in a folder that you told it to trust: elsewhere it turns servers off",
 			files: []string{geminiFile}, http: "httpUrl", // in earlier versions url was one of SSE
 			hooks: &hookSetup{
-				file: geminiFile, timeout: seconds * 1000, windows: PowerShell,
+				file: geminiFile, timeout: seconds * 1000, windows: shell.PowerShell,
 				entries: []hookEntry{
 					mirrorHook("AfterTool", "gemini-cli"), resume(), end(),
 					// It compares a source as a whole, and shows no answer at /clear and /compress:
@@ -232,7 +233,7 @@ func withHooks() []Client {
 		known("qwen", Client{
 			files: []string{qwenFile}, http: "httpUrl",
 			hooks: &hookSetup{
-				file: qwenFile, timeout: seconds, windows: PowerShell,
+				file: qwenFile, timeout: seconds, windows: shell.PowerShell,
 				entries: []hookEntry{
 					mirrorHook("PostToolUse", "qwen-code"), resume(), end(), {"", "SubagentStop", ""},
 					{Remind, "SessionStart", "compact|resume|clear|fork"},
@@ -246,20 +247,20 @@ func withHooks() []Client {
 			files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
 			stdio: `type: "local", command, args, tools: ["*"]`, http: typedHTTP + `, tools: ["*"], headers: {"` + folderHeader + `": "${PWD}"}`,
 			hooks: &hookSetup{ // it reads what the agent is told in another form
-				file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: PowerShell,
+				file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
 				flat: true, version: 1, copilot: true, entries: []hookEntry{mirrorHook("PostToolUse", "copilot-cli"), end()},
 			},
 		}),
 		known("kilo", Client{ // its forerunner is opencode
 			files: []string{"$xdg/kilo/kilo.json", "$xdg/kilo/kilo.jsonc"}, servers: "mcp",
 			stdio: opencodeStdio, http: opencodeHTTP,
-			hooks: &hookSetup{file: "$xdg/kilo/plugin/todo-mcp.js", windows: Cmd, plugin: []Kind{Mirror}},
+			hooks: &hookSetup{file: "$xdg/kilo/plugin/todo-mcp.js", windows: shell.Cmd, plugin: []Kind{Mirror}},
 		}),
 		known("opencode", Client{
 			files:   []string{"$xdg/opencode/opencode.json", "$xdg/opencode/opencode.jsonc", "$xdg/opencode/config.json"},
 			servers: "mcp", stdio: opencodeStdio, http: opencodeHTTP,
 			hooks: &hookSetup{
-				file: "$xdg/opencode/plugin/todo-mcp.js", windows: Cmd, plugin: []Kind{Mirror, Remind, Edits, Waiting},
+				file: "$xdg/opencode/plugin/todo-mcp.js", windows: shell.Cmd, plugin: []Kind{Mirror, Remind, Edits, Waiting},
 				sidebar: "$xdg/opencode/" + sidebarFile, sidebars: "$xdg/opencode/tui.json",
 			},
 		}),

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/pattern"
+	"todo-mcp/internal/shell"
 )
 
 // HookState is whether a client runs the hooks of this program.
@@ -40,7 +41,7 @@ type hookFile struct {
 	*hookSetup
 	host    string // what the client is called
 	machine Machine
-	shell   Shell
+	shell   shell.Shell
 	program string   // the path or the name that hooks call; empty with an error
 	store   []string // the arguments of the command that say where lists are kept
 	server  []string // those that say to which server a hook tells an event instead
@@ -57,7 +58,7 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 // into the same store as the server that the client reaches.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.desktop)
-	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: POSIX, store: storeOf(server.Args), err: unknown}
+	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
 	switch {
 	case len(command) > 1:
 		h.err = errSlowHooks

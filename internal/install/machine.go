@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"todo-mcp/internal/shell"
 )
 
 // Machine is what is asked of the computer on which clients are looked for.
@@ -160,9 +162,9 @@ func (m Machine) Typed(words ...string) string {
 	if err != nil {
 		command = []string{"go", "run", "."}
 	}
-	shell := POSIX
+	sh := shell.POSIX
 	if m.System == "windows" {
-		shell = PowerShell
+		sh = shell.PowerShell
 	}
-	return shell.Command(append(command, words...)...)
+	return sh.Command(append(command, words...)...)
 }

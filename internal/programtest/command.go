@@ -5,6 +5,7 @@ package programtest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -67,8 +68,20 @@ func (c Call) Run(ctx context.Context, args ...string) (printed string, err erro
 	return out.String(), err
 }
 
+// getenv returns a variable. The folder for state that it has for Linux is the one for
+// every system.
+func (c Call) getenv(name string) string {
+	switch name {
+	case "LocalAppData":
+		return cmp.Or(c.Env[name], c.Env["XDG_STATE_HOME"])
+	case "USERPROFILE":
+		return cmp.Or(c.Env[name], c.Env["HOME"])
+	}
+	return c.Env[name]
+}
+
 func (c Call) print(ctx context.Context, out io.Writer, args ...string) error {
-	env := app.Env{Stdin: c.In, Stdout: out, Stderr: c.Log, Version: "v0", Getenv: func(name string) string { return c.Env[name] }}
+	env := app.Env{Stdin: c.In, Stdout: out, Stderr: c.Log, Version: "v0", Getenv: c.getenv}
 	if c.In == nil {
 		env.Stdin = strings.NewReader("")
 	}

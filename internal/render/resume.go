@@ -6,6 +6,7 @@ import (
 
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/pattern"
+	"todo-mcp/internal/shell"
 	"todo-mcp/internal/todo"
 )
 
@@ -13,8 +14,12 @@ import (
 // option, or for anything but one word.
 var chatID = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// ResumeCommand returns the command for a POSIX shell that goes on with the chat of a list
-// in its folder: `cd '/src/shop' && claude --resume 4f1c`. It is empty where the chat is
+// volume matches the start of a whole path of Windows.
+var volume = pattern.Of(`^(?:[A-Za-z]:[\\/]|\\\\)`)
+
+// ResumeCommand returns the command that goes on with the chat of a list in its folder:
+// `cd '/src/shop' && claude --resume 4f1c`, for a POSIX shell, or for PowerShell where the
+// folder is one of Windows. It is empty where the chat is
 // not known, its client has no such command, or another client wrote the list last; and
 // where a terminal could take a character of the folder for a key (BAD-INPUT 125).
 func ResumeCommand(s todo.Snapshot) string {
@@ -24,10 +29,16 @@ func ResumeCommand(s todo.Snapshot) string {
 		return ""
 	}
 	command := client.Resume + " " + id
-	if folder != "" {
-		command = "cd " + quoted(folder) + " && " + command
+	switch {
+	case folder == "":
+		return command
+	case volume().MatchString(folder):
+		return "cd -LiteralPath " + shell.PowerShell.Quote(folder) + " -ErrorAction Stop; " + command
 	}
-	return command
+	if strings.HasPrefix(folder, "-") { // an option
+		folder = "./" + folder
+	}
+	return "cd " + shell.POSIX.Quote(folder) + " && " + command
 }
 
 // chatOf returns the host's id of the chat that began a list, also of one that mirrors the
@@ -39,12 +50,4 @@ func chatOf(l todo.List) string {
 	}
 	id, _, _ := strings.Cut(mirrored, "/") // a sub-agent's is behind it
 	return cmp.Or(l.Chat, id)
-}
-
-// quoted returns a path as one word of a POSIX shell, which is no option.
-func quoted(path string) string {
-	if strings.HasPrefix(path, "-") {
-		path = "./" + path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -55,6 +55,16 @@ func TestResumeCommandIsQuoted(t *testing.T) {
 			}
 		}
 	}
+	for workspace, want := range map[string]string{
+		`C:\src\it's`:       `cd -LiteralPath 'C:\src\it''s' -ErrorAction Stop; claude --resume id`,
+		`C:/src/[x] $(hit)`: `cd -LiteralPath 'C:/src/[x] $(hit)' -ErrorAction Stop; claude --resume id`,
+		`\\host\src`:        `cd -LiteralPath '\\host\src' -ErrorAction Stop; claude --resume id`,
+		"D:\\a\u2019; hit":  "cd -LiteralPath 'D:\\a\u2019\u2019; hit' -ErrorAction Stop; claude --resume id",
+	} {
+		if got := render.ResumeCommand(todo.Snapshot{List: todo.List{Client: "claude-code", Chat: "id", Workspace: workspace}, Writer: todo.Writer{Person: true}}); got != want {
+			t.Errorf("125: %q, want %q", got, want)
+		}
+	}
 	for _, l := range []todo.List{{Workspace: "/a\nb", Chat: "id"}, {Workspace: "/a\x1b[201~b", Chat: "id"}, {Workspace: "/a\u202eb", Chat: "id"},
 		{Chat: "$(x)"}, {Chat: "a b"}, {Chat: "--help"}, {Chat: "a\nb"}} {
 		l.Client = "claude-code"

@@ -218,7 +218,7 @@ func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time
 	for kind := SpareDeleted; kind <= SpareFinished && k.Abandoned > 0 && isShort(); kind++ {
 		before := now.Add(-k.Abandoned)
 		if kind == SpareDeleted {
-			before = now
+			before = now.Add(1) // also what was deleted at this moment: some clocks tick 64 times a second
 		}
 		if err := evict(kind, before, true); err != nil {
 			return err

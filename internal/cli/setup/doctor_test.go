@@ -26,6 +26,7 @@ func doctor(t *testing.T, cursorCalls string, args ...string) diagnosis {
 		t.Fatal(err)
 	}
 	t.Setenv("HOME", home) // which a process that doctor starts has, too
+	t.Setenv("USERPROFILE", home)
 	call := programtest.Call{Env: map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "TODO_AUDIT_LOG": os.Getenv("TODO_AUDIT_LOG")}}
 	printed, err := call.Run(t.Context(), append([]string{"doctor"}, args...)...)
 	if (err == nil) != strings.Contains(printed, "\nProblems: 0,") {

@@ -22,7 +22,7 @@ import (
 func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	env := app.Env{Stdout: &out, Stderr: &out, Getenv: func(name string) string { return map[string]string{"XDG_STATE_HOME": dir}[name] }}
+	env := app.Env{Stdout: &out, Stderr: &out, Getenv: func(name string) string { return map[string]string{"XDG_STATE_HOME": dir, "LocalAppData": dir}[name] }}
 	RunSilently(env, func(env app.Env) error {
 		fmt.Fprintln(env.Stdout, "shown")
 		fmt.Fprintln(env.Stderr, "shown")

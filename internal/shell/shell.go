@@ -1,0 +1,52 @@
+// Package shell writes commands as shells read them.
+package shell
+
+import (
+	"strings"
+
+	"todo-mcp/internal/pattern"
+)
+
+// Shell is a program that reads lines and runs commands.
+type Shell string
+
+// The shells.
+const (
+	POSIX      Shell = "a POSIX shell"
+	PowerShell Shell = "PowerShell"
+	Cmd        Shell = "cmd.exe"
+)
+
+// plain matches a word that every shell reads as it is.
+var plain = pattern.Of(`^[\w@%+:.,/=-]+$`)
+
+// apostrophe matches what ends a text of PowerShell that begins with one.
+var apostrophe = pattern.Of(`['\x{2018}-\x{201B}]`)
+
+// Command returns a program with its arguments as the shell reads them. In words for
+// cmd.exe there may be no quotation mark.
+func (s Shell) Command(words ...string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; !plain().MatchString(w) {
+			out[i] = s.Quote(w)
+		}
+	}
+	line := strings.Join(out, " ")
+	if s == PowerShell && strings.HasPrefix(line, "'") { // which would be a text
+		line = "& " + line
+	}
+	return line
+}
+
+// Quote returns a word between quotation marks.
+func (s Shell) Quote(word string) string {
+	switch s {
+	case PowerShell:
+		return "'" + apostrophe().ReplaceAllString(word, "$0$0") + "'"
+	case Cmd:
+		return `"` + word + `"`
+	default:
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+}
