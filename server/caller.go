@@ -64,7 +64,7 @@ func (r *request) findCaller() {
 	known := clients.Find(r.client.Name)
 	// The workspace is what a hook said, else the client's header or roots, else the
 	// working directory, which is empty over HTTP.
-	r.who = todo.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: cmp.Or(r.host.Folder, r.Folder)}
+	r.who = todo.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: todo.Folder(cmp.Or(r.host.Folder, r.Folder))}
 	who, variable := &r.who, ""
 	if !r.Process {
 		who.Lasts = sessionLasts

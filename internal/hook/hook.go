@@ -115,6 +115,7 @@ func Read(in io.Reader) (Event, error) {
 	if e.Folder == "" && len(e.Roots) > 0 {
 		e.Folder = e.Roots[0]
 	}
+	e.Folder = todo.Folder(e.Folder)
 	e.Last = cmp.Or(e.Last, e.PromptAnswer)
 	for _, v := range []*jsontext.Value{&e.Details, &e.Tasks, &e.Timestamp} {
 		if v.Kind() == 'n' {

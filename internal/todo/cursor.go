@@ -51,7 +51,21 @@ func (c Conversation) CurrentKey() string {
 	return c.Key
 }
 
-// bounded returns the conversation with a workspace of at most [MaxWorkspace]
+// Folder returns the path of a folder as lists have it. Of one on Windows hosts, hooks and
+// shells know several spellings, with slashes, with a small letter for the drive and with a
+// separator at the end: C:\work is the one for all.
+func Folder(path string) string {
+	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // as in file:///c:/work
+		path = path[1:]
+	}
+	if len(path) < 3 || path[1] != ':' || !strings.ContainsRune(`\/`, rune(path[2])) {
+		return path
+	}
+	path = strings.ToUpper(path[:1]) + strings.ReplaceAll(path[1:], "/", `\`)
+	return path[:3] + strings.TrimRight(path[3:], `\`)
+}
+
+// bounded returns the conversation with its workspace as [Folder] and of at most [MaxWorkspace]
 // bytes and a key of at most maxKey: both may be of any size as callers send them,
 // and both are stored with every list and cursor (BAD-INPUT 82). Of a longer key it has
 // a digest: two that differ stay different.
@@ -64,7 +78,7 @@ func (c Conversation) bounded() Conversation {
 		}
 		c.Key = digest
 	}
-	if len(c.Workspace) > MaxWorkspace {
+	if c.Workspace = Folder(c.Workspace); len(c.Workspace) > MaxWorkspace {
 		c.Workspace = strings.ToValidUTF8(c.Workspace[:MaxWorkspace], "") // half a rune at the end
 	}
 	return c

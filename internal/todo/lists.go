@@ -60,12 +60,15 @@ func (b *Board) archived(s Snapshot) Snapshot {
 }
 
 // Find reads the newest snapshot of each list that matches. It sets
-// q.Principal, except for [Board.Everyone]. Where the query has no place to go on from,
+// q.Principal, except for [Board.Everyone], and takes q.Workspace as [Folder]. Where the query has no place to go on from,
 // those that changed last come first, by their own times: of an imported list the time
 // in its history counts.
 func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 	if !l.all {
 		q.Principal = &l.principal
+	}
+	if q.Workspace != nil {
+		q.Workspace = new(Folder(*q.Workspace))
 	}
 	found, err := l.board.store.Find(ctx, q)
 	for i, s := range found {

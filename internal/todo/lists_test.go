@@ -298,3 +298,21 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 		t.Errorf("107: revision %d, %v", now.Revision, err)
 	}
 }
+
+// A folder on Windows is one, however a host, a hook or a shell spells it; other paths are
+// taken as they are.
+func TestFolder(t *testing.T) {
+	b := newBoard(t, memory.New())
+	for n, spelled := range []string{`C:\work\app`, `c:\work\app\`, "C:/work/app", "c:/work/app/", "/c:/work/app"} {
+		c := todo.Conversation{Key: fmt.Sprint("chat:", n), Client: "c", Workspace: spelled}
+		apply(t, b, todo.Write{Target: todo.Target{Conversation: c}, Change: add("A")})
+		if found, err := b.As("").Find(t.Context(), todo.Query{Workspace: &spelled}); err != nil || len(found) != n+1 || found[0].List.Workspace != `C:\work\app` {
+			t.Errorf("%s: %+v, %v", spelled, found, err)
+		}
+	}
+	for path, want := range map[string]string{`d:\`: `D:\`, "/work/app/": "/work/app/", "/c/work": "/c/work", "c:": "c:", `\\host\src`: `\\host\src`, "": ""} {
+		if got := todo.Folder(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
