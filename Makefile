@@ -20,14 +20,18 @@ MODULES   = . internal/cmd
 # of it, but of chromedp, which reads a frame's nodes while it attaches to the frame.
 DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/attacks ./internal/conformance ./server/card
 # What `make test` runs beside the tests.
-BESIDE    = lint cross bits developers allocations fuzz-short
+BESIDE    = lint cross bits developers allocations fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
 CORE      = ./internal/todo ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
 CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses|TestAnotherProcessOpensAndCloses)$$
+# Tests that Windows, or Wine in its place, cannot pass: a store that is open is removed or
+# renamed; modes of files, and pages read, which Wine does not tell; symbolic links; clients
+# and folders as Linux has them; programs of POSIX; a browser that is opened.
+NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestFileDeleted|TestFileMovedAway|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestFamily|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race drivers developers cross golden deps long bits systems hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test build fmt vet lint race drivers developers cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -57,11 +61,11 @@ fmt:
 ## vet: go vet alone; lint has it, too
 vet:
 	@echo "== go vet"
-	@for module in $(MODULES); do $(GO) vet -C $$module -tags e2e,hosts ./... || exit 1; done
+	@for module in $(MODULES); do $(GO) vet -C $$module -tags e2e,hosts,wine ./... || exit 1; done
 
 lint:
 	@echo "== golangci-lint"
-	@for module in $(MODULES); do (cd $$module && $(PLAIN) $(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts ./...) || exit 1; done
+	@for module in $(MODULES); do (cd $$module && $(PLAIN) $(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts,wine ./...) || exit 1; done
 	@echo "== biome (JavaScript)"
 	@$(BIOME) lint --error-on-warnings
 
@@ -110,6 +114,21 @@ systems:
 	@command -v qemu-aarch64 >/dev/null || { sudo=$$(command -v sudo || true); $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends qemu-user >/dev/null; }
 	@echo "== tests on arm64, under qemu"
 	@CGO_ENABLED=0 GOARCH=arm64 $(GO) test -vet=off -timeout 30m -exec qemu-aarch64 -skip '$(CHILDREN)' $(CORE)
+
+## windows: the program for Windows under Wine: tests of the core and the command line, of the program as people have it, and of processes that are killed
+windows: deps
+	@echo "== tests of the program for Windows, under Wine"
+	@.ci/windows $(MAKE) --no-print-directory in-windows
+
+in-windows:
+	@$(GO) test -tags 'e2e wine' -count=1 -vet=off ./internal/windows
+	@$(GO) test $(E2E) -count=1 -vet=off -run '^(TestKilled|TestClaims|TestLinearizable)$$' ./internal/faults
+	@CGO_ENABLED=0 GOOS=windows $(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -timeout 20m -skip '$(NOWINDOWS)' $(CORE) ./internal/cli/...
+
+# What of it runs with each change.
+windows-short:
+	@echo "== the program for Windows, under Wine"
+	@.ci/windows $(GO) test -tags 'e2e wine' -count=1 -vet=off -run '^(TestProgram|TestHookInCmd)$$' ./internal/windows
 
 ## build: the binary, in bin/
 build:

@@ -67,6 +67,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/cost":        {"internal/clients", "internal/render", "internal/cmd/page"},
 		"internal/chats":           {},
 		"internal/faults":          {},
+		"internal/windows":         {},
 		"internal/cli":             {"internal/cli/...", "internal/install", model, "prompts"},
 		"internal/cli/app":         {"internal/account", "internal/audit", "internal/notify", "internal/render", "internal/store", model, "prompts", "server", "server/edge", "server/metrics", "tools"},
 		"internal/cli/read":        {"internal/cli/app", "internal/account", "internal/render", model, "server"},

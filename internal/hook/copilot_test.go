@@ -138,7 +138,7 @@ func TestBadSessionDatabase(t *testing.T) {
 	}
 	r := newCopilotRig(t)
 	r.exec(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', 'secret')`)
-	for _, session := range []string{"../session-state/" + copilotChat, filepath.Dir(r.file), "..", "."} {
+	for _, session := range []string{"../session-state/" + copilotChat, filepath.ToSlash(filepath.Dir(r.file)), "..", "."} {
 		if err := r.tell(strings.ReplaceAll(insert, copilotChat, session)); err != nil || r.board() != nil {
 			t.Errorf("%s: %v, %v", session, err, r.board())
 		}

@@ -17,8 +17,12 @@ const (
 	Cmd        Shell = "cmd.exe"
 )
 
-// plain matches a word that every shell reads as it is.
-var plain = pattern.Of(`^[\w@%+:.,/=-]+$`)
+// plain and plainOnWindows match a word that a POSIX shell reads as it is, and that both of
+// Windows do.
+var (
+	plain          = pattern.Of(`^[\w@%+:.,/=-]+$`)
+	plainOnWindows = pattern.Of(`^[\w+:./\\=-]+$`)
+)
 
 // apostrophe matches what ends a text of PowerShell that begins with one.
 var apostrophe = pattern.Of(`['\x{2018}-\x{201B}]`)
@@ -26,9 +30,12 @@ var apostrophe = pattern.Of(`['\x{2018}-\x{201B}]`)
 // Command returns a program with its arguments as the shell reads them. In words for
 // cmd.exe there may be no quotation mark.
 func (s Shell) Command(words ...string) string {
-	out := make([]string, len(words))
+	out, isPlain := make([]string, len(words)), plainOnWindows()
+	if s == POSIX {
+		isPlain = plain()
+	}
 	for i, w := range words {
-		if out[i] = w; !plain().MatchString(w) {
+		if out[i] = w; !isPlain.MatchString(w) {
 			out[i] = s.Quote(w)
 		}
 	}

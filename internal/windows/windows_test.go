@@ -1,0 +1,175 @@
+//go:build wine
+
+package windows_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/server/servertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
+
+// home returns the folder of the person, as Linux has it.
+func home() string {
+	return filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "users", os.Getenv("USER"))
+}
+
+// run runs a command with a text on standard input and returns what it prints.
+func run(t *testing.T, in string, command ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.Stdin, cmd.Dir = strings.NewReader(in), t.TempDir()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", command, err, out)
+	}
+	return strings.ReplaceAll(string(out), "\r\n", "\n")
+}
+
+// program runs the program.
+func program(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	return run(t, in, append([]string{os.Getenv("TODO_PROGRAM")}, args...)...)
+}
+
+func expect(t *testing.T, printed string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(printed, text) {
+			t.Errorf("no %q in\n%s", text, printed)
+		}
+	}
+}
+
+// What an agent writes over stdio is in the person's folder and is what the commands show;
+// it is one folder, however it is spelled.
+func TestProgram(t *testing.T) {
+	expect(t, program(t, "", "version"), "windows/amd64")
+	expect(t, program(t, servertest.Initialize(1, "claude-code")+"\n"+
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
+		servertest.Call(2, "TodoWrite", servertest.Todos("pending", "Write the lexer", "Ship"))+"\n"), "Todo list updated")
+	if _, err := os.Stat(filepath.Join(home(), "AppData", "Local", "todo-mcp", "todo.db")); err != nil {
+		t.Error(err)
+	}
+	expect(t, program(t, "", "lists"), "Write the lexer  0/2")
+	expect(t, program(t, "", "show"), "[ ] #1 Write the lexer", "[ ] #2 Ship")
+	expect(t, program(t, "", "check"), "all as they were written")
+	expect(t, program(t, "", "doctor", "--addr", "127.0.0.1:0"), `✓ store     C:\users\`, "Problems: 0, warnings: 0.")
+	plan := servertest.Todos("pending", "Paint")
+	event := strings.NewReplacer("PLAN", plan).Replace(`{"session_id":"s","cwd":"c:/work/hull","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":PLAN,"tool_response":{"oldTodos":[],"newTodos":[]}}`)
+	program(t, event, "hook")
+	expect(t, program(t, "", "show", "--folder", `C:\work\hull\below`), "[ ] #1 Paint")
+}
+
+// install edits the files of clients with the ends of lines that they have, and uninstall
+// leaves them as they were.
+func TestInstall(t *testing.T) {
+	before := map[string]string{
+		".cursor/mcp.json":        "{\r\n  \"mcpServers\": {\r\n    \"linear\": {\r\n      \"url\": \"https://x\"\r\n    }\r\n  }\r\n}\r\n",
+		".gemini/settings.json":   "{\r\n  // mine\r\n  \"theme\": \"dark\"\r\n}\r\n",
+		".codex/config.toml":      "# mine\r\nmodel = \"x\"\r\n",
+		".claude/settings.json":   "{\r\n  \"model\": \"x\"\r\n}\r\n",
+		"AppData/Roaming/Zed/x":   "",
+		".config/opencode/x.json": "",
+	}
+	for name, text := range before {
+		path := filepath.Join(home(), name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() map[string]string {
+		t.Helper()
+		found := map[string]string{}
+		for name := range before {
+			text, err := os.ReadFile(filepath.Join(home(), name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[name] = string(text)
+		}
+		return found
+	}
+	clients := []string{"cursor", "gemini", "codex", "claude-code", "zed", "opencode"}
+	program(t, "", append([]string{"install", "--hooks", "--yes"}, clients...)...)
+	for name, text := range left() {
+		if strings.HasSuffix(name, "x") || strings.HasSuffix(name, "x.json") {
+			continue
+		}
+		if !strings.Contains(text, "todo-mcp.exe") || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	expect(t, program(t, "", "doctor", "--addr", "127.0.0.1:0"), "✓ clients   Claude Code", "Zed", "Cursor", "opencode", "Problems: 0")
+	program(t, "", append([]string{"uninstall", "--yes"}, clients...)...)
+	if diff := cmp.Diff(before, left()); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// cmd.exe, in which plugins run the hook, runs one of a program whose path has spaces.
+func TestHookInCmd(t *testing.T) {
+	folder := filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "Program Files", "todo mcp")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(os.Getenv("TODO_PROGRAM")+".exe", filepath.Join(folder, "todo-mcp.exe")); err != nil {
+		t.Fatal(err)
+	}
+	plugin := filepath.Join(home(), ".config", "opencode", "plugin", "todo-mcp.js")
+	if err := os.MkdirAll(filepath.Join(home(), ".config", "opencode"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program := []string{os.Getenv("WINE"), filepath.Join(folder, "todo-mcp.exe")}
+	run(t, "", append(program, "install", "--hooks", "--yes", "opencode")...)
+	written, err := os.ReadFile(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const command = `"C:/Program Files/todo mcp/todo-mcp.exe" hook`
+	expect(t, string(written), `"\"C:/Program Files/todo mcp/todo-mcp.exe\" hook"`)
+	event := `{"session_id":"c","cwd":"C:\\work","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":` +
+		servertest.Todos("pending", "Called by cmd") + `,"tool_response":{}}`
+	batch := filepath.Join(t.TempDir(), "hook.bat") // Wine makes words of an argument with quotation marks
+	if err := os.WriteFile(batch, []byte("@"+command+"\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, event, os.Getenv("WINE"), "cmd", "/c", batch)
+	expect(t, run(t, "", append(program, "lists")...), "Called by cmd")
+	run(t, "", append(program, "uninstall", "--yes", "opencode")...)
+	if _, err := os.Stat(plugin); err == nil {
+		t.Error("the plugin is left")
+	}
+}
+
+// A page of `serve` shows what an agent writes, and the agent what a person ticks there.
+func TestPanel(t *testing.T) {
+	p, err := programtest.Start(t, os.Getenv("TODO_PROGRAM"), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := p.URL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := servertest.Writer(t, base, "claude-code")
+	write(servertest.Todos("pending", "One", "Two"))
+	list := base + "/lists/" + servertest.ListIDs(t, base)[0]
+	ctx := servertest.Open(t, list)
+	write(servertest.Todos("pending", "One", "Two", "Three"))
+	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3`)
+	servertest.Eval[bool](t, ctx, `document.querySelector('#i-2 .tick').click(), true`)
+	servertest.Until(t, ctx, `document.querySelector('#i-2').matches('.completed')`)
+	servertest.Until(t, ctx, `fetch('`+list+`.md').then((r) => r.text()).then((text) => { window.text = text }), window.text?.includes('- [x] Two')`)
+}
