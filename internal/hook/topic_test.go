@@ -43,7 +43,9 @@ func TestTitles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in := func(folder, event string) string { return strings.Replace(event, "/home/ada/parser", filepath.ToSlash(folder), 1) }
+	in := func(folder, event string) string {
+		return strings.Replace(event, "/home/ada/parser", filepath.ToSlash(folder), 1)
+	}
 	start := event("SessionStart", `,"source":"startup","session_title":"The parser"`)
 	const item = "Read the grammar"
 	for _, c := range []struct {
