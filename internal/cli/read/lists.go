@@ -19,6 +19,10 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// maxLists is how many lists are read when nothing is asked for, the last changed ones:
+// they are found at once, however many there are. The board reads as many.
+const maxLists = 2000
+
 type listsOptions struct {
 	json, all, archived, history bool
 	state, project, search       *string
@@ -46,7 +50,11 @@ func Lists(fs *flag.FlagSet) app.Run {
 }
 
 func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) error {
-	every, err := lists.Find(ctx, todo.Query{Excerpt: !o.json && *o.search == ""})
+	q := todo.Query{Excerpt: !o.json && *o.search == ""}
+	if !o.all && !o.archived && *o.project == "" && *o.state == "" {
+		q.Limit = maxLists
+	}
+	every, err := lists.Find(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -76,6 +84,9 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) er
 		return err
 	}
 	rest := o.rest(every, len(found))
+	if len(every) == q.Limit && q.Limit > 0 {
+		rest += fmt.Sprintf("The last %d lists were looked at; --all shows all.\n", maxLists)
+	}
 	if len(every) == 0 {
 		rest = "There " + a.NoLists() + "\n"
 	}
