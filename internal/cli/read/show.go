@@ -126,15 +126,26 @@ func subsPicture(a *app.App, subs []todo.Snapshot, width int) (text string) {
 	return fmt.Sprintf("\nsub-agents %d of %d\n%s\n", all.Done, all.Total, indented)
 }
 
+// maxRevisions is how many revisions are shown when not all are asked for, the last ones.
+const maxRevisions = 100
+
 // History shows what changed in a list.
 func History(fs *flag.FlagSet) app.Run {
-	asJSON := fs.Bool("json", false, "print JSON, one revision a line")
+	asJSON := fs.Bool("json", false, "print JSON, one revision a line, all of them")
+	all := fs.Bool("all", false, fmt.Sprintf("all revisions, not the last %d alone", maxRevisions))
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return history(ctx, a, lists, list, *asJSON) })
+		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
+			first := list.Revision - maxRevisions + 1
+			if *asJSON || *all {
+				first = 1
+			}
+			return history(ctx, a, lists, list, max(first, 1), *asJSON)
+		})
 	}
 }
 
-func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, asJSON bool) error {
+// history prints the revisions of a list from the first one on.
+func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, first int64, asJSON bool) error {
 	_, line, err := standing(ctx, lists, list)
 	if err != nil {
 		return err
@@ -149,9 +160,14 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 		}
 	}
 	hand := account.HandOf(saw, list)
+	if first > 1 {
+		if err := a.Say("What was before revision %d is shown by --all.\n\n", first); err != nil {
+			return err
+		}
+	}
 	before := todo.Snapshot{}
-	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
-		if err == nil {
+	for r, err := range lists.Revisions(ctx, list.List.ID, max(first-2, 0)) { // one more, from which the first one differs
+		if err == nil && r.Revision >= first {
 			err = printRevision(a, before, r, hand, asJSON)
 		}
 		if err != nil {
