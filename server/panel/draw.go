@@ -85,7 +85,7 @@ func (d drawing) at(f *account.Family) string {
 }
 
 func (d drawing) cardItem(v itemView) Node {
-	return Li(Class(string(v.Status)), Data("item", v.ID), glyph(string(v.Status)),
+	return Li(classes{string(v.Status): true, "beyond": v.Beyond}, Data("item", v.ID), glyph(string(v.Status)),
 		span("t", v.spoken(), If(v.Reason != "", span("why", formatted(v.Reason)))),
 		d.run(v), If(v.Took != "", span("took", Text(v.Took))))
 }

@@ -131,7 +131,7 @@ func (page *listPage) history() Node {
 		page.timeline(where),
 		page.oldBar(),
 		If(page.canRestore(), page.ask()),
-		Ul(Class("items list rev"), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
+		Ul(page.listClass(), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
 			Map(page.items, page.item)),
 		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
 }
@@ -198,7 +198,7 @@ func (page *listPage) log() Node {
 		if r.told {
 			fate = page.hand.OfRevision(r.N)
 		}
-		rows = append(rows, Li(If(r.Person, Class("you")), page.link(r, Text(r.Words),
+		rows = append(rows, Li(classes{"you": r.Person, "now": r.N == page.at.Revision}, page.link(r, Text(r.Words),
 			span("small", Span(Text(r.Who)),
 				Time(DateTime(stamp(r.At)), TitleAttr(page.full(r.At)), Text(page.clock(r.At))),
 				Span(Textf("rev. %d", r.N)), If(fate != "", Span(Text(string(fate))))))))

@@ -13,13 +13,16 @@ list.role = 'listbox';
 list.ariaLabel = 'Lists and commands';
 found.role = 'status';
 
-let asked = 0, typing;
-async function ask() {
+let asked = 0, answered;
+// ask shows the options for what is typed, unless more is typed within some time, in ms:
+// it ends when those for all that was typed are there.
+async function ask(wait) {
   const mine = ++asked;
-  let answer;
-  try { answer = await fetch('/panel/jump?q=' + encodeURIComponent(input.value)); } catch { /* the field stays */ }
-  if (mine !== asked) return;
-  list.innerHTML = answer?.ok ? await answer.text() : ''; // drawn and escaped by the server
+  await new Promise((done) => { setTimeout(done, wait); });
+  let answer, drawn = '';
+  if (mine === asked) try { answer = await fetch('/panel/jump?q=' + encodeURIComponent(input.value)); drawn = await answer.text(); } catch { /* the field stays */ }
+  if (mine !== asked) { await answered; return; }
+  list.innerHTML = answer?.ok ? drawn : ''; // drawn and escaped by the server
   const n = options().length;
   found.textContent = answer?.ok ? `${n} ${n === 1 ? 'result' : 'results'}` : 'The server does not answer';
   select(0);
@@ -54,13 +57,14 @@ async function take(option) {
   }
 }
 
-input.oninput = () => { clearTimeout(typing); typing = setTimeout(ask, 80); };
-input.onkeydown = (e) => {
+input.oninput = () => { answered = ask(80); };
+// What is pressed after words means the options for these, which may not be there yet.
+input.onkeydown = async (e) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-  if (step) select(at() + step);
-  else if (e.key === 'Enter' && !e.isComposing) take(options()[at()]);
-  else return;
+  if (!step && (e.key !== 'Enter' || e.isComposing)) return;
   e.preventDefault();
+  await answered;
+  if (step) select(at() + step); else if (box.open) take(options()[at()]);
 };
 list.onclick = (e) => take(e.target.closest('[role=option]'));
 box.onclick = (e) => { if (e.target === box) box.close(); };
@@ -70,5 +74,5 @@ export function toggle() {
   if (box.open) { box.close(); return; }
   input.value = '';
   box.showModal();
-  ask();
+  answered = ask(0);
 }

@@ -37,13 +37,25 @@ func (page *listPage) live() Node {
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
 	return Div(page.heading(),
-		Ul(Class("items list"), ID("items"), Aria("label", "Items"),
+		Ul(page.listClass(), ID("items"), Aria("label", "Items"),
+			Li(Class("completed"), ID("fold"), Data("keep", "own"), Attr("hidden"), // the script shows it
+				Button(Type("button"), Class("tick"), ID("unfold"), glyph("right")), span("t")),
 			Map(page.items, page.item),
 			If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem())),
 		page.subs(),
 		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
 }
+
+// listClass is what the items' list is: of a long one the page lays out what is seen. It is
+// said here, and in no selector that counts, for which a page would count all items
+// whenever one comes or goes.
+func (page *listPage) listClass() Node {
+	return classes{"items": true, "list": true, "rev": page.past, "long": len(page.items) >= longList}
+}
+
+// longList is how many items a long list has.
+const longList = 200
 
 func addItem() Node {
 	return Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),

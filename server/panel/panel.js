@@ -163,13 +163,7 @@ function fold() {
   if (page().view !== 'list') { $('fold')?.remove(); return; }
   const items = all('#items > li[data-item]'), open = items.findIndex((li) => !li.matches('.completed, .cancelled'));
   const done = open < 0 ? items.length : open, n = done > 3 ? done - 1 : 0;
-  let row = $('fold');
-  if (!row) {
-    const button = make('button', { type: 'button', className: 'tick', id: 'unfold' }, glyph('right'));
-    row = make('li', { className: 'completed', id: 'fold' }, button, make('span', { className: 't' }));
-    row.dataset.keep = 'own';
-    $('items').prepend(row);
-  }
+  const row = $('fold');
   row.hidden = !n;
   row.lastChild.textContent = `${n} done`;
   $('unfold').ariaLabel = `Show ${n} done`;

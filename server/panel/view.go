@@ -66,6 +66,7 @@ type itemView struct {
 	// What a revision changed: in words, and the text before.
 	Change, Was string
 	Gone        bool
+	Beyond      bool // a narrow card leaves it out
 }
 
 func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }
@@ -161,6 +162,9 @@ func cardItems(f *account.Family) (items []itemView, more, moreNarrow int) {
 		} else if !i.Status.Settled() {
 			more++
 		}
+	}
+	for n := openOnNarrow; n < len(parts[next]); n++ {
+		parts[next][n].Beyond = true
 	}
 	return slices.Concat(parts[:]...), more, more + max(len(parts[next])-openOnNarrow, 0)
 }
