@@ -31,7 +31,7 @@ CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses|TestAnothe
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestFileDeleted|TestFileMovedAway|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestFamily|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race drivers developers cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test build fmt vet lint race drivers developers cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -166,6 +166,11 @@ faults:
 ## replicas: several servers on one PostgreSQL, restarted and killed, the database too, with a table of what was lost; one of them with RUN=TestRollingRestart
 replicas: deps
 	@TODO_LONG=1 $(GO) test $(E2E) -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/replicas
+
+## growth: what half a year of a developer leaves in a store, and the commands on it
+growth: build
+	@$(GO) build -C internal/cmd -o ../../bin/growth ./growth
+	@bin/growth bin/todo-mcp
 
 ## bench: calls beside a bare server of mcp-go and one that also keeps a row of SQLite, starts, hooks and memory at rest, in one run; writes internal/cmd/bench/RESULTS.md, or with BENCH="-only TEXT" shows some of it
 bench: build

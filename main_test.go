@@ -63,6 +63,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/man":         {"internal/cli"},
 		"internal/cmd/release":     {"internal/cli"},
 		"internal/cmd/page":        {},
+		"internal/cmd/growth":      {model, "internal/store/..."},
 		"internal/cmd/bench":       {"internal/cmd/page"},
 		"internal/cmd/cost":        {"internal/clients", "internal/render", "internal/cmd/page"},
 		"internal/chats":           {},

@@ -1,0 +1,188 @@
+//go:build linux
+
+// Command growth shows what becomes of a store in use: it writes the lists of a developer,
+// day by day, lets retention remove what it removes by default, and then measures the
+// program on what is left. A day is as short as its writes: what settings say in days is
+// scaled.
+//
+//	growth [-days N] [-lists N] [-day D] PROGRAM
+//
+// Each day has lists of 15 revisions and ten items; of a hundred lists ten are left open, and
+// a person looked at three. It ends with an error when one of these is gone.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
+)
+
+const (
+	revisions, items = 15, 10
+	// finishedFor is for how many days a finished list stays by default.
+	finishedFor = 90
+	// perProcess is how many lists a process begins: a client starts one for each chat.
+	perProcess = 10
+)
+
+func main() {
+	days := flag.Int("days", 180, "how many days are simulated")
+	lists := flag.Int("lists", 200, "how many lists begin in a day")
+	day := flag.Duration("day", 2*time.Second, "how long a simulated day takes, at least")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: growth [flags] PROGRAM")
+		os.Exit(2)
+	}
+	if _, err := run(flag.Arg(0), *days, *lists, *day); err != nil {
+		fmt.Fprintln(os.Stderr, "growth:", err)
+		os.Exit(1)
+	}
+}
+
+// run prints the tables and returns how many lists are left.
+func run(program string, days, lists int, day time.Duration) (left int, err error) {
+	folder, err := os.MkdirTemp("", "growth-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "todo.db")
+	fmt.Println("| day | lists begun | lists there | MB | MB a list |")
+	fmt.Println("|---:|---:|---:|---:|---:|")
+	looked := 0
+	for d := range days {
+		began := time.Now()
+		n, err := write(file, d*lists, lists, todo.Keep{Revisions: 1000, Lists: 100_000, Bytes: 4_000_000_000, Begun: 1000, Abandoned: day / 24, Finished: finishedFor * day})
+		if err != nil {
+			return 0, err
+		}
+		looked += n
+		if (d+1)%30 == 0 || d == days-1 {
+			if left, err = report(file, d+1, (d+1)*lists, looked); err != nil {
+				return 0, err
+			}
+		}
+		time.Sleep(time.Until(began.Add(day)))
+	}
+	fmt.Println("\n| command | ms | MB |\n|---|---:|---:|")
+	for _, c := range []string{"version", "show", "lists", "lists --state open", "lists --search Deploy", "lists --search Deploy --history", "today", "doctor --addr 127.0.0.1:0", "check"} {
+		cmd := exec.Command(program, append(strings.Fields(c), "--store", "sqlite:"+file)...)
+		if c == "version" {
+			cmd = exec.Command(program, c)
+		}
+		cmd.Env = append(os.Environ(), "HOME="+folder)
+		began := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("%s: %w\n%.500s", c, err, out)
+		}
+		took := time.Since(began)
+		fmt.Printf("| %s | %d | %d |\n", c, took.Milliseconds(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10)
+	}
+	return left, nil
+}
+
+// write writes the lists of a day and returns how many of them a person looked at.
+func write(file string, first, lists int, keep todo.Keep) (looked int, err error) {
+	ctx := context.Background()
+	var store *sqlite.Store
+	for n := first; n < first+lists; n++ {
+		if n%perProcess == 0 || store == nil {
+			if store != nil {
+				err = store.Close()
+			}
+			if err == nil {
+				store, err = sqlite.Open(file, keep)
+			}
+			if err != nil {
+				return looked, err
+			}
+		}
+		id := fmt.Sprintf("%026d", n)
+		isLooked := n%100 < 3
+		if isLooked {
+			looked++
+		}
+		err = store.Update(ctx, todo.Key{Conversation: "chat:" + id}, func(tx todo.Tx) error {
+			for r := range int64(revisions) {
+				if _, err := tx.Save(ctx, snapshot(id, n, r+1)); err != nil {
+					return err
+				}
+			}
+			if !isLooked {
+				return nil
+			}
+			return tx.SetCursor(ctx, todo.Cursor{Key: todo.Key{Conversation: todo.PersonKey}, List: id, Seen: revisions})
+		})
+		if err != nil {
+			return looked, errors.Join(err, store.Close())
+		}
+	}
+	return looked, store.Close()
+}
+
+// snapshot returns a revision of a list: each one goes on by a step.
+func snapshot(id string, n int, revision int64) todo.Snapshot {
+	s := todo.Snapshot{Revision: revision, Updated: time.Now(), LastID: items, Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"},
+		List: todo.List{ID: id, Conversation: "chat:" + id, Client: "claude-code", Workspace: fmt.Sprint("/home/ada/src/project", n%12), Created: time.Now()}}
+	for i := range items {
+		item := todo.Item{ID: fmt.Sprint(i + 1), Text: fmt.Sprintf("Step %d of the change %d: read what is there and mend it", i+1, n), Active: fmt.Sprintf("Mending what step %d found", i+1), Status: todo.Pending}
+		if i == items-1 {
+			item.Text = "Deploy and look at the dashboards"
+		}
+		switch left := int64(i)*3/2 - revision; {
+		case left < -1 && (i < items-1 || n%10 > 0):
+			item.Status = todo.Completed
+		case left < 0:
+			item.Status = todo.InProgress
+		}
+		s.Items = append(s.Items, item)
+	}
+	if revision == revisions && n%10 > 0 {
+		for i := range s.Items {
+			s.Items[i].Status = todo.Completed
+		}
+	}
+	return s
+}
+
+// report prints the size of a store, checks that what a person looked at is there, and
+// returns how many lists are.
+func report(file string, day, begun, looked int) (lists int, err error) {
+	store, err := sqlite.Open(file, todo.Keep{})
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+	found, err := store.Find(context.Background(), todo.Query{Excerpt: true})
+	if err != nil {
+		return 0, err
+	}
+	there := 0
+	for _, s := range found {
+		var n int
+		if _, err := fmt.Sscanf(s.List.ID, "%d", &n); err == nil && n%100 < 3 {
+			there++
+		}
+	}
+	if there != looked {
+		return 0, fmt.Errorf("of %d lists that a person looked at %d are there", looked, there)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0, err
+	}
+	mb := float64(info.Size()) / 1e6
+	fmt.Printf("| %d | %d | %d | %.0f | %.3f |\n", day, begun, len(found), mb, mb/float64(len(found)))
+	return len(found), nil
+}
