@@ -90,28 +90,21 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 	return revisions, err
 }
 
-// revisionsAtOnce is how many revisions [Lists.Revisions] reads at once.
-const revisionsAtOnce = 16
-
-// Revisions reads the revisions of a list above after in ascending order, a few at a
-// time: a history may be larger than the memory (BAD-INPUT 60).
+// Revisions reads the revisions of a list above after in ascending order, each
+// when it is asked for: a history may be larger than the memory (BAD-INPUT 60).
 // It ends with an error that is yielded. It yields nothing for an unknown list.
 func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		for {
-			next, err := l.History(ctx, list, after, revisionsAtOnce)
+			next, err := l.History(ctx, list, after, 1)
 			if err != nil {
 				yield(Snapshot{}, err)
 				return
 			}
-			for _, s := range next {
-				if after = s.Revision; !yield(s, nil) {
-					return
-				}
-			}
-			if len(next) < revisionsAtOnce {
+			if len(next) == 0 || !yield(next[0], nil) {
 				return
 			}
+			after = next[0].Revision
 		}
 	}
 }
