@@ -33,6 +33,8 @@ type model struct {
 	page      *page // over the lists; nil for none
 	note      note
 	undo      []edit // that undo what the person did, the last at the end
+	underWay  int    // how many edits are not answered yet
+	undos     int    // how many undos wait until they are
 	effect    effect // what the viewer must still do
 }
 

@@ -268,13 +268,14 @@ func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
 // make makes an edit and passes its outcome to the model.
 func (v *viewer) make(ctx context.Context, e edit) {
 	before := v.lists[e.list]
+	v.underWay++
 	ask(ctx, v, func() (todo.Outcome, error) {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
 		defer cancel()
 		return v.source.Edit(ctx, e.list, e.Edit)
 	}, func(out todo.Outcome, err error) {
 		v.drawn, v.stale = time.Time{}, true
-		v.edited(e, before, out, err)
+		v.answered(e, before, out, err)
 	})
 }
 

@@ -72,6 +72,64 @@ func TestRun(t *testing.T) {
 	c.checkRestored(t)
 }
 
+// slow is a source whose edits wait to be answered: with an error, or nil to be made.
+type slow struct {
+	Source
+	begun  chan struct{}
+	answer chan error
+}
+
+func (s slow) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
+	s.begun <- struct{}{}
+	if err := <-s.answer; err != nil {
+		return todo.Outcome{}, err
+	}
+	return s.Source.Edit(ctx, list, e)
+}
+
+// What a person undoes before it is answered is undone then. Where it is refused, nothing
+// older is undone for it.
+func TestUndoWaitsForTheEdit(t *testing.T) {
+	lists := newLists(t)
+	writeItems(t, lists, "release", "Write tests", "Ship")
+	c, source := newTerminal(), slow{Local{Lists: lists}, make(chan struct{}), make(chan error)}
+	done := make(chan error)
+	go func() {
+		done <- run(t.Context(), source, c, Options{Where: "here", Now: time.Now, List: "release"})
+	}()
+	c.waitFor(t, "Write tests")
+	press := func(keys string) {
+		c.SendRaw([]byte(keys))
+		<-source.begun
+		c.SendRaw([]byte("u?")) // the page of keys says that u was read
+		c.waitFor(t, "Keys")
+		c.SendRaw([]byte("\x1b"))
+		c.waitFor(t, "○ Ship")
+	}
+	press("x")
+	source.answer <- nil
+	<-source.begun
+	source.answer <- nil
+	c.waitFor(t, "Undone")
+	if l := load(t, lists); l.Revision != 3 || l.Items[0].Status != todo.Pending {
+		t.Errorf("after x and u the list is %+v", l)
+	}
+	c.SendRaw([]byte("x"))
+	<-source.begun
+	source.answer <- nil
+	c.waitFor(t, "u undo")
+	press("b")
+	source.answer <- errors.New("no room")
+	c.waitFor(t, "no room")
+	c.SendRaw([]byte("q"))
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if l := load(t, lists); l.Items[0].Status != todo.Completed {
+		t.Errorf("after x, and u behind what was refused, the list is %+v", l)
+	}
+}
+
 // scripted is a source that does what its functions say.
 type scripted struct {
 	Source
