@@ -44,6 +44,8 @@ type memory struct {
 	cursors map[todo.Key][]todo.Cursor
 	seq     int64 // of the last revision; 0 if it is not known
 	put     int   // the size of all that was put into it, in bytes
+	size    int64 // of the file when it was looked at, without four times what was put then
+	sized   int   // how many calls may still take it as it was
 }
 
 // maxPut is how much is put into a memory before the next one begins: what is needed is

@@ -61,6 +61,11 @@ type SQL struct {
 	forget     []string
 }
 
+// limit ends a query that returns so many rows. SQLite looks at the value of a plain
+// parameter there when it prepares a statement, and so prepares it again each time that
+// it runs.
+const limit = ` LIMIT CAST(? AS bigint)`
+
 // summed returns the columns of a row with their checksum, where rows have one.
 func (s *SQL) summed(columns []any) []any {
 	if s.sum == nil {
@@ -90,7 +95,7 @@ func (d Dialect) Queries() *SQL {
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
-	q.history = q.Revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`
+	q.history = q.Revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limit
 	q.CursorsOf = q.AllCursors + ` WHERE c.principal = ? AND c.conversation = ? ORDER BY c.moved DESC, c.at`
 	// With the empty text a database goes by the list, on which few are, and not through
 	// all of the principal.
@@ -125,23 +130,23 @@ func (d Dialect) saves(q *SQL) {
 		q.setCursor += `, sum = excluded.sum`
 	}
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
-		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? LIMIT ?) AS lately)`
+		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ?` + limit + `) AS lately)`
 	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?) AS bigint)
 		FROM ` + lists + ` WHERE principal = ?`
 	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
-		(SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.conversation = ?) ORDER BY l.updated LIMIT ?`
+		(SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.conversation = ?) ORDER BY l.updated` + limit
 	q.spare = `SELECT l.id FROM ` + lists + ` l` + where
 	q.spareLists = q.Excerpts + where + d.SkipLocked
 	q.moreCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
-		FROM ` + cursors + ` WHERE list = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC LIMIT ? OFFSET ?)`
+		FROM ` + cursors + ` WHERE list = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC` + limit + ` OFFSET ?)`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
-	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ? LIMIT ?`
+	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit
 	q.lockList = `SELECT principal, revision, begun FROM ` + lists + ` WHERE id = ?` + d.Lock
 	q.oldHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE at < ?`
 	q.noteHostCall = `INSERT INTO ` + d.Schema + `host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (principal, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`
 	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
-		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `' LIMIT ?` + d.SkipLocked + `)`
+		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `'` + limit + d.SkipLocked + `)`
 }
 
 // Find returns the SQL of a query and its arguments. With [todo.Query.Text] it selects all
@@ -208,7 +213,7 @@ func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 	if q.Text != "" && q.Operation == "" {
 		return sql + " ORDER BY l.seq" + order + ", h.revision DESC", args
 	}
-	return sql + " ORDER BY " + row + ".seq" + order + " LIMIT ?", append(args, atMost(q.Limit))
+	return sql + " ORDER BY " + row + ".seq" + order + limit, append(args, atMost(q.Limit))
 }
 
 // plainest returns the longest part of a text that stands in a body as it is, but for the
