@@ -187,7 +187,7 @@ func Fold(text string) string {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if r = fold(r); r >= 0 {
+		if r = foldRune(r); r >= 0 {
 			b.WriteRune(r)
 		}
 		i += n
@@ -195,19 +195,19 @@ func Fold(text string) string {
 	return cmp.Or(b.String(), text)
 }
 
-// fold returns what a rune is in a folded text; less than 0 is nothing.
-func fold(r rune) rune {
+// foldRune returns what a rune is in a folded text; less than 0 is nothing.
+func foldRune(r rune) rune {
 	if unicode.IsSpace(r) || unicode.IsPunct(r) {
 		return -1
 	}
 	return unicode.ToLower(unicode.ToUpper(r))
 }
 
-// foldedASCII has what fold returns for the runes of ASCII; 0 is nothing. A NUL is in no
+// foldedASCII has what foldRune returns for the runes of ASCII; 0 is nothing. A NUL is in no
 // text, see [CheckText].
 var foldedASCII = func() (all [utf8.RuneSelf]byte) {
 	for r := range all {
-		all[r] = byte(max(fold(rune(r)), 0))
+		all[r] = byte(max(foldRune(rune(r)), 0))
 	}
 	return all
 }()

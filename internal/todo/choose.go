@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,8 @@ type attempt struct {
 	list    Snapshot // the one that the call means; revision 0 for none
 	// shown is what the caller's agent was shown of the list, or where the write was
 	// recognised by that, any of its agents; revision 0 where it was not needed.
-	shown Snapshot
+	shown  Snapshot
+	folded folded // Lines, once they were compared with a list
 	// begins is true when the write begins the conversation's next list.
 	begins bool
 	// putsAway is true when the write gives up the current list, which is open.
@@ -402,7 +404,10 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 	if !a.mayContinue(l) {
 		return most, nil
 	}
-	n, certain := shared(a.Lines, l.Items), a.isCertain()
+	if a.folded == nil {
+		a.folded = fold(a.Lines)
+	}
+	n, certain := a.folded.in(l.Items), a.isCertain()
 	mayBeOne := certain || l.List.ID == a.current.List.ID
 	// What an agent wrote it was shown.
 	if n <= most || !l.Writer.Person && !continues(a.Target, l, mayBeOne) {
@@ -478,11 +483,22 @@ func keeps(lines []Line, list Snapshot) bool {
 }
 
 // shared counts the items that a line has. Each line counts for one item at most.
-func shared(lines []Line, items []Item) (n int) {
-	unmatched := make(map[string]int, len(lines))
+func shared(lines []Line, items []Item) (n int) { return fold(lines).in(items) }
+
+// folded is how many lines have a folded text.
+type folded map[string]int
+
+func fold(lines []Line) folded {
+	texts := make(folded, len(lines))
 	for _, l := range lines {
-		unmatched[Fold(l.Text)]++
+		texts[Fold(l.Text)]++
 	}
+	return texts
+}
+
+// in counts the items that a line has, see [shared].
+func (f folded) in(items []Item) (n int) {
+	unmatched := maps.Clone(f)
 	for _, item := range items {
 		for name := range item.names() {
 			if unmatched[name] > 0 {
@@ -499,7 +515,7 @@ func shared(lines []Line, items []Item) (n int) {
 // active text, the short forms of a long text, and the wordings that a person replaced.
 func (i Item) names() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if !yield(Fold(i.Text)) || !yield(Fold(i.ActiveText())) {
+		if !yield(Fold(i.Text)) || i.ActiveText() != i.Text && !yield(Fold(i.Active)) {
 			return
 		}
 		for _, text := range slices.Concat(shortened(i.Text), i.Hand.wordings()) {
