@@ -25,6 +25,8 @@ BESIDE    = lint cross bits developers allocations fuzz-short windows-short
 CORE      = ./internal/todo ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
 CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses|TestAnotherProcessOpensAndCloses)$$
+# Several programs on one store, some of which are killed.
+SHARED    = ^(TestKilled|TestClaims|TestLinearizable)$$
 # Tests that Windows, or Wine in its place, cannot pass: a store that is open is removed or
 # renamed; modes of files, and pages read, which Wine does not tell; symbolic links; clients
 # and folders as Linux has them; programs of POSIX; a browser that is opened.
@@ -102,17 +104,23 @@ cross:
 	@echo "== builds for darwin and windows, tests too"
 	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... && CGO_ENABLED=0 GOOS=$$os $(GO) vet -C internal/cmd ./... || exit 1; echo "   $$os"; done
 
-# A program of 32 bits runs here as it is.
+# A program of 32 bits runs here as it is, one for arm64 under qemu.
 bits:
-	@echo "== tests of the model with 32 bits"
+	@echo "== with 32 bits: tests of the model, and the program, killed and shared"
 	@CGO_ENABLED=0 GOARCH=386 $(GO) test -vet=off ./internal/todo ./internal/store/memory ./internal/store/record
+	@.ci/processor 386 $(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
+	@echo "== on arm64, under qemu: the program, shared"
+	@.ci/processor arm64 $(GO) test $(E2E) -count=1 -vet=off -run '^TestClaims$$' ./internal/faults
 
-## systems: the tests of the core on other processors: with 32 bits, and on arm64 under qemu
-systems:
-	@echo "== tests with 32 bits"
-	@CGO_ENABLED=0 GOARCH=386 $(GO) test -vet=off $(CORE) ./internal/cli
-	@command -v qemu-aarch64 >/dev/null || { sudo=$$(command -v sudo || true); $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends qemu-user >/dev/null; }
-	@echo "== tests on arm64, under qemu"
+## systems: the program and the tests of the core on other processors: with 32 bits, and on arm64 under qemu
+systems: deps
+	@echo "== with 32 bits"
+	@CGO_ENABLED=0 GOARCH=386 $(GO) test -vet=off $(CORE)
+	@.ci/processor 386 $(GO) test $(E2E) -count=1 -vet=off ./internal/cli/...
+	@.ci/processor 386 $(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
+	@echo "== on arm64, under qemu"
+	@.ci/processor arm64 $(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
+	@.ci/processor arm64 $(GO) test $(E2E) -count=1 -vet=off ./internal/cli/read ./internal/cli/change ./internal/cli/storage
 	@CGO_ENABLED=0 GOARCH=arm64 $(GO) test -vet=off -timeout 30m -exec qemu-aarch64 -skip '$(CHILDREN)' $(CORE)
 
 ## windows: the program for Windows under Wine: tests of the core and the command line, of the program as people have it, and of processes that are killed
@@ -122,7 +130,7 @@ windows: deps
 
 in-windows:
 	@$(GO) test -tags 'e2e wine' -count=1 -vet=off ./internal/windows
-	@$(GO) test $(E2E) -count=1 -vet=off -run '^(TestKilled|TestClaims|TestLinearizable)$$' ./internal/faults
+	@$(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
 	@CGO_ENABLED=0 GOOS=windows $(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -timeout 20m -skip '$(NOWINDOWS)' $(CORE) ./internal/cli/...
 
 # What of it runs with each change.
