@@ -115,7 +115,7 @@ bits:
 ## systems: the program and the tests of the core on other processors: with 32 bits, and on arm64 under qemu
 systems: deps
 	@echo "== with 32 bits"
-	@CGO_ENABLED=0 GOARCH=386 $(GO) test -vet=off $(CORE)
+	@CGO_ENABLED=0 GOARCH=386 $(GO) test -vet=off $(CORE) ./internal/cli
 	@.ci/processor 386 $(GO) test $(E2E) -count=1 -vet=off ./internal/cli/...
 	@.ci/processor 386 $(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
 	@echo "== on arm64, under qemu"
