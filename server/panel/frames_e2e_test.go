@@ -8,7 +8,9 @@ package panel_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/internal/todo"
@@ -79,5 +81,56 @@ func TestPanelFrames(t *testing.T) {
 				t.Errorf("a task of %.0f ms blocks the page; a plain loop takes %.0f ms", longest, floor)
 			}
 		})
+	}
+}
+
+// An open board on which an agent works computes its styles once a second while nothing
+// happens, when the seconds of the agent's step are told.
+func TestPanelAtRest(t *testing.T) {
+	s, base := servertest.Site(t)
+	for n := range 20 {
+		c := todo.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%3)}
+		servertest.Apply(t, s.Board.As(""), todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
+			d.Append("Read", "Write", "Ship")
+			if n == 0 {
+				d.SetStatus("2", todo.InProgress)
+			}
+		})
+	}
+	ctx := servertest.Open(t, base+"/")
+	servertest.Until(t, ctx, servertest.IsLive)
+	if _, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	measured := func() map[string]float64 {
+		now, err := chromedp.Call(ctx, performance.GetMetrics, struct{}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics := map[string]float64{}
+		for _, m := range now.Metrics {
+			metrics[m.Name] = m.Value
+		}
+		return metrics
+	}
+	// Whoever asks every frame makes the page draw one.
+	wait := func(seconds int) {
+		t.Helper()
+		script := fmt.Sprintf(`performance.now() > (window.began_ ??= performance.now()) + %d`, seconds*1000)
+		if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingInterval(time.Second), chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Ten minutes later the other times are told in minutes.
+	servertest.Eval[bool](t, ctx, `(Date.now = ((now) => () => now() + 600e3)(Date.now), true)`)
+	wait(2) // the page is settled
+	before := measured()
+	wait(8)
+	after := measured()
+	seconds := after["Timestamp"] - before["Timestamp"]
+	styles := after["RecalcStyleCount"] - before["RecalcStyleCount"]
+	t.Logf("in %.1f s styles %.0f times, %.2f %% of a processor", seconds, styles, 100*(after["TaskDuration"]-before["TaskDuration"])/seconds)
+	if styles > 2*seconds+2 {
+		t.Errorf("styles were computed %.0f times in %.1f s", styles, seconds)
 	}
 }
