@@ -130,6 +130,9 @@ func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 // Purge implements todo.Tx.
 func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	before, err := t.Load(ctx, list, 0)
+	if errors.Is(err, todo.ErrDamaged) { // it can be purged all the same
+		before.List.ID, err = list, nil
+	}
 	if err == nil {
 		err = t.Tx.Purge(ctx, list, by, now)
 	}

@@ -101,7 +101,7 @@ func commands() []command {
 		{"check", "", "Read the whole store and say what is damaged",
 			"todo-mcp check", aboutStore, store, noFlags(storage.Check)},
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON",
-			"todo-mcp export > lists.ndjson", aboutStore, store, noFlags(storage.Export)},
+			"todo-mcp export > lists.ndjson", aboutStore, store, storage.Export},
 		{"import", "[FILE]", "Read what export wrote",
 			"todo-mcp import lists.ndjson", aboutStore, lists, noFlags(storage.Import)},
 		{setup.DoctorName, "", "Look at everything that must work, and say what to do about what does not",

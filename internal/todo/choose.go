@@ -151,10 +151,10 @@ func (a *attempt) lastShown(ctx context.Context, list Snapshot) (Snapshot, error
 }
 
 // load returns a list that the conversation holds or held, of revision 0 when there
-// is none any more.
+// is none any more, or it cannot be read: an agent goes on with a new one.
 func (a *attempt) load(ctx context.Context, id string) (Snapshot, error) {
 	list, err := a.read.Load(ctx, id, 0)
-	if errors.Is(err, ErrNotFound) || list.Deleted {
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) || list.Deleted {
 		return Snapshot{}, nil
 	}
 	return list, err

@@ -3,6 +3,7 @@ package todo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,9 @@ var (
 	ErrTooNew = errors.New("store was written by a newer version")
 	// ErrCorrupt: the store's content cannot be read.
 	ErrCorrupt = errors.New("store is damaged")
+	// ErrDamaged: one row cannot be read, as an ErrCorrupt that is not about others. Who
+	// reads several is given the others.
+	ErrDamaged = fmt.Errorf("%w", ErrCorrupt)
 	// ErrTooManyLists: the principal has, or the conversation began, as many
 	// lists as the store allows.
 	ErrTooManyLists = errors.New("too many lists")

@@ -200,7 +200,8 @@ func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, er
 		return 0, ErrReadOnly
 	}
 	for _, list := range lists {
-		if _, err := l.load(ctx, list, 0); err != nil {
+		_, err := l.load(ctx, list, 0)
+		if isUnread := l.all && errors.Is(err, ErrDamaged); err != nil && !isUnread {
 			return 0, err
 		}
 	}

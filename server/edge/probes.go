@@ -37,6 +37,9 @@ func ready(w http.ResponseWriter, r *Request) error {
 		}
 	}
 	fmt.Fprintln(w, "ok")
+	if warn := r.edge.config.Warn; warn != nil && warn() != "" {
+		fmt.Fprintln(w, warn())
+	}
 	return nil
 }
 

@@ -19,7 +19,7 @@ const maxRecentLists = 50
 // OnList calls do with the list that a command is about; see [App.FindList].
 func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, todo.Snapshot) error) error {
 	return a.OnLists(func(lists todo.Lists) error {
-		list, err := a.FindList(ctx, lists, args)
+		list, err := a.FindList(ctx, lists, args, NamedOptions{})
 		if err != nil {
 			return err
 		}
@@ -31,9 +31,9 @@ func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, tod
 // FindList returns the newest snapshot of the list that the argument or --list names,
 // see [App.Named]. Without either it returns that of the working directory, see [OfFolder],
 // or if there is none the foremost of all; where [App.Folder] is named, that folder's alone.
-func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
+func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string, o NamedOptions) (todo.Snapshot, error) {
 	if wanted := append(args, a.List)[0]; wanted != "" {
-		return a.Named(ctx, lists, wanted, NamedOptions{})
+		return a.Named(ctx, lists, wanted, o)
 	}
 	folder := Absolute(a.Folder)
 	found, err := OfFolder(ctx, lists, folder, func(todo.Snapshot) bool { return false })
@@ -111,6 +111,7 @@ type NamedOptions struct {
 	Deleted    bool // deleted lists
 	AndDeleted bool // deleted lists as well
 	Surely     bool // none that is named by the beginning of its title or some words
+	Damaged    bool // also lists that cannot be read
 }
 
 // NamedAll returns the lists that arguments name, each once, see [App.Named].
@@ -128,21 +129,26 @@ func (a *App) NamedAll(ctx context.Context, lists todo.Lists, args []string, o N
 }
 
 // Named returns the newest snapshot of the list that wanted names in one of the ways of
-// [render.Named]. When several lists are named, the error shows them.
+// [render.Named]; of one that may be deleted or damaged an excerpt. When several lists are
+// named, the error shows them.
 func (a *App) Named(ctx context.Context, lists todo.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
+	isDamaged := false
 	if !o.Deleted { // the usual case of programs, without reading all lists
 		s, err := lists.Load(ctx, wanted, 0)
-		if err == nil || !errors.Is(err, todo.ErrNotFound) {
+		isDamaged = o.Damaged && errors.Is(err, todo.ErrDamaged)
+		if err == nil || !errors.Is(err, todo.ErrNotFound) && !isDamaged {
 			return s, err
 		}
 	}
-	all, err := lists.Find(ctx, todo.Query{Deleted: o.Deleted || o.AndDeleted})
+	all, err := lists.Find(ctx, todo.Query{Deleted: o.Deleted || o.AndDeleted, Excerpt: true})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
 	all = slices.DeleteFunc(all, func(l todo.Snapshot) bool { return l.Deleted != o.Deleted && !o.AndDeleted })
 	found, sure := render.Named(all, wanted)
 	switch {
+	case len(found) == 0 && isDamaged:
+		return todo.Snapshot{List: todo.List{ID: wanted}}, nil
 	case len(found) == 0 && o.Deleted:
 		err = fmt.Errorf("no list %q was deleted in the last %d hours", wanted, todo.TrashAge/time.Hour)
 	case len(found) == 0:
@@ -154,8 +160,14 @@ func (a *App) Named(ctx context.Context, lists todo.Lists, wanted string, o Name
 	case o.Surely && !sure:
 		err = fmt.Errorf("%q is not the whole title of %q: give that or its id, %s",
 			wanted, render.Safe(found[0].Title()), render.ShortID(found[0]))
-	default:
+	case o.Deleted || o.AndDeleted:
 		return found[0], nil
+	default:
+		s, err := lists.Load(ctx, found[0].List.ID, 0)
+		if o.Damaged && errors.Is(err, todo.ErrDamaged) {
+			return found[0], nil
+		}
+		return s, err
 	}
 	return todo.Snapshot{}, err
 }

@@ -20,6 +20,9 @@ func (a *App) Open() (st todo.Store, board *todo.Board, done func(), err error) 
 	board = todo.NewBoard(st, todo.WithArchiveAfter(a.Archive))
 	return st, board, func() {
 		board.Close()
+		if left := Damaged(st); len(left) > 0 {
+			fmt.Fprintf(a.Stderr, "todo-mcp: %s damaged and left out; %s\n", Rows(left), SeeDamage)
+		}
 		if err := st.Close(); err != nil {
 			fmt.Fprintln(a.Stderr, "todo-mcp: close the store:", err)
 		}
@@ -35,19 +38,59 @@ func (a *App) OnLists(do func(todo.Lists) error) error {
 		return err
 	}
 	defer done()
-	if err := IsReadable(board, a.Request); err != nil {
+	lists := board.Everyone()
+	if err := IsReadable(lists, a.Request); err != nil {
 		return err
 	}
-	return do(board.Everyone())
+	return do(lists)
 }
 
-// IsReadable returns why a board's store cannot be read within a time; nil if it can.
-func IsReadable(board *todo.Board, within time.Duration) error {
+// IsReadable returns why the store of lists cannot be read within a time; nil if it can.
+func IsReadable(lists todo.Lists, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	_, err := board.Everyone().Find(ctx, todo.Query{Limit: 1, Excerpt: true})
+	_, err := lists.Find(ctx, todo.Query{Limit: 1, Excerpt: true})
 	return err
 }
+
+// Damaged returns what is wrong with each row that a store left out because it is damaged.
+func Damaged(st todo.Store) []string {
+	if d, ok := store.As[interface{ Damaged() []string }](st); ok {
+		return d.Damaged()
+	}
+	return nil
+}
+
+// Bytes returns the size of a store when it was looked at last, see [tables.Health].
+func Bytes(st todo.Store) int64 {
+	if h, ok := store.As[interface{ Bytes() int64 }](st); ok {
+		return h.Bytes()
+	}
+	return 0
+}
+
+// Filling says how full a store is, where that is more than a part of what it may have
+// after which somebody should see to it; else it is empty.
+func (a *App) Filling(bytes int64) string {
+	if a.Keep.Bytes <= 0 || bytes < a.Keep.Bytes/100*fillsAt {
+		return ""
+	}
+	return fmt.Sprintf("the store is %d %% full: %d of %d MB (--max-size)", bytes*100/a.Keep.Bytes, bytes/1e6, a.Keep.Bytes/1e6)
+}
+
+// fillsAt is that part in percent. New lists are refused at [todo.Full].
+const fillsAt = 70
+
+// Rows says how many rows are damaged.
+func Rows(damaged []string) string {
+	if len(damaged) == 1 {
+		return "1 row of the store is"
+	}
+	return fmt.Sprintf("%d rows of the store are", len(damaged))
+}
+
+// SeeDamage says what to do about damaged rows.
+const SeeDamage = "`todo-mcp check` says which, docs/operations.md what to do (“Damage”)"
 
 // OpenStore opens the store as the settings say, with those who are told what it
 // does; see [store.As] for what only some stores can do.
@@ -66,6 +109,11 @@ func (a *App) OpenStore() (todo.Store, error) {
 				func() float64 { return l.NoticeLag().Seconds() })
 		}
 		st = store.Observed(st, a.Metrics.Store)
+		a.Metrics.Gauge("todo_store_bytes", "The size of all lists when it was looked at last; 0 before the first write.",
+			func() float64 { return float64(Bytes(st)) })
+		a.Metrics.Gauge("todo_store_max_bytes", "How large they may become, --max-size; 0: any.", func() float64 { return float64(a.Keep.Bytes) })
+		a.Metrics.Gauge("todo_store_damaged_rows", "Rows that were found damaged, and left out, within an hour.",
+			func() float64 { return float64(len(Damaged(st))) })
 	}
 	return a.audited(st), nil
 }

@@ -48,7 +48,7 @@ func Delete(fs *flag.FlagSet) app.Run {
 		case *undo:
 			do = edit(a, todo.Edit{Do: todo.EditUndelete}, "Brought back %q (%s).")
 		case *purges:
-			named = app.NamedOptions{AndDeleted: true, Surely: *yes}
+			named = app.NamedOptions{AndDeleted: true, Surely: *yes, Damaged: true}
 			do = func(ctx context.Context, lists todo.Lists, l *todo.Snapshot) (string, error) {
 				return "Deleted for good %q (%s).", purge(ctx, a, lists, l, *yes)
 			}

@@ -134,7 +134,12 @@ func History(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "print JSON, one revision a line, all of them")
 	all := fs.Bool("all", false, fmt.Sprintf("all revisions, not the last %d alone", maxRevisions))
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
+		return a.OnLists(func(lists todo.Lists) error {
+			list, err := a.FindList(ctx, lists, args, app.NamedOptions{Damaged: true}) // earlier revisions may be good
+			if err != nil {
+				return err
+			}
+			lists.Look(ctx, list)
 			first := list.Revision - maxRevisions + 1
 			if *asJSON || *all {
 				first = 1

@@ -62,7 +62,7 @@ type claudeStatus struct {
 // the folder's list belongs to all its chats.
 func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
-		return a.FindList(ctx, lists, args)
+		return a.FindList(ctx, lists, args, app.NamedOptions{})
 	}
 	if chat.Session != "" {
 		if current, err := ofChat(ctx, lists, chat.Session); err != nil || current.Revision > 0 {

@@ -97,7 +97,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err != nil {
 		return err
 	}
-	if err := app.IsReadable(s.Board, storeWait); err != nil {
+	if err := app.IsReadable(s.Board.Everyone(), storeWait); err != nil {
 		a.Logger().Warn("the store cannot be read now; calls will wait for it", "error", err)
 	}
 	handler, err := a.newWeb(s)
@@ -172,6 +172,13 @@ func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 	c := edge.Config{
 		Board: s.Board, Hosts: a.Hosts, Origins: a.Origins, Log: a.Logger(),
 		MaxStreams: a.Streams, Timeout: a.Request, Ready: a.ready, Key: a.sessionKey,
+	}
+	c.Warn = func() string {
+		warning := a.Filling(app.Bytes(a.store))
+		if left := app.Damaged(a.store); len(left) > 0 {
+			warning = strings.TrimPrefix(fmt.Sprintf("%s\n%s damaged and left out; %s", warning, app.Rows(left), app.SeeDamage), "\n")
+		}
+		return warning
 	}
 	if a.Metrics != nil {
 		c.Observe, c.Drain = a.Metrics.HTTP, a.Operator.Drain

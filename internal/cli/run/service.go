@@ -32,7 +32,8 @@ type service struct {
 	phone     string       // the token of lan
 	panel     string       // the address of the panel beside a server on stdio, which clients are told
 	sharedKey []byte       // of session ids, where several servers share it; else nil
-	ends      []func()     // of what was opened
+	store     todo.Store
+	ends      []func() // of what was opened
 	// takesHooks is true for a server that the hooks of its client call.
 	takesHooks bool
 }
@@ -58,7 +59,7 @@ func (a *service) open(replica bool) (s *server.Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.ends = append(a.ends, closeStore)
+	a.store, a.ends = st, append(a.ends, closeStore)
 	config, err := a.serverConfig(board)
 	if err != nil {
 		return nil, err

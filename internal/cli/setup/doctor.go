@@ -116,6 +116,27 @@ func (r *report) lookAtSettings(_ context.Context) {
 	}
 }
 
+// tryStore writes the store, reads the last lists, and returns what is damaged of them,
+// and the size of all.
+func (r *report) tryStore(ctx context.Context) (damaged []string, bytes int64, err error) {
+	st, board, done, err := r.Open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
+	lists := board.Everyone()
+	if err = app.IsReadable(lists, r.Request); err == nil {
+		err = lists.TryWrite(ctx)
+	}
+	if err == nil {
+		_, err = lists.Find(ctx, todo.Query{Limit: lookedAt})
+	}
+	return app.Damaged(st), app.Bytes(st), err
+}
+
+// lookedAt is how many lists doctor reads.
+const lookedAt = 500
+
 // lookAtStore reads and writes the store. Reading the whole of it is what `check` does.
 func (r *report) lookAtStore(ctx context.Context) {
 	place, err := r.Place()
@@ -135,7 +156,7 @@ func (r *report) lookAtStore(ctx context.Context) {
 		return
 	}
 	began := time.Now()
-	err = r.OnLists(func(lists todo.Lists) error { return lists.TryWrite(ctx) })
+	damaged, bytes, err := r.tryStore(ctx)
 	cure := ""
 	if errors.Is(err, context.DeadlineExceeded) {
 		cure = "another program may have it locked: end it, or name another store with --store"
@@ -144,6 +165,12 @@ func (r *report) lookAtStore(ctx context.Context) {
 		return
 	}
 	r.add(fine, "", "%s: opened, read and written in %s", name, time.Since(began).Round(time.Millisecond))
+	if full := r.Filling(bytes); full != "" {
+		r.add(warning, "`todo-mcp prune` removes old lists; or allow more with --max-size", "%s", full)
+	}
+	if len(damaged) > 0 {
+		r.add(warning, app.SeeDamage, "%s damaged: %s", app.Rows(damaged), damaged[0])
+	}
 	if most := r.Keep.Bytes; place.File != "" && most > 0 && info.Size() >= most/10*9 {
 		r.add(warning, "`todo-mcp prune`, or a larger --max-size",
 			"the file has %d MB of the %d that it may take: no new lists are begun", info.Size()/1e6, most/1e6)

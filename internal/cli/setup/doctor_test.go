@@ -1,6 +1,7 @@
 package setup_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -81,5 +82,33 @@ func TestDoctorLeavesNothing(t *testing.T) {
 	}
 	if _, body := programtest.Get(t, s.URL+"/api/lists"); strings.Contains(body, `"id"`) {
 		t.Errorf("there is a list: %s", body)
+	}
+}
+
+// From 70 % of --max-size on doctor, /readyz and the metrics say how full the store is.
+func TestStoreFills(t *testing.T) {
+	store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
+	var items []string
+	for range 40 {
+		items = append(items, `{"content":"`+strings.Repeat("x", 190)+`","activeForm":"x","status":"pending"}`)
+	}
+	limits := []string{"--store", store, "--max-size", "1"}
+	s := programtest.Serve(t, limits...)
+	quiet := doctor(t, s.URL+"/mcp", append(limits, "--addr", "127.0.0.1:0")...)
+	if strings.Contains(string(quiet), "% full") {
+		t.Errorf("an empty store is full: %s", quiet)
+	}
+	for n := range 52 {
+		programtest.Succeeds(t, append([]string{"TodoWrite", "--list", fmt.Sprint(n), `{"todos":[` + strings.Join(items, ",") + `]}`}, limits...)...)
+	}
+	doctor(t, s.URL+"/mcp", append(limits, "--addr", "127.0.0.1:0")...).expect(t, "!", "% full")
+	if _, body := programtest.Get(t, s.URL+"/readyz"); !strings.HasPrefix(body, "ok\nthe store is ") {
+		t.Errorf("/readyz: %q", body)
+	}
+	_, metrics := programtest.Get(t, s.URL+"/metrics")
+	for _, name := range []string{"\ntodo_store_bytes ", "\ntodo_store_max_bytes 1e+06", "\ntodo_store_damaged_rows 0"} {
+		if !strings.Contains(metrics, name) {
+			t.Errorf("no %q in\n%s", name, metrics)
+		}
 	}
 }

@@ -22,15 +22,26 @@ import (
 // lists in the order of their creation, then revisions in ascending order. The
 // output for the same lists is the same from any store: what conversations hold, and the
 // operations that they may repeat, stay in theirs.
-func Export(ctx context.Context, a *app.App, args []string) error {
-	if err := a.CheckNamed(); err != nil {
-		return err
+func Export(fs *flag.FlagSet) app.Run {
+	keepGoing := fs.Bool("keep-going", false, "of a damaged store write all that can be read, and say what cannot")
+	return func(ctx context.Context, a *app.App, args []string) error {
+		if err := a.CheckNamed(); err != nil {
+			return err
+		}
+		st, board, done, err := a.Open()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return export(ctx, a, st, board.Everyone(), args, *keepGoing)
 	}
-	return a.OnLists(func(lists todo.Lists) error { return export(ctx, a, lists, args) })
 }
 
-func export(ctx context.Context, a *app.App, lists todo.Lists, args []string) error {
-	exported, err := a.NamedAll(ctx, lists, args, app.NamedOptions{})
+func export(ctx context.Context, a *app.App, st todo.Store, lists todo.Lists, args []string, keepGoing bool) error {
+	if err := app.IsReadable(lists, a.Request); err != nil {
+		return err
+	}
+	exported, err := a.NamedAll(ctx, lists, args, app.NamedOptions{Damaged: keepGoing})
 	if err == nil && len(args) == 0 {
 		exported, err = lists.Find(ctx, todo.Query{Excerpt: true})
 	}
@@ -42,14 +53,31 @@ func export(ctx context.Context, a *app.App, lists todo.Lists, args []string) er
 	})
 	out := bufio.NewWriter(a.Stdout)
 	for _, l := range exported {
+		var before todo.Snapshot
 		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
 			if err == nil {
 				r.Operation = todo.Operation{}
+				// A history has no gaps: in place of one that is left out stands the one before.
+				for before.Revision > 0 && err == nil && before.Revision+1 < r.Revision {
+					before.Revision++
+					err = app.PrintJSON(out, before, "")
+				}
+			}
+			if err == nil {
 				err = app.PrintJSON(out, r, "")
 			}
 			if err != nil {
 				return err
 			}
+			before = r
+		}
+		if damaged := app.Damaged(st); len(damaged) > 0 && !keepGoing {
+			return fmt.Errorf("%s damaged, so this is not all; --keep-going writes all that can be read: %s", app.Rows(damaged), damaged[0])
+		}
+	}
+	if keepGoing {
+		for _, damaged := range app.Damaged(st) {
+			fmt.Fprintln(a.Stderr, render.Safe(damaged))
 		}
 	}
 	return out.Flush()
@@ -131,7 +159,7 @@ func Check(ctx context.Context, a *app.App, _ []string) error {
 		return err
 	}
 	if problems > 0 {
-		return fmt.Errorf("%d problems; %d revisions were read. `todo-mcp export` writes the lists that can be read; restore a copy, or import them into another store", problems, revisions)
+		return fmt.Errorf("%d problems; %d revisions were read. `todo-mcp export --keep-going` writes all that can be read, to be imported into another store; see docs/operations.md, “Damage”", problems, revisions)
 	}
 	return a.Say("%d revisions, all as they were written.\n", revisions)
 }

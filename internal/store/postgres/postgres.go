@@ -29,6 +29,7 @@ import (
 // Store is a todo.Store in a PostgreSQL database.
 type Store struct {
 	tables.Reader
+	tables.Health
 	pool *pgxpool.Pool
 	keep todo.Keep
 	// turns are locks of keys, and several keys may share one. Who waits for it gets its
@@ -92,7 +93,7 @@ func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Stor
 	for i := range s.turns {
 		s.turns[i] = make(chan struct{}, 1)
 	}
-	s.Reader = newReader(s.pool, s.call)
+	s.Reader = newReader(s.pool, &s.Health, s.call)
 	s.notices.pool, s.notices.receiver, s.notices.wake = s.pool, notice, make(chan struct{}, 1)
 	s.work.Go(func() { s.notices.run(s.ctx) })
 	s.work.Go(func() { s.notices.receive(s.ctx) })

@@ -50,7 +50,7 @@ func one(ctx context.Context, q querier, into []any, query string, args ...any) 
 
 // newReader returns a reader of a store or a transaction, whose call runs what a method
 // does and names it in its error.
-func newReader(q querier, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
+func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries, func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
 			found, err := q.Query(ctx, numbered(sql), stored(args)...)
@@ -60,7 +60,7 @@ func newReader(q querier, call func(ctx context.Context, what string, run func()
 			defer found.Close()
 			return read(rows{found})
 		})
-	}, tables.ScanSnapshot, scanCursor)
+	}, tables.ScanSnapshot, scanCursor, health)
 }
 
 // Position implements todo.Store.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -50,7 +51,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
-	t.Reader = newReader(t, t.do)
+	t.Reader = newReader(t, &s.Health, t.do)
 	t.saver = tables.Saver{Reader: t.Reader, SQL: queries, DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
 	return t, nil
 }
@@ -77,6 +78,7 @@ func lockOf(of todo.Key) int64 {
 // revision may be another one than before it was locked.
 func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	var locked []string
+	var isDamaged error
 	var found []todo.Snapshot
 	args = stored(args)
 	t.pending.Queue(`SELECT id FROM todo_mcp.lists WHERE id = `+id+` FOR UPDATE`, args...).Query(func(all pgx.Rows) (err error) {
@@ -84,7 +86,9 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 		return err
 	})
 	t.pending.Queue(queries.Newest+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
-		found, err = tables.Collect(rows{all}, tables.ScanSnapshot)
+		if found, err = tables.Collect(rows{all}, tables.ScanSnapshot); errors.Is(err, todo.ErrDamaged) {
+			isDamaged, err = err, nil // the transaction can do without it
+		}
 		return err
 	})
 	t.pending.Queue(`SELECT todo_mcp.seq()`).QueryRow(func(from pgx.Row) error { return from.Scan(&t.seq) })
@@ -94,7 +98,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 			t.lists[s.List.ID] = s
 		}
 	}
-	return err
+	return cmp.Or(err, isDamaged)
 }
 
 // newest returns the newest revision of a list, which is locked, or todo.ErrNotFound.
@@ -247,8 +251,10 @@ func (t *tx) Size(ctx context.Context) (int64, error) {
 	if t.store.keep.Bytes <= 0 {
 		return 0, nil // nobody asks
 	}
-	return t.store.used.Read("", t.store.keep, func() (size int64, err error) {
+	size, err := t.store.used.Read("", t.store.keep, func() (size int64, err error) {
 		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + (SELECT count(*) FROM todo_mcp.cursors) * $1 FROM todo_mcp.lists`,
 			tables.CursorSize)
 	})
+	t.store.SetSize(size)
+	return size, err
 }

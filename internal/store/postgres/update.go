@@ -99,7 +99,11 @@ func (t *tx) begin(ctx context.Context, key todo.Key, alone bool) error {
 	}
 	t.queueCursors(key)
 	return t.do(ctx, "begin update", func() error {
-		return t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, key.Principal, key.Conversation)
+		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, key.Principal, key.Conversation)
+		if errors.Is(err, todo.ErrDamaged) {
+			return nil // who needs that list is told so
+		}
+		return err
 	})
 }
 
@@ -151,7 +155,7 @@ func (t *tx) do(ctx context.Context, what string, run func() error) error {
 		return t.failed
 	}
 	err := named(ctx, what, run())
-	if !errors.Is(err, todo.ErrNotFound) {
+	if !errors.Is(err, todo.ErrNotFound) && !errors.Is(err, todo.ErrDamaged) {
 		t.failed = err
 	}
 	return err

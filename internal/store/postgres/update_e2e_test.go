@@ -47,7 +47,7 @@ func TestRoundTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pool.Close()
-	s.pool, s.Reader = traced, newReader(traced, s.call)
+	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
 	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
 	lists := todo.NewBoard(audited).As("p")
 	begin := todo.Target{Conversation: todo.Conversation{Key: "c"}}

@@ -48,11 +48,11 @@ func encode(v any, what string) ([]byte, error) {
 }
 
 // Snapshot decodes what [Body] and [List] returned into one snapshot and sets its Seq.
-// An error wraps [todo.ErrCorrupt].
+// An error wraps [todo.ErrDamaged].
 func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	var s todo.Snapshot
 	if err := errors.Join(json.Unmarshal(body, &s), json.Unmarshal(list, &s.List)); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrCorrupt, err)
+		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrDamaged, err)
 	}
 	if !s.Writer.Person && s.Worked.IsZero() {
 		s.Worked = s.Updated

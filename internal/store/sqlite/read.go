@@ -201,4 +201,4 @@ func damaged(table string, key ...any) error {
 }
 
 // errRecord means that one row cannot be used; others are not affected.
-var errRecord = fmt.Errorf("read record: %w", todo.ErrCorrupt)
+var errRecord = fmt.Errorf("read record: %w", todo.ErrDamaged)

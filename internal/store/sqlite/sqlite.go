@@ -26,6 +26,7 @@ import (
 // Store is a todo.Store in an SQLite file.
 type Store struct {
 	tables.Reader
+	tables.Health
 	path     string
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	quit     chan struct{}  // closed by Close
@@ -63,7 +64,7 @@ func Open(path string, keep todo.Keep) (*Store, error) {
 	}
 	s := &Store{path: path, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
-	s.Reader = tables.NewReader(queries, s.query, scanSnapshot, scanCursor)
+	s.Reader = tables.NewReader(queries, s.query, scanSnapshot, scanCursor, &s.Health)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
 	return s, nil
 }

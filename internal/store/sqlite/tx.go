@@ -27,9 +27,10 @@ func (w *writer) read(ctx context.Context, what, query string, args []any, read 
 	return nil
 }
 
-// note notes a failure of the store, and returns it.
+// note notes a failure of the store, and returns it. A row that is damaged is none: the
+// request may do without it.
 func (w *writer) note(err error) error {
-	if err != nil && !todo.IsRefusal(err) && w.failed == nil {
+	if err != nil && !todo.IsRefusal(err) && !errors.Is(err, errRecord) && w.failed == nil {
 		w.failed = err
 	}
 	return err
@@ -180,6 +181,7 @@ func (w *writer) Size(context.Context) (bytes int64, err error) {
 	err = w.scan(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) *
 		(SELECT page_size FROM pragma_page_size)`, nil, &bytes)
 	m.size, m.sized = bytes-4*int64(m.put), sizeEvery
+	w.store.SetSize(bytes)
 	return bytes, err
 }
 

@@ -30,7 +30,7 @@ type writer struct {
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Reader = tables.NewReader(queries, w.read, scanSnapshot, scanCursor)
+	w.Reader = tables.NewReader(queries, w.read, scanSnapshot, scanCursor, &s.Health)
 	w.saver = tables.Saver{Reader: w.Reader, SQL: queries, DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
 	return w
 }
@@ -251,5 +251,5 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 // isAboutOne reports whether an error of the store concerns one request only: what it
 // stored is taken back, and the transaction goes on.
 func isAboutOne(err error) bool {
-	return errors.Is(err, errRecord) || errors.Is(err, tables.ErrEncode) || failedWith(err, codeTooBig, codeConstraint)
+	return errors.Is(err, tables.ErrEncode) || failedWith(err, codeTooBig, codeConstraint)
 }

@@ -150,7 +150,8 @@ func (d Dialect) saves(q *SQL) {
 }
 
 // Find returns the SQL of a query and its arguments. With [todo.Query.Text] it selects all
-// revisions that may say it, of each list the last one first, and no limit applies.
+// revisions that may say it, of each list the last one first; otherwise it ends with a limit,
+// which the arguments are without.
 func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 	sql, row := s.Newest, "l"
 	switch {
@@ -213,7 +214,7 @@ func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 	if q.Text != "" && q.Operation == "" {
 		return sql + " ORDER BY l.seq" + order + ", h.revision DESC", args
 	}
-	return sql + " ORDER BY " + row + ".seq" + order + limit, append(args, atMost(q.Limit))
+	return sql + " ORDER BY " + row + ".seq" + order + limit, args
 }
 
 // plainest returns the longest part of a text that stands in a body as it is, but for the

@@ -259,7 +259,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 		if kind == todo.SpareDeleted {
 			return s.forget(s.SQL.spare, args...)
 		}
-		some, err := collect(ctx, s.Reader, "read excerpts", s.SQL.spareLists, ScanSnapshot, args...)
+		some, _, err := good(ctx, s.Reader, "read excerpts", s.SQL.spareLists, ScanSnapshot, args...)
 		if err != nil {
 			return err
 		}

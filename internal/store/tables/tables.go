@@ -5,7 +5,9 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/store/record"
@@ -35,18 +37,20 @@ func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error
 // error begins with what is being done.
 type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
 
-// Reader implements [todo.Reader], and reads host calls.
+// Reader implements [todo.Reader], and reads host calls. Of several rows it leaves out
+// those that are damaged, and notes them.
 type Reader struct {
 	sql      *SQL
 	query    Query
 	snapshot func(Rows) (todo.Snapshot, error)
 	cursor   func(Rows) (todo.Cursor, error)
+	health   *Health
 }
 
 // NewReader returns a reader by way of query. snapshot and cursor read a row of the
-// dialect's columns.
-func NewReader(sql *SQL, query Query, snapshot func(Rows) (todo.Snapshot, error), cursor func(Rows) (todo.Cursor, error)) Reader {
-	return Reader{sql, query, snapshot, cursor}
+// dialect's columns; an error that wraps [todo.ErrDamaged] is about that row alone.
+func NewReader(sql *SQL, query Query, snapshot func(Rows) (todo.Snapshot, error), cursor func(Rows) (todo.Cursor, error), health *Health) Reader {
+	return Reader{sql, query, snapshot, cursor, health}
 }
 
 // collect runs a query and reads all its rows.
@@ -61,8 +65,41 @@ func collect[T any](ctx context.Context, r Reader, what, sql string, scan func(R
 	return found, nil
 }
 
-func (r Reader) snapshots(ctx context.Context, sql string, args ...any) ([]todo.Snapshot, error) {
-	return collect(ctx, r, "read snapshots", sql, r.snapshot, args...)
+// good runs a query and reads its rows but for the damaged ones, and returns how many those
+// are.
+func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, left int, err error) {
+	err = r.query(ctx, what, sql, args, func(rows Rows) error {
+		found, left = nil, 0
+		for rows.Next() {
+			one, err := scan(rows)
+			switch {
+			case errors.Is(err, todo.ErrDamaged):
+				r.health.note(err)
+				left++
+			case err != nil:
+				return err
+			default:
+				found = append(found, one)
+			}
+		}
+		return rows.Err()
+	})
+	return found, left, err
+}
+
+// atMostGood is good for a query that ends with a limit, 0 for none: it returns as many rows
+// where there are so many.
+func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit int, scan func(Rows) (T, error), args ...any) ([]T, error) {
+	for most := limit; ; {
+		found, left, err := good(ctx, r, what, sql, scan, append(slices.Clone(args), atMost(most))...)
+		if err != nil {
+			return nil, err
+		}
+		if left == 0 || limit <= 0 || len(found) >= limit || len(found)+left < most {
+			return found, nil
+		}
+		most += left
+	}
 }
 
 // Load implements [todo.Reader].
@@ -71,7 +108,7 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	if revision != 0 {
 		sql, args = r.sql.loadRevision, []any{list, revision}
 	}
-	found, err := r.snapshots(ctx, sql, args...)
+	found, err := collect(ctx, r, "read snapshots", sql, r.snapshot, args...)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
@@ -80,7 +117,7 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Sna
 
 // History implements [todo.Reader].
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return r.snapshots(ctx, r.sql.history, list, after, atMost(limit))
+	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.snapshot, list, after)
 }
 
 // Find implements [todo.Reader]. Where saves may be stored in another order than their
@@ -92,9 +129,9 @@ func (r Reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 		return r.saying(ctx, q, sql, args)
 	}
 	if q.Excerpt && q.Operation == "" {
-		return collect(ctx, r, "read excerpts", sql, ScanSnapshot, args...)
+		return atMostGood(ctx, r, "read excerpts", sql, q.Limit, ScanSnapshot, args...)
 	}
-	return r.snapshots(ctx, sql, args...)
+	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.snapshot, args...)
 }
 
 // saying reads of each list the last revision that says a text, of as many lists as the
@@ -104,6 +141,10 @@ func (r Reader) saying(ctx context.Context, q todo.Query, sql string, args []any
 		found = nil
 		for int64(len(found)) < atMost(q.Limit) && rows.Next() {
 			s, err := r.snapshot(rows)
+			if errors.Is(err, todo.ErrDamaged) {
+				r.health.note(err)
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -118,15 +159,18 @@ func (r Reader) saying(ctx context.Context, q todo.Query, sql string, args []any
 
 // Cursors implements [todo.Reader].
 func (r Reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	return collect(ctx, r, "read cursors", r.sql.CursorsOf, r.cursor, of.Principal, of.Conversation)
+	found, _, err := good(ctx, r, "read cursors", r.sql.CursorsOf, r.cursor, of.Principal, of.Conversation)
+	return found, err
 }
 
 // CursorsOn implements [todo.Reader].
 func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+	sql, args := r.sql.cursorsOn, []any{principal, list}
 	if list == "" {
-		return collect(ctx, r, "read cursors", r.sql.currentCursors, r.cursor, principal)
+		sql, args = r.sql.currentCursors, args[:1]
 	}
-	return collect(ctx, r, "read cursors", r.sql.cursorsOn, r.cursor, principal, list)
+	found, _, err := good(ctx, r, "read cursors", sql, r.cursor, args...)
+	return found, err
 }
 
 // HostCall implements [todo.Store].

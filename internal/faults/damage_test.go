@@ -1,0 +1,170 @@
+//go:build e2e && linux
+
+package faults
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/programtest"
+	"todo-mcp/server/servertest"
+)
+
+// onStore runs the program on a store and returns what it prints, also on standard error.
+func onStore(store string, args ...string) (printed string, err error) {
+	cmd := exec.Command(program, append(args, "--store", store)...)
+	cmd.Dir = os.TempDir()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// damageRow changes the body of a list's revision behind the store's back: a letter in
+// SQLite, where each row has a checksum, and half of it in PostgreSQL.
+func damageRow(t *testing.T, store, list string, revision int) {
+	t.Helper()
+	file, isFile := strings.CutPrefix(store, "sqlite:")
+	if !isFile {
+		command(t, nil, "psql", "--quiet", fmt.Sprintf("--command=UPDATE todo_mcp.history SET body = left(body, 40) WHERE list = '%s' AND revision = %d", list, revision), store)
+		return
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pageOf returns the commands of a section of the operator's page.
+func pageOf(t *testing.T, section string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "\n## "+section+"\n")
+	commands := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(rest)
+	if commands == nil {
+		t.Fatalf("no commands under %s", section)
+	}
+	return commands[1]
+}
+
+// BAD-INPUT 130: a damaged newest revision, and an earlier one of another list, are left
+// out: all commands, pages and chats but the damaged lists' go on, and say it; and the
+// operator's page, followed to its end, gives a store with all that was readable.
+//
+// BAD-INPUT 130: A row of the store is damaged → It is left out, and commands, /readyz, a
+// metric and `doctor` say so; everything else is read and written; its chat begins a new
+// list; `export --keep-going` and `import` make a whole store
+func TestDamagedRow(t *testing.T) {
+	for name, begin := range map[string]func(*testing.T) (string, func()){"SQLite": beginSQLite, "PostgreSQL": newPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, _ := begin(t)
+			s := mustServe(t, "--store", store)
+			chats, ids := make([]*chattest.Chat, 12), make([]string, 12)
+			for i := range chats {
+				chats[i] = s.session(t, "")
+				chats[i].Writes(fmt.Sprintf("p:Step %d one p:Step %d two", i, i))
+				chats[i].Sets("1", "completed")
+				chats[i].Adds("Ship")
+				ids[i] = chats[i].Current()
+			}
+			before, err := programtest.Export(program, t.TempDir(), nil, store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest, earlier := ids[4], ids[7]
+			damageRow(t, store, newest, 3)
+			damageRow(t, store, earlier, 2)
+			s.Kill() // what it saved last it still has
+			s = mustServe(t, "--store", store)
+			for _, c := range [][]string{
+				{"lists"}, {"lists", "--json"}, {"show", ids[0]}, {"show", earlier}, {"history", ids[0]}, {"history", earlier}, {"history", newest}, {"today"}, {"search", "Step"},
+				{"rename", ids[0], "Renamed"}, {"archive", ids[1]}, {"restore", ids[2], "1"}, {"prune", "--older-than", "1", "--yes"}, {"doctor"},
+			} {
+				if c[0] == "search" {
+					c = []string{"lists", "--search", "Step"}
+				}
+				if printed, err := onStore(store, c...); err != nil {
+					t.Errorf("%s: %v\n%s", c, err, printed)
+				}
+			}
+			for what, says := range map[string]string{"lists --json": "left out", "history " + earlier: "left out", "doctor": "damaged", "show " + newest: "damaged", "check": newest, "export": "--keep-going"} {
+				if printed, _ := onStore(store, strings.Fields(what)...); !strings.Contains(printed, says) {
+					t.Errorf("%s does not say %q:\n%s", what, says, printed)
+				}
+			}
+			var all []struct{ List string }
+			if servertest.GetJSON(t, s.url+"/api/lists", &all); len(all) < 11 {
+				t.Errorf("the API has %d lists", len(all))
+			}
+			if status, page := get(s.url + "/"); status != 200 || strings.Count(page, "Step ") < 8 {
+				t.Errorf("the board: %d, %d lists", status, strings.Count(page, "Step "))
+			}
+			if status, text := get(s.url + "/readyz"); status != 200 || !strings.Contains(text, "damaged and left out") {
+				t.Errorf("/readyz: %d %s", status, text)
+			}
+			if _, text := get(s.url + "/metrics"); !regexp.MustCompile(`(?m)^todo_store_damaged_rows [12]$`).MatchString(text) {
+				t.Error("no metric of damaged rows")
+			}
+			for _, i := range []int{3, 4, 7} { // one of each kind goes on
+				chats[i].At(s.endpoint("")).Writes("p:Step " + fmt.Sprint(i) + " two p:Three")
+			}
+			s.Kill()
+			restored, _ := begin(t)
+			follow(t, pageOf(t, "Damage"), "TODO_STORE="+store, "NEW="+restored)
+			after, err := programtest.Export(program, t.TempDir(), nil, restored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, id := range ids {
+				want, got := before[id], after[id]
+				switch id {
+				case newest:
+					want = want[:2]
+				case earlier:
+					want, got = want[2:], got[2:]
+				}
+				if len(got) < len(want) || cmp.Diff(want, got[:len(want)]) != "" {
+					t.Errorf("list %d is another one: %s", i, cmp.Diff(want, got))
+				}
+			}
+			if printed, err := onStore(store, "delete", newest, "--purge", "--yes"); err != nil {
+				t.Errorf("purge: %v %s", err, printed)
+			}
+		})
+	}
+}
+
+// follow runs the commands of a page one after the other; check may find what is wrong.
+func follow(t *testing.T, commands string, environment ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(dir, "todo-mcp")); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(commands) {
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir = dir
+		cmd.Env = append([]string{"HOME=" + dir, "PATH=" + dir + ":" + os.Getenv("PATH")}, environment...)
+		var printed bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &printed, &printed
+		if err := cmd.Run(); err != nil && !strings.HasPrefix(line, "todo-mcp check  ") {
+			t.Errorf("%s: %v\n%s", line, err, printed.String())
+		}
+	}
+}
