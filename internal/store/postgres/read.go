@@ -20,7 +20,7 @@ var queries = tables.Dialect{
 	Schema:  `todo_mcp.`,
 	Columns: `h.seq, h.body, l.meta`,
 	Newest:  `JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`,
-	Settled: `todo_mcp.settled()`,
+	Settled: `(SELECT todo_mcp.settled())`,
 	Like:    `ILIKE`,
 	Forget:  []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
 	Lock:    ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,

@@ -6,7 +6,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, seq_offset) VALUES (7, 0);
+INSERT INTO todo_mcp.store (version, seq_offset) VALUES (8, 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -111,9 +111,18 @@ CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestam
 CREATE FUNCTION todo_mcp.seq() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT (seq_offset + pg_current_xact_id()::text::bigint) << 16 FROM todo_mcp.store
 $$;
--- Nothing is saved any more with a seq below this one.
+-- Nothing is saved any more with a seq below this one: the id of the first transaction that
+-- is open and may save. Who saves has locked lists before it is given an id, so others,
+-- of other tables or databases of the cluster, are those that have an id and no such lock.
+-- Locks are read once: who ends meanwhile counts as who may save.
 CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
-	SELECT (seq_offset + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 16 FROM todo_mcp.store
+	WITH locks AS MATERIALIZED (SELECT * FROM pg_locks),
+	others AS (SELECT t.transactionid FROM locks t WHERE t.locktype = 'transactionid' AND t.granted AND t.mode = 'ExclusiveLock'
+		AND NOT EXISTS (SELECT 1 FROM locks r WHERE r.virtualtransaction = t.virtualtransaction AND r.locktype = 'relation'
+			AND r.relation = 'todo_mcp.lists'::regclass AND r.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+	SELECT (seq_offset + coalesce(
+		(SELECT min(x::text::bigint) FROM pg_snapshot_xip(pg_current_snapshot()) AS x WHERE x::xid NOT IN (SELECT transactionid FROM others)),
+		pg_snapshot_xmax(pg_current_snapshot())::text::bigint)) << 16 FROM todo_mcp.store
 $$;
 
 -- The list that a conversation holds; '' for none.
