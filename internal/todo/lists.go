@@ -208,6 +208,7 @@ func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, er
 	by.User = l.user
 	for batch := range slices.Chunk(lists, purgeBatch) {
 		var gone int
+		began := time.Now()
 		err := l.board.store.Update(ctx, Key{l.principal, batch[0]}, func(tx Tx) error {
 			gone = 0
 			for _, list := range batch {
@@ -224,6 +225,9 @@ func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, er
 			return n, fmt.Errorf("purge lists: %w", err)
 		}
 		n += gone
+		if n < len(lists) {
+			Sleep(ctx, time.Since(began)) // who waits to write is next
+		}
 	}
 	return n, nil
 }

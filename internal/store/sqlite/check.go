@@ -2,11 +2,15 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
+	"todo-mcp/internal/todo"
 )
 
 // checks select what is wrong with a store, each with what is said about it.
@@ -95,13 +99,28 @@ func (r *row) checkNext(rows tables.Rows, found func(problem string)) (next row,
 	return next, nil
 }
 
-// Compact gives the space that removed lists took back to the file system.
+// compactStep is how many pages are moved in one transaction, while nobody else writes.
+const compactStep = 256
+
+// Compact gives the space that removed lists took back to the file system. Between its
+// steps, which take some milliseconds, others write.
 func (s *Store) Compact(ctx context.Context) error {
-	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)")
+	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)")
 	if err != nil {
 		return fmt.Errorf("compact store: %w", err)
 	}
-	_, err = db.ExecContext(ctx, `VACUUM`)
+	free := func() (pages int, err error) {
+		return pages, db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&pages)
+	}
+	for before, now := math.MaxInt, 0; err == nil; before = now {
+		if now, err = free(); err != nil || now == 0 || now >= before { // nothing went: others take space, too
+			break
+		}
+		began := time.Now()
+		if err = step(ctx, db, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, compactStep)); err == nil {
+			todo.Sleep(ctx, time.Since(began)) // who waits to write is next
+		}
+	}
 	if err == nil {
 		_, err = db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	}
@@ -109,4 +128,17 @@ func (s *Store) Compact(ctx context.Context) error {
 		return fmt.Errorf("compact store: %w", err)
 	}
 	return nil
+}
+
+// step runs a statement that goes on as its rows are read.
+func step(ctx context.Context, db *sql.DB, statement string) error {
+	rows, err := db.QueryContext(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		continue
+	}
+	return rows.Err()
 }

@@ -193,7 +193,8 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	// fullfsync matters only on macOS, where fsync does not reach the disk.
-	settings := append([]string{"busy_timeout(200)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "temp_store(MEMORY)",
+	// auto_vacuum means something in a file that is being made.
+	settings := append([]string{"busy_timeout(200)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "temp_store(MEMORY)",
 		fmt.Sprintf("journal_size_limit(%d)", maxLog)}, pragmas...)
 	db, err := openDatabase(path, 1, "mode=rw", settings...)
 	if err != nil {
