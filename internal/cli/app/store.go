@@ -115,7 +115,7 @@ func (a *App) OpenStore() (todo.Store, error) {
 		a.Metrics.Gauge("todo_store_damaged_rows", "Rows that were found damaged, and left out, within an hour.",
 			func() float64 { return float64(len(Damaged(st))) })
 	}
-	return a.audited(st), nil
+	return store.Bounded(a.audited(st), a.Request), nil
 }
 
 // CheckNamed returns an error if the settings name a file that is not there: a command

@@ -97,6 +97,12 @@ func TestLockedStore(t *testing.T) {
 	lock(t, path, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN IMMEDIATE", "CREATE TABLE other (x)")
 	told := "another program has " + path + " locked; end it, or name another store"
 	programtest.Refuses(t, told, "lists", "--store", "sqlite:"+path, "--request-timeout", "1")
+	read := filepath.Join(t.TempDir(), "todo.db")
+	programtest.Succeeds(t, "TodoWrite", "--list", "a", servertest.Todos("pending", "A"), "--store", "sqlite:"+read)
+	lock(t, read, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE") // it can be read
+	for _, c := range []string{"rename a b", "archive a", "restore a 1", "delete a", "delete a --purge --yes", "prune --open --older-than 0 --yes"} {
+		programtest.Refuses(t, "nothing was saved within 1s, another program has the store locked", append(strings.Fields(c), "--store", "sqlite:"+read, "--request-timeout", "1")...)
+	}
 	log := make(programtest.Lines, 100)
 	programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+path)
 	if line := log.Await("cannot be read now"); !strings.Contains(line, told) {
