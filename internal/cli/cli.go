@@ -100,6 +100,8 @@ func commands() []command {
 			"todo-mcp prune --older-than 30 --dry-run", aboutStore, store, storage.Prune},
 		{"check", "", "Read the whole store and say what is damaged",
 			"todo-mcp check", aboutStore, store, noFlags(storage.Check)},
+		{"backup", "FILE", "Write a copy of the store, checked, while it is in use",
+			"todo-mcp backup todo-2026-11-24.db", aboutStore, store, noFlags(storage.BackUp)},
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON",
 			"todo-mcp export > lists.ndjson", aboutStore, store, storage.Export},
 		{"import", "[FILE]", "Read what export wrote",

@@ -98,7 +98,6 @@ func (r reader) standIns() *strings.Replacer {
 		"https://todo.example.com --token", r.server+" --token",
 		"0.0.0.0:443", "127.0.0.1:0",
 		"127.0.0.1:8766", "127.0.0.1:0",
-		"VACUUM INTO '", "VACUUM INTO '"+r.home+"/",
 	)
 }
 

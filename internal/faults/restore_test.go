@@ -4,7 +4,6 @@ package faults
 
 import (
 	"bytes"
-	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -93,15 +92,14 @@ func importFile(t *testing.T, file, store string) {
 
 func drills() map[string]drill {
 	return map[string]drill{
-		"SQLite, VACUUM INTO": {begin: beginSQLite,
+		"SQLite, backup": {begin: beginSQLite,
 			backUp: func(t *testing.T, store, file string) {
-				db, err := sql.Open("sqlite", strings.TrimPrefix(store, "sqlite:"))
-				if err != nil {
-					t.Fatal(err)
+				command(t, nil, program, "backup", file, "--store", store)
+				if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+					t.Errorf("the copy: %v, %v", info, err)
 				}
-				defer db.Close()
-				if _, err := db.Exec("PRAGMA busy_timeout = 10000; VACUUM INTO ?", file); err != nil {
-					t.Fatal(err)
+				if printed, err := onStore(store, "backup", file); err == nil || !strings.Contains(printed, "is there already") {
+					t.Errorf("a second backup to the same file: %v %s", err, printed)
 				}
 			},
 			restore: func(t *testing.T, file string) string {

@@ -1,12 +1,14 @@
-// Package storage has the commands for the store as a whole: export, import, prune and
-// check.
+// Package storage has the commands for the store as a whole: backup, export, import,
+// prune and check.
 package storage
 
 import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -81,6 +83,46 @@ func export(ctx context.Context, a *app.App, st todo.Store, lists todo.Lists, ar
 		}
 	}
 	return out.Flush()
+}
+
+// BackUp writes a copy of the store to a file.
+func BackUp(ctx context.Context, a *app.App, args []string) error {
+	if err := a.CheckNamed(); err != nil {
+		return err
+	}
+	place, err := a.Place()
+	if err == nil && place.File == "" {
+		err = app.Usagef("backup copies the file of a store; for PostgreSQL: pg_dump --format=custom --schema=todo_mcp, see docs/operations.md")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(place.File); err != nil {
+		return fmt.Errorf("the store: %w", err)
+	}
+	st, err := a.OpenStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	c, ok := store.As[interface {
+		BackUp(ctx context.Context, to string, found func(string)) (revisions int, err error)
+	}](st)
+	if !ok {
+		return errors.New("this store has no file to copy")
+	}
+	problems := 0
+	revisions, err := c.BackUp(ctx, args[0], func(problem string) {
+		problems++
+		fmt.Fprintln(a.Stderr, render.Safe(problem))
+	})
+	switch {
+	case err != nil:
+		return err
+	case problems > 0:
+		return fmt.Errorf("%s is a copy of the store, with its %d problems; see docs/operations.md, “Damage”", args[0], problems)
+	}
+	return a.Say("%d revisions in %s, all as they were written.\n", revisions, render.Safe(args[0]))
 }
 
 // Prune deletes old lists.
