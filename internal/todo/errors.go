@@ -37,6 +37,8 @@ var (
 	// ErrMirrored: the list is a copy of one that the agent keeps elsewhere, see
 	// [List.Mirrored]; nothing was changed.
 	ErrMirrored = errors.New("the agent keeps this list in a todo tool of its own: it can only be changed there")
+	// ErrUnavailable: the database of the store cannot be reached, or is starting.
+	ErrUnavailable = errors.New("the database does not answer")
 	// ErrClosed: the store or board is closed.
 	ErrClosed = errors.New("closed")
 )

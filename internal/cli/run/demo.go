@@ -45,7 +45,7 @@ func Demo(fs *flag.FlagSet) app.Run {
 // demo serves a panel, opens it in the browser, and lets the agents work.
 func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Duration) error {
 	defer a.end()
-	s, err := a.open(false)
+	s, err := a.open(ctx, false)
 	if err != nil {
 		return err
 	}

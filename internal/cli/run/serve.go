@@ -45,7 +45,7 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 		listener = a.listenPanel(ctx)
 	}
 	a.takesHooks = true
-	s, err := a.open(false)
+	s, err := a.open(ctx, false)
 	if err == nil && panel {
 		err = a.sidePanel(ctx, s.Board, listener)
 	}
@@ -93,7 +93,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err != nil {
 		return fmt.Errorf("the store: %w", err)
 	}
-	s, err := a.open(true)
+	s, err := a.open(ctx, true)
 	if err != nil {
 		return err
 	}

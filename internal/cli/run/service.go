@@ -45,9 +45,25 @@ func (a *service) end() {
 	}
 }
 
+// openStore is [app.App.Open], which, if waits is true, waits for a database that is away.
+func (a *service) openStore(ctx context.Context, waits bool) (st todo.Store, board *todo.Board, done func(), err error) {
+	for tries := 0; ; tries++ {
+		st, board, done, err = a.Open()
+		if !waits || !errors.Is(err, todo.ErrUnavailable) {
+			return st, board, done, err
+		}
+		if tries%30 == 0 {
+			a.Logger().Warn("waits for the database", "error", err)
+		}
+		if !todo.Sleep(ctx, time.Second) {
+			return nil, nil, nil, err
+		}
+	}
+}
+
 // open opens the store and returns a server on it. replica is true for a server whose
 // sessions others on the same store may serve, too.
-func (a *service) open(replica bool) (s *server.Server, err error) {
+func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err error) {
 	hangups := make(chan os.Signal, 1) // nobody reads it
 	// A service manager may send one at any time, and it ends no server. In a terminal it
 	// says that the terminal is closed, and ends the process, unless there is an audit log.
@@ -55,7 +71,7 @@ func (a *service) open(replica bool) (s *server.Server, err error) {
 		signal.Notify(hangups, syscall.SIGHUP)
 		a.ends = append(a.ends, func() { signal.Stop(hangups) })
 	}
-	st, board, closeStore, err := a.Open()
+	st, board, closeStore, err := a.openStore(ctx, replica)
 	if err != nil {
 		return nil, err
 	}

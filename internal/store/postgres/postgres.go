@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,13 +162,25 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 
 // named adds to an error what was being done, and why the context ended.
 func named(ctx context.Context, what string, err error) error {
-	switch {
+	switch refused := (*pgconn.ConnectError)(nil); {
 	case err == nil:
 		return nil
+	case isAway(err):
+		err = todo.ErrUnavailable // what pgx says names the host and the user, and agents read it
+	case errors.As(err, &refused):
+		err = errors.New("the database refuses connections")
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, todo.ErrUnknownOutcome):
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// isAway reports whether no connection could be made, other than by a refusal: what the
+// database says when it starts or stops is none.
+func isAway(err error) bool {
+	var failed *pgconn.ConnectError
+	var said *pgconn.PgError
+	return errors.As(err, &failed) && (!errors.As(err, &said) || strings.HasPrefix(said.Code, "57P"))
 }
 
 // outcome returns the error of what changes something. It wraps

@@ -26,6 +26,9 @@ const schemaLock = 0x746f646f // "todo"
 // several servers that start at the same time one does it, and the others wait.
 func prepare(ctx context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
+	if isAway(err) {
+		err = fmt.Errorf("%w: %w", todo.ErrUnavailable, err)
+	}
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
 	}

@@ -150,21 +150,26 @@ func (w *writer) settleLog() error {
 	return nil
 }
 
-// isCurrent reports whether w is open on the file that its path names, and on
-// the log beside it.
+// isCurrent reports whether w is open on the file that its path names, which nobody has
+// emptied, and on the log beside it.
 func (w *writer) isCurrent() bool {
 	if w.file == nil || w.file.log == nil {
 		return false
 	}
 	now, err1 := os.Stat(w.store.path)
 	log, err2 := os.Stat(w.store.path + "-wal")
-	return err1 == nil && err2 == nil && os.SameFile(w.file.info, now) && os.SameFile(w.file.log, log)
+	return err1 == nil && err2 == nil && now.Size() > 0 && os.SameFile(w.file.info, now) && os.SameFile(w.file.log, log)
 }
 
 // beginTx opens the file if need be and begins a transaction. While that is open
 // no other connection can write.
 func (w *writer) beginTx() error {
 	if !w.isCurrent() {
+		if w.conn != nil { // what is in the log is of use beside the rest of the file alone
+			if _, err := look(w.store.path); errors.Is(err, todo.ErrCorrupt) {
+				return fmt.Errorf("%w: %w", errGone, err)
+			}
+		}
 		if err := w.open(); err != nil {
 			return err
 		}
