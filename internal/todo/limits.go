@@ -179,7 +179,7 @@ type Usage struct {
 }
 
 // CheckBytes returns [ErrStoreFull] when a store in use may not store another revision, or
-// a list that begins. A revision that is Deleted can always be stored.
+// a list that begins. A revision that [Snapshot.Leaves] can always be stored.
 func (k Keep) CheckBytes(u Usage, begins bool) error {
 	const mb = 1_000_000
 	full := func(size, most int64, whose string) error {

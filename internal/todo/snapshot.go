@@ -129,6 +129,12 @@ type Snapshot struct {
 	Seq int64 `json:"-"`
 }
 
+// Leaves reports whether a snapshot takes its list away, which is possible in a full store,
+// too: that is how room is made.
+func (s Snapshot) Leaves(before Snapshot) bool {
+	return s.Deleted || s.Archived && !before.Archived
+}
+
 // Follows reports whether a snapshot may be saved when before is the newest one of its
 // list: as the next revision, as the first one that is known, or as the same one of which
 // its agent asks for something else.

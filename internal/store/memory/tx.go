@@ -89,7 +89,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	next = next.Clone()
 	if before.Revision > 0 {
 		next.List = before.List
-		if !next.Deleted && t.store.keep.IsTight(t.size) {
+		if !next.Leaves(before) && t.store.keep.IsTight(t.size) {
 			if err := t.makeRoom(ctx, next.List, false, now); err != nil {
 				return todo.Snapshot{}, err
 			}

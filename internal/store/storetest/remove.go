@@ -270,7 +270,8 @@ func expired(t *testing.T, s todo.Store) {
 }
 
 // shares tests that one who signed in takes a quarter of the store and no more, that
-// others go on meanwhile, and that what is deleted makes room at once.
+// others go on meanwhile, that what is deleted makes room at once, and that lists can be
+// put away and deleted when nothing else can be done.
 func shares(t *testing.T, s todo.Store) {
 	of := func(principal, id string, revision int64) todo.Snapshot {
 		next := bulky(id, revision)
@@ -289,6 +290,13 @@ func shares(t *testing.T, s todo.Store) {
 		mustSave(t, s, gone)
 	}
 	mustSave(t, s, of("p", "next", 1))
+	revisions := saveUntilFull(t, s, func(n int64) todo.Snapshot { return of("p", "next", n+2) })
+	putAway := of("p", "next", revisions+2)
+	putAway.Archived = true
+	mustSave(t, s, putAway)
+	if _, err := Save(t.Context(), s, of("p", "next", revisions+3)); !errors.Is(err, todo.ErrStoreFull) {
+		t.Errorf("65: a change behind it: %v", err)
+	}
 }
 
 // holders tests that of very many conversations that come to know a list the ones that

@@ -138,7 +138,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	}
 	next.List = before.List
 	size, err := s.DB.Size(ctx)
-	if err == nil && !next.Deleted && s.Keep.IsTight(size) {
+	if err == nil && !next.Leaves(before) && s.Keep.IsTight(size) {
 		err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
 	if err == nil && next.Revision == before.Revision { // it takes its place
