@@ -61,6 +61,19 @@ func Damaged(st todo.Store) []string {
 	return nil
 }
 
+// Unsafe says which setting of a store's database lets a save be lost that was acknowledged;
+// it is empty where none is known.
+func Unsafe(ctx context.Context, st todo.Store) string {
+	if d, ok := store.As[interface {
+		Unsafe(ctx context.Context) (string, error)
+	}](st); ok {
+		if setting, err := d.Unsafe(ctx); err == nil && setting != "" {
+			return "the database may lose what was acknowledged when its machine fails: " + setting
+		}
+	}
+	return ""
+}
+
 // Bytes returns the size of a store when it was looked at last, see [tables.Health].
 func Bytes(st todo.Store) int64 {
 	if h, ok := store.As[interface{ Bytes() int64 }](st); ok {

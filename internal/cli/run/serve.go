@@ -100,6 +100,9 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err := app.IsReadable(s.Board.Everyone(), storeWait); err != nil {
 		a.Logger().Warn("the store cannot be read now; calls will wait for it", "error", err)
 	}
+	if unsafe := app.Unsafe(ctx, a.store); unsafe != "" {
+		a.Logger().Warn(unsafe)
+	}
 	handler, err := a.newWeb(s)
 	if err != nil {
 		return err

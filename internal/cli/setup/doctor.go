@@ -116,12 +116,19 @@ func (r *report) lookAtSettings(_ context.Context) {
 	}
 }
 
-// tryStore writes the store, reads the last lists, and returns what is damaged of them,
-// and the size of all.
-func (r *report) tryStore(ctx context.Context) (damaged []string, bytes int64, err error) {
+// health is what doctor finds of a store: the damaged rows of its last lists, its size, and
+// what may lose a save.
+type health struct {
+	damaged []string
+	bytes   int64
+	unsafe  string
+}
+
+// tryStore writes the store, and reads the last lists.
+func (r *report) tryStore(ctx context.Context) (found health, err error) {
 	st, board, done, err := r.Open()
 	if err != nil {
-		return nil, 0, err
+		return found, err
 	}
 	defer done()
 	lists := board.Everyone()
@@ -131,7 +138,7 @@ func (r *report) tryStore(ctx context.Context) (damaged []string, bytes int64, e
 	if err == nil {
 		_, err = lists.Find(ctx, todo.Query{Limit: lookedAt})
 	}
-	return app.Damaged(st), app.Bytes(st), err
+	return health{app.Damaged(st), app.Bytes(st), app.Unsafe(ctx, st)}, err
 }
 
 // lookedAt is how many lists doctor reads.
@@ -156,7 +163,7 @@ func (r *report) lookAtStore(ctx context.Context) {
 		return
 	}
 	began := time.Now()
-	damaged, bytes, err := r.tryStore(ctx)
+	found, err := r.tryStore(ctx)
 	cure := ""
 	if errors.Is(err, context.DeadlineExceeded) {
 		cure = "another program may have it locked: end it, or name another store with --store"
@@ -165,10 +172,13 @@ func (r *report) lookAtStore(ctx context.Context) {
 		return
 	}
 	r.add(fine, "", "%s: opened, read and written in %s", name, time.Since(began).Round(time.Millisecond))
-	if full := r.Filling(bytes); full != "" {
+	if found.unsafe != "" {
+		r.add(warning, "set it on: ALTER SYSTEM SET … and reload; docs/operations.md", "%s", found.unsafe)
+	}
+	if full := r.Filling(found.bytes); full != "" {
 		r.add(warning, "`todo-mcp prune` removes old lists; or allow more with --max-size", "%s", full)
 	}
-	if len(damaged) > 0 {
+	if damaged := found.damaged; len(damaged) > 0 {
 		r.add(warning, app.SeeDamage, "%s damaged: %s", app.Rows(damaged), damaged[0])
 	}
 	if most := r.Keep.Bytes; place.File != "" && most > 0 && info.Size() >= most/10*9 {

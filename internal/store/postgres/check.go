@@ -83,3 +83,12 @@ func (r revision) checkLast(found func(string)) {
 		found(fmt.Sprintf("list %s: its row does not name its newest revision", r.list))
 	}
 }
+
+// Unsafe says which setting of the database lets a commit be lost that was acknowledged;
+// it is empty where none does.
+func (s *Store) Unsafe(ctx context.Context) (setting string, err error) {
+	return setting, s.call(ctx, "read settings", func() error {
+		return one(ctx, s.pool, []any{&setting}, `SELECT coalesce(string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
+			WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`)
+	})
+}

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -79,5 +80,18 @@ func TestHorizon(t *testing.T) {
 	}
 	if lists := shown(); len(lists) != 3 {
 		t.Errorf("shown in the end: %q", lists)
+	}
+}
+
+// A setting that may lose a commit is told by its name.
+func TestUnsafe(t *testing.T) {
+	if setting, err := fresh(t).Unsafe(t.Context()); err != nil || strings.Contains(setting, "synchronous_commit") {
+		t.Errorf("by default: %q, %v", setting, err)
+	}
+	address := newDatabase(t)
+	s := open(t, address+"&options=-csynchronous_commit%3Doff")
+	t.Cleanup(func() { s.Close() })
+	if setting, err := s.Unsafe(t.Context()); err != nil || !strings.Contains(setting, "synchronous_commit = off") {
+		t.Errorf("switched off: %q, %v", setting, err)
 	}
 }
