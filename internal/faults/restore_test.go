@@ -118,7 +118,7 @@ func drills() map[string]drill {
 			}},
 		"PostgreSQL, pg_dump": {begin: beginPostgres,
 			backUp: func(t *testing.T, store, file string) {
-				command(t, nil, "pg_dump", "--format=custom", "--schema=todo_mcp", "--file="+file, store)
+				exportDump(t, store, file)
 			},
 			restore: func(t *testing.T, file string) string {
 				store, _ := newPostgres(t)

@@ -125,7 +125,7 @@ func (s *Settings) listRows() []*Setting {
 		{StoreGroup, "store", "", secret(text(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
-			"another address of a postgres:// store at which notices arrive, where the store's own leads to a pooler"},
+			"another address of a postgres:// store at which notices arrive: behind a pooler without it the store is asked 20 times a second"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
 			"how many hours after its last change a settled list counts as archived; 0 is never"},
 		{StoreGroup, "request-timeout", "10", number(&s.Request, "SECONDS", time.Second, 1, 600),

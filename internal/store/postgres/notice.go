@@ -108,6 +108,27 @@ func (n *notices) listen(ctx context.Context) error {
 	}
 }
 
+// lookEvery is how often the store looks for what is new where no notices arrive.
+const lookEvery = 50 * time.Millisecond
+
+// look hints the watchers when another list, or another revision of one, is among the
+// newest. More than those are not saved at once.
+func (n *notices) look(ctx context.Context) {
+	last, pause := "", lookEvery
+	for todo.Sleep(ctx, pause) {
+		now := ""
+		if pause = lookEvery; one(ctx, n.pool, []any{&now}, `SELECT coalesce(sum(seq), 0)::text FROM (SELECT seq FROM todo_mcp.lists ORDER BY seq DESC LIMIT 1000) AS newest`) != nil {
+			pause = reconnectAfter
+			continue
+		}
+		n.since.Store(0)
+		if now != last {
+			last = now
+			n.watchers.Send()
+		}
+	}
+}
+
 func closeConn(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"sync"
@@ -36,7 +37,8 @@ type Store struct {
 	// turns are locks of keys, and several keys may share one. Who waits for it gets its
 	// turn in the order of arrival, and needs no connection meanwhile.
 	turns   [1024]chan struct{}
-	room    chan struct{} // a slot for each connection but one, which is left to reads
+	room    chan struct{}     // a slot for each connection but one, which is left to reads
+	limits  map[string]string // settings of each update, where connections cannot have them: behind a pooler
 	notices notices
 	alive   processes
 	used    tables.Used
@@ -59,8 +61,10 @@ const (
 // Open connects to the database that a postgres:// URL or a connection string of
 // libpq names, and makes the schema in it. It returns an error that wraps
 // [todo.ErrOtherSchema] or [todo.ErrTooNew] when it has one of another program.
-// noticeURL is an address of the same database at which notices can be received, as a
-// pooler that hands out a connection for each transaction loses them; empty for the same.
+// noticeURL is an address of the same database at which notices can be received; empty for
+// the same. The address may lead to a pooler that hands out a connection for each
+// transaction: then statements are not prepared, and without a noticeURL the store looks
+// for what is new every [lookEvery], since notices do not arrive.
 func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Store, error) {
 	s := &Store{keep: keep}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -68,15 +72,9 @@ func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Stor
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", errURL)
 	}
-	for name, value := range map[string]string{
-		"application_name":                    "todo-mcp",
-		"statement_timeout":                   fmt.Sprint(statementTimeout.Milliseconds()),
-		"idle_in_transaction_session_timeout": fmt.Sprint(statementTimeout.Milliseconds()),
-	} {
-		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
-			config.ConnConfig.RuntimeParams[name] = value
-		}
-	}
+	ours := config.ConnConfig
+	ours.RuntimeParams["application_name"] = cmp.Or(ours.RuntimeParams["application_name"], "todo-mcp")
+	limits := takeLimits(ours.RuntimeParams) // which a pooler refuses when they come with a connection
 	config.MaxConns = max(config.MaxConns, 2)
 	notice, err := pgx.ParseConfig(cmp.Or(noticeURL, address))
 	if err != nil {
@@ -84,8 +82,18 @@ func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Stor
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if err := prepare(ctx, config.ConnConfig); err != nil {
+	takeLimits(notice.RuntimeParams)
+	pooled, err := prepare(ctx, ours)
+	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if pooled {
+		s.limits = limits
+		if ours.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+			ours.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+	} else {
+		maps.Copy(ours.RuntimeParams, limits)
 	}
 	if s.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -97,8 +105,23 @@ func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Stor
 	s.Reader = newReader(s.pool, &s.Health, s.call)
 	s.notices.pool, s.notices.receiver, s.notices.wake = s.pool, notice, make(chan struct{}, 1)
 	s.work.Go(func() { s.notices.run(s.ctx) })
-	s.work.Go(func() { s.notices.receive(s.ctx) })
+	if pooled && noticeURL == "" {
+		s.work.Go(func() { s.notices.look(s.ctx) })
+	} else {
+		s.work.Go(func() { s.notices.receive(s.ctx) })
+	}
 	return s, nil
+}
+
+// takeLimits removes from the settings of a connection those that bound a statement and a
+// pause in a transaction, and returns them, or [statementTimeout] where they are not set.
+func takeLimits(settings map[string]string) map[string]string {
+	limits := make(map[string]string)
+	for _, name := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
+		limits[name] = cmp.Or(settings[name], fmt.Sprint(statementTimeout.Milliseconds()))
+		delete(settings, name)
+	}
+	return limits
 }
 
 // errURL means that an address cannot be read. It does not say why: that may quote a

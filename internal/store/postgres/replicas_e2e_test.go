@@ -87,8 +87,8 @@ func TestPositionMissesNothing(t *testing.T) {
 // Seq goes on when the database was restored into a cluster whose transactions have
 // smaller ids.
 func TestSeqAfterARestore(t *testing.T) {
-	url := newDatabase(t)
-	s := open(t, url)
+	s := open(t, newDatabase(t))
+	defer s.Close()
 	ctx := t.Context()
 	before, err := storetest.Save(ctx, s, snapshot("a", 1))
 	if err != nil {
@@ -99,11 +99,12 @@ func TestSeqAfterARestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
+	if _, err := s.pool.Exec(ctx, "UPDATE todo_mcp.store SET place = 'of another cluster'"); err != nil {
 		t.Fatal(err)
 	}
-	s = open(t, url)
-	defer s.Close()
+	if found, err := s.Find(ctx, todo.Query{AfterSeq: before.Seq}); err != nil || len(found) != 1 {
+		t.Errorf("watchers see %d of what was restored, %v", len(found), err)
+	}
 	after, err := storetest.Save(ctx, s, snapshot("b", 1))
 	if err != nil || after.Seq <= before.Seq+1000000000<<16 {
 		t.Errorf("seq %d after %d, %v", after.Seq, before.Seq+1000000000<<16, err)

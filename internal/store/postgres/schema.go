@@ -17,23 +17,32 @@ import (
 var schema string
 
 // version is the version of the schema of this program, as in schema.sql.
-const version = 8
+const version = 9
 
 // schemaLock is the key of the advisory lock under which one server makes the schema.
 const schemaLock = 0x746f646f // "todo"
 
 // prepare makes the schema in a database that has none, and refuses another one. Of
-// several servers that start at the same time one does it, and the others wait.
-func prepare(ctx context.Context, config *pgx.ConnConfig) error {
+// several servers that start at the same time one does it, and the others wait. pooled
+// is true when a pooler is in between: the process that answers is not the one that the
+// connection was made to.
+func prepare(ctx context.Context, config *pgx.ConnConfig) (pooled bool, err error) {
+	config = config.Copy()
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is known of a pooler yet
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if isAway(err) {
 		err = fmt.Errorf("%w: %w", todo.ErrUnavailable, err)
 	}
 	if err != nil {
-		return fmt.Errorf("connect to the database: %w", err)
+		return false, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer closeConn(conn)
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		var process uint32
+		if err := tx.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&process); err != nil {
+			return err
+		}
+		pooled = process != conn.PgConn().PID()
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, schemaLock); err != nil {
 			return fmt.Errorf("wait for other servers that make the schema: %w", err)
 		}
@@ -50,12 +59,9 @@ func prepare(ctx context.Context, config *pgx.ConnConfig) error {
 		case now > version:
 			return otherSchema(now, todo.ErrTooNew)
 		}
-		// After a restore into another cluster transaction ids begin anew.
-		_, err = tx.Exec(ctx, `UPDATE todo_mcp.store SET seq_offset = newest + 1 - pg_current_xact_id()::text::bigint
-			FROM (SELECT coalesce(max(seq), 0) >> 16 AS newest FROM todo_mcp.lists) AS l
-			WHERE newest >= seq_offset + pg_current_xact_id()::text::bigint`)
-		return err
+		return nil
 	})
+	return pooled, err
 }
 
 // otherSchema is the error for a database of another program.

@@ -1,12 +1,13 @@
--- What programs of this schema know it by; seq_offset is of seq below.
+-- What programs of this schema know it by; place and seq_offset are of seq below.
 CREATE SCHEMA IF NOT EXISTS todo_mcp;
 CREATE TABLE todo_mcp.store (
 	one         boolean PRIMARY KEY DEFAULT true CHECK (one),
 	version     int    NOT NULL,
+	place       text   NOT NULL,
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, seq_offset) VALUES (8, 0);
+INSERT INTO todo_mcp.store (version, place, seq_offset) VALUES (9, '', 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -104,13 +105,32 @@ CREATE INDEX ON todo_mcp.host_calls (at);
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);
 
+-- What differs when the tables were made again, as by a restore, from what the dump says.
+CREATE FUNCTION todo_mcp.place() RETURNS text LANGUAGE sql STABLE AS $$
+	SELECT oid || ' ' || xmin FROM pg_class WHERE oid = 'todo_mcp.lists'::regclass
+$$;
+-- The number, of seq below, of what was saved last.
+CREATE FUNCTION todo_mcp.newest() RETURNS bigint LANGUAGE sql STABLE AS $$
+	SELECT coalesce(max(seq), 0) >> 16 FROM todo_mcp.lists
+$$;
+-- Sees to it that what is saved counts as newer than what was restored: transactions of
+-- this cluster, those that are open too, may have smaller ids. Returns seq_offset.
+CREATE FUNCTION todo_mcp.settle_in() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+	UPDATE todo_mcp.store SET place = todo_mcp.place(),
+		seq_offset = greatest(seq_offset, todo_mcp.newest() + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+		RETURNING seq_offset
+$$;
 -- The first seq of what the running transaction saves, of the 65536 that it has. They
 -- are of its id, so that a reader knows below which seq nothing is saved any more.
--- seq_offset keeps them growing when the database was restored into another cluster,
--- whose ids are smaller.
-CREATE FUNCTION todo_mcp.seq() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-	SELECT (seq_offset + pg_current_xact_id()::text::bigint) << 16 FROM todo_mcp.store
-$$;
+CREATE FUNCTION todo_mcp.seq() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	now_at text;
+	added bigint;
+BEGIN
+	SELECT s.place, s.seq_offset INTO now_at, added FROM todo_mcp.store s;
+	IF now_at <> todo_mcp.place() THEN added := todo_mcp.settle_in(); END IF;
+	RETURN (added + pg_current_xact_id()::text::bigint) << 16;
+END $$;
 -- Nothing is saved any more with a seq below this one: the id of the first transaction that
 -- is open and may save. Who saves has locked lists before it is given an id, so others,
 -- of other tables or databases of the cluster, are those that have an id and no such lock.
@@ -120,7 +140,7 @@ CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
 	others AS (SELECT t.transactionid FROM locks t WHERE t.locktype = 'transactionid' AND t.granted AND t.mode = 'ExclusiveLock'
 		AND NOT EXISTS (SELECT 1 FROM locks r WHERE r.virtualtransaction = t.virtualtransaction AND r.locktype = 'relation'
 			AND r.relation = 'todo_mcp.lists'::regclass AND r.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
-	SELECT (seq_offset + coalesce(
+	SELECT greatest(CASE WHEN place <> todo_mcp.place() THEN todo_mcp.newest() + 1 END, seq_offset + coalesce(
 		(SELECT min(x::text::bigint) FROM pg_snapshot_xip(pg_current_snapshot()) AS x WHERE x::xid NOT IN (SELECT transactionid FROM others)),
 		pg_snapshot_xmax(pg_current_snapshot())::text::bigint)) << 16 FROM todo_mcp.store
 $$;

@@ -94,6 +94,9 @@ func (t *tx) mayRunAgain(err error) bool {
 // locked a list, and lets none begin; only reads go on beside it.
 func (t *tx) begin(ctx context.Context, key todo.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
+	for name, value := range t.store.limits {
+		t.pending.Queue(`SELECT set_config($1, $2, true)`, name, value)
+	}
 	if alone {
 		t.pending.Queue(`LOCK TABLE todo_mcp.lists IN EXCLUSIVE MODE`)
 	}

@@ -118,16 +118,21 @@ func (s *Server) run(name string, args ...string) error {
 	if err != nil {
 		return fmt.Errorf("PostgreSQL is not installed (make deps installs it): %w", err)
 	}
+	out, err := unprivileged(path, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// unprivileged returns a command that runs as the user nobody when this is root's process.
+func unprivileged(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	if os.Geteuid() == 0 {
 		cmd = exec.Command("setpriv", append([]string{"--reuid=nobody", "--regid=nogroup", "--clear-groups", path}, args...)...)
 	}
 	cmd.Dir = "/"
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", name, err, strings.TrimSpace(string(out)))
-	}
-	return nil
+	return cmd
 }
 
 // program returns the path of one of PostgreSQL's programs.

@@ -1,0 +1,139 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/postgrestest"
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// pooled returns a function that makes a database and returns its address by way of a
+// pooler, with what is added to the address.
+func pooled(t testing.TB, add string, settings ...string) func(testing.TB) string {
+	t.Helper()
+	pooler, err := postgrestest.NewPooler(server(t), settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pooler.Close)
+	return func(t testing.TB) string {
+		t.Helper()
+		address, err := pooler.Through(newDatabase(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return address + add
+	}
+}
+
+// Behind a pooler of transactions a store keeps every promise, as its address is, without a
+// setting of the pooler or of the store: each transaction may be on another connection,
+// which has no prepared statement and no setting of this program.
+func TestPooler(t *testing.T) {
+	address := pooled(t, "")
+	behind := func(t testing.TB) todo.Store { return open(t, address(t)) }
+	storetest.Run(t, behind)
+	storetest.RunBeside(t, behind)
+}
+
+// It is so in every mode that pgx has, also where the pooler is told to take what it does
+// not know.
+func TestPoolerModes(t *testing.T) {
+	for _, setting := range []string{"", "ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"} {
+		for _, mode := range []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
+			t.Run(setting+" "+mode, func(t *testing.T) {
+				add, settings := "", []string{}
+				if mode != "" {
+					add = "&default_query_exec_mode=" + mode
+				}
+				if setting != "" {
+					settings = append(settings, setting)
+				}
+				a := open(t, pooled(t, add, settings...)(t), todo.Keep{Revisions: 2, Lists: 20, Begun: 20})
+				defer a.Close()
+				var writing sync.WaitGroup
+				for w := range 8 {
+					writing.Go(func() {
+						list := fmt.Sprint("list", w)
+						for n := int64(1); n <= 10; n++ {
+							if _, err := storetest.Save(t.Context(), a, snapshot(list, n), todo.Cursor{Key: todo.Key{Principal: "p", Conversation: list}, List: list, Seen: n, Current: true}); err != nil {
+								t.Error(err)
+								return
+							}
+						}
+					})
+				}
+				writing.Wait()
+				if purged, err := storetest.Purge(t.Context(), a, todo.Writer{}, time.Now(), "list1", "b"); len(purged) != 1 || err != nil {
+					t.Error(purged, err)
+				}
+			})
+		}
+	}
+}
+
+// What others save is seen at once behind a pooler, too, where notices do not arrive.
+func TestPoolerWatch(t *testing.T) {
+	address := pooled(t, "")(t)
+	a, b := open(t, address), open(t, address)
+	t.Cleanup(func() { a.Close(); b.Close() })
+	ctx, stop := context.WithCancel(t.Context())
+	hints := make(chan struct{}, 100)
+	var watching sync.WaitGroup
+	watching.Go(func() { _ = b.Watch(ctx, func() { hints <- struct{}{} }) })
+	defer watching.Wait()
+	defer stop()
+	position := int64(0)
+	var took []time.Duration
+	for n := range 10 {
+		saved := time.Now()
+		if _, err := storetest.Save(ctx, a, snapshot(fmt.Sprint(n), 1)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			found, err := b.Find(ctx, todo.Query{AfterSeq: position, OldestFirst: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found) > 0 {
+				position = found[len(found)-1].Seq
+				break
+			}
+			<-hints
+		}
+		took = append(took, time.Since(saved))
+	}
+	t.Log(took)
+	for _, d := range took {
+		if d > time.Second {
+			t.Error("seen after", d)
+		}
+	}
+}
+
+// An address may set the limits of a statement; behind a pooler each update has them.
+func TestPoolerTimeouts(t *testing.T) {
+	s := open(t, pooled(t, "&statement_timeout=1234")(t))
+	defer s.Close()
+	err := s.Update(t.Context(), todo.Key{Conversation: "c"}, func(found todo.Tx) error {
+		var limit, idle string
+		if err := found.(*tx).Scan(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`, nil, &limit, &idle); err != nil {
+			return err
+		}
+		if limit != "1234ms" || idle != "10s" {
+			t.Error(limit, idle)
+		}
+		return nil
+	})
+	if err != nil || !strings.Contains(s.pool.Config().ConnString(), "1234") {
+		t.Error(err)
+	}
+}

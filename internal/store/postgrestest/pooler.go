@@ -1,0 +1,73 @@
+package postgrestest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Pooler is a pgbouncer before a server, in transaction mode: each transaction may be on
+// another of few connections. It keeps no prepared statements.
+type Pooler struct {
+	dir string
+	cmd *exec.Cmd
+}
+
+// NewPooler starts a pooler. The settings are of the form name=value, as in its file. The
+// caller closes it.
+func NewPooler(s *Server, settings ...string) (*Pooler, error) {
+	path, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		return nil, fmt.Errorf("pgbouncer is not installed (make deps installs it): %w", err)
+	}
+	dir, err := os.MkdirTemp("", "todo-pooler")
+	if err != nil {
+		return nil, err
+	}
+	p := &Pooler{dir: dir}
+	file := filepath.Join(dir, "pgbouncer.ini")
+	lines := append([]string{"[databases]", "* = host=" + s.dir + " user=todo", "[pgbouncer]", "listen_port=6432", "unix_socket_dir=" + dir,
+		"auth_type=any", "pool_mode=transaction", "default_pool_size=4", "server_idle_timeout=1", "max_client_conn=1000", "logfile=" + filepath.Join(dir, "log")}, settings...)
+	if err = os.Chmod(dir, 0o777); err == nil { //nolint:gosec // another user's server has its socket in it
+		err = os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644) //nolint:gosec // it reads it
+	}
+	if err == nil {
+		p.cmd = unprivileged(path, "--quiet", file)
+		err = p.cmd.Start()
+	}
+	for deadline := time.Now().Add(20 * time.Second); err == nil; {
+		conn, dialled := net.Dial("unix", filepath.Join(dir, ".s.PGSQL.6432"))
+		if dialled == nil {
+			return p, conn.Close()
+		}
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(filepath.Join(dir, "log"))
+			err = fmt.Errorf("pgbouncer: %w\n%s", dialled, log)
+		}
+	}
+	p.Close()
+	return nil, err
+}
+
+// Through returns the address of a database of the server, by way of the pooler.
+func (p *Pooler) Through(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	return "postgres://todo@" + u.Path + "?port=6432&host=" + url.QueryEscape(p.dir), nil
+}
+
+// Close ends the pooler and its connections.
+func (p *Pooler) Close() {
+	if p.cmd != nil && p.cmd.Process != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+	_ = os.RemoveAll(p.dir)
+}
