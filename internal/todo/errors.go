@@ -20,8 +20,8 @@ var (
 	// ErrOtherSchema: the store was written by an earlier program, of before the first
 	// release.
 	ErrOtherSchema = errors.New("store has another schema")
-	// ErrTooNew: the store was written by a newer version of this program.
-	ErrTooNew = errors.New("store was written by a newer version")
+	// ErrTooNew: the store is one of a newer version of this program, perhaps since a moment ago.
+	ErrTooNew = errors.New("the store is of a newer todo-mcp: update, and restart the client")
 	// ErrCorrupt: the store's content cannot be read.
 	ErrCorrupt = errors.New("store is damaged")
 	// ErrDamaged: one row cannot be read, as an ErrCorrupt that is not about others. Who
@@ -69,6 +69,7 @@ const (
 	KindMirrored  Kind = "mirrored"  // [ErrMirrored]
 	KindReadOnly  Kind = "read only" // [ErrReadOnly]
 	KindFull      Kind = "full"      // [FullError]
+	KindTooNew    Kind = "too new"   // [ErrTooNew]
 	KindCancelled Kind = "cancelled" // its caller had gone
 	KindLate      Kind = "late"      // its time was over
 	KindFailed    Kind = "failed"    // any other: whose fault it is, its text says
@@ -87,7 +88,7 @@ func KindOf(err error) Kind {
 	}{
 		{ErrUnknownOutcome, KindUnknown}, {ErrNotFound, KindMissing}, {ErrItemGone, KindItemGone},
 		{ErrOperationReused, KindReused}, {ErrMirrored, KindMirrored}, {ErrReadOnly, KindReadOnly},
-		{ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull},
+		{ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull}, {ErrTooNew, KindTooNew},
 		{context.Canceled, KindCancelled}, {context.DeadlineExceeded, KindLate},
 	} {
 		if errors.Is(err, known.err) {

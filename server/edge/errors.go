@@ -93,6 +93,8 @@ func describe(err error) *Error {
 		return newError(http.StatusConflict, "%s", todo.ErrMirrored)
 	case todo.KindReadOnly:
 		return newError(http.StatusForbidden, "you may see these lists, not change them: the scope %s is missing", auth.ScopeWrite)
+	case todo.KindTooNew:
+		return newError(http.StatusServiceUnavailable, "%s", todo.ErrTooNew)
 	case todo.KindUnknown:
 		return newError(http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it")
 	case todo.KindLate:

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -185,9 +186,12 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 
 // named adds to an error what was being done, and why the context ended.
 func named(ctx context.Context, what string, err error) error {
+	var said *pgconn.PgError
 	switch refused := (*pgconn.ConnectError)(nil); {
 	case err == nil:
 		return nil
+	case errors.As(err, &said) && slices.Contains(otherTables, said.Code):
+		err = fmt.Errorf("%w; or its tables are away", todo.ErrTooNew)
 	case isAway(err):
 		err = todo.ErrUnavailable // what pgx says names the host and the user, and agents read it
 	case errors.As(err, &refused):
@@ -197,6 +201,13 @@ func named(ctx context.Context, what string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
+
+// otherTables are what the database says (SQLSTATE) when tables are not those that a
+// statement was written for: another schema, none, or undefined tables, columns, functions.
+var otherTables = []string{otherSchemaCode, "3F000", "42P01", "42703", "42883"}
+
+// otherSchemaCode is what todo_mcp.seq says to a program of another version.
+const otherSchemaCode = "TM001"
 
 // isAway reports whether no connection could be made, other than by a refusal: what the
 // database says when it starts or stops is none.

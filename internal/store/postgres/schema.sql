@@ -122,14 +122,15 @@ CREATE FUNCTION todo_mcp.settle_in() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 $$;
 -- The first seq of what the running transaction saves, of the 65536 that it has. They
 -- are of its id, so that a reader knows below which seq nothing is saved any more.
-CREATE FUNCTION todo_mcp.seq() RETURNS bigint LANGUAGE plpgsql AS $$
+-- It refuses a program of another version of the schema.
+CREATE FUNCTION todo_mcp.seq(p_version int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-	now_at text;
-	added bigint;
+	store todo_mcp.store;
 BEGIN
-	SELECT s.place, s.seq_offset INTO now_at, added FROM todo_mcp.store s;
-	IF now_at <> todo_mcp.place() THEN added := todo_mcp.settle_in(); END IF;
-	RETURN (added + pg_current_xact_id()::text::bigint) << 16;
+	SELECT * INTO store FROM todo_mcp.store;
+	IF store.version <> p_version THEN RAISE 'the schema has version %, not %', store.version, p_version USING ERRCODE = 'TM001'; END IF;
+	IF store.place <> todo_mcp.place() THEN store.seq_offset := todo_mcp.settle_in(); END IF;
+	RETURN (store.seq_offset + pg_current_xact_id()::text::bigint) << 16;
 END $$;
 -- Nothing is saved any more with a seq below this one: the id of the first transaction that
 -- is open and may save. Who saves has locked lists before it is given an id, so others,

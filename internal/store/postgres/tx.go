@@ -91,7 +91,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 		}
 		return err
 	})
-	t.pending.Queue(`SELECT todo_mcp.seq()`).QueryRow(func(from pgx.Row) error { return from.Scan(&t.seq) })
+	t.pending.Queue(`SELECT todo_mcp.seq($1)`, version).QueryRow(func(from pgx.Row) error { return from.Scan(&t.seq) })
 	err := t.flush(ctx)
 	for _, s := range found {
 		if err == nil && slices.Contains(locked, s.List.ID) {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync/atomic"
 
@@ -291,7 +292,9 @@ func describe(path string, err error) error {
 	case errors.Is(err, errRecord):
 		return err
 	case errors.Is(err, todo.ErrTooNew):
-		return fmt.Errorf("open store %s: %w: use the todo-mcp that wrote it or a later one, or name another file with --store", path, err)
+		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)
+	case failedWith(err, codeError) && otherTables.MatchString(err.Error()):
+		return describe(path, todo.ErrTooNew) // since another program had it
 	case errors.Is(err, todo.ErrOtherSchema):
 		return fmt.Errorf("open store %s: %w, written by an earlier todo-mcp: save its lists with that program (todo-mcp export > lists.ndjson), move the file away, and import them with this one (todo-mcp import lists.ndjson), or name another file with --store; it was left as it is", path, err)
 	case errors.Is(err, errForeign):
@@ -304,8 +307,12 @@ func describe(path string, err error) error {
 	return fmt.Errorf("open store %s: %w", path, err)
 }
 
+// otherTables finds what SQLite says when tables are not those that a statement was written for.
+var otherTables = regexp.MustCompile(`no such (table|column)|has no column`)
+
 // SQLite's primary result codes that this package distinguishes.
 const (
+	codeError      = 1
 	codeBusy       = 5
 	codeReadOnly   = 8
 	codeIOErr      = 10

@@ -72,8 +72,8 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		says  []string
 	}
 	refusals := map[string]refusal{
-		"newer":                {files{"": version(valid, schemaVersion+1)}, todo.ErrTooNew, []string{"or a later one"}},
-		"newer, in its log":    {newerLog, todo.ErrTooNew, []string{"or a later one"}},
+		"newer":                {files{"": version(valid, schemaVersion+1)}, todo.ErrTooNew, []string{"of a newer todo-mcp"}},
+		"newer, in its log":    {newerLog, todo.ErrTooNew, []string{"of a newer todo-mcp"}},
 		"another program's":    {filesOf(t, theirs), todo.ErrCorrupt, []string{"another program's database", "left as it is"}},
 		"no SQLite":            {files{"": strings.Repeat("my diary\n", 100)}, todo.ErrCorrupt, []string{"move the file away"}},
 		"short":                {files{"": "SQLite"}, todo.ErrCorrupt, []string{"move the file away"}},
