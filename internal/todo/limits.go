@@ -235,6 +235,15 @@ func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time
 	return k.CheckBytes(u, begins)
 }
 
+// Oldness returns the time by which it is told, when a list begins at now, what is so old
+// that it goes: that of the save before. A clock that is wrong for one save makes nothing old.
+func Oldness(now, saved time.Time) time.Time {
+	if saved.Before(now) {
+		return saved
+	}
+	return now
+}
+
 // Expire has evict remove up to [MaxAbandoned] lists of each kind that were finished long
 // before a time, see [Keep.Finished].
 func (k Keep) Expire(now time.Time, evict func(kind Spare, before time.Time, isShort bool) error) error {

@@ -31,7 +31,8 @@ var _ todo.Store = (*Store)(nil)
 // state is all lists and cursors at a time. It does not change any more: each update
 // makes another one. So an update costs a little for each list that there is.
 type state struct {
-	seq, size int64 // of the last save; of all revisions, in bytes, about
+	seq, size int64     // of the last save; of all revisions, in bytes, about
+	saved     time.Time // the time of the last save
 	lists     map[string]list
 	cursors   map[todo.Key][]todo.Cursor // the one that became current last is the first
 	hostCalls map[todo.Key]notedCall     // by principal and id

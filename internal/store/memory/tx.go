@@ -99,12 +99,13 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	if err := t.makeRoom(ctx, next.List, true, now); err != nil {
 		return todo.Snapshot{}, err
 	}
+	old := todo.Oldness(now, t.saved)
 	for id, l := range t.lists {
-		if last := l.newest(); last.Deleted && last.Updated.Before(now.Add(-todo.TrashAge)) {
+		if last := l.newest(); last.Deleted && last.Updated.Before(old.Add(-todo.TrashAge)) {
 			t.remove(id)
 		}
 	}
-	if err := t.store.keep.Expire(now, t.evict(ctx, next.List, now)); err != nil {
+	if err := t.store.keep.Expire(old, t.evict(ctx, next.List, now)); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if next.List.ParentConversation != "" {
@@ -116,7 +117,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 // add adds a revision to a list, and forgets the ones that are not kept.
 func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
 	t.seq++
-	next.Seq = t.seq
+	next.Seq, t.saved = t.seq, next.Updated
 	if last := l.newest(); last.Revision == next.Revision && last.Revision > 0 { // others read the old ones
 		t.size -= footprint(last)
 		l.size -= footprint(last)

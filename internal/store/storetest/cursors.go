@@ -169,14 +169,25 @@ func RunAging(t *testing.T, open func(t testing.TB) (s todo.Store, age func(by t
 	s, age := open(t)
 	defer s.Close()
 	name, old, young, back := todo.Key{Conversation: todo.NameKey("n")}, todo.Key{Conversation: "old"}, todo.Key{Conversation: "young"}, todo.Key{Conversation: "back"}
-	mustSave(t, s, list("a", "w", 1), current(name.Conversation, "a"), current("old", "a"))
+	early := list("a", "w", 1)
+	early.Updated = time.Now().Add(-todo.CursorAge)
+	mustSave(t, s, early, current(name.Conversation, "a"), current("old", "a"))
 	mustSet(t, s, current("back", "a"), current("back", "b"))
 	age(todo.CursorAge / 2)
 	mustSet(t, s, current("young", "a"), earlier("back", "a")) // which is shown, not held again
 	age(todo.CursorAge/2 + time.Hour)
+	lately := func(id string, revision int64) todo.Snapshot {
+		l := list(id, "w", revision)
+		l.Updated = time.Now()
+		return l
+	}
+	mustSave(t, s, lately("first", 1))
+	if got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), old)); len(got) != 1 {
+		t.Error("cursors went by the clock of one save alone")
+	}
 	for n := range 3 {
-		mustSave(t, s, list("new", "w", int64(n+1)), current("another", "new"))
-		mustSave(t, s, list("new"+string(rune('a'+n)), "w", 1), current("another", "new"))
+		mustSave(t, s, lately("new", int64(n+1)), current("another", "new"))
+		mustSave(t, s, lately("new"+string(rune('a'+n)), 1), current("another", "new"))
 	}
 	for key, kept := range map[todo.Key]bool{name: true, young: true, old: false} {
 		got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), key))

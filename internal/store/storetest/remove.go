@@ -41,6 +41,28 @@ func deleted(t *testing.T, s todo.Store) {
 	checkEqual(t, "found when it is back", []string{"a", "b"}, find(todo.Query{}))
 }
 
+// trash tests that a deleted list is forgotten when it can no longer be brought back, and
+// not by the clock of one save alone, which may be wrong.
+//
+// BAD-INPUT 135: A clock that is a year ahead for one save → What is old is told by the
+// save before: nothing deleted, no binding and no settled list goes by it
+func trash(t *testing.T, s todo.Store) {
+	gone := list("gone", "w", 1)
+	gone.Deleted, gone.Updated = true, time.Now().Add(-2*todo.TrashAge)
+	mustSave(t, s, gone)
+	for _, id := range []string{"first", "second"} {
+		if _, err := s.Load(t.Context(), "gone", 0); err != nil {
+			t.Errorf("before %s: %v", id, err)
+		}
+		l := list(id, "w", 1)
+		l.Updated = time.Now()
+		mustSave(t, s, l)
+	}
+	if _, err := s.Load(t.Context(), "gone", 0); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
 // purge tests that nothing is left of purged lists but that they were deleted.
 func purge(t *testing.T, s todo.Store) {
 	const many = 20
@@ -258,6 +280,7 @@ func expired(t *testing.T, s todo.Store) {
 	for begun := time.Now().Round(0); time.Since(begun) < 2*time.Microsecond; { // some clocks tick 64 times a second
 		runtime.Gosched()
 	}
+	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // by its time it is told what is old
 	mustSave(t, s, one("next", func(*todo.Snapshot) {}))
 	found := must[[]todo.Snapshot](t)(s.Find(t.Context(), todo.Query{OldestFirst: true}))
 	var left []string
@@ -266,7 +289,7 @@ func expired(t *testing.T, s todo.Store) {
 			left = append(left, l.List.ID)
 		}
 	}
-	checkEqual(t, "65: left", []string{"of another", "new", "open", "kept", "held", "next"}, left)
+	checkEqual(t, "65: left", []string{"of another", "new", "open", "kept", "held", "last", "next"}, left)
 }
 
 // shares tests that one who signed in takes a quarter of the store and no more, that

@@ -61,6 +61,7 @@ func Run(t *testing.T, open Open) {
 		"many watchers":             manyWatchers,
 		"cancelled reads":           cancelledReads,
 		"deleted":                   deleted,
+		"trash":                     trash,
 		"purge":                     purge,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -139,7 +139,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	next.List = before.List
 	size, err := s.DB.Size(ctx)
 	if err == nil && !next.Leaves(before) && s.Keep.IsTight(size) {
-		err = s.makeRoom(ctx, next.List, false, time.Now())
+		_, err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
 	if err == nil && next.Revision == before.Revision { // it takes its place
 		err = s.drop(next.List.ID, next.Revision, next.Revision)
@@ -176,15 +176,16 @@ func (s *Saver) addNext(next *todo.Snapshot) error {
 
 // begin stores the first revision of a list, if there is room, and tidies up.
 func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) error {
-	err := s.makeRoom(ctx, first.List, true, now)
+	saved, err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
 		err = s.addList(first, now)
 	}
+	old := todo.Oldness(now, saved)
 	if err == nil {
-		err = s.tidy(now)
+		err = s.tidy(old)
 	}
 	if err == nil && s.Used.mayExpire(first.List.Principal, min(expireEvery, s.Keep.Finished), now) {
-		err = s.Keep.Expire(now, s.evict(ctx, first.List, now))
+		err = s.Keep.Expire(old, s.evict(ctx, first.List, now))
 	}
 	return err
 }
@@ -224,12 +225,14 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 }
 
 // makeRoom returns an error when a list may not begin, or not change, see
-// [todo.Keep.MakeRoom].
-func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) error {
+// [todo.Keep.MakeRoom]. saved is, when one begins, the time of the last save.
+func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (saved time.Time, err error) {
 	usage := func(since time.Time) (u todo.Usage, err error) {
 		if begins {
 			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), s.Keep.Begun}
-			err = s.DB.Scan(ctx, s.SQL.usage, args, &u.Lists, &u.Begun)
+			var last int64
+			err = s.DB.Scan(ctx, s.SQL.usage, args, &u.Lists, &u.Begun, &last)
+			saved = time.Unix(0, last)
 		}
 		if err == nil {
 			u.Bytes, err = s.DB.Size(ctx)
@@ -241,7 +244,8 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 		}
 		return u, err
 	}
-	return s.Keep.MakeRoom(l, begins, now, usage, s.evict(ctx, l, now))
+	err = s.Keep.MakeRoom(l, begins, now, usage, s.evict(ctx, l, now))
+	return saved, err
 }
 
 // CursorSize is what a cursor counts, in bytes.
@@ -341,7 +345,7 @@ func (s *Saver) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 func (s *Saver) SetCursor(ctx context.Context, others []todo.Cursor, c todo.Cursor, all bool) ([]todo.Cursor, error) {
 	after, set := todo.SetCursor(others, c, time.Now())
 	if len(after) > len(others) {
-		if err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
+		if _, err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
 			return others, err
 		}
 		s.Used.Add(c.Principal, CursorSize)
