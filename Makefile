@@ -33,7 +33,7 @@ SHARED    = ^(TestKilled|TestClaims|TestLinearizable)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestFileDeleted|TestFileMovedAway|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestFamily|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race drivers developers cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test means build fmt vet lint race drivers developers cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -50,6 +50,7 @@ test: deps fmt
 	cat $$log; rm $$log; exit $$((tests + others))
 	@$(MAKE) --no-print-directory golden
 	@echo "== all passed"
+	@$(MAKE) --no-print-directory means
 
 ## deps: programs the tests drive, from Debian's packages
 deps:
@@ -92,6 +93,11 @@ drivers:
 allocations:
 	@echo "== allocations of a call"
 	@$(PLAIN) $(GO) test -count=1 -vet=off -run '^TestAllocations$$' ./server
+
+# Who may mount here is root, or who has fusermount.
+means:
+	@{ [ -w /dev/fuse ] && { unshare -m true || command -v fusermount3 || command -v fusermount; }; } >/dev/null 2>&1 || \
+		echo "== NOT RUN, BECAUSE THIS MACHINE CANNOT MOUNT BY FUSE: power loss, broken disks and slow disks (internal/faults). Their tests passed without doing anything."
 
 ## golden: tests must leave the tree as it is in git
 golden:
