@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ type disk struct {
 
 	// fault returns the error of an operation; nil for a healthy disk.
 	fault func(operation) syscall.Errno
+	// syncTakes is how long each sync takes, in nanoseconds.
+	syncTakes atomic.Int64
 	// liesAbout says whether a sync of a file (or folder) is acknowledged without
 	// being done, which is what a program that leaves it out gets.
 	liesAbout func(folder bool) bool

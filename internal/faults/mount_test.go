@@ -222,5 +222,6 @@ func (i *inode) Write(_ context.Context, _ fs.FileHandle, data []byte, offset in
 }
 
 func (i *inode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
+	<-time.After(time.Duration(i.disk.syncTakes.Load()))
 	return i.disk.sync(i.node, i.name())
 }

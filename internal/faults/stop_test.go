@@ -35,17 +35,61 @@ const (
 // stored; what it refused is not; what it did not answer is stored whole or not at
 // all.
 func TestStopUnderLoad(t *testing.T) {
-	t.Run("HTTP", func(t *testing.T) { stopAgainAndAgain(t, "SIGTERM over HTTP", stopServing) })
-	t.Run("stdio", func(t *testing.T) { stopAgainAndAgain(t, "SIGTERM on stdio", stopAgents) })
+	t.Run("HTTP", func(t *testing.T) { stopAgainAndAgain(t, "SIGTERM over HTTP", stopServing, lockStore) })
+	t.Run("stdio", func(t *testing.T) {
+		stopAgainAndAgain(t, "SIGTERM on stdio", stopAgents, func(*testing.T, string) func() { return func() {} })
+	})
 }
 
 // inFlight is what became of calls that were in flight when a process ended.
 type inFlight struct {
 	outcomes
 	slowest time.Duration // from the signal to the end of the process
+	mayTake time.Duration // beside the times that a process has to stop
 }
 
-func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path string, calls int, out *inFlight)) {
+// BAD-INPUT 58: the same, on a disk of which each sync takes longer than some calls have
+// time for: the process ends when the sync does that it is in.
+func TestStopOnSlowDisk(t *testing.T) {
+	if why := canMount(t); why != "" {
+		notRun(t, "SIGTERM on a slow disk", why)
+		return
+	}
+	takes := time.Duration(size(5, 15)) * time.Second
+	for name, of := range map[string]struct {
+		stop
+		calls int
+	}{"HTTP": {stopServing, 20}, "stdio": {stopAgents, size(4, 16)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := mount(t, newDisk())
+			if err != nil {
+				t.Fatal(err)
+			}
+			path, out := filepath.Join(m.dir, storePath), &inFlight{mayTake: takes}
+			of.stop(t, path, of.calls, func(*testing.T, string) func() {
+				m.syncTakes.Store(int64(takes))
+				return func() {}
+			}, out)
+			m.syncTakes.Store(0)
+			out.check(t, path, false)
+			if out.slowest > stopTimeout+2*stopGrace+takes {
+				t.Errorf("%s until the process had ended", out.slowest)
+			}
+			report.Add(t, row{Fault: "SIGTERM on a slow disk, " + name, Tried: fmt.Sprintf("each sync takes %s, %d calls in flight", takes, of.calls), Times: "once",
+				Acknowledged: out.acks.Len(), Lost: out.lost,
+				Notes: fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unknown: whole or not there", out.slowest.Seconds(), len(out.refused), len(out.unknown))})
+		})
+	}
+}
+
+// stop has a process end while so many calls are in flight.
+type stop func(t *testing.T, path string, calls int, hold hold, out *inFlight)
+
+// hold keeps the calls to a store in flight until release is called.
+type hold func(t *testing.T, path string) (release func())
+
+func stopAgainAndAgain(t *testing.T, fault string, stop stop, hold hold) {
 	t.Helper()
 	rounds, calls := size(1, 5), size(200, 1000)
 	total := row{Fault: fault, Tried: fmt.Sprintf("%d calls in flight", calls), Times: fmt.Sprintf("%d times", rounds)}
@@ -53,7 +97,7 @@ func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path 
 	var unknown, refused int
 	for range rounds {
 		path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{}
-		stop(t, path, calls, out)
+		stop(t, path, calls, hold, out)
 		out.check(t, path, false)
 		total.Acknowledged, total.Lost = total.Acknowledged+out.acks.Len(), total.Lost+out.lost
 		slowest, unknown, refused = max(slowest, out.slowest), unknown+len(out.unknown), refused+len(out.refused)
@@ -82,7 +126,7 @@ func (f *inFlight) note(a chattest.Answer, err error, write string) error {
 // end checks that a process that was told to end does, without an error.
 func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 	t.Helper()
-	if err := p.Wait(stopTimeout + 5*stopGrace); err != nil {
+	if err := p.Wait(5*f.mayTake + stopTimeout + 5*stopGrace); err != nil {
 		t.Errorf("it ended with %v: %s", err, p.Log)
 	}
 	f.mu.Lock()
@@ -91,9 +135,9 @@ func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 }
 
 // stopServing sends calls in twenty sessions to a server, which cannot write as long
-// as another program has the store locked; so all are in flight. It then has the
-// server end, and lets go of the store once that listens no more.
-func stopServing(t *testing.T, path string, calls int, out *inFlight) {
+// as the store is held; so all are in flight. It then has the server end, and lets go of
+// the store once that listens no more.
+func stopServing(t *testing.T, path string, calls int, hold hold, out *inFlight) {
 	t.Helper()
 	s := mustServe(t, "--store", "sqlite:"+path)
 	const sessions = 20
@@ -108,7 +152,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 		t.Fatal(err)
 	}
 	out.acks.Add(done)
-	unlock := lockStore(t, path)
+	release := hold(t, path)
 	var all sync.WaitGroup
 	sent := make(chan struct{}, calls)
 	for i, c := range clients {
@@ -139,11 +183,11 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 		}
 		c.Close()
 	}
-	unlock()
+	release()
 	all.Wait()
 	out.end(t, s.process, signalled)
 	// Some requests may be read and not yet begun when the signal comes.
-	if n := len(out.unknown); n > calls/10 {
+	if n := len(out.unknown); n > calls/10 && out.mayTake == 0 {
 		t.Errorf("%d of %d calls that the server had were not answered", n, calls)
 	}
 }
@@ -207,22 +251,26 @@ func lockStore(t *testing.T, path string) (unlock func()) {
 
 // stopAgents sends calls to one or four processes, each on a pipe and without waiting for
 // answers, and has them end after some answers.
-func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
+func stopAgents(t *testing.T, path string, calls int, hold hold, out *inFlight) {
 	t.Helper()
-	processes := size(1, 4)
-	var all sync.WaitGroup
-	for i := range processes {
-		a, err := newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2))
-		if err != nil {
+	agents := make([]*agent, size(1, 4))
+	for i := range agents {
+		var err error
+		if agents[i], err = newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	release := hold(t, path)
+	var all sync.WaitGroup
+	for i, a := range agents {
 		all.Go(func() {
-			if err := stopAgent(t, a, newWriter(fmt.Sprint("p", i)), calls/processes, out); err != nil {
+			if err := stopAgent(t, a, newWriter(fmt.Sprint("p", i)), calls/len(agents), out); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
+	release()
 }
 
 func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) error {

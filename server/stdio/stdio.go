@@ -28,7 +28,8 @@ import (
 // Serve serves one client until its input ends, its output is closed or ctx ends.
 // Streams of subscriptions/listen run beside the other messages. If the client leaves an
 // answer unread for the server's StopTimeout after the end, the messages that were read
-// are still handled for up to a second, without answers (BAD-INPUT 68).
+// are still handled for up to a second, without answers (BAD-INPUT 68). When ctx has ended,
+// a call that is not done then is cut off (BAD-INPUT 58).
 //
 // mcp-go's own stdio transport is not used, because it applies pipelined calls
 // out of order, loses answers at the end of input, accepts lines of any length
@@ -53,8 +54,10 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 		}
 	})
 	context.AfterFunc(ending, func() { patience.Reset(s.StopTimeout) })
-	// Calls in progress finish even when ctx has ended; streams do not.
-	calls := context.WithoutCancel(ctx)
+	// Calls in progress may still finish when ctx has ended; streams do not.
+	calls, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	context.AfterFunc(ctx, func() { time.AfterFunc(s.StopTimeout+unanswered, cutOff) })
 	streams, endStreams := context.WithCancel(calls)
 	defer endStreams()
 	t := &transport{server: s, peer: server.Peer{Process: true}, calls: calls, streams: streams,
@@ -293,7 +296,7 @@ func (t *transport) cancelStream(m jsonrpc.Message) {
 // send writes a message, unless that was given up. It ignores nil, which is the answer
 // to a notification, and never fails: who hangs up is noticed by writing.
 func (t *transport) send(m mcp.JSONRPCMessage) error {
-	if m == nil {
+	if m == nil || t.givenUp.Err() != nil { // none after one that was not sent
 		return nil
 	}
 	data, err := json.Marshal(m)

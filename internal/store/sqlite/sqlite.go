@@ -70,7 +70,9 @@ func Open(path string, keep todo.Keep) (*Store, error) {
 }
 
 // Close implements todo.Store. It waits for running calls, so the hint function
-// of Watch must not call it.
+// of Watch must not call it. It waits no longer than twice the grace period: when the disk
+// is so slow that a sync takes seconds, the last commit may end after it, and who opens the
+// store next merges the log.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := s.closed.IsZero()
@@ -79,6 +81,18 @@ func (s *Store) Close() error {
 		close(s.quit)
 	}
 	s.mu.Unlock()
+	ended := make(chan error, 1)
+	go func() { ended <- s.end(first) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(2 * gracePeriod):
+		return nil
+	}
+}
+
+// end waits for what runs, and closes what is open.
+func (s *Store) end(first bool) error {
 	s.work.Wait()
 	if first {
 		close(s.queue)
