@@ -70,7 +70,7 @@ func pageOf(t *testing.T, section string) string {
 // metric and `doctor` say so; everything else is read and written; its chat begins a new
 // list; `export --keep-going` and `import` make a whole store
 func TestDamagedRow(t *testing.T) {
-	for name, begin := range map[string]func(*testing.T) (string, func()){"SQLite": beginSQLite, "PostgreSQL": newPostgres} {
+	for name, begin := range map[string]func(*testing.T) (string, func()){"SQLite": fileDrill(false, false).begin, "PostgreSQL": newPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store, _ := begin(t)

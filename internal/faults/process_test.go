@@ -53,8 +53,12 @@ type serving struct {
 
 // newServing starts a server on a store and returns when it listens.
 func newServing(t *testing.T, args ...string) (*serving, error) {
+	return newServingAs(t, nil, args...)
+}
+
+func newServingAs(t *testing.T, as *user, args ...string) (*serving, error) {
 	args = append(append([]string{"serve", "--addr", "127.0.0.1:0"}, common...), args...)
-	p, err := programtest.Start(t, program, t.TempDir(), nil, args...)
+	p, err := programtest.Start(t, program, t.TempDir(), as, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,12 @@ func newServing(t *testing.T, args ...string) (*serving, error) {
 // mustServe is [newServing] that must listen.
 func mustServe(t *testing.T, args ...string) *serving {
 	t.Helper()
-	s, err := newServing(t, args...)
+	return mustServeAs(t, nil, args...)
+}
+
+func mustServeAs(t *testing.T, as *user, args ...string) *serving {
+	t.Helper()
+	s, err := newServingAs(t, as, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

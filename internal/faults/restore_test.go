@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +25,13 @@ import (
 // command runs a program and returns what it prints.
 func command(t *testing.T, in []byte, name string, args ...string) []byte {
 	t.Helper()
+	return commandAs(t, nil, in, name, args...)
+}
+
+func commandAs(t *testing.T, as *user, in []byte, name string, args ...string) []byte {
+	t.Helper()
 	cmd := exec.Command(name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	cmd.Dir, cmd.Stdin = t.TempDir(), bytes.NewReader(in)
 	cmd.Env = []string{"HOME=" + cmd.Dir, "PATH=" + os.Getenv("PATH")}
 	var failed bytes.Buffer
@@ -71,15 +78,6 @@ type drill struct {
 	restore func(t *testing.T, file string) (store string)
 }
 
-func beginSQLite(t *testing.T) (store string, lose func()) {
-	dir := t.TempDir()
-	return "sqlite:" + filepath.Join(dir, "todo.db"), func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func exportStore(t *testing.T, store, file string) {
 	if err := os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600); err != nil {
 		t.Fatal(err)
@@ -90,29 +88,89 @@ func importFile(t *testing.T, file, store string) {
 	command(t, nil, program, "import", file, "--keep-revisions", "0", "--store", store)
 }
 
+// fileDrill is the drill of a file. isService is whether its server is a service, with an
+// account of its own, and byService whether that has the commands run, too.
+func fileDrill(isService, byService bool) drill {
+	folder := func(t *testing.T) (dir string, operator *user) {
+		if !isService {
+			return t.TempDir(), nil
+		}
+		dir, service := folderOfAUser(t)
+		if byService {
+			operator = service
+		}
+		return dir, operator
+	}
+	var operator *user
+	return drill{
+		begin: func(t *testing.T) (store string, lose func()) {
+			var dir string
+			dir, operator = folder(t)
+			return "sqlite:" + filepath.Join(dir, "todo.db"), func() {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		backUp: func(t *testing.T, store, file string) {
+			commandAs(t, operator, nil, program, "backup", file, "--store", store)
+			if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+				t.Errorf("the copy: %v, %v", info, err)
+			}
+			if printed, err := onStore(store, "backup", file); err == nil || !strings.Contains(printed, "is there already") {
+				t.Errorf("a second backup to the same file: %v %s", err, printed)
+			}
+		},
+		restore: func(t *testing.T, file string) string {
+			dir, _ := folder(t)
+			place := filepath.Join(dir, "todo.db")
+			if err := os.Rename(file, place); err != nil {
+				t.Fatal(err)
+			}
+			giveToOwner(t, place)
+			commandAs(t, operator, nil, program, "check", "--store", "sqlite:"+place)
+			return "sqlite:" + place
+		},
+	}
+}
+
+// giveToOwner gives a file to the owner of its folder.
+func giveToOwner(t *testing.T, file string) {
+	t.Helper()
+	if as := ownerOf(t, "sqlite:"+file); as != nil {
+		if err := os.Chown(file, int(as.Uid), int(as.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ownerOf returns the account of the service whose folder a store is in; nil if that is
+// the one of the tests.
+func ownerOf(t *testing.T, store string) *user {
+	t.Helper()
+	file, isFile := strings.CutPrefix(store, "sqlite:")
+	if !isFile {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := info.Sys().(*syscall.Stat_t)
+	if int(owner.Uid) == os.Getuid() {
+		return nil
+	}
+	return &user{Uid: owner.Uid, Gid: owner.Gid}
+}
+
 func drills() map[string]drill {
 	return map[string]drill{
-		"SQLite, backup": {begin: beginSQLite,
-			backUp: func(t *testing.T, store, file string) {
-				command(t, nil, program, "backup", file, "--store", store)
-				if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
-					t.Errorf("the copy: %v, %v", info, err)
-				}
-				if printed, err := onStore(store, "backup", file); err == nil || !strings.Contains(printed, "is there already") {
-					t.Errorf("a second backup to the same file: %v %s", err, printed)
-				}
-			},
+		"SQLite, backup":                fileDrill(false, false),
+		"SQLite, backup by the service": fileDrill(true, true),
+		"SQLite, of a service, by root": fileDrill(true, false),
+		"SQLite, export": {begin: fileDrill(false, false).begin, backUp: exportStore,
 			restore: func(t *testing.T, file string) string {
-				place := filepath.Join(t.TempDir(), "todo.db")
-				if err := os.Rename(file, place); err != nil {
-					t.Fatal(err)
-				}
-				command(t, nil, program, "check", "--store", "sqlite:"+place)
-				return "sqlite:" + place
-			}},
-		"SQLite, export": {begin: beginSQLite, backUp: exportStore,
-			restore: func(t *testing.T, file string) string {
-				store, _ := beginSQLite(t)
+				store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
 				importFile(t, file, store)
 				return store
 			}},
@@ -199,10 +257,11 @@ func TestRestoreDrill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits for databases to begin
 			store, lose := d.begin(t)
-			s := mustServe(t, "--store", store)
+			s := mustServeAs(t, ownerOf(t, store), "--store", store)
 			w := startWriting(t, s)
 			before := w.await(t, size(100, 1000))
-			file := filepath.Join(t.TempDir(), "backup")
+			dir, _ := folderOfAUser(t)
+			file := filepath.Join(dir, "backup")
 			began := time.Now()
 			d.backUp(t, store, file)
 			took := time.Since(began)
@@ -239,7 +298,7 @@ func TestRestoreDrill(t *testing.T) {
 // all that was restored.
 func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat) {
 	t.Helper()
-	s := mustServe(t, "--store", store)
+	s := mustServeAs(t, ownerOf(t, store), "--store", store)
 	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")
 	watch.Expect("retry")
 	for i, c := range clients {
@@ -282,7 +341,9 @@ func giveKey(t *testing.T, store string, key []byte) {
 		command(t, nil, "psql", "--quiet", "--command=UPDATE todo_mcp.store SET session_key = '"+strings.TrimSpace(string(key))+"'", store)
 		return
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "session.key"), key, 0o600); err != nil {
+	path := filepath.Join(filepath.Dir(file), "session.key")
+	if err := os.WriteFile(path, key, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	giveToOwner(t, path)
 }
