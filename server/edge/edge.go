@@ -76,8 +76,8 @@ type Config struct {
 	// Ready returns why the server is not ready although its store works, for
 	// /readyz; nil if it is. Nil means that it always is.
 	Ready func() error
-	// Warn returns what is wrong although calls are answered, for /readyz; empty for
-	// nothing. Nil means that nothing is.
+	// Warn returns what is wrong although calls are answered, a line each, for /readyz
+	// and the board; empty for nothing. Nil means that nothing is.
 	Warn func() string
 	// Metrics answers /metrics, which is not there when it is nil.
 	Metrics http.Handler

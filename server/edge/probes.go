@@ -37,8 +37,8 @@ func ready(w http.ResponseWriter, r *Request) error {
 		}
 	}
 	fmt.Fprintln(w, "ok")
-	if warn := r.edge.config.Warn; warn != nil && warn() != "" {
-		fmt.Fprintln(w, warn())
+	if warning := r.Warning(); warning != "" {
+		fmt.Fprintln(w, warning)
 	}
 	return nil
 }

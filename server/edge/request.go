@@ -27,6 +27,14 @@ type Request struct {
 // the timeout of a request that is not a stream.
 func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
 
+// Warning returns what is wrong although calls are answered, see [Config.Warn].
+func (r *Request) Warning() string {
+	if r.edge.config.Warn == nil {
+		return ""
+	}
+	return r.edge.config.Warn()
+}
+
 // Origin returns where the sender of the request reaches the server, as
 // https://host.
 func (r *Request) Origin() string { return r.edge.origin(r.Request) }

@@ -39,7 +39,8 @@ const (
 // boardPage is a page with many lists.
 type boardPage struct {
 	frame
-	nothing Node // said in the place of lists
+	warning string // what is wrong with the store, a line each
+	nothing Node   // said in the place of lists
 	groups  []group
 	older   string // the link to what comes after
 	more    Node   // the link to what else may be found
@@ -57,6 +58,9 @@ type group struct {
 
 func (page *boardPage) draw() string {
 	return page.page(page.main(
+		If(page.warning != "", Div(ID("warnings"), Role("alert"), Map(strings.Split(page.warning, "\n"), func(line string) Node {
+			return P(Class("bar lost"), Text(line))
+		}))),
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
 		Div(ID("groups"), Map(page.groups, group.draw)),
 		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier")))),
@@ -179,6 +183,9 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	}
 	page.board, page.reader, page.theme, page.seq = s, r.Identity, themeOf(r), s.seq
 	page.view, page.version = "board", s.version()
+	if !r.ReadOnly {
+		page.warning = r.Warning()
+	}
 	if page.search == "" {
 		page.cards, page.table = r.URL.RequestURI(), tableOf(query)
 	}
