@@ -68,7 +68,7 @@ func pageOf(t *testing.T, section string) string {
 //
 // BAD-INPUT 130: A row of the store is damaged → It is left out, and commands, /readyz, a
 // metric and `doctor` say so; everything else is read and written; its chat begins a new
-// list; `export --keep-going` and `import` make a whole store
+// list; `restore` brings an earlier revision of it back; `export --keep-going` and `import` make a whole store
 func TestDamagedRow(t *testing.T) {
 	for name, begin := range map[string]func(*testing.T) (string, func()){"SQLite": fileDrill(false, false).begin, "PostgreSQL": newPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -123,6 +123,17 @@ func TestDamagedRow(t *testing.T) {
 			}
 			for _, i := range []int{3, 4, 7} { // one of each kind goes on
 				chats[i].At(s.endpoint("")).Writes("p:Step " + fmt.Sprint(i) + " two p:Three")
+			}
+			if printed, err := onStore(store, "restore", newest, "1"); err != nil {
+				t.Errorf("restore: %v %s", err, printed)
+			}
+			for what, says := range map[string]string{"show " + newest: "Step 4 two", "history " + newest: "command line restore", "check": newest} {
+				if printed, _ := onStore(store, strings.Fields(what)...); !strings.Contains(printed, says) {
+					t.Errorf("after the restore %s does not say %q:\n%s", what, says, printed)
+				}
+			}
+			if status, page := get(s.url + "/lists/" + newest); status != 200 || !strings.Contains(page, "Step 4 one") {
+				t.Errorf("after the restore the page: %d", status)
 			}
 			s.Kill()
 			restored, _ := begin(t)

@@ -40,6 +40,7 @@ type Target struct {
 
 	principal string // set by [Lists]
 	deleted   bool   // List may be a deleted one
+	damaged   bool   // and one whose newest revision is damaged: the last good one counts
 }
 
 // attempt is one try of a write, in a transaction of the store. A read is one that has
@@ -63,6 +64,8 @@ type attempt struct {
 	folded folded // Lines, once they were compared with a list
 	// begins is true when the write begins the conversation's next list.
 	begins bool
+	// mends is true when the newest revision is damaged, and the list is one before it.
+	mends bool
 	// putsAway is true when the write gives up the current list, which is open.
 	putsAway bool
 	// continues is true for a list of an earlier chat, or of an earlier connection.
@@ -110,10 +113,24 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	return nil
 }
 
+// lastGood returns the newest revision that can be read of a list whose newest one cannot,
+// or the error of that when there is none.
+func (a *attempt) lastGood(ctx context.Context, damaged error) (Snapshot, error) {
+	good, err := a.read.History(ctx, a.List, 0, 0)
+	if err != nil || len(good) == 0 {
+		return Snapshot{}, cmp.Or(err, damaged)
+	}
+	a.mends = true
+	return good[len(good)-1], nil
+}
+
 func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	switch {
 	case a.List != "":
 		a.list, err = a.read.Load(ctx, a.List, 0)
+		if a.damaged && errors.Is(err, ErrDamaged) {
+			a.list, err = a.lastGood(ctx, err)
+		}
 		if errors.Is(err, ErrNotFound) || a.list.Deleted && !a.deleted {
 			return ErrNotFound // the same as for another principal's list
 		}

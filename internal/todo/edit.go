@@ -93,6 +93,7 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 		return l.delete(ctx, list, e, by)
 	case EditRestore:
 		w.Seen = 0 // it takes the place of what was written since, too
+		w.damaged = true
 		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
 	case EditUndo:
 		w.Change, err = l.undoing(ctx, list, e.From, e.Seen)

@@ -40,7 +40,8 @@ type Tx interface {
 	// Save stores next as the revision after next.Revision-1, which the transaction
 	// has read, and adds it to the history; it returns next with Seq set. A list
 	// begins with revision 1, or, when the transaction has read that it is not there,
-	// with any other, as a history in a file does; next.List is stored by that save only. It returns
+	// with any other, as a history in a file does; next.List is stored by that save only.
+	// Where the newest revision is damaged, next is stored after it, whatever its number. It returns
 	// [ErrTooManyLists] or [ErrStoreFull] when there is no room: the function has to
 	// return that error.
 	Save(ctx context.Context, next Snapshot) (Snapshot, error)

@@ -156,7 +156,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) 
 	// A list that only its age archived is not said to be so in the store. To bring it
 	// back it needs a revision of today.
 	wakes := draft.archives && !draft.next.Archived && a.archived(draft.before).Archived
-	return a.save(ctx, draft, report, clears || wakes || draft.Changed())
+	return a.save(ctx, draft, report, clears || wakes || a.mends || draft.Changed())
 }
 
 // change applies the change to the list that the call means: to the revision that the

@@ -119,7 +119,7 @@ func Restore(ctx context.Context, a *app.App, args []string) error {
 	}
 	words := fmt.Sprintf("Revision %d of %%q (%%s) is back, as a new one.", revision)
 	restore := edit(a, todo.Edit{Do: todo.EditRestore, Revision: revision}, words)
-	err = forLists(ctx, a, args[:1], app.NamedOptions{}, restore)
+	err = forLists(ctx, a, args[:1], app.NamedOptions{Damaged: true}, restore)
 	if errors.Is(err, todo.ErrNotFound) {
 		return fmt.Errorf("revision %d is not kept; see `todo-mcp history %q`", revision, args[0])
 	}

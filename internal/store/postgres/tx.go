@@ -186,7 +186,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 	err = t.do(ctx, "save snapshot", func() error {
 		_, isLocked := t.lists[id]
 		before, err := t.newest(ctx, id)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+		if err != nil && !errors.Is(err, todo.ErrNotFound) && !errors.Is(err, todo.ErrDamaged) {
 			return err
 		}
 		if !isLocked && next.Revision > 1 && !next.Follows(before) {

@@ -126,6 +126,11 @@ var ErrEncode = errors.New("it has no stored form")
 // any more. It returns what it stored, with the list as it began.
 func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	before, err := s.DB.Load(ctx, next.List.ID, 0)
+	if errors.Is(err, todo.ErrDamaged) {
+		before = todo.Snapshot{List: next.List}
+		err = s.DB.Scan(ctx, s.SQL.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64))
+		next.Revision = before.Revision + 1
+	}
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return next, err
 	}
