@@ -46,12 +46,21 @@ func SafeJSON(data []byte) []byte {
 // replaceUnsafe returns a text in which escape makes what stands for each rune that is
 // not safe to display, and for each byte of no rune.
 func replaceUnsafe(text string, escape func(part string) string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return text
-	}
 	var b strings.Builder
 	var prev rune // the last rune written unescaped; 0 at the start and after an escape
 	for len(text) > 0 {
+		plain := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+		if plain < 0 && b.Len() == 0 {
+			return text
+		}
+		if plain < 0 {
+			plain = len(text)
+		}
+		if plain > 0 {
+			b.WriteString(text[:plain])
+			prev, text = rune(text[plain-1]), text[plain:]
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(text)
 		if r == '\U0001F3F4' {
 			n = max(n, len(tagFlag().FindString(text)))
