@@ -33,13 +33,13 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, w
 	if len(snaps) == 0 {
 		return "No lists\n"
 	}
-	all := slices.Concat(snaps, others)
+	replacing := replacing(snaps, slices.Concat(snaps, others))
 	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
 		done, _, _ := strings.Cut(StatusLine(s), " ")
 		rows = append(rows, []string{
 			ListTitle(s), done, StateWord(s, states[s.List.ID]), Cut(Question(s, states[s.List.ID]), maxNext),
-			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName), Cut(replacing(s, all), maxNext), ShortID(s),
+			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName), Cut(replacing[s.ReplacedBy], maxNext), ShortID(s),
 		})
 	}
 	return table(rows, width)
@@ -77,18 +77,21 @@ func Question(s todo.Snapshot, state todo.State) string {
 	return ""
 }
 
-// replacing returns the title of the list for which one was put away, or the beginning
-// of its id where it is not among lists; empty when it was not put away for another.
-func replacing(s todo.Snapshot, lists []todo.Snapshot) string {
-	if s.ReplacedBy == "" {
-		return ""
-	}
-	for _, l := range lists {
-		if l.List.ID == s.ReplacedBy {
-			return ListTitle(l)
+// replacing returns the titles of the lists for which some were put away, by id: the
+// beginning of the id of one that is not among lists.
+func replacing(away, lists []todo.Snapshot) map[string]string {
+	titles := make(map[string]string)
+	for _, s := range away {
+		if s.ReplacedBy != "" {
+			titles[s.ReplacedBy] = Safe(s.ReplacedBy[:min(shortID, len(s.ReplacedBy))])
 		}
 	}
-	return Safe(s.ReplacedBy[:min(shortID, len(s.ReplacedBy))])
+	for _, s := range lists {
+		if titles[s.List.ID] != "" {
+			titles[s.List.ID] = ListTitle(s)
+		}
+	}
+	return titles
 }
 
 // PutAway says of a list that was put away for another one which that is, by its title
@@ -97,7 +100,7 @@ func PutAway(s todo.Snapshot, lists ...todo.Snapshot) string {
 	if s.ReplacedBy == "" {
 		return ""
 	}
-	return "replaced by “" + replacing(s, lists) + "”"
+	return "replaced by “" + replacing([]todo.Snapshot{s}, lists)[s.ReplacedBy] + "”"
 }
 
 // StateWord returns how a list stands, in one word or two: its state, or

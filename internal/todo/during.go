@@ -3,7 +3,6 @@ package todo
 import (
 	"context"
 	"iter"
-	"math"
 	"time"
 )
 
@@ -12,16 +11,11 @@ import (
 // for. They end with an error that is yielded.
 type ChangedList func(state State, revisions iter.Seq2[Snapshot, error]) error
 
-// duringPage is how many lists [Lists.During] reads at a time.
-const duringPage = 200
-
 // During calls with with each list that began before a time and was saved after another,
 // the last saved first: all that changed in between are among them, each once. It holds
 // one page of excerpts, however many there are. It returns the first error of with.
 func (l Lists) During(ctx context.Context, from, to time.Time, with ChangedList) error {
-	q := Query{UpdatedSince: from, BeforeSeq: math.MaxInt64, Limit: duringPage, Excerpt: true}
-	for {
-		page, err := l.Find(ctx, q)
+	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
 		if err != nil {
 			return err
 		}
@@ -30,7 +24,6 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with ChangedList)
 			return err
 		}
 		for _, s := range page {
-			q.BeforeSeq = s.Seq
 			if !s.List.Created.Before(to) {
 				continue
 			}
@@ -38,10 +31,8 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with ChangedList)
 				return err
 			}
 		}
-		if len(page) < duringPage {
-			return nil
-		}
 	}
+	return nil
 }
 
 // upTo returns the revisions of a list that were made before a time.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 )
@@ -80,6 +81,45 @@ func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 	return found, err
 }
 
+// Pages reads what [Lists.Find] finds, each list once, some at a time: whoever looks through
+// all lists holds no more than what it keeps. The last saved come first, and at the end those
+// that were saved meanwhile. It ends with an error that is yielded. Limit, and where the query
+// goes on from, are its own.
+func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]Snapshot, error] {
+	return func(yield func([]Snapshot, error) bool) {
+		q.AfterSeq, q.BeforeSeq, q.Limit = 0, math.MaxInt64, pageSize
+		newest, seen := int64(0), make(map[string]bool)
+		for isLast := false; !isLast; {
+			page, err := l.Find(ctx, q)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if newest == 0 && len(page) > 0 {
+				newest = page[0].Seq
+			}
+			switch {
+			case len(page) == pageSize:
+				q.BeforeSeq = page[pageSize-1].Seq
+			case q.BeforeSeq > 0: // what was saved since may have stood on a page that was not read yet
+				q.AfterSeq, q.BeforeSeq, newest = newest, 0, 0
+			default:
+				isLast = true
+			}
+			page = slices.DeleteFunc(page, func(s Snapshot) bool { return seen[s.List.ID] })
+			for _, s := range page {
+				seen[s.List.ID] = true
+			}
+			if len(page) > 0 && !yield(page, nil) {
+				return
+			}
+		}
+	}
+}
+
+// pageSize is how many lists [Lists.Pages] reads at a time.
+const pageSize = 200
+
 // History reads the revisions of a list above after in ascending order, at most
 // limit (0: all). The result is empty for an unknown list.
 func (l Lists) History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error) {
@@ -90,24 +130,39 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 	return revisions, err
 }
 
-// Revisions reads the revisions of a list above after in ascending order, each
-// when it is asked for: a history may be larger than the memory (BAD-INPUT 60).
-// It ends with an error that is yielded. It yields nothing for an unknown list.
+// Revisions reads the revisions of a list above after in ascending order, a few at a
+// time: a history may be larger than the memory (BAD-INPUT 60). It ends with an error
+// that is yielded. It yields nothing for an unknown list.
 func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		for {
-			next, err := l.History(ctx, list, after, 1)
+		for limit := 1; ; {
+			next, err := l.History(ctx, list, after, limit)
 			if err != nil {
 				yield(Snapshot{}, err)
 				return
 			}
-			if len(next) == 0 || !yield(next[0], nil) {
-				return
+			size := 0
+			for _, s := range next {
+				if !yield(s, nil) {
+					return
+				}
+				after = s.Revision
+				size += Size(s.Items) + Size(s.Report.Dropped)
 			}
-			after = next[0].Revision
+			switch {
+			case len(next) < limit:
+				return
+			case limit < maxAhead && size < MaxSize/2:
+				limit *= 2
+			case size > MaxSize:
+				limit = 1
+			}
 		}
 	}
 }
+
+// maxAhead is how many revisions [Lists.Revisions] reads at a time, of small lists.
+const maxAhead = 32
 
 // Current reads the list that a target means. It returns [ErrNotFound] when
 // there is none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -314,5 +315,52 @@ func TestFolder(t *testing.T) {
 		if got := todo.Folder(path); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)
 		}
+	}
+}
+
+// Lists are read in pages, each once, also those that are saved meanwhile, and those that
+// begin.
+func TestPages(t *testing.T) {
+	store := memory.New()
+	lists := todo.NewBoard(store).As("")
+	save := func(from, to int, revision int64) {
+		t.Helper()
+		err := store.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error {
+			for n := from; n < to; n++ {
+				_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: revision, Items: []todo.Item{}})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(0, 1000, 1)
+	seen, pages := make(map[string]int), 0
+	for page, err := range lists.Pages(t.Context(), todo.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pages++; pages == 1 {
+			save(0, 450, 2) // are among the newest now
+			save(1000, 1001, 1)
+		}
+		for _, s := range page {
+			seen[s.List.ID]++
+		}
+	}
+	for n := range 1001 {
+		if seen[strconv.Itoa(n)] != 1 {
+			t.Errorf("list %d was read %d times", n, seen[strconv.Itoa(n)])
+		}
+	}
+	for range lists.Pages(t.Context(), todo.Query{}) {
+		break // who stops is not called again
+	}
+	for page, err := range todo.NewBoard(memory.New()).As("").Pages(t.Context(), todo.Query{}) {
+		t.Errorf("a page of an empty store: %v, %v", page, err)
 	}
 }

@@ -3,6 +3,7 @@ package read
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -50,55 +51,175 @@ func Lists(fs *flag.FlagSet) app.Run {
 }
 
 func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) error {
-	q := todo.Query{Excerpt: !o.json && *o.search == ""}
-	if !o.all && !o.archived && *o.project == "" && *o.state == "" {
-		q.Limit = maxLists
-	}
-	every, err := lists.Find(ctx, q)
+	read, err := o.read(ctx, lists)
 	if err != nil {
 		return err
 	}
-	states, err := lists.States(ctx, every...)
+	states, err := lists.States(ctx, read.lists...)
 	if err != nil {
 		return err
 	}
-	found, out := o.choose(every, states), a.Stdout
-	said, err := o.find(ctx, lists, &found)
-	if err != nil {
-		return err
-	}
+	found, out := o.choose(read, states), a.Stdout
 	switch {
 	case o.json:
 		out = a.Stderr
 		documents := make([]listed, 0, len(found))
 		for _, l := range found {
-			documents = append(documents, listed{render.Document(l), states[l.List.ID], said[l.List.ID]})
+			documents = append(documents, listed{render.Document(l), states[l.List.ID], read.said[l.List.ID]})
 		}
 		err = app.PrintJSON(a.Stdout, documents, "  ")
 	case len(found) > 0 && *o.search != "":
-		err = a.Say("%s", render.FoundLists(found, said, time.Now(), app.TerminalWidth(a.Stdout)))
+		err = a.Say("%s", render.FoundLists(found, read.said, time.Now(), app.TerminalWidth(a.Stdout)))
 	case len(found) > 0:
-		err = a.Say("%s", render.Lists(found, states, time.Now(), app.TerminalWidth(a.Stdout), every...))
+		err = a.Say("%s", render.Lists(found, states, time.Now(), app.TerminalWidth(a.Stdout), read.lists...))
 	}
 	if err != nil {
 		return err
 	}
-	rest := o.rest(every, len(found))
-	if len(every) == q.Limit && q.Limit > 0 {
+	rest := o.rest(read, len(found))
+	if o.isPlain() && read.n == maxLists {
 		rest += fmt.Sprintf("The last %d lists were looked at; --all shows all.\n", maxLists)
 	}
-	if len(every) == 0 {
+	if read.n == 0 {
 		rest = "There " + a.NoLists() + "\n"
 	}
 	_, err = io.WriteString(out, rest)
 	return err
 }
 
+// isPlain reports whether nothing is asked for, and the last lists are enough.
+func (o listsOptions) isPlain() bool {
+	return !o.all && !o.archived && *o.project == "" && *o.state == ""
+}
+
+// reading is what was read of all lists, and kept.
+type reading struct {
+	lists   []todo.Snapshot // those that may be shown, and those beside which they stand
+	said    map[string]todo.Said
+	n, away int             // how many lists there are, and how many of them are archived
+	left    map[string]bool // main lists with a sub-agent's list that was not kept
+}
+
+// read reads the lists, and keeps those that may be shown, with their families and the
+// lists for which they were put away: a year's lists are more than are wanted.
+func (o listsOptions) read(ctx context.Context, lists todo.Lists) (r reading, err error) {
+	q := todo.Query{Excerpt: !o.json && *o.search == "", Limit: maxLists}
+	r.said, r.left = make(map[string]todo.Said), make(map[string]bool)
+	if o.isPlain() {
+		page, err := lists.Find(ctx, q)
+		if err == nil {
+			err = o.keep(ctx, lists, page, &r)
+		}
+		return r, err
+	}
+	for page, err := range lists.Pages(ctx, q) {
+		if err == nil {
+			err = o.keep(ctx, lists, page, &r)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	err = r.complete(ctx, lists)
+	slices.SortStableFunc(r.lists, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
+	return r, err
+}
+
+// keep keeps of a page of lists what may be shown, by what each one says of itself.
+func (o listsOptions) keep(ctx context.Context, lists todo.Lists, page []todo.Snapshot, r *reading) error {
+	var silent []todo.Snapshot // do not say now what is searched for
+	for _, l := range page {
+		if *o.search == "" {
+			break
+		}
+		if now, says := render.Found(l, render.Client(account.Client(l)), *o.search); says {
+			r.said[l.List.ID] = now
+		} else if o.history {
+			silent = append(silent, l)
+		}
+	}
+	if len(silent) > 0 {
+		said, err := lists.Said(ctx, *o.search, silent...)
+		if err != nil {
+			return err
+		}
+		maps.Copy(r.said, said)
+	}
+	for _, l := range page {
+		r.n++
+		if l.Archived {
+			r.away++
+		}
+		_, says := r.said[l.List.ID]
+		switch {
+		case o.isPlain():
+		case *o.search != "" && !says || !o.isWanted(l) || !o.mayBeIn(l):
+			r.left[l.List.Parent] = true
+			continue
+		case *o.search != "" && !o.json: // it was read whole
+			l = l.Excerpt()
+		}
+		r.lists = append(r.lists, l)
+	}
+	return nil
+}
+
+// isWanted reports whether a list is one of those that are asked for, in whatever state.
+func (o listsOptions) isWanted(l todo.Snapshot) bool {
+	return (o.all || l.Archived == o.archived) && inProject(l.List, *o.project)
+}
+
+// mayBeIn reports whether a list may be in the state that is asked for, before it is known
+// who is there.
+func (o listsOptions) mayBeIn(l todo.Snapshot) bool {
+	ended := *o.state == "finished" || *o.state == "failed"
+	return *o.state == "" || len(l.Items) == 0 || l.Settled() == ended
+}
+
+// complete reads the lists beside which the kept ones stand.
+func (r *reading) complete(ctx context.Context, lists todo.Lists) error {
+	kept := make(map[string]bool, len(r.lists))
+	for _, l := range r.lists {
+		kept[l.List.ID] = true
+	}
+	add := func(l todo.Snapshot) {
+		if !kept[l.List.ID] {
+			kept[l.List.ID], r.lists = true, append(r.lists, l.Excerpt())
+		}
+	}
+	n := len(r.lists)
+	for i := 0; i < len(r.lists); i++ { // also of those that are added
+		l := r.lists[i]
+		for _, id := range []string{l.List.Parent, l.ReplacedBy} {
+			if id == "" || kept[id] || id == l.ReplacedBy && i >= n {
+				continue
+			}
+			beside, err := lists.Load(ctx, id, 0)
+			if err == nil {
+				add(beside)
+			} else if !errors.Is(err, todo.ErrNotFound) && !errors.Is(err, todo.ErrDamaged) {
+				return err
+			}
+		}
+		if !r.left[l.List.ID] {
+			continue
+		}
+		subs, err := lists.Find(ctx, todo.Query{Parent: l.List.ID})
+		if err != nil {
+			return err
+		}
+		for _, sub := range subs {
+			add(sub)
+		}
+	}
+	return nil
+}
+
 // choose returns the lists that are to be shown, in the order of the board, each main
 // list before the lists of its sub-agents. In states it gives a main list the state of its
 // family.
-func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State) (found []todo.Snapshot) {
-	board := account.Sort(account.Families(every, maps.Clone(states)), time.Now())
+func (o listsOptions) choose(read reading, states map[string]todo.State) (found []todo.Snapshot) {
+	board := account.Sort(account.Families(read.lists, maps.Clone(states)), time.Now())
 	for _, f := range slices.Concat(board.Active, board.Past, board.Archived) {
 		if f.Bare() && !o.all && !o.archived {
 			continue
@@ -108,34 +229,13 @@ func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State
 			state, word := states[l.List.ID], *o.state
 			hasState := word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
-			if (o.all || l.Archived == o.archived && !cleared) && inProject(l.List, *o.project) && hasState {
+			_, says := read.said[l.List.ID]
+			if o.isWanted(l) && (o.all || !cleared) && hasState && (*o.search == "" || says) {
 				found = append(found, l)
 			}
 		}
 	}
 	return found
-}
-
-// find leaves of some lists those that say what is searched for, and returns where, by id.
-func (o listsOptions) find(ctx context.Context, lists todo.Lists, among *[]todo.Snapshot) (
-	said map[string]todo.Said, err error) {
-	if *o.search == "" {
-		return nil, nil
-	}
-	said = make(map[string]todo.Said)
-	if o.history {
-		if said, err = lists.Said(ctx, *o.search, *among...); err != nil {
-			return nil, err
-		}
-	}
-	*among = slices.DeleteFunc(*among, func(l todo.Snapshot) bool {
-		_, found := said[l.List.ID]
-		if now, ok := render.Found(l, render.Client(account.Client(l)), *o.search); ok {
-			said[l.List.ID], found = now, true
-		}
-		return !found
-	})
-	return said, nil
 }
 
 // inProject reports whether a list is of a project, which is named by the last
@@ -150,19 +250,17 @@ func inProject(l todo.List, project string) bool {
 }
 
 // rest says what there is beside the lists that are shown, and how to see it.
-func (o listsOptions) rest(every []todo.Snapshot, found int) (text string) {
-	away := 0
-	for _, l := range every {
-		if l.Archived && !o.archived && !o.all {
-			away++
-		}
+func (o listsOptions) rest(read reading, found int) (text string) {
+	away := read.away
+	if o.archived || o.all {
+		away = 0
 	}
 	switch {
 	case found == 0 && *o.search != "" && !o.history:
 		text = "No list says that; --history looks through earlier revisions, too.\n"
 	case found == 0 && *o.search != "":
 		text = "No list ever said that.\n"
-	case found == 0 && away == len(every):
+	case found == 0 && away == read.n:
 		text = "Nothing is on the board\n"
 	case found == 0:
 		text = "No list is like that; `todo-mcp lists --all` shows all.\n"

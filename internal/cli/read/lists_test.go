@@ -3,6 +3,7 @@ package read_test
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,36 @@ func TestManyLists(t *testing.T) {
 	lists(false, true)
 	for _, asked := range []string{"--all", "--state=open", "--project=app", "--search=Step"} {
 		lists(true, false, asked)
+	}
+	// However far apart they were saved: a main list stands as the lists of its sub-agents do,
+	// and a list that was put away says for which.
+	beside := func(id, text string, status todo.Status, change func(*todo.Snapshot)) {
+		t.Helper()
+		s := todo.Snapshot{List: todo.List{ID: id, Workspace: "/src/other", Created: time.Now()}, Revision: 1, Updated: time.Now(),
+			Items: []todo.Item{{ID: "1", Text: text, Status: status}}}
+		change(&s)
+		err := store.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error { _, err := tx.Save(t.Context(), s); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	beside("main", "The main part", todo.Completed, func(*todo.Snapshot) {})
+	beside("laid-out", "The first plan", todo.Pending, func(s *todo.Snapshot) { s.Archived, s.ReplacedBy = true, "later" })
+	save(2001, 2301)
+	beside("sub", "The other part", todo.Pending, func(s *todo.Snapshot) { s.List.Agent, s.List.Parent = "helper", "main" })
+	beside("done", "The third part", todo.Completed, func(s *todo.Snapshot) { s.List.Agent, s.List.Parent = "reader", "main" })
+	beside("later", "The second plan", todo.Completed, func(*todo.Snapshot) {})
+	for asked, want := range map[string]string{
+		"--state=open --project=other": `(?s)^TITLE[^\n]*\nThe main part +1/1 +left open [^\n]*\nhelper: The other part +0/1 +left open [^\n]*\n\nand 1 archived`,
+		"--state=finished":             `(?s)^TITLE[^\n]*\nThe second plan +1/1 +finished [^\n]*\nreader: The third part [^\n]*\n\nand 1 archived`,
+		"--archived":                   `(?s)^TITLE[^\n]*\nThe first plan +0/1 +archived .* The second plan +laid-out\n$`,
+		"--search=part":                `(?s)^TITLE[^\n]*\n(The main part|helper: The other part|reader: The third part) [^\n]*\n(The|helper|reader)[^\n]*\n(The|helper|reader)[^\n]*\n$`,
+		"--search=part --json":         `"state": "left open"`,
+	} {
+		got := programtest.Succeeds(t, append(append([]string{"lists"}, strings.Fields(asked)...), "--store", "sqlite:"+file)...)
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s:\n%.1000s", asked, got)
+		}
 	}
 }
 
