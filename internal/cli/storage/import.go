@@ -9,17 +9,18 @@ import (
 	"slices"
 
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
 // Import imports what export wrote, all of it or nothing: everything is checked before
 // anything is written.
 func Import(ctx context.Context, a *app.App, args []string) error {
-	in, err := input(ctx, a, args)
+	in, done, err := input(ctx, a, args)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; nothing was imported", err)
 	}
-	defer in.Close()
+	defer done()
 	histories, err := readExport(in)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -40,16 +41,41 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 	return a.Say("Imported %d revisions.\n", revisions(missing))
 }
 
-// input opens the file that the argument names; without one, or for "-", it
-// returns standard input, and says in a terminal what it waits for.
-func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error) {
+// input opens the file that the argument names; without one, or for "-", it takes standard
+// input, and says in a terminal what it waits for. What cannot be read twice is copied to a
+// file, which is gone when done.
+func input(ctx context.Context, a *app.App, args []string) (in file, done func(), err error) {
+	from := io.NopCloser(a.TypedInput(ctx))
 	if len(args) > 0 && args[0] != "-" {
-		return os.Open(args[0])
-	}
-	if app.IsTerminal(a.Stdin) {
+		named, err := os.Open(args[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		if info, err := named.Stat(); err == nil && info.Mode().IsRegular() {
+			return named, func() { named.Close() }, nil
+		}
+		from = named
+	} else if app.IsTerminal(a.Stdin) {
 		fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
 	}
-	return io.NopCloser(a.TypedInput(ctx)), nil
+	defer from.Close()
+	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() {
+		copied.Close()
+		os.Remove(copied.Name()) //nolint:errcheck // it is in the folder for such files
+	}
+	_, err = io.Copy(copied, from)
+	if err == nil {
+		_, err = copied.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return copied, done, nil
 }
 
 type importer struct {
@@ -67,24 +93,28 @@ func (i importer) plan(ctx context.Context, histories []history) (missing []hist
 		if err != nil {
 			return nil, err
 		}
-		if len(rest) == len(h) {
-			begun[h.first().List.Principal]++
+		if len(rest.lines) == len(h.lines) {
+			begun[h.list.Principal]++
 		}
-		if len(rest) > 0 {
+		if len(rest.lines) > 0 {
 			missing = append(missing, rest)
 		}
 	}
+	board := todo.NewBoard(i.store)
+	defer board.Close()
 	for principal, n := range begun {
-		lists, err := i.store.Find(ctx, todo.Query{Principal: &principal, Excerpt: true})
-		if err == nil {
-			err = i.keep.CheckLists(len(lists) + n - 1)
+		for page, err := range board.As(principal).Pages(ctx, todo.Query{Excerpt: true}) {
+			if err != nil {
+				return nil, err
+			}
+			n += len(page)
 		}
-		if err != nil {
+		if err := i.keep.CheckLists(n - 1); err != nil {
 			return nil, err
 		}
 	}
 	// Stores find first what was written last.
-	slices.SortStableFunc(missing, func(a, b history) int { return a.last().Updated.Compare(b.last().Updated) })
+	slices.SortStableFunc(missing, func(a, b history) int { return a.updated.Compare(b.updated) })
 	return missing, nil
 }
 
@@ -92,24 +122,30 @@ func (i importer) plan(ctx context.Context, histories []history) (missing []hist
 // an error if the list here has another history: the newest revision that both must have
 // is not the same. What the store keeps no more is not compared.
 func (i importer) missing(ctx context.Context, h history) (history, error) {
-	here, err := i.here(ctx, h.first().List)
+	here, err := i.here(ctx, h.list)
 	if err != nil || here.Revision == 0 {
 		return h, err
 	}
-	common := min(here.Revision, h.last().Revision)
-	n := common - h.first().Revision
-	if here.List.ID == h.first().List.ID && n >= 0 {
+	common := min(here.Revision, h.last())
+	if here.List.ID == h.list.ID && common >= h.first {
 		ours, err := i.store.Load(ctx, here.List.ID, common)
+		if errors.Is(err, todo.ErrNotFound) {
+			return h.from(h.last() + 1), nil
+		}
+		var theirs []todo.Snapshot
+		if err == nil {
+			theirs, err = h.read(common, 1)
+		}
+		if err != nil {
+			return h, err
+		}
 		ours.Operation = todo.Operation{} // a file has none, see readLine
-		switch {
-		case errors.Is(err, todo.ErrNotFound):
-			return nil, nil
-		case err != nil || h[n].Equal(ours):
-			return h[n+1:], err
+		if theirs[0].Equal(ours) {
+			return h.from(common + 1), nil
 		}
 	}
-	return nil, fmt.Errorf("a list %s is here already, with another history: delete it for good with `todo-mcp delete --purge %s`, or import the file into another store with --store",
-		history{here}.title(), here.List.ID)
+	return h, fmt.Errorf("a list %q is here already, with another history: delete it for good with `todo-mcp delete --purge %s`, or import the file into another store with --store",
+		render.Safe(here.Title()), here.List.ID)
 }
 
 // here returns the newest revision of a list in a file, or of the one that has its name
@@ -136,7 +172,7 @@ func nameKey(l todo.List) todo.Key {
 // revisions returns how many revisions some histories have.
 func revisions(histories []history) (n int) {
 	for _, h := range histories {
-		n += len(h)
+		n += len(h.lines)
 	}
 	return n
 }
@@ -146,10 +182,14 @@ func revisions(histories []history) (n int) {
 func (i importer) write(ctx context.Context, missing []history) error {
 	saved := 0
 	for _, h := range missing {
-		for some := range slices.Chunk(h, atOnce) {
-			if err := i.save(ctx, some); err != nil {
+		for from := h.first; from <= h.last(); from += atOnce {
+			some, err := h.read(from, atOnce)
+			if err == nil {
+				err = i.save(ctx, some)
+			}
+			if err != nil {
 				return fmt.Errorf("list %s, from revision %d on: %w; %d of %d revisions were imported before it: import the file again to go on",
-					some.first().List.ID, some.first().Revision, err, saved, revisions(missing))
+					h.list.ID, from, err, saved, revisions(missing))
 			}
 			saved += len(some)
 		}
@@ -161,8 +201,8 @@ func (i importer) write(ctx context.Context, missing []history) error {
 const atOnce = 50
 
 // save saves some revisions of a list. A list with a name that begins gets the name.
-func (i importer) save(ctx context.Context, some history) error {
-	l := some.first().List
+func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
+	l := some[0].List
 	key := todo.Key{Principal: l.Principal, Conversation: l.ID}
 	if l.Name != "" {
 		key = nameKey(l)

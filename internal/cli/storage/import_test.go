@@ -31,8 +31,19 @@ func revision(l todo.List, n int64, text string) todo.Snapshot {
 		Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
 }
 
-// imports plans and writes an import into a store.
-func imports(t testing.TB, store todo.Store, histories ...history) (missing []history, err error) {
+// imports imports the lines of revisions into a store.
+func imports(t testing.TB, store todo.Store, revisions ...todo.Snapshot) (missing []history, err error) {
+	t.Helper()
+	var lines bytes.Buffer
+	for _, r := range revisions {
+		if err := app.PrintJSON(&lines, r, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	histories, err := readExport(bytes.NewReader(lines.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	i := importer{store: store}
 	missing, err = i.plan(t.Context(), histories)
 	if err == nil {
@@ -61,22 +72,22 @@ func (b *breaking) Update(ctx context.Context, key todo.Key, change func(todo.Tx
 // error says how much was written, and a second import of the file writes the rest; a
 // third one nothing, nor one of an older file.
 func TestImportGoesOn(t *testing.T) {
-	var h history
+	var h []todo.Snapshot
 	for n := range int64(2*atOnce + 10) {
 		s := revision(todo.List{ID: "a"}, n+3, "A")
 		s.Updated, s.Items[0].Hand = began, todo.Hand{Text: "A", Replaced: "B", Revision: 5}
 		h = append(h, s)
 	}
 	store := &breaking{Store: memory.New(), saves: 1}
-	if _, err := imports(t, store, h); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "50 of 110 revisions were imported") {
+	if _, err := imports(t, store, h...); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "50 of 110 revisions were imported") {
 		t.Errorf("a fault: %v", err)
 	}
 	store.saves = 9
 	for n, c := range []struct {
-		h    history
+		h    []todo.Snapshot
 		want int
 	}{{h[:70], 20}, {h, 40}, {h, 0}, {h[:3], 0}} {
-		if missing, err := imports(t, store, c.h); err != nil || revisions(missing) != c.want {
+		if missing, err := imports(t, store, c.h...); err != nil || revisions(missing) != c.want {
 			t.Errorf("import %d: %v, %d revisions", n+2, err, revisions(missing))
 		}
 	}
@@ -84,7 +95,7 @@ func TestImportGoesOn(t *testing.T) {
 	for n := range got {
 		got[n].Seq = 0
 	}
-	if diff := cmp.Diff([]todo.Snapshot(h), got); err != nil || diff != "" {
+	if diff := cmp.Diff(h, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
@@ -95,13 +106,13 @@ func TestImportKeepsTheOrder(t *testing.T) {
 	store := memory.New()
 	board := todo.NewBoard(store)
 	defer board.Close()
-	at := func(id string, hours int) history {
+	at := func(id string, hours int) todo.Snapshot {
 		s := revision(todo.List{ID: id}, 1, id)
 		s.Updated = began.Add(time.Duration(hours) * time.Hour)
-		return history{s}
+		return s
 	}
-	for _, histories := range [][]history{{at("newest", 9)}, {at("b", 3), at("c", 2), at("a", 4)}} {
-		if _, err := imports(t, store, histories...); err != nil {
+	for _, lists := range [][]todo.Snapshot{{at("newest", 9)}, {at("b", 3), at("c", 2), at("a", 4)}} {
+		if _, err := imports(t, store, lists...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,12 +227,8 @@ func TestExportKeepsHands(t *testing.T) {
 	if err := app.PrintJSON(&first, want, ""); err != nil {
 		t.Fatal(err)
 	}
-	read, err := readExport(bytes.NewReader(first.Bytes()))
-	if err != nil || len(read) != 1 {
-		t.Fatal(read, err)
-	}
 	store := memory.New()
-	if _, err := imports(t, store, read...); err != nil {
+	if _, err := imports(t, store, want); err != nil {
 		t.Fatal(err)
 	}
 	here, err := store.Load(t.Context(), "list", 0)

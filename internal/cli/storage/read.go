@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -18,22 +19,70 @@ import (
 // maxLine is the most bytes of a line that import reads. A list at its hard caps fits.
 const maxLine = 32 << 20
 
-// history is the revisions of one list in a file, without gaps, not empty. The
-// first is above 1 when the start of the history was not kept.
-type history []todo.Snapshot
+// file is an export, which is read twice: to check all of it, and to import it.
+type file interface {
+	io.Reader
+	io.ReaderAt
+}
 
-func (h history) first() todo.Snapshot { return h[0] }
+// history is the revisions of one list in a file, without gaps, each of which is read when
+// it is wanted: a file may be larger than the memory. The first is above 1 when the start
+// of the history was not kept.
+type history struct {
+	in      file
+	list    todo.List // as its first line has it
+	first   int64     // its first revision
+	lines   []line
+	lastID  int       // of the last revision
+	updated time.Time // the same
+}
 
-func (h history) last() todo.Snapshot { return h[len(h)-1] }
+// line is where a line is in a file.
+type line struct {
+	at     int64
+	length int
+}
 
-// title is how messages name the list: in quotes, and safe to print.
-func (h history) title() string { return fmt.Sprintf("%q", render.Safe(h.last().Title())) }
+func (h history) last() int64 { return h.first + int64(len(h.lines)) - 1 }
+
+// from returns the history from a revision on; it may be empty.
+func (h history) from(revision int64) history {
+	h.lines, h.first = h.lines[revision-h.first:], revision
+	return h
+}
+
+// read reads revisions of the list from one on, at most so many.
+func (h history) read(first int64, most int) ([]todo.Snapshot, error) {
+	var out []todo.Snapshot
+	for _, l := range h.lines[first-h.first:] {
+		if len(out) == most {
+			break
+		}
+		text := make([]byte, l.length)
+		_, err := h.in.ReadAt(text, l.at)
+		if err != nil {
+			return nil, fmt.Errorf("read file again: %w", err)
+		}
+		s, err := readLine(text)
+		if err != nil || s.List.ID != h.list.ID || s.Revision != first+int64(len(out)) {
+			return nil, errors.Join(errors.New("the file was changed while it was imported"), err)
+		}
+		s.List = h.list // the same in all revisions
+		out = append(out, s)
+	}
+	return out, nil
+}
 
 // readExport reads and checks what export wrote, one history for each list in
 // the order of the file. The error names the line.
-func readExport(in io.Reader) ([]history, error) {
-	lines := bufio.NewScanner(in)
+func readExport(in file) ([]history, error) {
+	lines, next, begins := bufio.NewScanner(in), int64(0), int64(0)
 	lines.Buffer(nil, maxLine)
+	lines.Split(func(data []byte, atEOF bool) (advance int, token []byte, err error) {
+		advance, token, err = bufio.ScanLines(data, atEOF)
+		begins, next = next, next+int64(advance)
+		return advance, token, err
+	})
 	var out []history
 	index := make(map[string]int) // of a list in out, by its id
 	n := 0
@@ -48,18 +97,19 @@ func readExport(in io.Reader) ([]history, error) {
 		}
 		i, known := index[s.List.ID]
 		if !known {
-			index[s.List.ID] = len(out)
-			out = append(out, history{s})
-			continue
+			i = len(out)
+			index[s.List.ID] = i
+			out = append(out, history{in: in, list: s.List, first: s.Revision})
 		}
-		switch before := out[i].last(); {
-		case s.Revision != before.Revision+1:
-			return nil, fmt.Errorf("line %d: revision %d follows revision %d of list %s", n, s.Revision, before.Revision, s.List.ID)
-		case s.LastID < before.LastID:
-			return nil, fmt.Errorf("line %d: last_id %d is below %d of the revision before: an id would be given twice", n, s.LastID, before.LastID)
+		h := &out[i]
+		switch last := h.last(); {
+		case s.Revision != last+1:
+			return nil, fmt.Errorf("line %d: revision %d follows revision %d of list %s", n, s.Revision, last, s.List.ID)
+		case s.LastID < h.lastID:
+			return nil, fmt.Errorf("line %d: last_id %d is below %d of the revision before: an id would be given twice", n, s.LastID, h.lastID)
 		}
-		s.List = out[i].first().List // the same in all revisions
-		out[i] = append(out[i], s)
+		h.lines = append(h.lines, line{begins, len(lines.Bytes())})
+		h.lastID, h.updated = s.LastID, s.Updated
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read line %d: %w", n+1, err)
