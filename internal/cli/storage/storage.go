@@ -43,20 +43,24 @@ func export(ctx context.Context, a *app.App, st todo.Store, lists todo.Lists, ar
 	if err := app.IsReadable(lists, a.Request); err != nil {
 		return err
 	}
-	exported, err := a.NamedAll(ctx, lists, args, app.NamedOptions{Damaged: keepGoing})
+	named, err := a.NamedAll(ctx, lists, args, app.NamedOptions{Damaged: keepGoing})
+	var exported []todo.List
+	for _, l := range named {
+		exported = append(exported, l.List)
+	}
 	if err == nil && len(args) == 0 {
-		exported, err = lists.Find(ctx, todo.Query{Excerpt: true})
+		err = forAll(ctx, lists, func(l todo.Snapshot) { exported = append(exported, l.List) })
 	}
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(exported, func(x, y todo.Snapshot) int {
-		return cmp.Or(x.List.Created.Compare(y.List.Created), cmp.Compare(x.List.ID, y.List.ID))
+	slices.SortFunc(exported, func(x, y todo.List) int {
+		return cmp.Or(x.Created.Compare(y.Created), cmp.Compare(x.ID, y.ID))
 	})
 	out := bufio.NewWriter(a.Stdout)
 	for _, l := range exported {
 		var before todo.Snapshot
-		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
+		for r, err := range lists.Revisions(ctx, l.ID, 0) {
 			if err == nil {
 				r.Operation = todo.Operation{}
 				// A history has no gaps: in place of one that is left out stands the one before.
@@ -83,6 +87,19 @@ func export(ctx context.Context, a *app.App, st todo.Store, lists todo.Lists, ar
 		}
 	}
 	return out.Flush()
+}
+
+// forAll calls do with an excerpt of each list.
+func forAll(ctx context.Context, lists todo.Lists, do func(todo.Snapshot)) error {
+	for page, err := range lists.Pages(ctx, todo.Query{Excerpt: true}) {
+		if err != nil {
+			return err
+		}
+		for _, l := range page {
+			do(l)
+		}
+	}
+	return nil
 }
 
 // BackUp writes a copy of the store to a file.
@@ -145,35 +162,44 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	}
 	defer done()
 	lists := board.Everyone()
-	all, err := lists.Find(ctx, todo.Query{OldestFirst: true, Excerpt: true})
-	if err != nil {
-		return err
-	}
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
 	}
-	old := slices.DeleteFunc(slices.Clone(all), stays)
-	if dry && len(old) > 0 {
-		states, err := lists.States(ctx, old...)
+	var old []string          // the last saved first
+	var shown []todo.Snapshot // of old, when they are to be shown
+	all := 0
+	err = forAll(ctx, lists, func(l todo.Snapshot) {
+		if all++; stays(l) {
+			return
+		}
+		if old = append(old, l.List.ID); dry {
+			shown = append(shown, l)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(old)
+	slices.Reverse(shown)
+	if len(shown) > 0 {
+		states, err := lists.States(ctx, shown...)
 		if err != nil {
 			return err
 		}
-		if err := a.Say("%s\n", render.Lists(old, states, time.Now(), app.TerminalWidth(a.Stdout))); err != nil {
+		if err := a.Say("%s\n", render.Lists(shown, states, time.Now(), app.TerminalWidth(a.Stdout))); err != nil {
 			return err
 		}
 	}
 	if dry || len(old) == 0 {
-		return a.Say("%d of %d lists would go.\n", len(old), len(all))
+		return a.Say("%d of %d lists would go.\n", len(old), all)
 	}
-	if err := a.Confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), len(all)), yes); err != nil {
+	if err := a.Confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), all), yes); err != nil {
 		return err
 	}
-	var ids []string
-	for _, l := range old {
-		if whole, err := lists.Load(ctx, l.List.ID, 0); err == nil && !stays(whole) {
-			ids = append(ids, l.List.ID)
-		}
-	}
+	ids := slices.DeleteFunc(old, func(id string) bool { // one may have been taken up meanwhile
+		whole, err := lists.Load(ctx, id, 0)
+		return err != nil || stays(whole)
+	})
 	n, err := lists.Purge(ctx, app.CommandLine("prune"), ids...)
 	if err != nil {
 		return err
@@ -184,7 +210,7 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 			return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)
 		}
 	}
-	return a.Say("Deleted %d of %d lists.\n", n, len(all))
+	return a.Say("Deleted %d of %d lists.\n", n, all)
 }
 
 // Check reads the whole store and says what is wrong with it.
