@@ -181,7 +181,7 @@ faults:
 replicas: deps
 	@TODO_LONG=1 $(GO) test $(E2E) -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/replicas
 
-## growth: what half a year of a developer leaves in a store, and the commands on it
+## growth: what a year of a developer leaves in a store, and the commands and a server on it
 growth: build
 	@$(GO) build -C internal/cmd -o ../../bin/growth ./growth
 	@bin/growth bin/todo-mcp

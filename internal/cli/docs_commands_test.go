@@ -39,8 +39,11 @@ func built(t *testing.T) string {
 // fails the test.
 func TestDocsCommandsRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-	home := seededHome(t)
-	server := programtest.Serve(t, "--store", "sqlite:"+filepath.Join(home, "todo.db")).URL
+	home, served := seededHome(t), t.TempDir()
+	if err := os.CopyFS(served, os.DirFS(home)); err != nil {
+		t.Fatal(err)
+	}
+	server := programtest.Serve(t, "--store", "sqlite:"+filepath.Join(served, "todo.db")).URL
 	ran := 0
 	for _, p := range guides(t) {
 		for n, b := range p.blocks() {

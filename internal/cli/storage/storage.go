@@ -102,34 +102,46 @@ func forAll(ctx context.Context, lists todo.Lists, do func(todo.Snapshot)) error
 	return nil
 }
 
-// BackUp writes a copy of the store to a file.
-func BackUp(ctx context.Context, a *app.App, args []string) error {
-	if err := a.CheckNamed(); err != nil {
-		return err
+// Backup writes a copy of the store to a file, or makes the store what a copy is.
+func Backup(fs *flag.FlagSet) app.Run {
+	restores := fs.Bool("restore", false, "make the store what FILE is, also while it is in use; asks first")
+	yes := fs.Bool("yes", false, "with --restore: do not ask")
+	return func(ctx context.Context, a *app.App, args []string) error {
+		place, err := a.Place()
+		if err == nil && place.File == "" {
+			err = app.Usagef("backup is for the file of a store; for PostgreSQL: pg_dump --format=custom --schema=todo_mcp and pg_restore, see docs/operations.md")
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(place.File); err != nil && !*restores {
+			return fmt.Errorf("the store: %w", err)
+		}
+		st, err := a.OpenStore()
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		s, ok := store.As[copied](st)
+		if !ok {
+			return errors.New("this store has no file")
+		}
+		if *restores {
+			return restore(ctx, a, s, args[0], place.File, *yes)
+		}
+		return backUp(ctx, a, s, args[0])
 	}
-	place, err := a.Place()
-	if err == nil && place.File == "" {
-		err = app.Usagef("backup copies the file of a store; for PostgreSQL: pg_dump --format=custom --schema=todo_mcp, see docs/operations.md")
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(place.File); err != nil {
-		return fmt.Errorf("the store: %w", err)
-	}
-	st, err := a.OpenStore()
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	c, ok := store.As[interface {
-		BackUp(ctx context.Context, to string, found func(string)) (revisions int, err error)
-	}](st)
-	if !ok {
-		return errors.New("this store has no file to copy")
-	}
+}
+
+// copied is a store of which there are copies.
+type copied interface {
+	BackUp(ctx context.Context, to string, found func(problem string)) (revisions int, err error)
+	Restore(ctx context.Context, from string, found func(problem string)) (revisions int, err error)
+}
+
+func backUp(ctx context.Context, a *app.App, s copied, to string) error {
 	problems := 0
-	revisions, err := c.BackUp(ctx, args[0], func(problem string) {
+	revisions, err := s.BackUp(ctx, to, func(problem string) {
 		problems++
 		fmt.Fprintln(a.Stderr, render.Safe(problem))
 	})
@@ -137,9 +149,21 @@ func BackUp(ctx context.Context, a *app.App, args []string) error {
 	case err != nil:
 		return err
 	case problems > 0:
-		return fmt.Errorf("%s is a copy of the store, with its %d problems; see docs/operations.md, “Damage”", args[0], problems)
+		return fmt.Errorf("%s is a copy of the store, with its %d problems; see docs/operations.md, “Damage”", to, problems)
 	}
-	return a.Say("%d revisions in %s, all as they were written.\n", revisions, render.Safe(args[0]))
+	return a.Say("%d revisions in %s, all as they were written.\n", revisions, render.Safe(to))
+}
+
+func restore(ctx context.Context, a *app.App, s copied, from, to string, yes bool) error {
+	question := fmt.Sprintf("Make %s what it was in %s? What was written since is lost.", render.Safe(to), render.Safe(from))
+	if err := a.Confirm(ctx, question, yes); err != nil {
+		return err
+	}
+	revisions, err := s.Restore(ctx, from, func(problem string) { fmt.Fprintln(a.Stderr, render.Safe(problem)) })
+	if err != nil {
+		return err
+	}
+	return a.Say("%d revisions are back in %s.\n", revisions, render.Safe(to))
 }
 
 // Prune deletes old lists.

@@ -17,10 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"todo-mcp/internal/store/sqlite"
@@ -36,9 +33,9 @@ const (
 )
 
 func main() {
-	days := flag.Int("days", 180, "how many days are simulated")
+	days := flag.Int("days", 365, "how many days are simulated")
 	lists := flag.Int("lists", 200, "how many lists begin in a day")
-	day := flag.Duration("day", 2*time.Second, "how long a simulated day takes, at least")
+	day := flag.Duration("day", time.Second, "how long a simulated day takes, at least")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: growth [flags] PROGRAM")
@@ -75,21 +72,7 @@ func run(program string, days, lists int, day time.Duration) (left int, err erro
 		}
 		time.Sleep(time.Until(began.Add(day)))
 	}
-	fmt.Println("\n| command | ms | MB |\n|---|---:|---:|")
-	for _, c := range []string{"version", "show", "lists", "lists --state open", "lists --search Deploy", "lists --search Deploy --history", "today", "doctor --addr 127.0.0.1:0", "check"} {
-		cmd := exec.Command(program, append(strings.Fields(c), "--store", "sqlite:"+file)...)
-		if c == "version" {
-			cmd = exec.Command(program, c)
-		}
-		cmd.Env = append(os.Environ(), "HOME="+folder)
-		began := time.Now()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return 0, fmt.Errorf("%s: %w\n%.500s", c, err, out)
-		}
-		took := time.Since(began)
-		fmt.Printf("| %s | %d | %d |\n", c, took.Milliseconds(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10)
-	}
-	return left, nil
+	return left, errors.Join(runCommands(program, file, folder), serve(program, file, folder))
 }
 
 // write writes the lists of a day and returns how many of them a person looked at.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,6 +52,81 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	}
 	atomicfile.SyncFolder(filepath.Dir(to))
 	return revisions, nil
+}
+
+// Restore makes the store what a copy is that [Store.BackUp] wrote, in one transaction: who
+// has the store open goes on with it, and watchers see every list as one that was saved just
+// now. It reads all of the copy before, as [Store.Check] does, and changes nothing when
+// something is wrong with it. Where there is no store it makes one. It returns how many
+// revisions there are then.
+func (s *Store) Restore(ctx context.Context, from string, found func(problem string)) (revisions int, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("restore store: %w; nothing was changed", err)
+		}
+	}()
+	if from, err = filepath.Abs(from); err != nil {
+		return 0, err
+	}
+	copied, err := os.Stat(from)
+	if err != nil {
+		return 0, err
+	}
+	if own, err := os.Stat(s.path); err == nil && os.SameFile(own, copied) {
+		return 0, fmt.Errorf("%s is the store itself", from)
+	}
+	isWhole := true
+	revisions, err = check(ctx, from, func(problem string) {
+		isWhole = false
+		found(problem)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !isWhole {
+		return 0, fmt.Errorf("%s is damaged; `todo-mcp export --keep-going --store sqlite:%[1]s` writes all that can be read of it", from)
+	}
+	f, err := openWriter(ctx, s.path, []string{"busy_timeout(10000)"})
+	if err != nil {
+		return 0, err
+	}
+	err = describe(s.path, takeAll(ctx, f.db, from))
+	if err = errors.Join(err, f.release()); err == nil {
+		s.sayStored()
+	}
+	return revisions, err
+}
+
+// takeAll puts what the tables of a file have in the place of what is in those of a database
+// with one connection.
+func takeAll(ctx context.Context, db *sql.DB, from string) error {
+	if _, err := db.ExecContext(ctx, `ATTACH ? AS copy`, from); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // what was not committed
+	// What was saved here is not newer than what is restored: seqs go on.
+	if _, err := tx.ExecContext(ctx, `DELETE FROM lists; DELETE FROM history; DELETE FROM cursors; DELETE FROM host_calls; DELETE FROM list_counts`); err != nil {
+		return err
+	}
+	var last int64
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'history'`).Scan(&last); err != nil {
+		return err
+	}
+	for _, table := range []string{"history", "lists", "cursors", "host_calls"} { // triggers count lists
+		var columns, values string
+		if err := tx.QueryRowContext(ctx, `SELECT group_concat(name), group_concat(CASE name WHEN 'seq' THEN 'seq + ?1' ELSE name END)
+			FROM main.pragma_table_info(?)`, table).Scan(&columns, &values); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`INSERT OR ROLLBACK INTO main.%s (%s) SELECT %s FROM copy.%[1]s`, table, columns, values), last); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
 }
 
 // check is [Store.Check] of the store in a file.
