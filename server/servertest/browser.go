@@ -119,7 +119,9 @@ func Eval[T any](t *testing.T, ctx context.Context, script string) T {
 // Until waits up to 20 s until a script is true.
 func Until(t *testing.T, ctx context.Context, script string) {
 	t.Helper()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	// What the script asks for may not be on the page yet.
+	guarded := "(() => { try { return (" + script + ") } catch { return false } })()"
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](guarded, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
 		t.Fatalf("never true: %s: %v", script, err)
 	}
 }
