@@ -82,7 +82,7 @@ func (s shape) reader() func(r *reader, args value) *Call {
 				unknown = d.Replace(s.view, lines)
 			}
 			if len(unknown) > 0 && !s.mirrors {
-				return refuse(r.words.UnknownID, unquotedExcerpt(unknown[0]))
+				return refuse(r.words().UnknownID, unquotedExcerpt(unknown[0]))
 			}
 			d.Explain(explanation)
 			r.noteLeftOut(d)
@@ -107,7 +107,7 @@ func (r *reader) checkNew(d *todo.Draft, s shape, lines []todo.Line) error {
 	check := reader{words: r.words}
 	for i, l := range lines {
 		if l.Text == "" && !d.Names(s.view, lines[i:i+1]) {
-			check.problem(fmt.Sprintf("%s[%d].%s", s.field, i, s.text), r.words.Required)
+			check.problem(fmt.Sprintf("%s[%d].%s", s.field, i, s.text), r.words().Required)
 		}
 	}
 	return check.err()
@@ -127,7 +127,7 @@ var otherTexts = [...]string{"content", "title", "description", "text", "task", 
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
-	words    prompts.Words // in which problems are worded
+	words    func() prompts.Words // in which problems are worded; few calls have any
 	problems []mistake
 	leftOut  []todo.Item // lines of a list as text that are no items
 }
@@ -177,7 +177,7 @@ func (r *reader) errFor(items []todo.Item) error {
 		return nil
 	}
 	if more := len(problems) - maxProblems; more > 0 {
-		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words.More, more)), Sentence: true}
+		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words().More, more)), Sentence: true}
 		problems = append(problems[:maxProblems], rest)
 	}
 	return &todo.InputError{Problems: problems}
@@ -198,7 +198,7 @@ func (r *reader) arguments(args value, field string) value {
 	case 0, 'n':
 		return value{kind: '{'}
 	default:
-		r.problemf("", r.words.NoObject, field, args.name())
+		r.problemf("", r.words().NoObject, field, args.name())
 		return value{kind: '{'}
 	}
 }
@@ -240,13 +240,13 @@ func (r *reader) list(args value, s *shape) (elements []member, ok bool) {
 			s.mayLack, s.lenient = true, true
 			return elements, true
 		}
-		r.problemf(s.field, r.words.WrongType, "array", v.name())
+		r.problemf(s.field, r.words().WrongType, "array", v.name())
 	case v.missing() && s.reads:
 		r.misnamed(args, *s)
 	case v.kind == 0:
-		r.problem(s.field, r.words.Required)
+		r.problem(s.field, r.words().Required)
 	default:
-		r.problemf(s.field, r.words.WrongType, "array", v.name())
+		r.problemf(s.field, r.words().WrongType, "array", v.name())
 	}
 	return nil, false
 }
@@ -258,7 +258,7 @@ func (r *reader) misnamed(args value, s shape) {
 	for _, m := range args.members {
 		isList := strings.EqualFold(m.name, s.field) && !m.value.missing() || m.value.kind == '['
 		if isList && m.name != "list_id" || m.name == s.text {
-			r.problemf(s.field, r.words.Misnamed, s.field, excerpt(m.name))
+			r.problemf(s.field, r.words().Misnamed, s.field, excerpt(m.name))
 			return
 		}
 	}
@@ -267,7 +267,7 @@ func (r *reader) misnamed(args value, s shape) {
 func (r *reader) lines(elements []member, s shape, merge bool) []todo.Line {
 	limit := min(cmp.Or(s.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
-		r.problemf(s.field, r.words.MostItems, limit, len(elements))
+		r.problemf(s.field, r.words().MostItems, limit, len(elements))
 		return nil
 	}
 	lines := make([]todo.Line, len(elements))
@@ -277,7 +277,7 @@ func (r *reader) lines(elements []member, s shape, merge bool) []todo.Line {
 		lines[i] = r.line(e.value, path, s, merge)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
-				r.problemf(path+".id", r.words.SameID, s.field, first)
+				r.problemf(path+".id", r.words().SameID, s.field, first)
 			}
 			seen[id] = i
 		}
@@ -288,12 +288,12 @@ func (r *reader) lines(elements []member, s shape, merge bool) []todo.Line {
 // line reads an item; with merge it may lack its text and its status.
 func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
 	if v.kind != '{' {
-		r.problemf(path, r.words.WrongType, "object", v.name())
+		r.problemf(path, r.words().WrongType, "object", v.name())
 		return todo.Line{}
 	}
 	line := todo.Line{ID: r.id(v.get("id"), path+".id", false)}
 	if n := utf8.RuneCountInString(line.ID); s.view.Keys && n > todo.MaxKey {
-		r.problemf(path+".id", r.words.TooLong, todo.MaxKey, n)
+		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
 	}
 	var isLong bool
 	if text := s.textOf(v); !merge || !text.missing() {
@@ -338,7 +338,7 @@ func (r *reader) names(v value, path string, keys ...string) []string {
 			list = inner
 		}
 		if list.kind != '[' {
-			r.problemf(path+"."+key, r.words.WrongType, "array", list.name())
+			r.problemf(path+"."+key, r.words().WrongType, "array", list.name())
 			return nil
 		}
 		ids := make([]string, 0, len(list.members))
@@ -356,13 +356,13 @@ func (r *reader) names(v value, path string, keys ...string) []string {
 func (r *reader) text(v value, path string, limit int) (text string, isLong bool) {
 	switch {
 	case v.kind == 0:
-		r.problem(path, r.words.Required)
+		r.problem(path, r.words().Required)
 		return "", false
 	case v.kind != '"':
-		r.problemf(path, r.words.WrongType, "string", v.name())
+		r.problemf(path, r.words().WrongType, "string", v.name())
 		return "", false
 	case v.surrogate > 0:
-		r.problemf(path, r.words.Surrogate, v.surrogate)
+		r.problemf(path, r.words().Surrogate, v.surrogate)
 		return "", false
 	}
 	text, err := todo.CleanText(v.text)
@@ -374,11 +374,11 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 		var position int
 		// It is as CleanText says it.
 		_, _ = fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position)
-		r.problemf(path, r.words.Control, code, position)
+		r.problemf(path, r.words().Control, code, position)
 	case text == "":
-		r.problem(path, r.words.Blank)
+		r.problem(path, r.words().Blank)
 	case n > limit:
-		r.problemf(path, r.words.TooLong, limit, n)
+		r.problemf(path, r.words().TooLong, limit, n)
 	}
 	return text, n > limit && n <= todo.MaxText
 }
@@ -396,11 +396,11 @@ func (r *reader) status(v value, path string, words []string, unlisted ...string
 	case v.kind == '"' && more >= 0:
 		return unlisted[more]
 	case v.kind == '"':
-		r.problemf(path, r.words.WrongType, todo.Quote(words), "'"+unquotedExcerpt(v.text)+"'")
+		r.problemf(path, r.words().WrongType, todo.Quote(words), "'"+unquotedExcerpt(v.text)+"'")
 	case v.kind == 0:
-		r.problem(path, r.words.Required)
+		r.problem(path, r.words().Required)
 	default:
-		r.problemf(path, r.words.WrongType, todo.Quote(words), v.name())
+		r.problemf(path, r.words().WrongType, todo.Quote(words), v.name())
 	}
 	return ""
 }
@@ -441,11 +441,11 @@ func (r *reader) id(v value, path string, required bool) (id string) {
 	case v.kind == '"':
 		id = strings.TrimPrefix(strings.TrimSpace(v.text), "#")
 	default:
-		r.problemf(path, r.words.WrongType, "string", v.name())
+		r.problemf(path, r.words().WrongType, "string", v.name())
 		return ""
 	}
 	if id == "" && required {
-		r.problem(path, r.words.Required)
+		r.problem(path, r.words().Required)
 	}
 	return id
 }

@@ -58,7 +58,7 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{words: prompts.English().Words}
+	r := &reader{words: func() prompts.Words { return prompts.English().Words }}
 	call := b.read(r, in, out)
 	return call, r.err()
 }

@@ -87,7 +87,7 @@ func (r *reader) revision(v value, path string) int64 {
 	}
 	n, err := strconv.ParseInt(wholeNumber(v.text), 10, 64)
 	if v.kind != '0' || err != nil || n < 0 {
-		r.problemf(path, r.words.WrongType, "revision number", v.name())
+		r.problemf(path, r.words().WrongType, "revision number", v.name())
 		return 0
 	}
 	return n

@@ -67,7 +67,7 @@ func createTodos() variant {
 		}
 		return &Call{Target: todo.Target{Append: true}, created: len(texts), Change: func(d *todo.Draft) error {
 			if n := len(d.Items()) + len(texts); n > todo.MaxItems {
-				return refuse(r.words.TooMany, todo.MaxItems, n)
+				return refuse(r.words().TooMany, todo.MaxItems, n)
 			}
 			for i, item := range d.Append(texts...) {
 				if steps[i].Status != "" {
@@ -104,11 +104,11 @@ func (r *reader) steps(args value) []todo.Line {
 	}
 	switch {
 	case v.missing() || v.kind == '[' && len(v.elements()) == 0:
-		r.sentence("%s", r.words.NoItems)
+		r.sentence("%s", r.words().NoItems)
 	case v.kind != '[':
-		r.problemf("items", r.words.WrongType, "array", v.name())
+		r.problemf("items", r.words().WrongType, "array", v.name())
 	case len(v.elements()) > todo.MaxItems:
-		r.sentence(r.words.TooMany, todo.MaxItems, len(v.elements()))
+		r.sentence(r.words().TooMany, todo.MaxItems, len(v.elements()))
 		return nil
 	}
 	steps := make([]todo.Line, 0, len(v.elements()))
@@ -135,13 +135,13 @@ func (r *reader) step(v value, i int) (step todo.Line) {
 // stepText reads the description at index i by the rules for all texts.
 func (r *reader) stepText(v value, i int) string {
 	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
-		r.sentence(r.words.BlankItem, i+1)
+		r.sentence(r.words().BlankItem, i+1)
 		return ""
 	}
 	stepReader := reader{words: r.words}
 	text, _ := stepReader.text(v, "", 0)
 	for _, p := range stepReader.problems {
-		r.sentence(r.words.BadItem, i+1, p.Message)
+		r.sentence(r.words().BadItem, i+1, p.Message)
 	}
 	return text
 }
@@ -179,27 +179,27 @@ func (r *reader) stepStatus(v value) string {
 	case v.kind == '"' && slices.Contains(words, v.text):
 		return v.text
 	case v.kind == 0, v.kind == '{', v.kind == '[':
-		r.problemf("status", r.words.WrongType, todo.Quote(words), v.name())
+		r.problemf("status", r.words().WrongType, todo.Quote(words), v.name())
 	default:
-		r.sentence(r.words.UnknownStatus, unquotedExcerpt(v.text), strings.Join(words, ", "))
+		r.sentence(r.words().UnknownStatus, unquotedExcerpt(v.text), strings.Join(words, ", "))
 	}
 	return ""
 }
 
 // setStepStatus sets one step's status, only forwards, and the reason of a failed one;
 // nil leaves that as it is (docs/spec/variants.md P2, P4).
-func setStepStatus(d *todo.Draft, id, word string, reason *string, w prompts.Words) error {
+func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() prompts.Words) error {
 	view := planView()
 	item, ok := d.Item(id)
 	if !ok {
-		return refuse(w.UnknownID+"\n%s", unquotedExcerpt(id), planText(w, todo.Snapshot{Items: d.Items()}))
+		return refuse(words().UnknownID+"\n%s", unquotedExcerpt(id), planText(words(), todo.Snapshot{Items: d.Items()}))
 	}
 	status, _ := view.Core(word)
 	switch current := view.Words[item.Status]; current {
 	case word:
 		status = item.Status // one that shares the word stays
 	case "completed", "failed":
-		return refuse(w.Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
+		return refuse(words().Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
 	}
 	d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(status), Reason: reason})
 	return nil

@@ -91,7 +91,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	}
 	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
 		if n := len(d.Items()) + 1; n > todo.MaxItems {
-			return refuse(r.words.TooMany, todo.MaxItems, n)
+			return refuse(r.words().TooMany, todo.MaxItems, n)
 		}
 		item := d.Append(subject)[0]
 		d.Put(todo.CoreView(), todo.Line{ID: item.ID, Active: active, Status: status, Details: details})
@@ -114,12 +114,12 @@ func (r *reader) createArgs(args value) (_ value, ok bool) {
 	args = r.arguments(args, "subject")
 	for _, many := range listNames {
 		if args.get(many).kind == '[' {
-			r.sentence(r.words.OneTask, many)
+			r.sentence(r.words().OneTask, many)
 			return value{}, false
 		}
 	}
 	if !args.first("prompt", "subagent_type").missing() {
-		r.sentence("%s", r.words.NoAgent)
+		r.sentence("%s", r.words().NoAgent)
 		return value{}, false
 	}
 	if task := args.get("task"); task.kind == '{' {
@@ -213,7 +213,7 @@ func readTaskUpdate(r *reader, args value) *Call {
 	if c.ID == todo.Next {
 		target.Item = ""
 	}
-	return &Call{Target: target, fields: r.fieldsOf(args), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words) }}
+	return &Call{Target: target, fields: r.fieldsOf(args), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words()) }}
 }
 
 func taskUpdated(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
@@ -399,7 +399,7 @@ func mirrorTasks(r *reader, _, response value) *Call {
 		return nil
 	}
 	if len(elements) > todo.MaxItems {
-		r.problemf("tasks", r.words.MostItems, todo.MaxItems, len(elements))
+		r.problemf("tasks", r.words().MostItems, todo.MaxItems, len(elements))
 		return nil
 	}
 	tasks := make([]taskChange, len(elements))
@@ -441,7 +441,7 @@ func (r *reader) optional(v value, key string) string {
 func (r *reader) taskID(v value, path string) string {
 	id := r.id(v, path, false)
 	if !todo.IsItemID(id) {
-		r.problemf(path, r.words.WrongType, "the number of a task", v.name())
+		r.problemf(path, r.words().WrongType, "the number of a task", v.name())
 	}
 	return id
 }

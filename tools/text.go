@@ -120,7 +120,7 @@ func (r *reader) objects(elements []member, s shape) (items []member, asText boo
 // noteLeftOut says in the answer which lines of a text are no items.
 func (r *reader) noteLeftOut(d *todo.Draft) {
 	if len(r.leftOut) > 0 {
-		d.Note(fmt.Sprintf(r.words.LeftOut, firstFew(r.words, r.leftOut)))
+		d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
 	}
 }
 

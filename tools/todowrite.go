@@ -166,11 +166,12 @@ func asSaid(view todo.View, cancelled int, items []todo.Item) map[string]int {
 // call asks for it, before it is merged with what others changed. A call that puts no
 // item in progress is never refused. One that does may have no other item in progress
 // beside it, apart from those that a person or another conversation began.
-func oneInProgress(d *todo.Draft, s shape, w prompts.Words) error {
+func oneInProgress(d *todo.Draft, s shape, words func() prompts.Words) error {
 	begun, running := d.Begun()
 	if len(begun) == 0 || len(running) < 2 || s.policy == Allow {
 		return nil
 	}
+	w := words()
 	if s.policy == Reject {
 		return &todo.InputError{Problems: []todo.Problem{{Path: s.field, Message: fmt.Sprintf(w.OneInProgress, len(running), firstFew(w, running))}}}
 	}

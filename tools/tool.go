@@ -229,7 +229,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if inner, ok := args.unquote(); ok {
 		args = inner
 	}
-	r := &reader{words: t.words}
+	r := &reader{words: func() prompts.Words { return t.words }}
 	list := r.id(args.get("list_id"), "list_id", t.byList)
 	call := t.read(r, args)
 	if err := r.err(); err != nil {

@@ -142,7 +142,11 @@ func execute(ctx context.Context, env Env, args []string) error {
 		}
 		return todoWriteError(err)
 	}
-	root := Tree(env)
+	all := commands()
+	if i := slices.IndexFunc(all, func(c command) bool { return c.name == args[0] }); i >= 0 {
+		all = all[i : i+1] // a line of one command needs no others
+	}
+	root := tree(env, all)
 	root.SetArgs(args)
 	runs := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { runs = true }

@@ -26,7 +26,9 @@ the config file (max-items = 20); "todo-mcp help COMMAND" lists them.`
 
 // Tree returns the command table as a tree of commands, which parses the command line,
 // shows help, completes the command line in shells and is what manuals are made of.
-func Tree(env Env) *cobra.Command {
+func Tree(env Env) *cobra.Command { return tree(env, commands()) }
+
+func tree(env Env, of []command) *cobra.Command {
 	root := &cobra.Command{
 		Use: "todo-mcp", Short: "Keep the todo lists of AI agents: safe on disk, and watched live", Long: aboutArguments,
 		SilenceErrors: true, SilenceUsage: true,
@@ -41,7 +43,7 @@ func Tree(env Env) *cobra.Command {
 	root.SetHelpCommandGroupID(aboutProgram)
 	root.SetCompletionCommandGroupID(aboutProgram)
 	settings := app.NewSettings()
-	for _, c := range commands() {
+	for _, c := range of {
 		root.AddCommand(c.node(env, settings))
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {

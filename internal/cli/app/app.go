@@ -22,6 +22,7 @@ type App struct {
 	*Settings
 	Command string
 	Folder  string           // whose list a command means that names none; empty is this one
+	Once    bool             // the command uses the store once, see [store.Place]
 	typed   *bufio.Reader    // see TypedInput
 	Metrics *metrics.Metrics // of `serve`; nil for other commands
 	Audit   *audit.Log       // of the open store, if there is to be one; else nil

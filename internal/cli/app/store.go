@@ -112,6 +112,7 @@ func (a *App) OpenStore() (todo.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	place.Once = a.Once
 	st, err := place.Open(a.Keep, a.Notices)
 	if err != nil {
 		return nil, err

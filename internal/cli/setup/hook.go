@@ -59,6 +59,7 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 	if err != nil {
 		return err
 	}
+	a.Once = true
 	spool := hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { logSilently(a.Getenv, err) }}
 	spool.Open = func() (todo.Lists, func(), error) {
 		_, board, done, err := a.Open()

@@ -9,13 +9,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync/atomic"
 
 	"modernc.org/sqlite" // the driver and its error type
 
 	"todo-mcp/internal/atomicfile"
+	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 )
 
@@ -296,7 +296,7 @@ func describe(path string, err error) error {
 		return err
 	case errors.Is(err, todo.ErrTooNew):
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)
-	case failedWith(err, codeError) && otherTables.MatchString(err.Error()):
+	case failedWith(err, codeError) && otherTables().MatchString(err.Error()):
 		return describe(path, todo.ErrTooNew) // since another program had it
 	case errors.Is(err, todo.ErrOtherSchema):
 		return fmt.Errorf("open store %s: %w, written by an earlier todo-mcp: save its lists with that program (todo-mcp export > lists.ndjson), move the file away, and import them with this one (todo-mcp import lists.ndjson), or name another file with --store; it was left as it is", path, err)
@@ -311,7 +311,7 @@ func describe(path string, err error) error {
 }
 
 // otherTables finds what SQLite says when tables are not those that a statement was written for.
-var otherTables = regexp.MustCompile(`no such (table|column)|has no column`)
+var otherTables = pattern.Of(`no such (table|column)|has no column`)
 
 // SQLite's primary result codes that this package distinguishes.
 const (

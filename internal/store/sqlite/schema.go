@@ -57,6 +57,9 @@ func makeSchema(ctx context.Context, db *sql.DB, first func()) error {
 		return err
 	}
 	defer conn.Close()
+	if exists, err := hasSchema(ctx, conn); exists || err != nil {
+		return err
+	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}

@@ -52,15 +52,25 @@ var _ todo.Store = (*Store)(nil)
 // [todo.ErrTooNew], [todo.ErrOtherSchema] or [todo.ErrCorrupt], and leaves the file
 // unchanged.
 func Open(path string, keep todo.Keep) (*Store, error) {
+	s, err := OpenOnce(path, keep)
+	if err == nil {
+		err = probe(s.path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// OpenOnce is [Open] without its look at the file, which takes as long as a use: for who
+// uses the store once, and at once. What is wrong with the file is the error of that.
+func OpenOnce(path string, keep todo.Keep) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // SQLite puts -wal and -shm beside the target of a symlink
-	}
-	if err := probe(path); err != nil {
-		return nil, err
 	}
 	s := &Store{path: path, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil

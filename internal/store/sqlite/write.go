@@ -104,9 +104,11 @@ func (w *writer) open() error {
 	// SQLite keeps the shared memory of a log as it was first opened in a process, as long
 	// as anyone there has it open: where the first were reads while the file system was
 	// read-only, nothing could be written afterwards (BAD-INPUT 50).
-	if f, err := s.use(context.Background()); err == nil {
-		_ = f.release()
+	f := <-s.reading
+	if f != nil {
+		f, _ = f.renew(context.Background(), s.path, readers)
 	}
+	s.reading <- f
 	return nil
 }
 
