@@ -193,14 +193,10 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	settings := []string{"busy_timeout(200)"}
-	if info.Size() == 0 { // in a file that is made it would be a write, of what is so already
-		settings = append(settings, "auto_vacuum(INCREMENTAL)")
-	}
 	// fullfsync matters only on macOS, where fsync does not reach the disk.
-	settings = append(settings, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "temp_store(MEMORY)",
-		fmt.Sprintf("journal_size_limit(%d)", maxLog))
-	db, err := openDatabase(path, 1, "mode=rw", append(settings, pragmas...)...)
+	settings := append([]string{"busy_timeout(200)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "temp_store(MEMORY)",
+		fmt.Sprintf("journal_size_limit(%d)", maxLog)}, pragmas...)
+	db, err := openDatabase(path, 1, "mode=rw", settings...)
 	if err != nil {
 		return nil, err
 	}

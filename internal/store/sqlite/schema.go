@@ -49,21 +49,30 @@ func hasSchema(ctx context.Context, q querier) (bool, error) {
 	return version > 0, nil
 }
 
-// makeSchema makes the tables in a database that has none, in one transaction: of several
-// processes that try at the same time only one makes them. It calls first before.
+// makeSchema sets how a database is written, unless it is not a store of this version, and
+// makes the tables in one that has none, in one transaction: of several processes that try
+// at the same time only one makes them. It calls first before.
 func makeSchema(ctx context.Context, db *sql.DB, first func()) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if exists, err := hasSchema(ctx, conn); exists || err != nil {
+	exists, err := hasSchema(ctx, conn) // before anything is written: it may be another program's
+	if err != nil {
+		return err
+	}
+	settings := "PRAGMA journal_mode = WAL; PRAGMA user_version" // a read, so that the log is there
+	if !exists {                                                 // in a file that has it, it would be a write of what is so already
+		settings = "PRAGMA auto_vacuum = INCREMENTAL; " + settings
+	}
+	if _, err := conn.ExecContext(ctx, settings); err != nil || exists {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	exists, err := hasSchema(ctx, conn)
+	exists, err = hasSchema(ctx, conn)
 	if err == nil && !exists {
 		first()
 		_, err = conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d", schema, schemaVersion))
