@@ -28,6 +28,7 @@ type Store struct {
 	tables.Reader
 	tables.Health
 	path     string
+	once     bool           // see OpenOnce
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	quit     chan struct{}  // closed by Close
 	work     sync.WaitGroup // running calls and watches
@@ -59,6 +60,7 @@ func Open(path string, keep todo.Keep) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.once = false
 	return s, nil
 }
 
@@ -72,7 +74,7 @@ func OpenOnce(path string, keep todo.Keep) (*Store, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // SQLite puts -wal and -shm beside the target of a symlink
 	}
-	s := &Store{path: path, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	s := &Store{path: path, once: true, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries, s.query, scanSnapshot, scanCursor, &s.Health)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })

@@ -103,12 +103,14 @@ func (w *writer) open() error {
 	}
 	// SQLite keeps the shared memory of a log as it was first opened in a process, as long
 	// as anyone there has it open: where the first were reads while the file system was
-	// read-only, nothing could be written afterwards (BAD-INPUT 50).
-	f := <-s.reading
-	if f != nil {
-		f, _ = f.renew(context.Background(), s.path, readers)
+	// read-only, nothing could be written afterwards (BAD-INPUT 50). And it stays while the
+	// writer is closed after a failure: on a full disk it could not be made again.
+	if s.once {
+		return nil
 	}
-	s.reading <- f
+	if f, err := s.use(context.Background()); err == nil {
+		_ = f.release()
+	}
 	return nil
 }
 
