@@ -45,7 +45,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 // input, and says in a terminal what it waits for. What cannot be read twice is copied to a
 // file, which is gone when done.
 func input(ctx context.Context, a *app.App, args []string) (in file, done func(), err error) {
-	from := io.NopCloser(a.TypedInput(ctx))
+	var from io.ReadCloser
 	if len(args) > 0 && args[0] != "-" {
 		named, err := os.Open(args[0])
 		if err != nil {
@@ -55,8 +55,11 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 			return named, func() { named.Close() }, nil
 		}
 		from = named
-	} else if app.IsTerminal(a.Stdin) {
-		fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
+	} else {
+		if app.IsTerminal(a.Stdin) {
+			fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
+		}
+		from = io.NopCloser(a.TypedInput(ctx))
 	}
 	defer from.Close()
 	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")

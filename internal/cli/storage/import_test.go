@@ -5,9 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -237,5 +241,26 @@ func TestExportKeepsHands(t *testing.T) {
 	}
 	if err != nil || second.String() != first.String() {
 		t.Errorf("%v\n%s%s", err, &first, &second)
+	}
+}
+
+// Whoever names a file keeps what stands on standard input: a loop of a shell reads its next
+// line there.
+func TestImportLeavesStandardInput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lists.ndjson")
+	if err := os.WriteFile(file, []byte(exportLine+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := strings.NewReader("the next line\n")
+	synctest.Test(t, func(t *testing.T) {
+		_, done, err := input(t.Context(), &app.App{Env: app.Env{Stdin: struct{ io.Reader }{in}}}, []string{file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // for who reads it
+		done()
+	})
+	if in.Len() != len("the next line\n") {
+		t.Errorf("%d bytes are left", in.Len())
 	}
 }
