@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -379,7 +380,7 @@ func (d *disk) copyTo(dir string) error {
 
 func (n *node) copyTo(path string) error {
 	if !n.isFolder() {
-		return os.WriteFile(path, n.data, 0o600)
+		return errors.Join(os.WriteFile(path, n.data, 0o600), os.Chtimes(path, time.Time{}, n.modified))
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err

@@ -130,12 +130,17 @@ func (i *inode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 	return 0
 }
 
-// Setattr sets a file's length; what else may be set is not kept.
+// Setattr sets a file's length and when it was changed; what else may be set is not kept.
 func (i *inode) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if length, ok := in.GetSize(); ok {
 		if errno := i.disk.truncate(i.node, i.name(), int64(length)); errno != 0 {
 			return errno
 		}
+	}
+	if at, ok := in.GetMTime(); ok {
+		i.disk.mu.Lock()
+		i.node.modified = at
+		i.disk.mu.Unlock()
 	}
 	return i.Getattr(ctx, f, out)
 }

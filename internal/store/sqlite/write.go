@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"time"
 
 	"modernc.org/sqlite" // its error type
 
@@ -134,13 +136,13 @@ func (w *writer) mergeLog() error {
 	return err
 }
 
-// settleLog merges a log that other processes left. Its last commits may be in the
-// system's memory alone, if their sync failed and all processes were killed: the
-// system does not write them again, and what is appended to them would be lost with
-// them when the power goes. While others read the log it is left as it is: then a
+// settleLog merges a log that other processes left, unless they marked it. Its last
+// commits may be in the system's memory alone, if their sync failed and all processes were
+// killed: the system does not write them again, and what is appended to them would be lost
+// with them when the power goes. While others read the log it is left as it is: then a
 // process lives that knows which commits are good.
 func (w *writer) settleLog() error {
-	if w.file.log == nil || w.file.log.Size() == 0 {
+	if w.file.log == nil || w.file.log.Size() == 0 || isMarked(w.file.log) {
 		return nil
 	}
 	// Merging into a file that is read-only is an I/O error like others; a write
@@ -152,6 +154,20 @@ func (w *writer) settleLog() error {
 		return err
 	}
 	return nil
+}
+
+// A log is marked while all of its commits are on the disk: its modification time is then
+// mark after a multiple of markEvery. Who writes to it takes the mark away, in the same
+// step. A file system of less exact times has no marks.
+const mark, markEvery = 3_141_500 * time.Nanosecond, 10 * time.Millisecond
+
+func isMarked(log fs.FileInfo) bool {
+	return log.ModTime().Sub(log.ModTime().Truncate(markEvery)) == mark
+}
+
+// markLog marks the log after a commit.
+func (w *writer) markLog() {
+	_ = os.Chtimes(w.store.path+"-wal", time.Time{}, time.Now().Truncate(markEvery).Add(mark))
 }
 
 // isCurrent reports whether w is open on the file that its path names, which nobody has
@@ -253,6 +269,9 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 	}
 	if stored && !w.isCurrent() {
 		return false, fmt.Errorf("%w: %w", todo.ErrUnknownOutcome, errGone)
+	}
+	if stored {
+		w.markLog()
 	}
 	return stored, nil
 }
