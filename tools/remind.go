@@ -64,7 +64,7 @@ func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {
 // News returns what an agent is told of what others changed in its list; empty where that
 // is nothing that concerns its work.
 func News(w prompts.Words, r todo.Report) string {
-	if len(r.Unseen)+len(r.Ordered) == 0 && r.Titled == "" {
+	if !r.OthersDid() {
 		return ""
 	}
 	changes := othersChanges(w, r)

@@ -21,16 +21,16 @@ func (e Event) earlier(ctx context.Context, lists todo.Lists) (string, error) {
 	if e.isGemini() { // its server goes on with the list
 		return "", e.takeOver(ctx, lists, before)
 	}
-	return Event{Session: before}.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+	return Event{Session: before}.tell(ctx, lists, func(t todo.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		states, err := lists.States(ctx, list)
 		if err != nil || states[list.List.ID] != todo.LeftOpen {
-			return "", err // another chat has it, or it was put away
+			return nil, err // another chat has it, or it was put away
 		}
-		return tools.Earlier(w, list), nil
+		return func(w prompts.Words) string { return tools.Earlier(w, list) }, nil
 	})
 }
 

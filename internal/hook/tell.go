@@ -28,13 +28,12 @@ func (e Event) conversations() (all []todo.Conversation) {
 	return all
 }
 
-// tell returns what say says of the first list that the agent of the event holds and of
-// which there is something to say.
-func (e Event) tell(ctx context.Context, lists todo.Lists, say func(prompts.Words, todo.Target) (string, error)) (string, error) {
-	words, err := prompts.WordsIn(cmp.Or(e.Language, prompts.Languages()[0]))
-	if err != nil {
-		return "", err
-	}
+// saying puts something in words; nil is nothing to say.
+type saying func(prompts.Words) string
+
+// tell returns what is to be said of the first list that the agent of the event holds and
+// of which there is something to say, as about tells. Words are read for that alone.
+func (e Event) tell(ctx context.Context, lists todo.Lists, about func(todo.Target) (saying, error)) (string, error) {
 	all := e.conversations()
 	if e.Agent == "" && (e.isGemini() || e.Host == opencode) {
 		holder, err := lists.Holder(ctx, bound(e.Session))
@@ -44,8 +43,15 @@ func (e Event) tell(ctx context.Context, lists todo.Lists, say func(prompts.Word
 		all = append(all, holder)
 	}
 	for _, c := range all {
-		text, err := say(words, todo.Target{Conversation: c})
-		if text != "" || err != nil && !errors.Is(err, todo.ErrNotFound) {
+		say, err := about(todo.Target{Conversation: c})
+		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+			return "", err
+		}
+		if say == nil {
+			continue
+		}
+		words, err := prompts.WordsIn(cmp.Or(e.Language, prompts.Languages()[0]))
+		if text := say(words); text != "" || err != nil {
 			return text, err
 		}
 	}
@@ -56,13 +62,13 @@ func (e Event) tell(ctx context.Context, lists todo.Lists, say func(prompts.Word
 // without one stands for its main agent then.
 func (e Event) each(ctx context.Context, lists todo.Lists, do func(todo.Snapshot, todo.Target) error) error {
 	found := false
-	_, err := e.tell(ctx, lists, func(_ prompts.Words, t todo.Target) (string, error) {
+	_, err := e.tell(ctx, lists, func(t todo.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil || !list.Open() {
-			return "", err
+			return nil, err
 		}
 		found = true
-		return "", do(list, t)
+		return nil, do(list, t)
 	})
 	if e.Agent == "" || found || err != nil {
 		return err
@@ -76,9 +82,12 @@ func (e Event) news(ctx context.Context, lists todo.Lists) (string, error) {
 	if err := e.goesOn(ctx, lists); err != nil {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+	return e.tell(ctx, lists, func(t todo.Target) (saying, error) {
 		_, news, err := lists.News(ctx, t)
-		return tools.News(w, news), err
+		if err != nil || !news.OthersDid() {
+			return nil, err
+		}
+		return func(w prompts.Words) string { return tools.News(w, news) }, nil
 	})
 }
 
@@ -177,8 +186,11 @@ func (e Event) show(ctx context.Context, lists todo.Lists) (string, error) {
 	if err := e.goesOn(ctx, lists); err != nil {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+	return e.tell(ctx, lists, func(t todo.Target) (saying, error) {
 		list, err := lists.Show(ctx, t)
-		return tools.Reminder(w, list), err
+		if err != nil || !list.Open() {
+			return nil, err
+		}
+		return func(w prompts.Words) string { return tools.Reminder(w, list) }, nil
 	})
 }

@@ -51,7 +51,7 @@ func (e Event) idles(ctx context.Context, lists todo.Lists) error {
 // finish returns what keeps the agent from ending its turn: that items are open on which
 // it can go on. Of the same items it is told once.
 func (e Event) finish(ctx context.Context, lists todo.Lists) (string, error) {
-	return e.tell(ctx, lists, func(w prompts.Words, t todo.Target) (string, error) {
+	return e.tell(ctx, lists, func(t todo.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		open := make([]string, 0, len(list.Items))
 		for _, i := range list.Items {
@@ -60,14 +60,14 @@ func (e Event) finish(ctx context.Context, lists todo.Lists) (string, error) {
 			}
 		}
 		if err != nil || len(open) == 0 || list.Archived || list.Asks != "" {
-			return "", err
+			return nil, err
 		}
 		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
 		told, err := lists.Claim(ctx, "finish/"+list.List.ID+"/"+hex.EncodeToString(digest[:]), todo.HostCallAge)
 		if err != nil || !told.IsZero() {
-			return "", err
+			return nil, err
 		}
-		return tools.Unfinished(w, list), nil
+		return func(w prompts.Words) string { return tools.Unfinished(w, list) }, nil
 	})
 }
 

@@ -60,6 +60,9 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// OthersDid reports whether others changed something since the agent last saw the list.
+func (r Report) OthersDid() bool { return len(r.Unseen)+len(r.Ordered) > 0 || r.Titled != "" }
+
 // PutAway is a list that was put away because its conversation began another plan.
 type PutAway struct {
 	Title string `json:"title,omitempty"`
