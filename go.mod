@@ -72,3 +72,5 @@ require (
 )
 
 replace github.com/santhosh-tekuri/jsonschema/v6 => ./internal/novalidation
+
+replace github.com/gdamore/encoding => ./internal/noencodings

@@ -41,6 +41,7 @@ func allowedImports() map[string][]string {
 		"internal/atomicfile":      {},
 		"internal/install":         {"internal/atomicfile", "internal/clients", "internal/shell", "tools"},
 		"internal/clients":         {},
+		"internal/noencodings":     {},
 		"internal/novalidation":    {},
 		"internal/pattern":         {},
 		"internal/shell":           {},
