@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -18,21 +17,30 @@ import (
 var version = ""
 
 func main() {
-	ctx, stop := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals) // before anybody sees that it stops: a second signal ends it at once
-		stop()
-	}()
 	// Without this a write to a standard output that was closed would kill the
 	// process. It returns an error instead, and the process still closes its
 	// store.
 	signal.Ignore(syscall.SIGPIPE)
-	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: cmp.Or(version, cli.BuildVersion())}
-	if err := cli.Run(ctx, os.Args, env); err != nil {
+	if version == "" {
+		version = cli.BuildVersion()
+	}
+	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: version, Signals: untilSignal, Ends: true}
+	if err := cli.Run(context.Background(), os.Args, env); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(cli.ExitCode(err))
 	}
+}
+
+// untilSignal returns a context that ends at the first signal to end. The second one ends the
+// process at once.
+func untilSignal(parent context.Context) context.Context {
+	ctx, stop := context.WithCancel(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals) // before anybody sees that it stops
+		stop()
+	}()
+	return ctx
 }

@@ -129,6 +129,9 @@ func Run(ctx context.Context, args []string, env Env) error {
 		setup.RunSilently(env, func(env Env) error { return execute(ctx, env, args) })
 		return nil
 	}
+	if env.Signals != nil {
+		ctx = env.Signals(ctx)
+	}
 	return execute(ctx, env, args)
 }
 

@@ -59,6 +59,12 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Version        string
+	// Signals returns a context that ends when the process is told to end; nil for none. A
+	// silent command does not ask for it, and ends at once.
+	Signals func(context.Context) context.Context
+	// Ends is true where the process ends as soon as the command has: what ends with a
+	// process by itself is then left to that.
+	Ends bool
 }
 
 // Run runs a command with the arguments that are not flags. The error's text is what
