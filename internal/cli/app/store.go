@@ -23,10 +23,19 @@ func (a *App) Open() (st todo.Store, board *todo.Board, done func(), err error) 
 		if left := Damaged(st); len(left) > 0 {
 			fmt.Fprintf(a.Stderr, "todo-mcp: %s damaged and left out; %s\n", Rows(left), SeeDamage)
 		}
+		if a.Once && a.Ends && mayStayOpen(st) {
+			return
+		}
 		if err := st.Close(); err != nil {
 			fmt.Fprintln(a.Stderr, "todo-mcp: close the store:", err)
 		}
 	}, nil
+}
+
+// mayStayOpen reports whether a process may end without closing a store.
+func mayStayOpen(st todo.Store) bool {
+	s, ok := store.As[interface{ MayStayOpen() bool }](st)
+	return ok && s.MayStayOpen()
 }
 
 // OnLists calls do with the lists of all principals, for a command that the store's owner

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -15,8 +16,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// queries are what is read of the tables.
-var queries = tables.Dialect{
+// queries returns what is read of the tables: it is made when a store is opened first.
+var queries = sync.OnceValue(tables.Dialect{
 	Schema:  `todo_mcp.`,
 	Columns: `h.seq, h.body, l.meta`,
 	Newest:  `JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`,
@@ -24,7 +25,7 @@ var queries = tables.Dialect{
 	Like:    `ILIKE`,
 	Forget:  []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
 	Lock:    ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
-}.Queries()
+}.Queries)
 
 func scanCursor(from tables.Rows) (todo.Cursor, error) { return tables.ScanCursor(from) }
 
@@ -51,7 +52,7 @@ func one(ctx context.Context, q querier, into []any, query string, args ...any) 
 // newReader returns a reader of a store or a transaction, whose call runs what a method
 // does and names it in its error.
 func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
-	return tables.NewReader(queries, func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
+	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
 			found, err := q.Query(ctx, numbered(sql), stored(args)...)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,17 +53,17 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
 	t.Reader = newReader(t, &s.Health, t.do)
-	t.saver = tables.Saver{Reader: t.Reader, SQL: queries, DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
+	t.saver = tables.Saver{Reader: t.Reader, SQL: queries(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
 	return t, nil
 }
 
-// cursorsOf selects the cursors of a conversation or a name.
-var cursorsOf = numbered(queries.CursorsOf)
+// cursorsOf returns what selects the cursors of a conversation or a name.
+var cursorsOf = sync.OnceValue(func() string { return numbered(queries().CursorsOf) })
 
 // queueCursors locks the cursors of a key, and then reads them.
 func (t *tx) queueCursors(of todo.Key) {
 	t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(of))
-	t.pending.Queue(cursorsOf, plain(of.Principal), plain(of.Conversation)).Query(func(found pgx.Rows) (err error) {
+	t.pending.Queue(cursorsOf(), plain(of.Principal), plain(of.Conversation)).Query(func(found pgx.Rows) (err error) {
 		t.cursors[of], err = tables.Collect(rows{found}, scanCursor)
 		return err
 	})
@@ -85,7 +86,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 		locked, err = tables.Collect(rows{all}, func(from tables.Rows) (id string, err error) { return id, from.Scan(&id) })
 		return err
 	})
-	t.pending.Queue(queries.Newest+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
+	t.pending.Queue(queries().Newest+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
 		if found, err = tables.Collect(rows{all}, tables.ScanSnapshot); errors.Is(err, todo.ErrDamaged) {
 			isDamaged, err = err, nil // the transaction can do without it
 		}

@@ -22,7 +22,7 @@ func TestAging(t *testing.T) {
 			}
 			defer db.Close()
 			db.SetMaxOpenConns(1)
-			rows, err := db.Query(queries.AllCursors)
+			rows, err := db.Query(queries().AllCursors)
 			if err != nil {
 				t.Fatal(err)
 			}

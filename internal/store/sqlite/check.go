@@ -53,7 +53,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 		})
 	}
 	var last row
-	check(queries.Revisions+` ORDER BY h.list, h.revision`, func(rows tables.Rows) error {
+	check(queries().Revisions+` ORDER BY h.list, h.revision`, func(rows tables.Rows) error {
 		revisions++
 		last, err = last.checkNext(rows, found)
 		return err
@@ -70,7 +70,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 		}
 		return nil
 	})
-	check(queries.AllCursors, func(rows tables.Rows) error {
+	check(queries().AllCursors, func(rows tables.Rows) error {
 		if _, err := scanCursor(rows); err != nil {
 			found(err.Error())
 		}

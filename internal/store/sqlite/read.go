@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strings"
+	"sync"
 	"time"
 
 	"todo-mcp/internal/store/record"
@@ -14,15 +15,15 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// queries are what is read of the tables; a list without its newest revision is damaged.
-var queries = tables.Dialect{
+// queries returns what is read of the tables; a list without its newest revision is damaged.
+var queries = sync.OnceValue(tables.Dialect{
 	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
 		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
 	Newest: `LEFT JOIN history h ON h.seq = l.seq`,
 	Sum:    sumOf,
 	Like:   `LIKE`,
 	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM cursors WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
-}.Queries()
+}.Queries)
 
 // row is a row of a query for snapshots: its columns as they are stored, blobs as text,
 // and nil for all of history where a list is without its newest revision.
@@ -155,9 +156,7 @@ func (s *Store) tryWithFile(ctx context.Context, read func(*file) error) error {
 	return describe(s.path, read(f))
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// sumOf returns the checksum (CRC-32C) of texts, bytes, numbers and truths. It is never
+// sumOf returns the checksum (CRC-32) of texts, bytes, numbers and truths. It is never
 // 0, which a row without one has.
 //
 // Each row has a checksum of the columns before it, which is verified when the row is
@@ -169,11 +168,11 @@ func sumOf(columns ...any) int64 {
 	number := func(n int64) {
 		var b [8]byte
 		binary.BigEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // the same 64 bits
-		crc = crc32.Update(crc, castagnoli, b[:])
+		crc = crc32.Update(crc, crc32.IEEETable, b[:])
 	}
 	text := func(b []byte) { // its length keeps it apart from the next one
 		number(int64(len(b)))
-		crc = crc32.Update(crc, castagnoli, b)
+		crc = crc32.Update(crc, crc32.IEEETable, b)
 	}
 	for _, column := range columns {
 		switch v := column.(type) {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -76,10 +77,23 @@ func OpenOnce(path string, keep todo.Keep) (*Store, error) {
 	}
 	s := &Store{path: path, once: true, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
-	s.Reader = tables.NewReader(queries, s.query, scanSnapshot, scanCursor, &s.Health)
+	s.Reader = tables.NewReader(queries(), s.query, scanSnapshot, scanCursor, &s.Health)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
 	return s, nil
 }
+
+// MayStayOpen reports whether a process that ends may leave the store open: all that it
+// saved is on the disk, and the next one goes on with the log. To close it, as the last who
+// has it open, is to merge the log and to remove it: four syncs, and two more for the next to
+// begin another. A log that is longer than maxLeft is better merged.
+func (s *Store) MayStayOpen() bool {
+	log, err := os.Stat(s.path + "-wal")
+	return err == nil && log.Size() <= maxLeft
+}
+
+// maxLeft is the size in bytes of a log that is left to the next process, which reads all of
+// it: about a millisecond.
+const maxLeft = 512 << 10
 
 // Close implements todo.Store. It waits for running calls, so the hint function
 // of Watch must not call it. It waits no longer than twice the grace period: when the disk

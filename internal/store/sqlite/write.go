@@ -32,8 +32,8 @@ type writer struct {
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Reader = tables.NewReader(queries, w.read, scanSnapshot, scanCursor, &s.Health)
-	w.saver = tables.Saver{Reader: w.Reader, SQL: queries, DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
+	w.Reader = tables.NewReader(queries(), w.read, scanSnapshot, scanCursor, &s.Health)
+	w.saver = tables.Saver{Reader: w.Reader, SQL: queries(), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
 	return w
 }
 
