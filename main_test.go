@@ -71,7 +71,7 @@ func allowedImports() map[string][]string {
 		"internal/faults":          {},
 		"internal/windows":         {},
 		"internal/cli":             {"internal/cli/...", "internal/install", model, "prompts"},
-		"internal/cli/app":         {"internal/account", "internal/audit", "internal/notify", "internal/render", "internal/store", model, "prompts", "server", "server/edge", "server/metrics", "tools"},
+		"internal/cli/app":         {"internal/account", "internal/audit", "internal/hook", "internal/notify", "internal/render", "internal/store", model, "prompts", "server", "server/edge", "server/metrics", "tools"},
 		"internal/cli/read":        {"internal/cli/app", "internal/account", "internal/render", model, "server"},
 		"internal/cli/change":      {"internal/cli/app", "internal/render", model, "server/jsonrpc", "tools"},
 		"internal/cli/storage":     {"internal/cli/app", "internal/render", "internal/store", model},

@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -46,6 +47,16 @@ func SyncFolder(path string) {
 	if f, err := os.Open(path); err == nil {
 		_ = f.Sync()
 		_ = f.Close()
+	}
+}
+
+// Above returns the folders above a path, up to the root: a new name is on the disk when all
+// of them are synced. Who made some of them is not known, and may not have synced them yet.
+func Above(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for dir := filepath.Dir(path); yield(dir) && dir != filepath.Dir(dir); {
+			dir = filepath.Dir(dir)
+		}
 	}
 }
 

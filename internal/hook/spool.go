@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,16 +24,16 @@ import (
 type Opener func() (lists todo.Lists, done func(), err error)
 
 // Spool is a folder with what hooks were told and what is not in the store yet, each event
-// in a file whose name orders it by when the process of its hook began. Whoever has the
-// folder's lock applies them, also those of others.
+// in a file whose name orders it by when the process of its hook began. It is the front of
+// the store, see [Spool.Before].
 type Spool struct {
 	// Folder is its path; empty for none. It is made when it is needed.
 	Folder string
-	Open   Opener
+	// Left is called when an event was left there, which is on the disk. Nil is for a store
+	// whose other users do not look there: an event is applied at once.
+	Left func()
 	// Log is told of events that were refused or damaged, without their texts.
 	Log func(error)
-
-	own *spooled // what this process put there; may be nil
 }
 
 // spooled is an event of a spool, and what it asks for.
@@ -44,72 +43,42 @@ type spooled struct {
 }
 
 const (
-	// maxSpooled and maxSpool are how many events there may be, and of how many bytes.
-	maxSpooled, maxSpool = 1000, 64 << 20
+	// maxSpooled and maxSpool are how many events there may be, and of how many bytes. From
+	// maxLeft on a hook applies them.
+	maxSpooled, maxSpool, maxLeft = 1000, 64 << 20, 64
 	// keepFor is how long an event is kept that the store fails on.
 	keepFor = 24 * time.Hour
 	// lateAfter is from which time between a process's beginning and its event on many
 	// begin at once, and maxSettle how long then the events of others are waited for.
 	lateAfter, maxSettle = 30 * time.Millisecond, 400 * time.Millisecond
-	// lockEvery is how often the lock is tried, and maxTurn for how long a hook does so
-	// that needs no answer: then what it was told is left to who has the lock.
-	lockEvery, maxTurn = 5 * time.Millisecond, 250 * time.Millisecond
+	// lockEvery is how often the lock is tried.
+	lockEvery = 5 * time.Millisecond
 
 	eventFile = ".json"
 )
 
-// Do does what an event asks for, as [Do] does. What its host gets no answer to is done in
-// order with what others were told, and kept if it cannot be done now: an error says why.
-func (s Spool) Do(ctx context.Context, e Event) (told string, err error) {
+// Do does what an event asks for, as [Do] does, with lists of a store behind the spool. What
+// its host gets no answer to is left there for whoever uses the store next.
+func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	e.id = newID()
 	a, err := e.action()
-	switch {
-	case a == nil || a.when == atOnce || s.Folder == "":
-		return e.do(ctx, a, err, s.Open)
-	case a.when == inOrder:
-		return "", s.take(ctx, spooled{e, a})
+	if err != nil || a == nil || a.when != inOrder || s.Folder == "" {
+		return e.do(ctx, a, err, open)
 	}
-	for err = s.Drain(ctx); errors.Is(err, atomicfile.ErrLocked) && todo.Sleep(ctx, lockEvery); {
-		err = s.Drain(ctx)
+	if err := s.put(e); err != nil { // out of order rather than not at all
+		_, failed := e.do(ctx, a, nil, open)
+		return "", errors.Join(failed, e.describe(err))
 	}
-	if err != nil {
-		return "", e.describe(err)
+	if s.Left != nil && len(s.ids()) < maxLeft {
+		s.Left()
+		return "", nil
 	}
-	return e.do(ctx, a, nil, s.Open)
-}
-
-// Answer does what an event asks for that a server is told, which has the store open: at
-// once, but after what others were told before. An error says why it is not done.
-func (s Spool) Answer(ctx context.Context, e Event) (told string, err error) {
-	if s.Folder != "" {
-		if err = s.Drain(ctx); err != nil && !errors.Is(err, atomicfile.ErrLocked) {
-			return "", e.describe(err)
-		}
+	lists, done, err := open()
+	if err == nil {
+		defer done()
+		_, err = lists.Load(ctx, "", 0) // to read anything applies what is there
 	}
-	return Do(ctx, e, s.Open)
-}
-
-// take puts an event into the spool, and applies what is there unless another process
-// does. What is left there is durable.
-func (s Spool) take(ctx context.Context, e spooled) error {
-	if err := s.put(e.Event); err != nil { // out of order rather than not at all
-		_, failed := e.do(ctx, e.act, nil, s.Open)
-		return errors.Join(failed, e.describe(err))
-	}
-	s.own = &e
-	err := s.Drain(ctx)
-	for waited := time.Duration(0); errors.Is(err, atomicfile.ErrLocked) && waited < maxTurn && todo.Sleep(ctx, lockEvery); waited += lockEvery {
-		err = s.Drain(ctx)
-	}
-	if errors.Is(err, atomicfile.ErrLocked) {
-		err = nil
-	}
-	if f, gone := os.OpenFile(s.file(e.id), os.O_RDWR, 0); gone == nil {
-		err = errors.Join(err, f.Sync(), f.Close())
-		atomicfile.SyncFolder(s.Folder)
-		atomicfile.SyncFolder(filepath.Dir(s.Folder))
-	}
-	return e.describe(err)
+	return "", e.describe(todo.PassOver(err))
 }
 
 // newID returns the id of an event of this process. In their order are the processes that
@@ -121,12 +90,10 @@ func newID() string {
 
 func (s Spool) file(id string) string { return filepath.Join(s.Folder, id+eventFile) }
 
-// put writes an event to its file, which nobody reads before it is whole.
+// put writes an event to its file, which nobody reads before it is whole, and which is on the
+// disk then.
 func (s Spool) put(e Event) error {
 	data, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
-	if err == nil {
-		err = os.MkdirAll(s.Folder, 0o700)
-	}
 	if err != nil {
 		return err
 	}
@@ -134,13 +101,34 @@ func (s Spool) put(e Event) error {
 		return fmt.Errorf("%d events or %d bytes wait for the store: no more are kept", maxSpooled, maxSpool)
 	}
 	unfinished := filepath.Join(s.Folder, e.id+".new")
-	if err = os.WriteFile(unfinished, data, 0o600); err == nil {
+	err = writeFile(unfinished, data)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(s.Folder, 0o700); err == nil {
+			err = writeFile(unfinished, data)
+		}
+		for dir := range atomicfile.Above(s.Folder) {
+			atomicfile.SyncFolder(dir)
+		}
+	}
+	if err == nil {
 		err = os.Rename(unfinished, s.file(e.id))
 	}
 	if err != nil {
 		_ = os.Remove(unfinished)
+		return err
 	}
-	return err
+	atomicfile.SyncFolder(s.Folder)
+	return nil
+}
+
+// writeFile writes a new file, which is on the disk then.
+func writeFile(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 func (s Spool) isFull(more int) bool {
@@ -164,16 +152,18 @@ func (s Spool) ids() (ids []string) {
 	return ids
 }
 
-// Drain applies all events of the spool. It returns [atomicfile.ErrLocked] while another
-// process does: that one then looks for more after it has let go of the lock, so that none
-// is left. Another error is of the store, and the events stay.
-func (s Spool) Drain(ctx context.Context) error {
+// Drain applies all events to the lists of a store. It waits while another process does. An
+// error is of the store, or of ctx, and the events stay.
+func (s Spool) Drain(ctx context.Context, st todo.Store) error {
 	for len(s.ids()) > 0 {
 		unlock, err := atomicfile.TryLock(filepath.Join(s.Folder, "lock"))
+		if errors.Is(err, atomicfile.ErrLocked) && todo.Sleep(ctx, lockEvery) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		err = s.drain(ctx)
+		err = s.applyAll(ctx, st)
 		unlock()
 		if err != nil {
 			return err
@@ -182,20 +172,13 @@ func (s Spool) Drain(ctx context.Context) error {
 	return nil
 }
 
-// drain applies one event after the other, the first that is there each time. One that the
-// store fails on keeps back those of its chat alone.
-func (s Spool) drain(ctx context.Context) error {
-	lists, done, err := s.Open()
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if ctx.Err() != nil {
-			go done() // a locked store takes its time to close
-		} else {
-			done()
-		}
-	}()
+// applyAll applies one event after the other, the first that is there each time, at the time
+// when it was put there. One that the store fails on keeps back those of its chat alone.
+func (s Spool) applyAll(ctx context.Context, st todo.Store) error {
+	var at time.Time
+	board := todo.NewBoard(st, todo.WithClock(func() time.Time { return at }))
+	defer board.Close()
+	lists := board.As("")
 	s.sweep()
 	var took time.Duration
 	var failed error
@@ -213,6 +196,7 @@ func (s Spool) drain(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%d events wait for the store: %w", len(ids), err)
 		}
+		at = s.when(ids[0])
 		chat, err := s.apply(ctx, ids[0], lists, chats)
 		if err != nil || chats[chat] {
 			chats[chat], kept[ids[0]] = true, true
@@ -220,6 +204,15 @@ func (s Spool) drain(ctx context.Context) error {
 		}
 	}
 	return failed
+}
+
+// when returns when an event was put there; now where that is not known, or in the future.
+func (s Spool) when(id string) time.Time {
+	now := time.Now()
+	if info, err := os.Lstat(s.file(id)); err == nil && info.ModTime().Before(now) {
+		return info.ModTime()
+	}
+	return now
 }
 
 // sweep removes what processes left that were killed while they wrote.
@@ -289,9 +282,6 @@ const asideFile = "damaged"
 
 // read reads an event that was put there.
 func (s Spool) read(id string) (spooled, error) {
-	if s.own != nil && s.own.id == id {
-		return *s.own, nil
-	}
 	info, err := os.Lstat(s.file(id))
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxEvent) {
 		err = fmt.Errorf("no file of at most %d bytes", MaxEvent)
@@ -336,49 +326,4 @@ func (e Event) isLate(ctx context.Context, lists todo.Lists, w todo.Write) bool 
 	}
 	now, err := lists.Current(ctx, todo.Target{Conversation: w.Conversation})
 	return err == nil && now.Writer.Variant == w.Writer.Variant && len(now.Operation.ID) == len(e.id) && now.Operation.ID > e.id
-}
-
-// leftAfter is after which time a server writes what hooks put there: until then they do it.
-const leftAfter = 3 * time.Second
-
-// Empty drains the spool until nothing is there or ctx ends.
-func (s Spool) Empty(ctx context.Context) {
-	for ok := true; ok && len(s.ids()) > 0; ok = todo.Sleep(ctx, leftAfter) {
-		if err := s.Drain(ctx); err != nil && !errors.Is(err, atomicfile.ErrLocked) {
-			s.Log(err)
-		}
-	}
-}
-
-// Watch empties the spool now and each time that hooks leave something there, until ctx ends.
-// A folder that is not there yet is not watched, and is not made: a server makes nothing on
-// disk before there is a list. As long as no hook is run it does nothing.
-func (s Spool) Watch(ctx context.Context) {
-	watcher, err := fsnotify.NewBufferedWatcher(100)
-	if err == nil {
-		defer watcher.Close()
-		err = watcher.Add(s.Folder)
-	}
-	s.Empty(ctx)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			s.Log(fmt.Errorf("watch what hooks are told: %w", err))
-		}
-		return
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-watcher.Errors: // some changes were not told
-		case <-watcher.Events:
-		}
-		if !todo.Sleep(ctx, leftAfter) {
-			return
-		}
-		for len(watcher.Events) > 0 {
-			<-watcher.Events
-		}
-		s.Empty(ctx)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,9 +31,9 @@ func newSpoolRig(t *testing.T) *spoolRig {
 	r := &spoolRig{rig: newRig(t)}
 	r.Spool = hook.Spool{
 		Folder: filepath.Join(t.TempDir(), "hooks"),
-		Open:   func() (todo.Lists, func(), error) { return r.lists, func() {}, r.broken },
 		Log:    func(err error) { r.logged = append(r.logged, err.Error()) },
 	}
+	r.lists = todo.NewBoard(r.Before(r.store)).As("")
 	if err := os.Mkdir(r.Folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func (r *spoolRig) tell(event string) (told string, err error) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	return r.Do(r.Context(), e)
+	return r.Do(r.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, r.broken })
 }
 
 // expect checks the second step of all revisions of the lists of chats, and how many files
@@ -68,7 +69,11 @@ func (r *spoolRig) tell(event string) (told string, err error) {
 func (r *spoolRig) expect(files int, lists ...string) {
 	r.Helper()
 	var got []string
-	for _, l := range r.all() {
+	found, err := r.store.Find(r.Context(), todo.Query{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, l := range found {
 		history, err := r.store.History(r.Context(), l.List.ID, 0, 0)
 		if err != nil {
 			r.Fatal(err)
@@ -113,8 +118,8 @@ func TestSpoolIsInOrder(t *testing.T) {
 	}
 }
 
-// What a store that fails does not take stays, also for a process that is not a hook, and an
-// event whose process was killed when it was applied is not applied again.
+// What a store that fails does not take stays, and an event whose process was killed when it
+// was applied is not applied again.
 func TestSpoolKeepsWhatFails(t *testing.T) {
 	r := newSpoolRig(t)
 	r.broken = errors.New("broken")
@@ -132,8 +137,7 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	if info, _ := files[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info.Mode(), err)
 	}
-	r.broken = nil
-	if err := r.Drain(t.Context()); err != nil {
+	if err := r.Drain(t.Context(), r.store); err != nil {
 		t.Error(err)
 	}
 	r.expect(0, "a: 1 2")
@@ -142,14 +146,89 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Drain(ctx); !errors.Is(err, context.Canceled) {
+	if err := r.Drain(ctx, r.store); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	r.expect(1, "a: 1 2")
-	if err := r.Drain(t.Context()); err != nil || r.logged != nil {
+	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
 		t.Error(err, r.logged)
 	}
 	r.expect(0, "a: 1 2")
+}
+
+// What hooks left is applied before anything is read or changed, by every method of a store.
+func TestSpoolIsBeforeTheStore(t *testing.T) {
+	key := todo.Key{Conversation: "mirror:a"}
+	for name, use := range map[string]func(context.Context, todo.Store) error{
+		"Load": func(ctx context.Context, st todo.Store) error {
+			_, err := st.Load(ctx, "x", 0)
+			return todo.PassOver(err)
+		},
+		"Find":      func(ctx context.Context, st todo.Store) error { _, err := st.Find(ctx, todo.Query{}); return err },
+		"History":   func(ctx context.Context, st todo.Store) error { _, err := st.History(ctx, "x", 0, 0); return err },
+		"Cursors":   func(ctx context.Context, st todo.Store) error { _, err := st.Cursors(ctx, key); return err },
+		"CursorsOn": func(ctx context.Context, st todo.Store) error { _, err := st.CursorsOn(ctx, "", "x"); return err },
+		"HostCall":  func(ctx context.Context, st todo.Store) error { _, err := st.HostCall(ctx, "", "x"); return err },
+		"Position":  func(ctx context.Context, st todo.Store) error { _, err := st.Position(ctx); return err },
+		"Update": func(ctx context.Context, st todo.Store) error {
+			return st.Update(ctx, key, func(tx todo.Tx) error {
+				if held, err := tx.Cursors(ctx, key); err != nil || len(held) != 1 {
+					return fmt.Errorf("the chat has %d lists, %w", len(held), err)
+				}
+				return nil
+			})
+		},
+	} {
+		r := newSpoolRig(t)
+		r.Left = func() {}
+		st := r.Before(r.store)
+		for n := range 3 { // the folder has the same time for a while
+			if _, err := r.tell(steps("a", fmt.Sprint(n))); err != nil {
+				t.Error(err)
+			}
+			if left, _ := os.ReadDir(r.Folder); len(left) != 1 {
+				t.Errorf("%s: %d events are left", name, len(left))
+			}
+			if err := use(t.Context(), st); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if left, _ := os.ReadDir(r.Folder); len(left) != 0 || r.logged != nil {
+			t.Errorf("%s: %d events are left, %q", name, len(left), r.logged)
+		}
+		r.expect(0, "a: 0 1 2")
+	}
+}
+
+// A store that fails is used without what was left, which is tried again after a while.
+func TestSpoolBeforeABrokenStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newSpoolRig(t)
+		r.Left = func() {}
+		broken := failing{r.store, "a"}
+		st := r.Before(&broken)
+		if _, err := r.tell(steps("a", "1")); err != nil {
+			t.Error(err)
+		}
+		find := func() { // by who is told of the failure
+			if _, err := st.Find(t.Context(), todo.Query{}); err != nil {
+				t.Error(err)
+			}
+		}
+		find()
+		find()
+		if len(r.logged) != 1 || !strings.Contains(r.logged[0], "broken") {
+			t.Error(r.logged)
+		}
+		broken.chat = "nobody"
+		find()
+		if left, _ := os.ReadDir(r.Folder); len(left) != 1 {
+			t.Errorf("%d events are left", len(left))
+		}
+		time.Sleep(3 * time.Second)
+		find()
+		r.expect(0, "a: 1")
+	})
 }
 
 // failing is a store that fails on a list of one chat.
@@ -168,24 +247,20 @@ func (f failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) 
 // A list that the store fails on keeps back what its chat was told, and nobody else.
 func TestSpoolOfABrokenList(t *testing.T) {
 	r := newSpoolRig(t)
-	board := todo.NewBoard(failing{r.store, "a"})
-	t.Cleanup(board.Close)
-	whole := r.lists
-	r.lists = board.As("")
+	broken := failing{r.store, "a"}
 	now := time.Now().Add(-time.Hour)
 	for n, chat := range []string{"a", "b", "a", "b"} {
 		r.put(now.Add(time.Duration(n)*time.Second), 5, steps(chat, fmt.Sprint(n)))
 	}
-	if err := r.Drain(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") {
+	if err := r.Drain(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Error(err)
 	}
 	r.expect(2, "b: 1 3")
 	r.put(now.Add(-24*time.Hour), 5, steps("a", "of yesterday"))
-	if err := r.Drain(t.Context()); err == nil || len(r.logged) != 1 {
+	if err := r.Drain(t.Context(), broken); err == nil || len(r.logged) != 1 {
 		t.Error(err, r.logged)
 	}
-	r.lists = whole
-	if err := r.Drain(t.Context()); err != nil {
+	if err := r.Drain(t.Context(), r.store); err != nil {
 		t.Error(err)
 	}
 	r.expect(0, "a: 0 2", "b: 1 3")
@@ -213,7 +288,7 @@ func TestDamagedSpool(t *testing.T) {
 			r := newSpoolRig(t)
 			r.put(time.Now().Add(-time.Minute), 5, c.event)
 			r.put(time.Now().Add(-time.Second), 5, steps("b", "1"))
-			if err := r.Drain(t.Context()); err != nil {
+			if err := r.Drain(t.Context(), r.store); err != nil {
 				t.Error(err)
 			}
 			r.expect(c.aside, "b: 1")
@@ -227,7 +302,7 @@ func TestDamagedSpool(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put(time.Now(), 5, steps("b", "1"))
-	if err := r.Drain(t.Context()); err != nil || len(r.logged) != 2 {
+	if err := r.Drain(t.Context(), r.store); err != nil || len(r.logged) != 2 {
 		t.Error(err, r.logged)
 	}
 	r.expect(1, "b: 1")

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
@@ -89,13 +88,22 @@ func (e Event) typed() (prompt string, ok bool) {
 	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
 }
 
-// slashCommand matches a prompt that is a command of the host: a path has another slash.
-var slashCommand = pattern.Of(`^/[\pL\pN_.:-]+(\s|$)`)
+// isCommand reports whether a prompt is a command of the host, as /clear: a path has another
+// slash.
+func isCommand(prompt string) bool {
+	name, ok := strings.CutPrefix(prompt, "/")
+	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
+		name = name[:i]
+	}
+	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.:-", r)
+	})
+}
 
 // firstLine returns the first line of a prompt with a letter or digit, clean and at most
 // [todo.MaxTitle] long; empty for a command of the host or of the shell.
 func firstLine(prompt string) string {
-	if slashCommand().MatchString(prompt) || strings.HasPrefix(prompt, "!") {
+	if isCommand(prompt) || strings.HasPrefix(prompt, "!") {
 		return ""
 	}
 	for line := range strings.Lines(prompt) {

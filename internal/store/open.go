@@ -60,12 +60,19 @@ func (p Place) Spool(getenv func(string) string) string {
 		if err != nil {
 			file = p.File // it is not there yet
 		}
-		return file + "-hooks"
+		return file + sqlite.SpoolSuffix
 	case p.URL != "" && err == nil:
 		sum := sha256.Sum256([]byte(p.URL))
 		return filepath.Join(dir, fmt.Sprintf("hooks-%x", sum[:8]))
 	}
 	return ""
+}
+
+// Say tells other processes that something was put into the spool of a file.
+func (p Place) Say() {
+	if file, err := filepath.EvalSymlinks(p.File); err == nil {
+		sqlite.Say(file)
+	}
 }
 
 // String is the place as people read it: the file, with home (a folder, may be

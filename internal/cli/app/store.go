@@ -138,7 +138,8 @@ func (a *App) OpenStore() (todo.Store, error) {
 		a.Metrics.Gauge("todo_store_damaged_rows", "Rows that were found damaged, and left out, within an hour.",
 			func() float64 { return float64(len(Damaged(st))) })
 	}
-	return store.Bounded(a.audited(st), a.Request), nil
+	spool, err := a.Spool()
+	return spool.Before(store.Bounded(a.audited(st), a.Request)), err
 }
 
 // CheckNamed returns an error if the settings name a file that is not there: a command
@@ -149,7 +150,9 @@ func (a *App) CheckNamed() error {
 		return err
 	}
 	if _, err := os.Stat(place.File); err != nil {
-		return fmt.Errorf("the store: %w", err)
+		if _, missing := os.Stat(place.Spool(a.Getenv)); missing != nil { // hooks leave what they are told before there is a store
+			return fmt.Errorf("the store: %w", err)
+		}
 	}
 	return nil
 }

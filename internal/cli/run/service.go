@@ -97,7 +97,7 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 		return nil, err
 	}
 	a.ends = append(a.ends, s.Close)
-	if err = a.writeForHooks(board, replica); err == nil && a.Audit != nil {
+	if a.Audit != nil {
 		err = a.Audit.Check()
 	}
 	return s, err

@@ -214,7 +214,7 @@ func (r *report) lookAtServing(ctx context.Context) {
 
 // lookAtHooks says whether hooks failed lately.
 func (r *report) lookAtHooks(_ context.Context) {
-	path := silentLog(r.Getenv)
+	path := app.SilentLog(r.Getenv)
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) > 24*time.Hour {
 		return
@@ -222,7 +222,7 @@ func (r *report) lookAtHooks(_ context.Context) {
 	data, _ := os.ReadFile(path) // none of it cannot be told from no failure
 	for _, line := range slices.Backward(strings.Split(string(data), "\n")) {
 		if strings.Contains(line, " level=ERROR ") {
-			r.add(warning, "all of it is in "+path, "the last one that failed: %s", todo.Cut(line, maxShownError))
+			r.add(warning, "all of it is in "+path, "the last one that failed: %s", todo.Cut(line, app.MaxShownError))
 			return
 		}
 	}

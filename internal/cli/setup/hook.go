@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -17,7 +13,6 @@ import (
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/remote"
-	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 )
 
@@ -26,9 +21,6 @@ const (
 	// long a silent command may take in all: its host waits for it.
 	hookTimeout   = 2500 * time.Millisecond
 	silentTimeout = 3 * time.Second
-	// maxSilentLog is from which size in bytes on the log of silent commands is put
-	// in the place of the one before it.
-	maxSilentLog = 256 << 10
 )
 
 // Hook takes in what a host tells of a chat on standard input.
@@ -55,20 +47,18 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 	if server != "" {
 		return passOn(ctx, a, event, server)
 	}
-	place, err := a.Place()
+	spool, err := a.Spool()
 	if err != nil {
 		return err
 	}
 	a.Once = true
-	spool := hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { logSilently(a.Getenv, err) }}
-	spool.Open = func() (todo.Lists, func(), error) {
+	told, err := spool.Do(ctx, event, func() (todo.Lists, func(), error) {
 		_, board, done, err := a.Open()
 		if err != nil {
 			return todo.Lists{}, nil, err
 		}
 		return board.As(""), done, nil
-	}
-	told, err := spool.Do(ctx, event)
+	})
 	if err != nil || told == "" {
 		return err
 	}
@@ -118,48 +108,8 @@ func RunSilently(env app.Env, run func(app.Env) error) {
 		if err == nil {
 			_, err = out.WriteTo(env.Stdout)
 		}
-		logSilently(env.Getenv, err)
+		app.LogSilently(env.Getenv, err)
 	case <-time.After(silentTimeout):
-		logSilently(env.Getenv, fmt.Errorf("gave up after %s", silentTimeout))
+		app.LogSilently(env.Getenv, fmt.Errorf("gave up after %s", silentTimeout))
 	}
 }
-
-// silentLog returns the path of the log of silent commands; empty where there is no
-// place for one.
-func silentLog(getenv func(string) string) string {
-	place, err := store.Locate("", getenv)
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(place.File), "hook.log")
-}
-
-// logSilently writes an error that is not nil to the log of silent commands, if
-// there is a place for one.
-func logSilently(getenv func(string) string, err error) {
-	path := silentLog(getenv)
-	if err == nil || path == "" {
-		return
-	}
-	info, missing := os.Lstat(path)
-	switch {
-	case missing == nil && !info.Mode().IsRegular():
-		return // a pipe would be waited for
-	case missing == nil && info.Size() >= maxSilentLog:
-		_ = os.Rename(path, path+".old")
-	}
-	_ = os.MkdirAll(filepath.Dir(path), 0o700)
-	f, failed := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if failed != nil {
-		return
-	}
-	defer f.Close()
-	level := slog.LevelError
-	if errors.Is(err, hook.ErrNotNeeded) {
-		level = slog.LevelInfo
-	}
-	slog.New(slog.NewTextHandler(f, nil)).Log(context.Background(), level, "hook", "error", todo.Cut(err.Error(), maxShownError))
-}
-
-// maxShownError is the maximum length of an error in a log, in characters.
-const maxShownError = 1000

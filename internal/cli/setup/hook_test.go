@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/hook"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
@@ -50,14 +51,22 @@ func (r hookRig) log() string {
 	return string(data)
 }
 
-// open opens the store, which the caller closes.
-func (r hookRig) open() *sqlite.Store {
+// open opens the store, behind what hooks left for it; the caller closes it.
+func (r hookRig) open() todo.Store {
 	r.Helper()
 	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), todo.Keep{})
 	if err != nil {
 		r.Fatal(err)
 	}
-	return st
+	return hook.Spool{Folder: r.spool(), Log: func(err error) { r.Log(err) }}.Before(st)
+}
+
+// spool returns the folder with what hooks left, and left how many events it has.
+func (r hookRig) spool() string { return filepath.Join(r.state, "todo.db-hooks") }
+
+func (r hookRig) left() int {
+	events, _ := filepath.Glob(filepath.Join(r.spool(), "*.json"))
+	return len(events)
 }
 
 // lists returns the lists of the store in words.

@@ -129,6 +129,7 @@ func Backup(fs *flag.FlagSet) app.Run {
 		if *restores {
 			return restore(ctx, a, s, args[0], place.File, *yes)
 		}
+		_, _ = st.Position(ctx) // to read anything takes in what hooks left
 		return backUp(ctx, a, s, args[0])
 	}
 }

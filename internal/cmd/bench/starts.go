@@ -98,8 +98,9 @@ func waits(o options, empty, folder string) []wait {
 		{"version", func() (time.Duration, error) { return runIn(folder, exec.Command(o.program, "version")) }},
 		{"bare mcp-go on stdio, to initialize", toInitialize(self, "bare", "stdio", folder)},
 		{"stdio, to initialize", toInitialize(o.program, "stdio")},
-		{"hook that writes a plan", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"One","status":"in_progress","activeForm":"a"},{"content":"Step %d","status":"pending","activeForm":"a"}]},"tool_response":{},"tool_use_id":"t%d"}`)},
-		{"hook of a prompt", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"UserPromptSubmit","prompt":"%d %d"}`)},
+		{"hook that tells of a plan", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"One","status":"in_progress","activeForm":"a"},{"content":"Step %d","status":"pending","activeForm":"a"}]},"tool_response":{},"tool_use_id":"t%d"}`)},
+		{"hook of a prompt, which writes what that left", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"UserPromptSubmit","prompt":"%d %d"}`)},
+		{"hook of a step", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"go test -run %d"},"tool_response":{},"tool_use_id":"u%d"}`)},
 	}
 }
 

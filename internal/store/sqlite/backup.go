@@ -92,7 +92,7 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 	}
 	err = describe(s.path, takeAll(ctx, f.db, from))
 	if err = errors.Join(err, f.release()); err == nil {
-		s.sayStored()
+		Say(s.path)
 	}
 	return revisions, err
 }

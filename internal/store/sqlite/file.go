@@ -200,7 +200,11 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := makeSchema(ctx, db, func() { syncFoldersAbove(path) }); err != nil {
+	if err := makeSchema(ctx, db, func() { // where there is a schema, the names that lead to it are on the disk
+		for dir := range atomicfile.Above(path) {
+			syncFolder(dir)
+		}
+	}); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
 	return newFile(db, path, info), nil
@@ -249,19 +253,6 @@ func publish(path string) error {
 
 // removeLeftover is replaced by tests, which act while a creator is there.
 var removeLeftover = os.Remove
-
-// syncFoldersAbove makes the names that lead to path survive power loss, before the
-// schema is committed: where there is a schema, they do. It syncs every folder up to the
-// root, not only those that this process made: another process may have made one and not
-// have synced it yet.
-func syncFoldersAbove(path string) {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		syncFolder(dir)
-		if dir == filepath.Dir(dir) {
-			return
-		}
-	}
-}
 
 // syncFolder is replaced by tests.
 var syncFolder = atomicfile.SyncFolder

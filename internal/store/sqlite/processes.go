@@ -61,6 +61,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	defer s.work.Done()
 	var open *file
 	var last int64
+	var spool time.Time
 	others := s.newListener()
 	defer func() {
 		_ = open.release()
@@ -70,6 +71,10 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	return s.watchers.Watch(ctx, s.quit, hint, others.heard, func() (again time.Duration, err error) {
 		before, now := open, int64(0)
 		again = lookOften
+		if left := s.spoolTime(); !left.Equal(spool) {
+			spool = left
+			hint()
+		}
 		if open, err = open.renew(ctx, s.path, 1); open != nil && err == nil {
 			again = others.listen()
 			err = describe(s.path, open.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now))

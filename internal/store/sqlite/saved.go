@@ -12,12 +12,26 @@ import (
 // savedFile returns the file that a process touches after it has saved something, if it is
 // there: then another process watches. It is no file of SQLite's, since on some systems a
 // watched file is opened, and closing that would drop all locks that the process has on it.
-func (s *Store) savedFile() string { return filepath.Join(s.path+"-alive", "saved") }
+func savedFile(path string) string { return filepath.Join(path+"-alive", "saved") }
 
-// sayStored tells other processes that something was stored.
-func (s *Store) sayStored() {
+// Say tells those who watch the file at a path, in other processes, that something was stored
+// in it, or left in its spool.
+func Say(path string) {
 	now := time.Now()
-	_ = os.Chtimes(s.savedFile(), now, now)
+	_ = os.Chtimes(savedFile(path), now, now)
+}
+
+// SpoolSuffix is what the name of a store's file has behind it in that of the folder with what
+// hooks left there. Who watches the store is told of that, too: to read it is to apply it.
+const SpoolSuffix = "-hooks"
+
+// spoolTime returns when the spool was changed last; zero where there is none.
+func (s *Store) spoolTime() time.Time {
+	info, err := os.Stat(s.path + SpoolSuffix)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 const (
@@ -40,7 +54,7 @@ type listener struct {
 }
 
 func (s *Store) newListener() *listener {
-	return &listener{file: s.savedFile(), heard: make(chan struct{}, 1)}
+	return &listener{file: savedFile(s.path), heard: make(chan struct{}, 1)}
 }
 
 // listen listens, unless it does already, and returns after which time to look anyway. There
@@ -113,9 +127,9 @@ func (l *listener) close() {
 
 // removeFolder removes the folder of what processes say, unless one is known there.
 func (s *Store) removeFolder() {
-	folder := filepath.Dir(s.savedFile())
-	if left, err := os.ReadDir(folder); err == nil && len(left) == 1 && left[0].Name() == filepath.Base(s.savedFile()) {
-		_ = os.Remove(s.savedFile())
+	folder := filepath.Dir(savedFile(s.path))
+	if left, err := os.ReadDir(folder); err == nil && len(left) == 1 && left[0].Name() == filepath.Base(savedFile(s.path)) {
+		_ = os.Remove(savedFile(s.path))
 	}
 	_ = os.Remove(folder) // fails while other processes are known
 }

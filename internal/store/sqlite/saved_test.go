@@ -27,7 +27,7 @@ func TestWatchHearsOthers(t *testing.T) {
 		return time.Since(began)
 	}
 	<-hints
-	for _, err := os.Stat(b.savedFile()); err != nil; _, err = os.Stat(b.savedFile()) { //nolint:revive // until it listens
+	for _, err := os.Stat(savedFile(b.path)); err != nil; _, err = os.Stat(savedFile(b.path)) { //nolint:revive // until it listens
 	}
 	quickest := lookAnyway
 	for n := int64(2); n < 12; n++ {
@@ -36,7 +36,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	if quickest > lookAnyway/4 {
 		t.Errorf("heard after %s at best", quickest)
 	}
-	if err := os.RemoveAll(filepath.Dir(b.savedFile())); err != nil {
+	if err := os.RemoveAll(filepath.Dir(savedFile(b.path))); err != nil {
 		t.Fatal(err)
 	}
 	for quickest, n := lookAnyway, int64(12); quickest > lookAnyway/4; n++ {
@@ -46,7 +46,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if left, _ := os.ReadDir(filepath.Dir(b.savedFile())); left != nil {
+	if left, _ := os.ReadDir(filepath.Dir(savedFile(b.path))); left != nil {
 		t.Errorf("%v is left", left)
 	}
 }

@@ -29,6 +29,7 @@ type Store struct {
 	tables.Reader
 	tables.Health
 	path     string
+	log      string         // of SQLite, beside the file
 	once     bool           // see OpenOnce
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	quit     chan struct{}  // closed by Close
@@ -75,7 +76,7 @@ func OpenOnce(path string, keep todo.Keep) (*Store, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // SQLite puts -wal and -shm beside the target of a symlink
 	}
-	s := &Store{path: path, once: true, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	s := &Store{path: path, log: path + "-wal", once: true, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries(), s.query, scanSnapshot, scanCursor, &s.Health)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
@@ -87,7 +88,7 @@ func OpenOnce(path string, keep todo.Keep) (*Store, error) {
 // has it open, is to merge the log and to remove it: four syncs, and two more for the next to
 // begin another. A log that is longer than maxLeft is better merged.
 func (s *Store) MayStayOpen() bool {
-	log, err := os.Stat(s.path + "-wal")
+	log, err := os.Stat(s.log)
 	return err == nil && log.Size() <= maxLeft
 }
 

@@ -180,7 +180,7 @@ func (w *writer) Size(context.Context) (bytes int64, err error) {
 		}
 	}
 	if w.store.once { // that asks for a statement which takes longer than to look at the files
-		if most := fileSize(w.store.path) + fileSize(w.store.path+"-wal"); !w.store.keep.IsTight(most) {
+		if most := fileSize(w.store.path) + fileSize(w.store.log); !w.store.keep.IsTight(most) {
 			return most, nil
 		}
 	}

@@ -129,7 +129,7 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 		close(req.done)
 	}
 	if stored {
-		s.sayStored()
+		Say(s.path)
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func isMarked(log fs.FileInfo) bool {
 
 // markLog marks the log after a commit.
 func (w *writer) markLog() {
-	_ = os.Chtimes(w.store.path+"-wal", time.Time{}, time.Now().Truncate(markEvery).Add(mark))
+	_ = os.Chtimes(w.store.log, time.Time{}, time.Now().Truncate(markEvery).Add(mark))
 }
 
 // isCurrent reports whether w is open on the file that its path names, which nobody has
@@ -177,7 +177,7 @@ func (w *writer) isCurrent() bool {
 		return false
 	}
 	now, err1 := os.Stat(w.store.path)
-	log, err2 := os.Stat(w.store.path + "-wal")
+	log, err2 := os.Stat(w.store.log)
 	return err1 == nil && err2 == nil && now.Size() > 0 && os.SameFile(w.file.info, now) && os.SameFile(w.file.log, log)
 }
 
