@@ -39,6 +39,7 @@ type Store struct {
 
 	queue       chan *request // what the writer goroutine is to run
 	startWriter func()
+	writes      atomic.Bool    // the writer was started
 	writing     sync.WaitGroup // the writer goroutine
 
 	mu     sync.Mutex
@@ -79,7 +80,7 @@ func OpenOnce(path string, keep todo.Keep) (*Store, error) {
 	s := &Store{path: path, log: path + "-wal", once: true, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries(), s.query, scanSnapshot, scanCursor, &s.Health)
-	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
+	s.startWriter = sync.OnceFunc(func() { s.writes.Store(true); s.writing.Go(s.writeLoop) })
 	return s, nil
 }
 
