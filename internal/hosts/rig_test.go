@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/hook"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
@@ -173,7 +174,7 @@ func (r *rig) lists() []todo.Snapshot {
 	return found
 }
 
-// read opens the store's file for a moment.
+// read opens the store's file, behind what hooks left for it, for a moment.
 func (r *rig) read(f func(context.Context, todo.Store) error) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -183,7 +184,8 @@ func (r *rig) read(f func(context.Context, todo.Store) error) {
 		r.t.Fatal(err)
 	}
 	defer s.Close()
-	if err := f(ctx, s); err != nil {
+	spool := hook.Spool{Folder: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}
+	if err := f(ctx, spool.Before(s)); err != nil {
 		r.t.Fatal(err)
 	}
 }

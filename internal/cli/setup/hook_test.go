@@ -62,7 +62,7 @@ func (r hookRig) open() todo.Store {
 }
 
 // spool returns the folder with what hooks left, and left how many events it has.
-func (r hookRig) spool() string { return filepath.Join(r.state, "todo.db-hooks") }
+func (r hookRig) spool() string { return filepath.Join(r.state, "todo.db"+sqlite.SpoolSuffix) }
 
 func (r hookRig) left() int {
 	events, _ := filepath.Glob(filepath.Join(r.spool(), "*.json"))
