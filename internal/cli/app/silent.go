@@ -12,16 +12,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Spool returns what hooks of the store were told and is not in it yet.
-func (a *App) Spool() (hook.Spool, error) {
-	place, err := a.Place()
-	s := hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
-	if place.File != "" {
-		s.Left = place.Say
-	}
-	return s, err
-}
-
 // maxSilentLog is from which size in bytes on the log of silent commands is put in the place
 // of the one before it.
 const maxSilentLog = 256 << 10

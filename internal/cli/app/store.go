@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/audit"
+	"todo-mcp/internal/hook"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 )
@@ -159,6 +160,16 @@ func (a *App) CheckNamed() error {
 
 // Place returns where the settings say that lists are stored.
 func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
+
+// Spool returns what hooks of the store were told and is not in it yet.
+func (a *App) Spool() (hook.Spool, error) {
+	place, err := a.Place()
+	s := hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
+	if place.File != "" {
+		s.Left = place.Say
+	}
+	return s, err
+}
 
 // audited returns a store whose saves and purges are written to --audit-log, if
 // there is one.
