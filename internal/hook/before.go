@@ -61,7 +61,8 @@ func (f *fronted) settle(ctx context.Context) {
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	// Who asked may be gone: others ask, too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := f.spool.Drain(ctx, f.Store); err != nil {
 		f.again = now.Add(settleAgain)

@@ -93,8 +93,7 @@ type Event struct {
 	// first.
 	Language string `json:"-"`
 
-	id     string // in the spool; empty for one that is not for it
-	waited bool   // another process may have applied it
+	id string // in the spool; empty for one that is not for it
 }
 
 // Read reads an event. An error says nothing of the event's content.
@@ -389,10 +388,7 @@ func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) todo.Write {
 		Begin:     todo.List{Mirrored: true},
 		Writer:    todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
 		Change:    call.Change,
-		Operation: todo.Operation{ID: e.id},
-	}
-	if e.waited {
-		w.Operation.Digest = e.id
+		Operation: todo.Operation{ID: e.id, Digest: e.id}, // it may have been applied by a process that was killed then
 	}
 	who := chat(server.MirrorKey(e.Session))
 	who.Client, who.Workspace, who.Chat = tool.Host, e.Folder, server.ChatID(e.Session)

@@ -297,7 +297,7 @@ func (s Spool) read(id string) (spooled, error) {
 	if err != nil {
 		return spooled{}, err
 	}
-	e.id, e.waited = id, true
+	e.id = id
 	a, err := e.action()
 	if err == nil && (a == nil || a.when != inOrder) {
 		err = ErrNotNeeded

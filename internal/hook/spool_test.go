@@ -200,6 +200,21 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 	}
 }
 
+// Who asks and goes away does not keep what was left from others.
+func TestSpoolBeforeWhoGoesAway(t *testing.T) {
+	r := newSpoolRig(t)
+	r.Left = func() {}
+	if _, err := r.tell(steps("a", "1")); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _ = r.Before(r.store).Find(ctx, todo.Query{})
+	if r.expect(0, "a: 1"); r.logged != nil {
+		t.Error(r.logged)
+	}
+}
+
 // A store that fails is used without what was left, which is tried again after a while.
 func TestSpoolBeforeABrokenStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
