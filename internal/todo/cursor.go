@@ -116,7 +116,7 @@ type Cursor struct {
 	// Moved orders the cursors of a conversation by when they became current, from
 	// 1; 0 for a list that its agent was only shown. Set by the store.
 	Moved int64
-	// At is when the cursor was stored last, UTC. Set by the store.
+	// At is when the cursor was used last, UTC, to within cursorTick. Set by the store.
 	At time.Time
 }
 
@@ -142,6 +142,9 @@ func SetCursor(all []Cursor, c Cursor, at time.Time) (after []Cursor, stored Cur
 	}
 	stored = c
 	stored.At, stored.Seen = at.UTC(), max(c.Seen, old.Seen)
+	if since := at.Sub(old.At); 0 <= since && since < cursorTick {
+		stored.At = old.At
+	}
 	if c.Process == "" {
 		stored.Process, stored.Until = old.Process, old.Until
 	}
@@ -170,6 +173,10 @@ func Current(cursors []Cursor) string {
 // CursorAge is how long after its last use a store may delete a cursor, unless its
 // key is a name's or [PersonKey].
 const CursorAge = 60 * 24 * time.Hour
+
+// cursorTick is how exact the time of the last use of a cursor is: stores have an index of
+// it, which they then need not write with each call.
+const cursorTick = 5 * time.Minute
 
 // HostCall is what a host's hook said about one tool call before it arrived:
 // the exact answer to who is calling.

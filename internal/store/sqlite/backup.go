@@ -113,7 +113,7 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 		return err
 	}
 	var last int64
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'history'`).Scan(&last); err != nil {
+	if err := tx.QueryRowContext(ctx, lastSeq).Scan(&last); err != nil {
 		return err
 	}
 	for _, table := range []string{"history", "lists", "cursors", "host_calls"} { // triggers count lists

@@ -1,5 +1,5 @@
 CREATE TABLE history (
-	seq       INTEGER PRIMARY KEY AUTOINCREMENT,  -- the order of commits
+	seq       INTEGER PRIMARY KEY,                -- the order of commits
 	list      TEXT    NOT NULL,
 	revision  INTEGER NOT NULL,
 	operation TEXT    NOT NULL,                   -- id of the write
@@ -9,6 +9,13 @@ CREATE TABLE history (
 	UNIQUE (list, revision)
 );
 CREATE UNIQUE INDEX history_operation ON history (operation) WHERE operation <> '';
+-- The largest seq of what was removed: none is given again. AUTOINCREMENT would write that with
+-- each save.
+CREATE TABLE removed (seq INTEGER NOT NULL);
+INSERT INTO removed VALUES (0);
+CREATE TRIGGER history_removed AFTER DELETE ON history WHEN old.seq > (SELECT coalesce(max(seq), 0) FROM history) BEGIN
+	UPDATE removed SET seq = max(seq, old.seq);
+END;
 CREATE TABLE lists (
 	id                  TEXT    PRIMARY KEY,
 	principal           TEXT    NOT NULL,
@@ -28,12 +35,10 @@ CREATE TABLE lists (
 	spare               INTEGER NOT NULL,  -- why it may make room (todo.Spare); 0: it may not
 	excerpt             TEXT    NOT NULL   -- record of todo.Snapshot.Excerpt, JSON
 ) WITHOUT ROWID;
-CREATE INDEX lists_seq ON lists (seq);
 CREATE INDEX lists_principal ON lists (principal, seq);
 CREATE INDEX lists_workspace ON lists (workspace, seq);
 CREATE INDEX lists_parent ON lists (parent) WHERE parent <> '';
 CREATE INDEX lists_parent_conversation ON lists (parent_conversation) WHERE parent_conversation <> '';
-CREATE INDEX lists_updated ON lists (updated);
 CREATE INDEX lists_conversation ON lists (conversation, begun);
 CREATE INDEX lists_spare ON lists (principal, spare, updated) WHERE spare > 0;
 CREATE INDEX lists_deleted ON lists (updated) WHERE deleted;

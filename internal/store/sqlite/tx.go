@@ -160,10 +160,13 @@ func (w *writer) Remember(newest todo.Snapshot, bytes int) {
 // removed.
 func (w *writer) NextSeq() (seq int64, err error) {
 	if seq = w.memory.seq; seq == 0 {
-		err = w.scan(`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'history'`, nil, &seq)
+		err = w.scan(lastSeq, nil, &seq)
 	}
 	return seq + 1, err
 }
+
+// lastSeq selects the Seq of the last revision that was stored, which may be gone.
+const lastSeq = `SELECT max((SELECT coalesce(max(seq), 0) FROM history), (SELECT coalesce(max(seq), 0) FROM removed))`
 
 // Size implements [tables.DB]: it is the size of the file in the open transaction. As
 // long as there is room for everybody, that is looked at again after sizeEvery calls only,

@@ -12,16 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"modernc.org/sqlite"
+
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
-// A steady write reads nothing from the disk, and looks at few pages of what SQLite
-// has in memory: what it needs to know it has stored itself. After another connection
+// A steady write reads nothing from the disk, writes few pages to it, and looks at few of
+// what SQLite has in memory: what it needs to know it has stored itself. After another connection
 // has written it reads the list and the cursors once.
 func TestSteadyUpdateReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	read, pages := missed(t, path), work(t, path)
+	read, pages, wrote := missed(t, path), work(t, path), counted(t, path, sqlite.DBStatusCacheWrite)
 	s := filled(t, path, 200)
 	key := todo.Key{Conversation: "session:c"}
 	first := snapshot("a", 1)
@@ -41,11 +43,16 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	}
 	read()
 	pages()
+	wrote()
 	for n := range writes {
 		write(n)
 	}
 	if n := read(); n > 0 {
 		t.Errorf("%d writes read %d pages from the disk", writes, n)
+	}
+	onDisk := wrote()
+	if onDisk > 12*writes {
+		t.Errorf("%d writes write %d pages to the disk", writes, onDisk)
 	}
 	looked := pages()
 	if looked > 50*writes {
@@ -60,7 +67,7 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	if again >= once || again > 50 {
 		t.Errorf("a write looks at %d pages after another connection has written, and the next one at %d", once, again)
 	}
-	t.Logf("a write looks at %.1f pages, at %d after another connection has written", float64(looked)/writes, once)
+	t.Logf("a write writes %.1f pages and looks at %.1f, at %d after another connection has written", float64(onDisk)/writes, float64(looked)/writes, once)
 }
 
 // BAD-INPUT 50: when another file is put in the place of the one that is open, what is

@@ -117,6 +117,13 @@ func purge(t *testing.T, s todo.Store) {
 	if found, err := s.Find(t.Context(), todo.Query{Operation: "opl0"}); len(found) > 0 || err != nil {
 		t.Errorf("found by its operation: %v, %v", found, err)
 	}
+	newest := mustSave(t, s, list("newest", "x", 1), current("z", "newest"))
+	if purged, err := Purge(t.Context(), s, by, now, "newest"); len(purged) != 1 || err != nil {
+		t.Fatalf("purged %v, %v", purged, err)
+	}
+	if fresh, err := s.Find(t.Context(), todo.Query{AfterSeq: newest.Seq, Deleted: true}); len(fresh) != 1 || err != nil {
+		t.Errorf("who knows the newest list is told of %v, %v when it is purged", fresh, err)
+	}
 }
 
 // runQuotas tests the limits on lists and bytes.

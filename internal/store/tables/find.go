@@ -18,6 +18,9 @@ type Dialect struct {
 	Columns string
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
+	// InOrder joins the row n of the newest revision to the row l of its list where lists
+	// have no index of seq alone, and are found in its order by that of n.
+	InOrder string
 	// Sum returns the checksum of the columns of a row, which each row has in its column
 	// sum; nil where rows have none.
 	Sum func(columns ...any) int64
@@ -48,12 +51,14 @@ type SQL struct {
 	loadRevision, history               string
 	cursorsOn, currentCursors, hostCall string
 	current, cursors, settled, like     string
+	inOrder, place                      string // of seq, in all lists
 
 	sum func(columns ...any) int64
 
-	addRevision, addList, updateList, countDropped, drop, setCursor string
-	usage, own, lockList, oldCursors, moreCursors                   string
-	noteHostCall, oldHostCalls                                      string
+	addRevision, addList, updateList, setDeleted, countDropped, drop string
+	usage, own, lockList                                             string
+	setCursor, seeCursor, oldCursors, moreCursors                    string
+	noteHostCall, oldHostCalls                                       string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
 	list, trash, spare string
 	// Of snapshots.
@@ -91,7 +96,10 @@ func (d Dialect) Queries() *SQL {
 		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
 			` FROM ` + cursors + ` c`,
 		hostCall: `SELECT id, session, agent, folder FROM ` + d.Schema + `host_calls WHERE principal = ? AND id = ? AND at >= ?`,
-		current:  current, cursors: cursors, settled: d.Settled, like: d.Like,
+		current:  current, cursors: cursors, settled: d.Settled, like: d.Like, inOrder: d.InOrder, place: `l`,
+	}
+	if d.InOrder != "" {
+		q.place = `n`
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
@@ -119,19 +127,20 @@ func (d Dialect) saves(q *SQL) {
 	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
 	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta`,
 		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
-	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, deleted = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
+	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
+	q.setDeleted = `UPDATE ` + lists + ` SET deleted = ? WHERE id = ?`
 	q.countDropped = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
 		WHERE list = ? AND revision BETWEEN ? AND ?) WHERE id = ?`
 	q.drop = `DELETE FROM ` + history + ` WHERE list = ? AND revision BETWEEN ? AND ?`
-	q.setCursor = insert(cursors, `principal, conversation, list, seen, process, until, moved, current, at`, ``) + `
-		ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen, process = excluded.process, until = excluded.until,
-		moved = excluded.moved, current = excluded.current, at = excluded.at`
+	q.seeCursor = insert(cursors, `principal, conversation, list, seen, process, until, moved, current, at`, ``) + `
+		ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen, process = excluded.process, until = excluded.until`
 	if d.Sum != nil {
-		q.setCursor += `, sum = excluded.sum`
+		q.seeCursor += `, sum = excluded.sum`
 	}
+	q.setCursor = q.seeCursor + `, moved = excluded.moved, current = excluded.current, at = excluded.at`
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ?` + limit + `) AS lately),
-		coalesce((SELECT updated FROM ` + lists + ` ORDER BY seq DESC LIMIT 1), 0)`
+		coalesce((SELECT l.updated FROM ` + lists + ` l` + q.inOrder + ` ORDER BY ` + q.place + `.seq DESC LIMIT 1), 0)`
 	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?) AS bigint)
 		FROM ` + lists + ` WHERE principal = ?`
 	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
@@ -142,7 +151,7 @@ func (d Dialect) saves(q *SQL) {
 		FROM ` + cursors + ` WHERE list = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC` + limit + ` OFFSET ?)`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit
-	q.lockList = `SELECT principal, revision, begun FROM ` + lists + ` WHERE id = ?` + d.Lock
+	q.lockList = `SELECT principal, revision, begun, deleted FROM ` + lists + ` WHERE id = ?` + d.Lock
 	q.oldHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE at < ?`
 	q.noteHostCall = `INSERT INTO ` + d.Schema + `host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (principal, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`
@@ -171,6 +180,9 @@ func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 		add("h.operation = ? AND h.operation <> ''", q.Operation)
 	} else if !q.Deleted {
 		add("NOT l.deleted")
+	}
+	if q.Operation == "" && q.Principal == nil && q.Workspace == nil && q.Parent == "" {
+		sql, row = sql+s.inOrder, s.place // of all lists
 	}
 	switch {
 	case q.Principal != nil && q.Parent != "":
@@ -213,7 +225,7 @@ func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
 	if q.Text != "" && q.Operation == "" {
-		return sql + " ORDER BY l.seq" + order + ", h.revision DESC", args
+		return sql + " ORDER BY " + row + ".seq" + order + ", h.revision DESC", args
 	}
 	return sql + " ORDER BY " + row + ".seq" + order + limit, args
 }

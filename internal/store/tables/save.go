@@ -128,7 +128,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	before, err := s.DB.Load(ctx, next.List.ID, 0)
 	if errors.Is(err, todo.ErrDamaged) {
 		before = todo.Snapshot{List: next.List}
-		err = s.DB.Scan(ctx, s.SQL.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64))
+		err = s.DB.Scan(ctx, s.SQL.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)
 		next.Revision = before.Revision + 1
 	}
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
@@ -152,7 +152,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if err != nil {
 		return next, err
 	}
-	return next, s.addNext(&next)
+	return next, s.addNext(&next, before.Deleted)
 }
 
 // drop removes the stored revisions of a list from one to another.
@@ -164,14 +164,18 @@ func (s *Saver) drop(list string, from, to int64) error {
 	return err
 }
 
-// addNext stores the next revision of a list that is there.
-func (s *Saver) addNext(next *todo.Snapshot) error {
+// addNext stores the next revision of a list that is there. What many indexes are of is
+// written only where it changes.
+func (s *Saver) addNext(next *todo.Snapshot, wasDeleted bool) error {
 	bytes, excerpt, err := s.addRevision(next)
 	if err != nil {
 		return err
 	}
 	id := next.List.ID
-	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, bytes, int(next.Spare()), excerpt, id)
+	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
+	if err == nil && next.Deleted != wasDeleted {
+		err = s.DB.Exec(s.SQL.setDeleted, next.Deleted, id)
+	}
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
 		err = s.drop(id, 0, first-1)
 	}
@@ -314,7 +318,7 @@ func (s *Saver) tidy(now time.Time) error {
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
-	if err := s.DB.Scan(ctx, s.SQL.lockList, []any{list}, &principal, &newest, &begun); errors.Is(err, sql.ErrNoRows) {
+	if err := s.DB.Scan(ctx, s.SQL.lockList, []any{list}, &principal, &newest, &begun, new(bool)); errors.Is(err, sql.ErrNoRows) {
 		return todo.ErrNotFound
 	} else if err != nil {
 		return err
@@ -361,10 +365,22 @@ func (s *Saver) SetCursor(ctx context.Context, others []todo.Cursor, c todo.Curs
 	for _, now := range slices.Backward(after) { // the current one is the first, and there is one at a time
 		ended := !now.Current && now.List == todo.Current(others)
 		if all || ended || now.List == set.List {
-			if err := s.DB.Exec(s.SQL.setCursor, s.SQL.summed(CursorValues(now))...); err != nil {
+			store := s.SQL.setCursor
+			if !all && isOnlySeen(now, others) {
+				store = s.SQL.seeCursor
+			}
+			if err := s.DB.Exec(store, s.SQL.summed(CursorValues(now))...); err != nil {
 				return after, err
 			}
 		}
 	}
 	return after, nil
+}
+
+// isOnlySeen reports whether a cursor of a conversation that has others, of which it is one,
+// differs from what is stored in what no index is of, as after most calls.
+func isOnlySeen(c todo.Cursor, others []todo.Cursor) bool {
+	return slices.ContainsFunc(others, func(o todo.Cursor) bool {
+		return o.List == c.List && o.Moved == c.Moved && o.Current == c.Current && o.At.Equal(c.At)
+	})
 }
