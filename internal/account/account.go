@@ -61,6 +61,7 @@ func Families(lists []todo.Snapshot, states map[string]todo.State) (out []Family
 			subs[l.List.Parent] = append(subs[l.List.Parent], l)
 		}
 	}
+	out = make([]Family, 0, len(lists)) // a family is large to move
 	for _, l := range lists {
 		if !isSub(l.List) {
 			out = append(out, Of(l, subs[l.List.ID], states))

@@ -26,6 +26,7 @@ func Sort(all []Family, now time.Time) (b Board) {
 		lastFirst[i] = &all[i]
 	}
 	slices.SortFunc(lastFirst, compareResting)
+	b.Past = make([]Family, 0, len(all))
 	for _, f := range lastFirst {
 		switch state := f.State(); {
 		case f.Main.Archived:
@@ -105,10 +106,16 @@ func (p Project) waits() int {
 // last day on which any was: for a board that would be blank the morning after.
 func LastDay(lists []Family, now time.Time) (of []Family) {
 	var day time.Time
-	for _, f := range lists {
-		began := todo.Midnight(f.Updated().In(now.Location()))
-		if f.State().Ended() && (len(of) == 0 || began.Equal(day)) {
-			of, day = append(of, f), began
+	for i := range lists {
+		f := &lists[i]
+		switch {
+		case !f.State().Ended():
+		case len(of) == 0:
+			of, day = append(of, *f), todo.Midnight(f.Updated().In(now.Location()))
+		case f.Updated().Before(day):
+			return of
+		default:
+			of = append(of, *f)
 		}
 	}
 	return of

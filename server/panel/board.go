@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
+	"iter"
 	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	. "maragu.dev/gomponents"
@@ -120,17 +124,39 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 // places returns where the lists stand, by the main list's id.
 func (s board) places() map[string]string {
 	out := make(map[string]string)
-	for _, f := range slices.Concat(s.Active, s.Past, s.Archived) {
-		out[f.Main.List.ID] = placeOf(&f, s.now)
+	for f := range s.all() {
+		out[f.Main.List.ID] = placeOf(f, s.now)
 	}
 	return out
+}
+
+// all are all families.
+func (s board) all() iter.Seq[*account.Family] {
+	return func(yield func(*account.Family) bool) {
+		for _, part := range [][]account.Family{s.Active, s.Past, s.Archived} {
+			for i := range part {
+				if !yield(&part[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // waiting returns how many lists wait for a person.
 func (s board) waiting() int { return account.Counts(s.Active)[todo.Waiting] }
 
-// version differs when a list stands elsewhere.
-func (s board) version() string { return digestOf(fmt.Sprint(s.places())) }
+// version differs when a list stands elsewhere, on every server alike: a sum, since lists
+// come in the order in which they changed.
+func (s board) version() string {
+	sum := uint64(0)
+	for f := range s.all() {
+		one := fnv.New64a()
+		io.WriteString(one, f.Main.List.ID+"\x00"+place(f, s.now)) //nolint:errcheck // a hash takes all
+		sum += one.Sum64()
+	}
+	return strconv.FormatUint(sum, 16)
+}
 
 // kind is a kind of lists, which has a page.
 type kind struct {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -39,9 +39,12 @@ func readFamily(ctx context.Context, lists todo.Lists, id string) (account.Famil
 
 // placeOf says where the lists stand on the board. While it is the same, nothing
 // moves.
-func placeOf(f *account.Family, now time.Time) string {
-	today := f.State().Ended() && !f.Updated().Before(todo.Midnight(now))
-	return digestOf(fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace))
+func placeOf(f *account.Family, now time.Time) string { return digestOf(place(f, now)) }
+
+func place(f *account.Family, now time.Time) string {
+	state := f.State()
+	today := state.Ended() && !f.Updated().Before(todo.Midnight(now))
+	return string(state) + strconv.FormatBool(f.Main.Archived) + strconv.FormatBool(today) + f.Main.List.Workspace
 }
 
 func digestOf(text string) string {

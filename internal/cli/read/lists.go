@@ -21,8 +21,8 @@ import (
 )
 
 // maxLists is how many lists are read when nothing is asked for, the last changed ones:
-// they are found at once, however many there are. The board reads as many.
-const maxLists = 2000
+// as many as anyone looks through, and found at once, however many there are.
+const maxLists = 500
 
 type listsOptions struct {
 	json, all, archived, history bool

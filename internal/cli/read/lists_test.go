@@ -13,7 +13,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Of very many lists the last 2,000 are looked at when nothing is asked for, which is said;
+// Of very many lists the last 500 are looked at when nothing is asked for, which is said;
 // whoever asks for some, or for all, finds the others.
 func TestManyLists(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
@@ -38,17 +38,17 @@ func TestManyLists(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const oldest, note = "Step of 000000 ", "The last 2000 lists were looked at; --all shows all."
+	const oldest, note = "Step of 000000 ", "The last 500 lists were looked at; --all shows all."
 	lists := func(has, says bool, args ...string) {
 		t.Helper()
 		got := programtest.Succeeds(t, append(append([]string{"lists"}, args...), "--store", "sqlite:"+file)...)
-		if strings.Contains(got, oldest) != has || strings.Contains(got, note) != says || !strings.Contains(got, "Step of 001998 ") {
+		if strings.Contains(got, oldest) != has || strings.Contains(got, note) != says || !strings.Contains(got, "Step of 000498 ") {
 			t.Errorf("%q: the oldest %t, said %t", args, strings.Contains(got, oldest), strings.Contains(got, note))
 		}
 	}
-	save(0, 1999)
+	save(0, 499)
 	lists(true, false)
-	save(1999, 2001)
+	save(499, 501)
 	lists(false, true)
 	for _, asked := range []string{"--all", "--state=open", "--project=app", "--search=Step"} {
 		lists(true, false, asked)
@@ -67,7 +67,7 @@ func TestManyLists(t *testing.T) {
 	}
 	beside("main", "The main part", todo.Completed, func(*todo.Snapshot) {})
 	beside("laid-out", "The first plan", todo.Pending, func(s *todo.Snapshot) { s.Archived, s.ReplacedBy = true, "later" })
-	save(2001, 2301)
+	save(501, 801)
 	beside("sub", "The other part", todo.Pending, func(s *todo.Snapshot) { s.List.Agent, s.List.Parent = "helper", "main" })
 	beside("done", "The third part", todo.Completed, func(s *todo.Snapshot) { s.List.Agent, s.List.Parent = "reader", "main" })
 	beside("later", "The second plan", todo.Completed, func(*todo.Snapshot) {})
