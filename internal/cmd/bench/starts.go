@@ -137,6 +137,9 @@ func (p *process) writes() error {
 	return err
 }
 
+// untilRest is after which time a server that is asked nothing rests.
+const untilRest = 12 * time.Second
+
 // idle returns how much memory ten servers on stdio take together, each of which has written
 // a list, as far as it is not shared with others.
 func idle(o options) (mb float64, err error) {
@@ -157,6 +160,7 @@ func idle(o options) (mb float64, err error) {
 		}
 		all = append(all, p)
 	}
+	time.Sleep(untilRest)
 	for _, p := range all {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.Process.Pid))
 		if err != nil {

@@ -1,0 +1,3 @@
+package resident
+
+var Trim = trim
