@@ -64,9 +64,13 @@ type Notifier struct {
 	failing bool // the last look failed, which is logged
 }
 
+// fileTick is by how much the time of what a hook left may be behind: it is that of its file,
+// which some file systems know to two seconds and others to milliseconds.
+const fileTick = 2 * time.Second
+
 // New returns a notifier that tells of nothing that is so already.
 func New(c Config) *Notifier {
-	n := &Notifier{Config: c, tracker: tracker{began: time.Now()}, limit: rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)}
+	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}, limit: rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)}
 	for _, t := range c.Targets {
 		n.senders = append(n.senders, newSender(t, c.Private, c.Log))
 	}
