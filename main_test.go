@@ -44,6 +44,7 @@ func allowedImports() map[string][]string {
 		"internal/noencodings":     {},
 		"internal/novalidation":    {},
 		"internal/pattern":         {},
+		"internal/resident":        {},
 		"internal/shell":           {},
 		"internal/render":          {"internal/account", "internal/clients", "internal/shell", model},
 		"internal/notify":          {"internal/account", "internal/clients", "internal/render", model},
@@ -75,7 +76,7 @@ func allowedImports() map[string][]string {
 		"internal/cli/read":        {"internal/cli/app", "internal/account", "internal/render", model, "server"},
 		"internal/cli/change":      {"internal/cli/app", "internal/render", model, "server/jsonrpc", "tools"},
 		"internal/cli/storage":     {"internal/cli/app", "internal/render", "internal/store", model},
-		"internal/cli/run":         append([]string{"internal/cli/app", "internal/cli/change", "internal/atomicfile"}, everything...),
+		"internal/cli/run":         append([]string{"internal/cli/app", "internal/cli/change", "internal/atomicfile", "internal/resident"}, everything...),
 		"internal/cli/setup":       append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
 		// tests alone import these

@@ -20,12 +20,9 @@ var queries = sync.OnceValue(tables.Dialect{
 	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
 		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
 	Newest: `LEFT JOIN history h ON h.seq = l.seq`,
-	// To write an index of seq alone with each save would cost more than to pass the revisions
-	// before the newest ones where the lists of all principals are read.
-	InOrder: ` JOIN history n ON n.seq = l.seq AND n.list = l.id`,
-	Sum:     sumOf,
-	Like:    `LIKE`,
-	Forget:  []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM cursors WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
+	Sum:    sumOf,
+	Like:   `LIKE`,
+	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM cursors WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
 // row is a row of a query for snapshots: its columns as they are stored, blobs as text,

@@ -35,6 +35,7 @@ CREATE TABLE lists (
 	spare               INTEGER NOT NULL,  -- why it may make room (todo.Spare); 0: it may not
 	excerpt             TEXT    NOT NULL   -- record of todo.Snapshot.Excerpt, JSON
 ) WITHOUT ROWID;
+CREATE INDEX lists_seq ON lists (seq);
 CREATE INDEX lists_principal ON lists (principal, seq);
 CREATE INDEX lists_workspace ON lists (workspace, seq);
 CREATE INDEX lists_parent ON lists (parent) WHERE parent <> '';

@@ -18,9 +18,6 @@ type Dialect struct {
 	Columns string
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
-	// InOrder joins the row n of the newest revision to the row l of its list where lists
-	// have no index of seq alone, and are found in its order by that of n.
-	InOrder string
 	// Sum returns the checksum of the columns of a row, which each row has in its column
 	// sum; nil where rows have none.
 	Sum func(columns ...any) int64
@@ -51,7 +48,6 @@ type SQL struct {
 	loadRevision, history               string
 	cursorsOn, currentCursors, hostCall string
 	current, cursors, settled, like     string
-	inOrder, place                      string // of seq, in all lists
 
 	sum func(columns ...any) int64
 
@@ -96,10 +92,7 @@ func (d Dialect) Queries() *SQL {
 		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
 			` FROM ` + cursors + ` c`,
 		hostCall: `SELECT id, session, agent, folder FROM ` + d.Schema + `host_calls WHERE principal = ? AND id = ? AND at >= ?`,
-		current:  current, cursors: cursors, settled: d.Settled, like: d.Like, inOrder: d.InOrder, place: `l`,
-	}
-	if d.InOrder != "" {
-		q.place = `n`
+		current:  current, cursors: cursors, settled: d.Settled, like: d.Like,
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
@@ -140,7 +133,7 @@ func (d Dialect) saves(q *SQL) {
 	q.setCursor = q.seeCursor + `, moved = excluded.moved, current = excluded.current, at = excluded.at`
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ?` + limit + `) AS lately),
-		coalesce((SELECT l.updated FROM ` + lists + ` l` + q.inOrder + ` ORDER BY ` + q.place + `.seq DESC LIMIT 1), 0)`
+		coalesce((SELECT updated FROM ` + lists + ` ORDER BY seq DESC LIMIT 1), 0)`
 	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?) AS bigint)
 		FROM ` + lists + ` WHERE principal = ?`
 	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
@@ -180,9 +173,6 @@ func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 		add("h.operation = ? AND h.operation <> ''", q.Operation)
 	} else if !q.Deleted {
 		add("NOT l.deleted")
-	}
-	if q.Operation == "" && q.Principal == nil && q.Workspace == nil && q.Parent == "" {
-		sql, row = sql+s.inOrder, s.place // of all lists
 	}
 	switch {
 	case q.Principal != nil && q.Parent != "":
@@ -225,7 +215,7 @@ func (s *SQL) Find(q todo.Query) (sql string, args []any) {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
 	if q.Text != "" && q.Operation == "" {
-		return sql + " ORDER BY " + row + ".seq" + order + ", h.revision DESC", args
+		return sql + " ORDER BY l.seq" + order + ", h.revision DESC", args
 	}
 	return sql + " ORDER BY " + row + ".seq" + order + limit, args
 }
