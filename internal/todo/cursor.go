@@ -116,7 +116,7 @@ type Cursor struct {
 	// Moved orders the cursors of a conversation by when they became current, from
 	// 1; 0 for a list that its agent was only shown. Set by the store.
 	Moved int64
-	// At is when the cursor was used last, UTC, to within cursorTick. Set by the store.
+	// At is when the cursor was used last, UTC, give or take five minutes. Set by the store.
 	At time.Time
 }
 
@@ -141,7 +141,8 @@ func SetCursor(all []Cursor, c Cursor, at time.Time) (after []Cursor, stored Cur
 		after = append(after, o)
 	}
 	stored = c
-	stored.At, stored.Seen = at.UTC(), max(c.Seen, old.Seen)
+	at = at.Round(0).UTC() // without the monotonic clock, which stands while the machine sleeps
+	stored.At, stored.Seen = at, max(c.Seen, old.Seen)
 	if since := at.Sub(old.At); 0 <= since && since < cursorTick {
 		stored.At = old.At
 	}

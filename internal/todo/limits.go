@@ -93,7 +93,8 @@ const (
 	// MaxAbandoned is the most lists of a kind that go at once.
 	MaxAbandoned = 16
 	// MaxHolders is how many conversations and names are known to know a list. One more
-	// takes the place of the conversation that used the list least recently.
+	// takes the place of the conversation that used the list least recently, give or take
+	// five minutes.
 	MaxHolders = 1000
 )
 

@@ -234,6 +234,19 @@ func TestDamagedExcerpt(t *testing.T) {
 	}
 }
 
+// A damaged mark of a deleted list is not in the way of its purge.
+func TestDamagedMark(t *testing.T) {
+	path, s := newStore(t)
+	mustSave(t, s, "a", 1)
+	execSQL(t, openRaw(t, path), `UPDATE lists SET deleted = x'00'`)
+	if purged, err := storetest.Purge(t.Context(), s, todo.Writer{}, time.Now(), "a"); err != nil || len(purged) != 1 {
+		t.Errorf("78: purged %v, %v", purged, err)
+	}
+	if _, err := s.Check(t.Context(), func(problem string) { t.Error(problem) }); err != nil {
+		t.Error(err)
+	}
+}
+
 // BAD-INPUT 74: a process that sleeps for as long as it likes between its check
 // that there is no file and its removal of what a deleted one left does not
 // remove the log of a file that another process has made meanwhile.

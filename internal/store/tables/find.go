@@ -144,7 +144,7 @@ func (d Dialect) saves(q *SQL) {
 		FROM ` + cursors + ` WHERE list = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC` + limit + ` OFFSET ?)`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit
-	q.lockList = `SELECT principal, revision, begun, deleted FROM ` + lists + ` WHERE id = ?` + d.Lock
+	q.lockList = `SELECT principal, revision, begun, deleted IS TRUE FROM ` + lists + ` WHERE id = ?` + d.Lock
 	q.oldHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE at < ?`
 	q.noteHostCall = `INSERT INTO ` + d.Schema + `host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (principal, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`
