@@ -424,9 +424,12 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 	if a.folded == nil {
 		a.folded = fold(a.Lines)
 	}
-	n, certain := a.folded.in(l.Items), a.isCertain()
+	missing := len(l.Items)
+	if !l.Writer.Person {
+		missing = mayMiss(l.Items) // what an agent wrote it was shown
+	}
+	n, certain := a.folded.in(l.Items, missing), a.isCertain()
 	mayBeOne := certain || l.List.ID == a.current.List.ID
-	// What an agent wrote it was shown.
 	if n <= most || !l.Writer.Person && !continues(a.Target, l, mayBeOne) {
 		return most, nil
 	}
@@ -476,8 +479,8 @@ func (a *attempt) isFree(on []Cursor) bool {
 // its conversation holds. Where agents finished items one of these has to be sent as
 // finished: a plan of the same shape for another task has none.
 func continues(t Target, shown Snapshot, isCurrent bool) bool {
-	n := shared(t.Lines, shown.Items)
-	if 5*n < 4*len(shown.Items) || n < 2 && !(isCurrent && n == len(shown.Items) && n > 0) {
+	n := fold(t.Lines).in(shown.Items, mayMiss(shown.Items))
+	if n == 0 || n < 2 && !(isCurrent && n == len(shown.Items)) {
 		return false
 	}
 	finished := slices.DeleteFunc(slices.Clone(shown.Items), func(i Item) bool { return !i.Status.Settled() || i.ByPerson })
@@ -491,6 +494,10 @@ func continues(t Target, shown Snapshot, isCurrent bool) bool {
 	return shared(sent, finished) > 0
 }
 
+// mayMiss returns how many of the items that its agents were shown a whole-list write that
+// continues a list may lack: a fifth.
+func mayMiss(shown []Item) int { return len(shown) / 5 }
+
 // keeps reports whether a whole-list write keeps at least half of a list's open items,
 // and two of its items (all, where list or write has fewer): then its agent knows the
 // list.
@@ -500,7 +507,7 @@ func keeps(lines []Line, list Snapshot) bool {
 }
 
 // shared counts the items that a line has. Each line counts for one item at most.
-func shared(lines []Line, items []Item) (n int) { return fold(lines).in(items) }
+func shared(lines []Line, items []Item) (n int) { return fold(lines).in(items, len(items)) }
 
 // folded is how many lines have a folded text.
 type folded map[string]int
@@ -513,16 +520,20 @@ func fold(lines []Line) folded {
 	return texts
 }
 
-// in counts the items that a line has, see [shared].
-func (f folded) in(items []Item) (n int) {
+// in counts the items that a line has, see [shared]. It returns 0 as soon as more than
+// some are missing.
+func (f folded) in(items []Item, missing int) (n int) {
 	unmatched := maps.Clone(f)
-	for _, item := range items {
+	for i, item := range items {
 		for name := range item.names() {
 			if unmatched[name] > 0 {
 				unmatched[name]--
 				n++
 				break
 			}
+		}
+		if i+1-n > missing {
+			return 0
 		}
 	}
 	return n

@@ -17,8 +17,14 @@ import (
 // Store is a todo.Store in memory.
 type Store struct {
 	reader
-	now       atomic.Pointer[state]
-	turn      chan struct{} // taken by the running Update; first come, first served
+	now  atomic.Pointer[state]
+	turn chan struct{} // taken by the running Update; first come, first served
+	// operations are the ids of the lists that operations saved, by their ids: too many to
+	// be copied by each update. What is told of one is looked up in a state.
+	operations struct {
+		sync.RWMutex
+		lists map[string]string
+	}
 	watchers  hints.Hints
 	ctx       context.Context // ends with Close
 	stop      context.CancelFunc
@@ -31,11 +37,12 @@ var _ todo.Store = (*Store)(nil)
 // state is all lists and cursors at a time. It does not change any more: each update
 // makes another one. So an update costs a little for each list that there is.
 type state struct {
-	seq, size int64     // of the last save; of all revisions, in bytes, about
-	saved     time.Time // the time of the last save
-	lists     map[string]list
-	cursors   map[todo.Key][]todo.Cursor // the one that became current last is the first
-	hostCalls map[todo.Key]notedCall     // by principal and id
+	seq, size  int64     // of the last save; of all revisions, in bytes, about
+	saved      time.Time // the time of the last save
+	lists      map[string]list
+	cursors    map[todo.Key][]todo.Cursor // the one that became current last is the first
+	hostCalls  map[todo.Key]notedCall     // by principal and id
+	operations []indexed                  // what the update that made this state changes of the store's
 }
 
 // list is a list with the revisions that are kept, ascending, and the time at which it
@@ -54,6 +61,9 @@ func (l list) newest() (last todo.Snapshot) {
 	return last
 }
 
+// indexed says which list has the revision that an operation saved; none when list is empty.
+type indexed struct{ operation, list string }
+
 // notedCall is a host call with the time it was noted.
 type notedCall struct {
 	todo.HostCall
@@ -68,6 +78,7 @@ func NewKeeping(keep todo.Keep) *Store {
 	s := &Store{keep: keep, turn: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[todo.Key]notedCall{}})
+	s.operations.lists = map[string]string{}
 	s.reader = reader{s, s.now.Load}
 	return s
 }
@@ -97,6 +108,7 @@ func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) err
 			return err
 		}
 		if err = ctx.Err(); err == nil && t.changed {
+			s.index(t.state.operations)
 			s.now.Store(&t.state)
 			s.watchers.Send()
 		}
@@ -105,6 +117,19 @@ func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) err
 		err = fmt.Errorf("update lists: %w", err)
 	}
 	return err
+}
+
+// index notes which lists operations saved.
+func (s *Store) index(operations []indexed) {
+	s.operations.Lock()
+	defer s.operations.Unlock()
+	for _, o := range operations {
+		if o.list == "" {
+			delete(s.operations.lists, o.operation)
+		} else {
+			s.operations.lists[o.operation] = o.list
+		}
+	}
 }
 
 // Position implements todo.Store.

@@ -48,21 +48,21 @@ func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, er
 }
 
 // Find implements todo.Reader. It looks at every list, and with an operation at every
-// revision.
+// revision of one.
 func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	return look(ctx, r, "read snapshots", func(now *state) (found []todo.Snapshot, err error) {
-		for _, l := range now.lists {
-			some := l.revisions
-			if q.Operation == "" {
-				some = some[len(some)-1:]
+		add := func(s todo.Snapshot) {
+			if s = now.withParent(s); matches(q, s) && now.lists[s.List.ID].says(q.Text) {
+				found = append(found, s)
 			}
-			for i := range some {
-				if q.Operation != "" && some[i].Operation.ID != q.Operation {
-					continue // most, by far: these are not copied
-				}
-				if s := now.withParent(some[i]); matches(q, s) && l.says(q.Text) {
-					found = append(found, s)
-				}
+		}
+		if q.Operation != "" {
+			for _, s := range r.by(q.Operation, now) {
+				add(s)
+			}
+		} else {
+			for _, l := range now.lists {
+				add(l.newest())
 			}
 		}
 		slices.SortFunc(found, func(a, b todo.Snapshot) int {
@@ -77,6 +77,26 @@ func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 		}
 		return found, nil
 	})
+}
+
+// by returns the revision that an operation saved, if a state has it.
+func (r reader) by(operation string, now *state) []todo.Snapshot {
+	all := now.lists[r.listOf(operation, now)].revisions
+	i := slices.IndexFunc(all, func(s todo.Snapshot) bool { return s.Operation.ID == operation })
+	return all[max(i, 0) : i+1]
+}
+
+// listOf returns the id of the list that has what an operation saved; empty for none.
+func (r reader) listOf(operation string, now *state) string {
+	for _, o := range slices.Backward(now.operations) {
+		if o.operation == operation {
+			return o.list
+		}
+	}
+	index := &r.store.operations
+	index.RLock()
+	defer index.RUnlock()
+	return index.lists[operation]
 }
 
 // shown returns what a query finds of a list, whose snapshot matches it.

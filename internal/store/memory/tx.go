@@ -21,7 +21,7 @@ type tx struct {
 
 func newTx(s *Store) *tx {
 	t := &tx{state: *s.now.Load()}
-	t.lists, t.cursors = maps.Clone(t.lists), maps.Clone(t.cursors)
+	t.lists, t.cursors, t.operations = maps.Clone(t.lists), maps.Clone(t.cursors), nil
 	t.reader = reader{s, func() *state { return &t.state }}
 	return t
 }
@@ -119,21 +119,32 @@ func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
 	t.seq++
 	next.Seq, t.saved = t.seq, next.Updated
 	if last := l.newest(); last.Revision == next.Revision && last.Revision > 0 { // others read the old ones
-		t.size -= footprint(last)
-		l.size -= footprint(last)
+		t.forget(&l, last)
 		l.revisions = slices.Clone(l.revisions[:len(l.revisions)-1])
 	}
 	t.size += footprint(next)
 	l.size += footprint(next)
+	if op := next.Operation.ID; op != "" {
+		t.operations = append(t.operations, indexed{op, next.List.ID})
+	}
 	l.revisions = append(l.revisions, next) // beyond what others read
 	for l.revisions[0].Revision < t.store.keep.First(next.Revision) {
-		t.size -= footprint(l.revisions[0])
-		l.size -= footprint(l.revisions[0])
+		t.forget(&l, l.revisions[0])
 		l.revisions = l.revisions[1:]
 	}
 	t.lists[next.List.ID] = l
 	t.changed = true
 	return next
+}
+
+// forget forgets what a state knows of a revision that a list has no more.
+func (t *tx) forget(l *list, s todo.Snapshot) {
+	size := footprint(s)
+	t.size -= size
+	l.size -= size
+	if op := s.Operation.ID; op != "" {
+		t.operations = append(t.operations, indexed{operation: op})
+	}
 }
 
 // makeRoom returns an error when a list may not begin, or not change, see
@@ -193,7 +204,10 @@ func (t *tx) evict(ctx context.Context, forList todo.List, now time.Time) func(k
 
 // remove removes a list with all that belongs to it.
 func (t *tx) remove(id string) {
-	t.size -= t.lists[id].size
+	l := t.lists[id]
+	for _, s := range l.revisions {
+		t.forget(&l, s)
+	}
 	delete(t.lists, id)
 	isOn := func(c todo.Cursor) bool { return c.List == id }
 	for of, cursors := range t.cursors {
