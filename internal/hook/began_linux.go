@@ -2,8 +2,11 @@ package hook
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,17 +18,24 @@ import (
 // started, and nobody reads two clocks at once.
 func clock() (began, now time.Time) {
 	now = time.Now()
-	stat, err := os.ReadFile("/proc/self/stat")
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	start, err := start()
 	var up unix.Timespec
-	if err != nil || len(fields) < 20 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &up) != nil {
-		return now, now
-	}
-	const ticks = 100 // a second, on every architecture
-	start, err := strconv.ParseInt(string(fields[19]), 10, 64)
-	if err != nil {
+	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &up) != nil {
 		return now, now
 	}
 	started := time.Now().Add(-time.Duration(up.Nano())).Round(time.Second) // of the system
-	return started.Add(time.Duration(start) * (time.Second / ticks)), started.Add(time.Duration(up.Nano()))
+	return started.Add(start), started.Add(time.Duration(up.Nano()))
 }
+
+// start returns how long after the system this process began. It is read once: an emulator
+// tells each thread another one.
+var start = sync.OnceValues(func() (time.Duration, error) {
+	stat, err := os.ReadFile("/proc/self/stat")
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if err != nil || len(fields) < 20 {
+		return 0, errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	const ticks = 100 // a second, on every architecture
+	n, err := strconv.ParseInt(string(fields[19]), 10, 64)
+	return time.Duration(n) * (time.Second / ticks), err
+})
