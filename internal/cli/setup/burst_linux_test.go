@@ -155,7 +155,8 @@ func TestLockedStoreLosesNothing(t *testing.T) {
 	t.Parallel() // a hook waits for three seconds
 	r := newHookRig(t)
 	unlock := r.lock()
-	r.burst([]string{eventOf("completed"), `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"go"}`})
+	r.burst([]string{eventOf("completed")})
+	r.burst([]string{`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"go"}`})
 	unlock()
 	if log := r.log(); !strings.Contains(log, "deadline") {
 		t.Errorf("the log is %q", log)

@@ -52,7 +52,7 @@ func (s *Store) Alive(process string) bool {
 
 // Watch implements todo.Store. It hints saves through this store at once, and all others
 // when SQLite's data_version changes: when another connection has committed. It looks at
-// that when another process says so, and once a second. For that it has a connection of its
+// that when another process says so, and seldom otherwise. For that it has a connection of its
 // own, because a watch can last for hours and must not occupy one of the readers.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.enter(); err != nil {

@@ -35,9 +35,10 @@ func (s *Store) spoolTime() time.Time {
 }
 
 const (
-	// lookAnyway is how often a listener looks though nothing was said: a program of
-	// another kind may have written, or be in another container.
-	lookAnyway = time.Second
+	// lookAnyway is how often a listener looks though nothing was said: whether the file
+	// that it listens to is still the one that others touch. What was saved without a word,
+	// as by another machine's kernel, is found sooner by whoever reads what is new at times.
+	lookAnyway = 10 * time.Second
 	// lookOften is how often it looks while it cannot listen: there is no store yet, its
 	// folder is read-only, or the system has no watch left.
 	lookOften = 50 * time.Millisecond
