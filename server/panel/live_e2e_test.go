@@ -3,6 +3,8 @@
 package panel_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -148,4 +150,29 @@ func TestPanelIsAtRest(t *testing.T) {
 	write("Three")
 	servertest.Until(t, ctx, beats+` === 1`)
 	servertest.Until(t, ctx, `document.getAnimations().length === 0`)
+}
+
+// However many tabs a browser has open, the one that is looked at is live, over HTTP/1.1 with
+// its six connections, too; a tab that gave up its stream meanwhile shows what changed.
+func TestPanelInManyTabs(t *testing.T) {
+	_, base := servertest.Site(t)
+	write := servertest.Writer(t, base, "claude-code")
+	write(servertest.Todos("pending", "Read"))
+	look := func(ctx context.Context, hidden bool) {
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`(Object.defineProperty(document, 'hidden', { get: () => %t, configurable: true }),
+			document.dispatchEvent(new Event('visibilitychange', { bubbles: true })), true)`, hidden))
+	}
+	var tabs []context.Context
+	for range 8 {
+		ctx := servertest.Open(t, base)
+		look(ctx, true)
+		tabs = append(tabs, ctx)
+	}
+	write(servertest.Todos("in_progress", "Read"))
+	servertest.Until(t, tabs[7], `!!document.querySelector('.card .in_progress')`) // a hidden tab follows
+	for _, ctx := range tabs {
+		look(ctx, false)
+		servertest.Until(t, ctx, servertest.IsLive+` && !!document.querySelector('.card .in_progress')`)
+		look(ctx, true)
+	}
 }
