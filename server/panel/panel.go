@@ -54,7 +54,7 @@ func New(process string, now func() time.Time) *Panel {
 	}
 	p.assets = map[string]string{
 		"/panel.css":  palette.CSS + text("panel.css"),
-		"/panel.js":   palette.JS + text("notifications.js") + text("panel.js"),
+		"/panel.js":   palette.JS + text("notifications.js") + text("tabs.js") + text("panel.js"),
 		"/viewer.css": text("viewer.css"),
 		"/viewer.js":  text("viewer.js"),
 		"/jump.js":    text("jump.js"),

@@ -215,24 +215,6 @@ function follow() {
   source.onerror = lost;
 }
 
-// A browser has six connections to a server of HTTP/1.1, for all its tabs: a hidden page gives
-// up its stream when three others were shown or opened since it was seen.
-const tabs = new BroadcastChannel('tabs'), tab = Math.random(), others = new Set();
-let rests = false;
-tabs.onmessage = (e) => {
-  if (!document.hidden || others.add(e.data).size < 3) return;
-  rests = true;
-  clearTimeout(retry);
-  source?.close();
-};
-addEventListener('visibilitychange', () => {
-  if (document.hidden) return;
-  others.clear();
-  tabs.postMessage(tab);
-  if (rests) follow();
-  rests = false;
-});
-
 function lost() {
   source.close();
   lostAt ||= Date.now();
@@ -705,4 +687,3 @@ $('q').addEventListener('input', () => {
 
 arrived();
 follow();
-tabs.postMessage(tab);

@@ -94,6 +94,9 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	other(servertest.Todos("pending", "Unseen"))
 	other(servertest.Todos("completed", "Unseen"))
 	told("Finished: Unseen")
+	for range 3 {
+		servertest.Open(t, base+"/lists/"+known) // it does not give up its stream for them
+	}
 	agent := func(status todo.Status, id string) {
 		t.Helper()
 		w := servertest.On(known)
