@@ -25,9 +25,10 @@ func (r *request) identify(meta *mcp.Meta) {
 		r.client = *client
 	}
 	if id := r.text(metaToolUse); id != "" {
-		r.host, _ = r.lists.HostCall(r.ctx, id)
+		r.host, _ = r.lists.HostCall(r.ctx, todo.CallKind, id)
 	}
 	r.findCaller()
+	r.who = r.lists.Own(r.who)
 }
 
 // text returns a field of the request's _meta; empty when it is no string.
@@ -85,9 +86,6 @@ func (r *request) findCaller() {
 		who.Key, who.Hint, who.Shared = "process:"+r.server.Board.Process(), true, known.SharesConnection
 	default: // 6: client and workspace, which several chats of a user may share
 		who.Key, who.Hint, who.Shared = "http:"+who.Client+":"+who.Workspace, true, true
-		if r.Subject != "" { // several may have the lists of one principal
-			who.Key += "/user:" + opaque(r.Subject)
-		}
 	}
 	if who.Shared {
 		who.Key = todo.SharedKey(who.Key)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -58,8 +59,8 @@ func TestConversationKeys(t *testing.T) {
 			if c.stdio {
 				r.By = chattest.Stdio
 			}
-			hookSays(r, "", todo.HostCall{ID: "toolu_1", Session: "s-1"}, time.Now())
-			hookSays(r, "", todo.HostCall{ID: "toolu_2", Session: "s-1", Agent: "a-1"}, time.Now())
+			hookSays(r, todo.HostCall{HostCallKey: storetest.CallOf("", "toolu_1"), Session: "s-1"}, time.Now())
+			hookSays(r, todo.HostCall{HostCallKey: storetest.CallOf("", "toolu_2"), Session: "s-1", Agent: "a-1"}, time.Now())
 			chat := r.Start(func(cfg *server.Config) {
 				cfg.List, cfg.Getenv = c.list, func(name string) string { return environment[name] }
 			}).Chat(cmp.Or(c.client, "tester"))

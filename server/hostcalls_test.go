@@ -10,9 +10,9 @@ import (
 )
 
 // hookSays stores what a hook of Claude Code said about a call before it came.
-func hookSays(r *chattest.Rig, principal string, call todo.HostCall, at time.Time) {
+func hookSays(r *chattest.Rig, call todo.HostCall, at time.Time) {
 	r.Helper()
-	if err := storetest.NoteHostCall(r.Context(), r.Store, principal, call, at); err != nil {
+	if err := storetest.NoteHostCall(r.Context(), r.Store, call, at); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -25,7 +25,7 @@ func TestHookAboutAnotherCall(t *testing.T) {
 		now := time.Now()
 		note := func(principal, id string, at time.Time) {
 			t.Helper()
-			hookSays(r, principal, todo.HostCall{ID: id, Session: "s-" + id}, at)
+			hookSays(r, todo.HostCall{HostCallKey: storetest.CallOf(principal, id), Session: "s-" + id}, at)
 		}
 		note("somebody", "foreign", now)
 		note("", "new", now)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
@@ -138,12 +139,12 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		l := s.Write("somebody", todo.Write{Target: target, Change: chattest.Adds("theirs")})
 		of.Vars["foreign"] = l.List.ID
 	case first == "hook":
-		call := todo.HostCall{ID: words[1]}
+		call := todo.HostCall{HostCallKey: storetest.CallOf("", words[1])}
 		for _, word := range words[2 : len(words)-2] {
 			name, value, _ := strings.Cut(word, "=")
 			*map[string]*string{"session": &call.Session, "agent": &call.Agent, "folder": &call.Folder}[name] = value
 		}
-		hookSays(s.Rig, "", call, time.Now())
+		hookSays(s.Rig, call, time.Now())
 	case first == "person":
 		var edit todo.Edit
 		if err := json.Unmarshal([]byte(strings.Join(words[2:], " ")), &edit); err != nil {

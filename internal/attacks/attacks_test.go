@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -48,6 +50,7 @@ func attacks() []attack {
 		{64, "250 streams of subscriptions/listen, with ids or _meta of 1 MB", "1.4 GB", listens, 150, 60 * time.Second},
 		{68, "stdio: nobody reads, and the input ends", "25 s", stdio(false), 100, 15 * time.Second},
 		{68, "stdio: nobody reads, and SIGTERM", "25 s", stdio(true), 100, 15 * time.Second},
+		{150, "10,000 events of a hook with ids of 1 kB and folders of 4 kB", "177 MB on disk, outside every bound", hookEvents, 150, 5 * time.Minute},
 	}
 }
 
@@ -113,6 +116,30 @@ func history(t *testing.T, program string, full bool) result {
 		}
 	}
 	return p.cost(time.Since(began), "history, workspace and page together")
+}
+
+// hookEvents posts events that fill as much as an event may. What they leave is bounded.
+func hookEvents(t *testing.T, program string, full bool) result {
+	store := filepath.Join(t.TempDir(), "todo.db")
+	p := serve(t, program, store, 0)
+	const event = `{"hook_event_name":"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_use_id":"%d%s","session_id":"%[1]d%[2]s","agent_id":"%[1]d%[2]s","agent_type":"%[2]s","cwd":"/%[3]s"}`
+	ids, folder := strings.Repeat("x", 1000), strings.Repeat("f", 4000)
+	began := time.Now()
+	for n := range choose(full, 10_000, todo.MaxHostCalls+200) {
+		if status, _, answer := servertest.Post(t, p.url+"/hook", fmt.Sprintf(event, n, ids, folder)); status != http.StatusOK {
+			t.Fatal(status, answer)
+		}
+	}
+	took, size := time.Since(began), int64(0)
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(store + suffix); err == nil {
+			size += info.Size()
+		}
+	}
+	if size > 30_000_000 {
+		t.Errorf("150: %d bytes on the disk", size)
+	}
+	return p.cost(took, fmt.Sprintf("they leave %.1f MB", float64(size)/1e6))
 }
 
 // askUnread asks for lists of 4 MB and reads one byte, n times.

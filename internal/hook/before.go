@@ -98,9 +98,9 @@ func (f *fronted) CursorsOn(ctx context.Context, principal, list string) ([]todo
 	return f.Store.CursorsOn(ctx, principal, list)
 }
 
-func (f *fronted) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
+func (f *fronted) HostCall(ctx context.Context, of todo.HostCallKey) (todo.HostCall, error) {
 	f.settle(ctx)
-	return f.Store.HostCall(ctx, principal, id)
+	return f.Store.HostCall(ctx, of)
 }
 
 func (f *fronted) Position(ctx context.Context) (int64, error) {

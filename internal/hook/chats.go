@@ -40,38 +40,43 @@ func (e Event) chatBefore(ctx context.Context, lists todo.Lists) (string, error)
 	if e.Source == "fork" {
 		return e.Parent, nil
 	}
-	note, err := lists.HostCall(ctx, e.clearedID())
-	if err != nil || note.Session == "" {
+	note, err := lists.HostCall(ctx, todo.ClearedKind, e.Folder)
+	if err != nil || note.Session == "" || !isLately(note) {
 		return "", err
 	}
-	at, err := time.Parse(time.RFC3339, note.Agent)
-	if err != nil || time.Since(at) > clearLasts {
-		return "", nil
+	before := note.Session
+	if note.Folder == several {
+		before = ""
 	}
-	return strings.TrimPrefix(note.Session, several), lists.NoteHostCall(ctx, todo.HostCall{ID: note.ID})
+	note.Session = ""
+	return before, lists.NoteHostCall(ctx, note)
 }
 
 // clearLasts is how long after a chat was cleared the next one begins at most.
 const clearLasts = time.Minute
 
-// several stands for the chat that was cleared when there are several.
-const several = "-"
+// isLately reports whether the chat of a note was cleared a moment ago.
+func isLately(note todo.HostCall) bool {
+	at, err := time.Parse(time.RFC3339, note.Agent)
+	return err == nil && time.Since(at) <= clearLasts
+}
 
-func (e Event) clearedID() string { return "todo-mcp/cleared/" + e.Folder }
+// several stands in the place of a note's folder where several chats of it were cleared.
+const several = "several"
 
 // noteCleared notes that the chat was cleared: the next one in its folder comes from it,
 // unless another one is cleared before that begins.
 func (e Event) noteCleared(ctx context.Context, lists todo.Lists) error {
-	note := todo.HostCall{ID: e.clearedID(), Session: e.Session, Agent: time.Now().UTC().Format(time.RFC3339)}
-	old, err := lists.HostCall(ctx, note.ID)
+	note, err := lists.HostCall(ctx, todo.ClearedKind, e.Folder)
 	if err != nil {
 		return err
 	}
-	at, err := time.Parse(time.RFC3339, old.Agent)
-	if err == nil && old.Session != "" && old.Session != e.Session && time.Since(at) <= clearLasts {
-		note.Session = several
+	folder, chat := "", server.ChatID(e.Session)
+	if note.Session != "" && isLately(note) && (note.Session != chat || note.Folder == several) {
+		folder = several
 	}
-	return lists.NoteHostCall(ctx, note)
+	key := todo.HostCallKey{Kind: todo.ClearedKind, ID: e.Folder}
+	return lists.NoteHostCall(ctx, todo.HostCall{HostCallKey: key, Session: chat, Agent: time.Now().UTC().Format(time.RFC3339), Folder: folder})
 }
 
 // gemini is what Gemini CLI is called, as hooks and lists say.
@@ -128,19 +133,18 @@ func (e Event) takeOver(ctx context.Context, lists todo.Lists, before string) er
 // noteForgotten notes that the chat's context is shortened: at its next prompt the agent
 // is told of its list.
 func (e Event) noteForgotten(ctx context.Context, lists todo.Lists) error {
-	return lists.NoteHostCall(ctx, todo.HostCall{ID: e.forgottenID(), Session: e.Session})
+	return e.note(ctx, lists, todo.ForgottenKind, server.ChatID(e.Session), "")
 }
-
-func (e Event) forgottenID() string { return "todo-mcp/forgotten/" + server.ChatID(e.Session) }
 
 // hasForgotten reports whether the agent has to be told of its list, once.
 func (e Event) hasForgotten(ctx context.Context, lists todo.Lists) (bool, error) {
 	if !e.isGemini() {
 		return false, nil
 	}
-	note, err := lists.HostCall(ctx, e.forgottenID())
+	note, err := lists.HostCall(ctx, todo.ForgottenKind, server.ChatID(e.Session))
 	if err != nil || note.Session == "" {
 		return false, err
 	}
-	return true, lists.NoteHostCall(ctx, todo.HostCall{ID: note.ID})
+	note.Session = ""
+	return true, lists.NoteHostCall(ctx, note)
 }

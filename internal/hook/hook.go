@@ -207,7 +207,7 @@ func (e Event) agent() string {
 		return ""
 	}
 	id := e.Agent[max(0, len(e.Agent)-agentLength):]
-	return strings.TrimSpace(e.AgentType + " " + strings.ToValidUTF8(id, "?"))
+	return strings.TrimSpace(server.AgentName(e.AgentType) + " " + strings.ToValidUTF8(id, "?"))
 }
 
 // lasts is for how long after its last call of a todo tool a chat counts as there,
@@ -345,7 +345,13 @@ func isOurs(tool string) bool {
 
 // noteCall notes who makes a call of one of our tools.
 func (e Event) noteCall(ctx context.Context, lists todo.Lists) error {
-	return lists.NoteHostCall(ctx, todo.HostCall{ID: e.Call, Session: e.Session, Agent: e.agent(), Folder: e.Folder})
+	return e.note(ctx, lists, todo.CallKind, e.Call, e.agent())
+}
+
+// note notes something of the chat, which is in its folder.
+func (e Event) note(ctx context.Context, lists todo.Lists, kind todo.HostCallKind, id, what string) error {
+	key := todo.HostCallKey{Kind: kind, ID: id}
+	return lists.NoteHostCall(ctx, todo.HostCall{HostCallKey: key, Session: server.ChatID(e.Session), Agent: what, Folder: e.Folder})
 }
 
 // mirrorAction returns what mirrors a call of a built-in tool. After any other tool the

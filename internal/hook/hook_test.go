@@ -19,6 +19,7 @@ import (
 
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
@@ -203,12 +204,12 @@ const claudeChat = "11111111-2222-4333-8444-555555555555"
 // and the folder. Nothing is written to a list.
 func TestCallsOfOurTools(t *testing.T) {
 	for name, want := range map[string]todo.HostCall{
-		"claude-code-ours":          {ID: "toolu_s3", Session: claudeChat, Folder: "/home/ada/parser"},
-		"claude-code-ours-subagent": {ID: "toolu_s4", Session: claudeChat, Agent: "general-purpose ed0d7661", Folder: "/home/ada/parser"},
+		"claude-code-ours":          {HostCallKey: storetest.CallOf("", "toolu_s3"), Session: claudeChat, Folder: "/home/ada/parser"},
+		"claude-code-ours-subagent": {HostCallKey: storetest.CallOf("", "toolu_s4"), Session: claudeChat, Agent: "general-purpose ed0d7661", Folder: "/home/ada/parser"},
 	} {
 		r := newRig(t)
 		r.play(name)
-		if got, err := r.lists.HostCall(t.Context(), want.ID); err != nil || got != want {
+		if got, err := r.lists.HostCall(t.Context(), want.Kind, want.ID); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
 		}
 		r.expectNone()

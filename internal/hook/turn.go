@@ -63,7 +63,7 @@ func (e Event) finish(ctx context.Context, lists todo.Lists) (string, error) {
 			return nil, err
 		}
 		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
-		told, err := lists.Claim(ctx, "finish/"+list.List.ID+"/"+hex.EncodeToString(digest[:]), todo.HostCallAge)
+		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), todo.HostCallAge)
 		if err != nil || !told.IsZero() {
 			return nil, err
 		}

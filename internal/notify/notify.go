@@ -162,7 +162,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 // tell sends a notice of a family unless another process has, and notes that it was told.
 func (n *Notifier) tell(ctx context.Context, f *account.Family, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
-	earlier, err := n.Lists.Claim(ctx, "notice of "+id+" "+string(state), sameAfter-sameAfter/10)
+	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter-sameAfter/10)
 	if err != nil {
 		return err
 	}

@@ -10,18 +10,23 @@ import (
 // not the server. A conversation of a hook is bound to the list of the chat, and is never
 // present by that: who holds the list is the conversation that the server knows.
 
-// Bind binds a conversation to a list.
+// Bind binds a conversation to a list, which another one of the same member knows. It returns
+// [ErrNotFound] for any other list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
-	if l.readOnly {
-		return ErrReadOnly
+	on, err := l.board.store.CursorsOn(ctx, l.principal, list)
+	if err != nil {
+		return fmt.Errorf("find who knows the list: %w", err)
 	}
-	return l.setCursors(ctx, Cursor{Key: Key{l.principal, c.bounded().Key}, List: list, Current: true})
+	if !slices.ContainsFunc(on, func(c Cursor) bool { return l.isOwn(c.Conversation) }) {
+		return errNoSnapshot
+	}
+	return l.setCursors(ctx, Cursor{Key: Key{l.principal, l.Own(c).Key}, List: list, Current: true})
 }
 
 // Holder returns the one conversation that is present and holds the list which another one
 // is bound to; that one itself when there is none, or more.
 func (l Lists) Holder(ctx context.Context, c Conversation) (Conversation, error) {
-	holders, err := l.holders(ctx, Key{l.principal, c.bounded().Key})
+	holders, err := l.holders(ctx, Key{l.principal, l.Own(c).Key})
 	if err != nil || len(holders) != 1 {
 		return c, err
 	}
@@ -42,7 +47,7 @@ func (l Lists) holders(ctx context.Context, of Key) ([]Cursor, error) {
 // one which is present holds, and that no other of the kind of keys is bound to; empty
 // when there is none, or more, or when it is bound to such a list already.
 func (l Lists) FindUnbound(ctx context.Context, c Conversation, isBound func(key string) bool, isIts func(List) bool) (string, error) {
-	own := Key{l.principal, c.bounded().Key}
+	own := Key{l.principal, l.Own(c).Key}
 	holders, err := l.holders(ctx, own)
 	if err != nil || len(holders) > 0 {
 		return "", err
@@ -53,7 +58,7 @@ func (l Lists) FindUnbound(ctx context.Context, c Conversation, isBound func(key
 	}
 	held := make(map[string]bool)
 	for _, c := range all {
-		if l.board.isPresent(c) {
+		if l.isOwn(c.Conversation) && l.board.isPresent(c) {
 			held[c.List] = true
 		}
 	}

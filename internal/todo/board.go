@@ -116,5 +116,5 @@ type Identity struct {
 // For returns the lists of an identity's principal, written in its User's name,
 // or not at all if it is ReadOnly.
 func (b *Board) For(id Identity) Lists {
-	return Lists{board: b, principal: id.Principal, user: id.User, readOnly: id.ReadOnly}
+	return Lists{board: b, principal: id.Principal, subject: id.Subject, user: id.User, readOnly: id.ReadOnly}
 }

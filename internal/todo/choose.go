@@ -38,9 +38,10 @@ type Target struct {
 	// Agent is the sub-agent that calls; empty for the main agent.
 	Agent string
 
-	principal string // set by [Lists]
-	deleted   bool   // List may be a deleted one
-	damaged   bool   // and one whose newest revision is damaged: the last good one counts
+	principal string // set by [Lists], as is
+	subject   string
+	deleted   bool // List may be a deleted one
+	damaged   bool // and one whose newest revision is damaged: the last good one counts
 }
 
 // attempt is one try of a write, in a transaction of the store. A read is one that has

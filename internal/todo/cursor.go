@@ -70,19 +70,40 @@ func Folder(path string) string {
 // and both are stored with every list and cursor (BAD-INPUT 82). Of a longer key it has
 // a digest: two that differ stay different.
 func (c Conversation) bounded() Conversation {
-	if len(c.Key) > maxKey {
-		sum := sha256.Sum256([]byte(c.Key))
-		digest := "digest:" + hex.EncodeToString(sum[:])
-		if sharedKey(c.Key) {
-			digest = SharedKey(digest)
-		}
-		c.Key = digest
-	}
+	c.Key = boundedKey(c.Key)
 	if c.Workspace = Folder(c.Workspace); len(c.Workspace) > MaxWorkspace {
 		c.Workspace = strings.ToValidUTF8(c.Workspace[:MaxWorkspace], "") // half a rune at the end
 	}
 	return c
 }
+
+// boundedKey returns a key of at most maxKey bytes; of a longer one its digest.
+func boundedKey(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	digest := "digest:" + hex.EncodeToString(sum[:])
+	if sharedKey(key) {
+		digest = SharedKey(digest)
+	}
+	return digest
+}
+
+// Own returns a conversation as these lists have it: bounded, and of one member of a team
+// with a key that no other member's has. A chat's id can be read by all who see its lists,
+// and says nothing of who calls. A key that has it already stays.
+func (l Lists) Own(c Conversation) Conversation {
+	c = c.bounded()
+	ending := "/user:" + boundedKey(l.subject)
+	if l.subject != "" && c.Key != "" && !strings.HasPrefix(c.Key, NameKey("")) && !strings.HasSuffix(c.Key, ending) {
+		c.Key += ending
+	}
+	return c
+}
+
+// isOwn reports whether a key is of a conversation of these lists' member.
+func (l Lists) isOwn(key string) bool { return l.Own(Conversation{Key: key}).Key == key }
 
 // maxKey is the size in bytes above which a key of a conversation is replaced: a cursor
 // has it several times on the disk.
@@ -179,11 +200,10 @@ const CursorAge = 60 * 24 * time.Hour
 // it, which they then need not write with each call.
 const cursorTick = 5 * time.Minute
 
-// HostCall is what a host's hook said about one tool call before it arrived:
-// the exact answer to who is calling.
+// HostCall is what a host's hook said about one tool call before it arrived: the exact
+// answer to who is calling. Of another kind it is what hooks said of something else.
 type HostCall struct {
-	// ID is the id that the host gave the call, as in its _meta.
-	ID string
+	HostCallKey
 	// Session is the host's id of the chat, and Agent its id of the sub-agent in
 	// it; Agent is empty for the main agent.
 	Session, Agent string
@@ -191,38 +211,75 @@ type HostCall struct {
 	Folder string
 }
 
-// HostCallAge is how long a store keeps a [HostCall].
-const HostCallAge = time.Hour
+// HostCallKey says what a [HostCall] is about.
+type HostCallKey struct {
+	// Principal is whose lists it is about, and Subject who said so, see [Identity]: what
+	// one member of a team says is used for that member's chats alone.
+	Principal, Subject string
+	Kind               HostCallKind
+	// ID tells those of a kind apart: the id that the host gave the call, as in its _meta;
+	// of another kind a chat, a folder or a list.
+	ID string
+}
 
-// NoteHostCall stores what a host's hook said about a call.
+// HostCallKind is what a [HostCall] is about. No client names one, so that nothing which a
+// client sends is taken for another kind (BAD-INPUT 150).
+type HostCallKind string
+
+// The kinds of what is noted.
+const (
+	CallKind        HostCallKind = "call"         // who makes a call
+	ChatTopicKind   HostCallKind = "topic"        // what a chat is about
+	FolderTopicKind HostCallKind = "folder topic" // what the next chat in a folder is about
+	ClearedKind     HostCallKind = "cleared"      // which chat in a folder was cleared
+	ForgottenKind   HostCallKind = "forgotten"    // that a chat's context was shortened
+	claimKind       HostCallKind = "claim"        // see [Lists.Claim]
+	probeKind       HostCallKind = "probe"        // see [Lists.TryWrite]
+)
+
+const (
+	// HostCallAge is how long a store keeps a [HostCall].
+	HostCallAge = time.Hour
+	// MaxHostCalls is how many of a kind a store keeps of one subject of a principal: the
+	// newest. Each takes at most some 6 kB.
+	MaxHostCalls = 1000
+)
+
+// hostCallKey returns the key of what is noted in these lists.
+func (l Lists) hostCallKey(kind HostCallKind, id string) HostCallKey {
+	return HostCallKey{l.principal, l.subject, kind, boundedKey(id)}
+}
+
+// NoteHostCall stores what a host's hook said: of the key, its kind and id count.
 func (l Lists) NoteHostCall(ctx context.Context, c HostCall) error {
-	return l.board.store.Update(ctx, Key{l.principal, "call:" + c.ID}, func(tx Tx) error {
-		return tx.NoteHostCall(ctx, l.principal, c, l.board.now())
+	c.HostCallKey = l.hostCallKey(c.Kind, c.ID)
+	return l.update(ctx, string(c.Kind)+":"+c.ID, func(tx Tx) error {
+		return tx.NoteHostCall(ctx, c, l.board.now())
 	})
 }
 
-// probeCall is the id under which TryWrite notes a call. It is one row of the store,
-// which each try replaces, and is no id of any host.
-const probeCall = "todo-mcp/readyz"
-
-// TryWrite finds out whether the store can be written, by a write that no list shows.
+// TryWrite finds out whether the store can be written, by a write that no list shows. It
+// is one row of the store, which each try replaces.
 func (l Lists) TryWrite(ctx context.Context) error {
-	return l.NoteHostCall(ctx, HostCall{ID: probeCall})
+	return l.NoteHostCall(ctx, HostCall{HostCallKey: HostCallKey{Kind: probeKind}})
 }
 
-// HostCall returns what a host's hook said about a call; the zero HostCall when
-// it said nothing.
-func (l Lists) HostCall(ctx context.Context, id string) (HostCall, error) {
-	return l.board.store.HostCall(ctx, l.principal, id)
+// HostCall returns what a host's hook said; the zero HostCall when it said nothing.
+func (l Lists) HostCall(ctx context.Context, kind HostCallKind, id string) (HostCall, error) {
+	return l.board.store.HostCall(ctx, l.hostCallKey(kind, id))
 }
 
 // Claim has one process do what all processes on the store would do, as telling a person of
-// something. It returns zero when the caller is to do it, and else when it was claimed, if
-// that was within a time, of at most [HostCallAge]. Who claims it and ends has it undone.
-func (l Lists) Claim(ctx context.Context, what string, within time.Duration) (earlier time.Time, err error) {
-	call := HostCall{ID: "todo-mcp/claim/" + what} // of no host, as [probeCall]
-	err = l.board.store.Update(ctx, Key{l.principal, call.ID}, func(tx Tx) error {
-		noted, err := tx.HostCall(ctx, l.principal, call.ID)
+// something about a list. It returns zero when the caller is to do it, and else when it was
+// claimed, if that was within a time, of at most [HostCallAge]. Who claims it and ends has
+// it undone.
+func (l Lists) Claim(ctx context.Context, list List, what string, within time.Duration) (earlier time.Time, err error) {
+	call := HostCall{HostCallKey: l.hostCallKey(claimKind, list.ID+" "+what)}
+	if l.all {
+		call.Principal = list.Principal
+	}
+	err = l.update(ctx, call.ID, func(tx Tx) error {
+		noted, err := tx.HostCall(ctx, call.HostCallKey)
 		if err != nil {
 			return err
 		}
@@ -231,7 +288,7 @@ func (l Lists) Claim(ctx context.Context, what string, within time.Duration) (ea
 			return nil
 		}
 		earlier, call.Session = time.Time{}, now.UTC().Format(time.RFC3339Nano)
-		return tx.NoteHostCall(ctx, l.principal, call, now)
+		return tx.NoteHostCall(ctx, call, now)
 	})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("claim: %w", err)

@@ -20,8 +20,27 @@ type Lists struct {
 	board     *Board
 	principal string
 	all       bool   // the lists of every principal; what is noted is the server's
-	user      string // see [Identity]
+	subject   string // see [Identity]
+	user      string
 	readOnly  bool
+}
+
+// update is the only way in which a method changes the store: none can go round that the
+// identity may write (BAD-INPUT 33). of is what the update is serial for: a conversation or
+// a name of the principal.
+func (l Lists) update(ctx context.Context, of string, change func(Tx) error) error {
+	if l.readOnly {
+		return ErrReadOnly
+	}
+	return l.board.store.Update(ctx, Key{l.principal, of}, change)
+}
+
+// attend makes this process known as alive before the first cursor says that it serves a
+// conversation. Without it the conversation counts as gone while this process lives.
+func (l Lists) attend(c Conversation) {
+	if b := l.board; c.CurrentKey() != "" && !c.Detached && !l.readOnly {
+		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
+	}
 }
 
 func (l Lists) owns(s Snapshot) bool {
@@ -35,6 +54,15 @@ func (l Lists) load(ctx context.Context, list string, revision int64) (Snapshot,
 		return Snapshot{}, errNoSnapshot
 	}
 	return s, err
+}
+
+// checkOwns returns [ErrNotFound] unless a list is one of these.
+func (l Lists) checkOwns(ctx context.Context, r Reader, list string) error {
+	s, err := r.Load(ctx, list, 0)
+	if err == nil && !l.owns(s) {
+		return errNoSnapshot
+	}
+	return err
 }
 
 // errNoSnapshot is what a store returns when it has none.
@@ -172,7 +200,7 @@ func (l Lists) Current(ctx context.Context, t Target) (Snapshot, error) {
 }
 
 func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
-	t.principal, t.Conversation = l.principal, t.Conversation.bounded()
+	t.principal, t.subject, t.Conversation = l.principal, l.subject, l.Own(t.Conversation)
 	a := &attempt{Board: l.board, Write: Write{Target: t}, read: l.board.store, all: l.all}
 	err := a.choose(ctx)
 	if err == nil && a.list.Revision == 0 {
@@ -190,19 +218,27 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
-		key := Key{a.principal, a.Conversation.Key}
-		_ = l.setCursors(ctx, Cursor{Key: key, List: a.list.List.ID, Seen: a.list.Revision})
+		_ = l.setCursors(ctx, Cursor{Key: Key{a.principal, a.Conversation.Key}, List: a.list.List.ID, Seen: a.list.Revision})
 	}
 	return a.list, err
 }
 
+// setCursors stores cursors of one principal. It returns [ErrNotFound] for a list that is not
+// one of these, whoever named it.
 func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
 	if len(cursors) == 0 {
 		return nil
 	}
-	err := l.board.store.Update(ctx, cursors[0].Key, func(tx Tx) error {
+	err := l.update(ctx, cursors[0].Conversation, func(tx Tx) error {
 		for _, c := range cursors {
-			if err := tx.SetCursor(ctx, c); err != nil {
+			known, err := tx.Cursors(ctx, c.Key)
+			if err == nil && !slices.ContainsFunc(known, func(k Cursor) bool { return k.List == c.List }) {
+				err = l.checkOwns(ctx, tx, c.List)
+			}
+			if err == nil {
+				err = tx.SetCursor(ctx, c)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -234,11 +270,8 @@ func (l Lists) Look(ctx context.Context, s Snapshot) {
 
 // SetCurrent makes a list the current one of a conversation. Its agent was shown this revision.
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s Snapshot) error {
-	if l.readOnly {
-		return ErrReadOnly
-	}
-	l.board.attend(c)
-	w := Write{Target: Target{Conversation: c.bounded(), principal: l.principal}}
+	l.attend(c)
+	w := Write{Target: Target{Conversation: l.Own(c), principal: l.principal}}
 	return l.setCursors(ctx, l.board.cursors(w, s, true)...)
 }
 
@@ -251,9 +284,6 @@ func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (O
 // Purge forgets lists and all their revisions for good, and returns how many it
 // forgot, also with an error. Watchers see them deleted.
 func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, err error) {
-	if l.readOnly {
-		return 0, ErrReadOnly
-	}
 	for _, list := range lists {
 		_, err := l.load(ctx, list, 0)
 		if isUnread := l.all && errors.Is(err, ErrDamaged); err != nil && !isUnread {
@@ -264,7 +294,7 @@ func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, er
 	for batch := range slices.Chunk(lists, purgeBatch) {
 		var gone int
 		began := time.Now()
-		err := l.board.store.Update(ctx, Key{l.principal, batch[0]}, func(tx Tx) error {
+		err := l.update(ctx, batch[0], func(tx Tx) error {
 			gone = 0
 			for _, list := range batch {
 				switch err := tx.Purge(ctx, list, by, l.board.now()); {

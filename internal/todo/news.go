@@ -18,7 +18,7 @@ func (l Lists) News(ctx context.Context, t Target) (list Snapshot, news Report, 
 		return a.list, news, err
 	}
 	key := Key{l.principal, a.Conversation.Key}
-	err = l.board.store.Update(ctx, key, func(tx Tx) error {
+	err = l.update(ctx, key.Conversation, func(tx Tx) error {
 		news = Report{}
 		b := &attempt{Board: l.board, Write: a.Write, read: tx, tx: tx, all: l.all}
 		if err := b.choose(ctx); err != nil {
@@ -61,7 +61,7 @@ func (l Lists) say(ctx context.Context, t Target, question string, rests bool) e
 	if err != nil || !list.Open() || l.readOnly || list.Asks == question && list.Rests == rests {
 		return PassOver(err)
 	}
-	err = l.board.store.Update(ctx, Key{l.principal, list.List.ID}, func(tx Tx) error {
+	err = l.update(ctx, list.List.ID, func(tx Tx) error {
 		newest, err := tx.Load(ctx, list.List.ID, 0)
 		if err != nil || newest.Asks == question && newest.Rests == rests || !newest.Open() {
 			return err

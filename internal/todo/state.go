@@ -206,15 +206,6 @@ func (b *Board) presence(c Conversation) (process string, until time.Time) {
 	return process, until
 }
 
-// attend makes this process known as alive before the first cursor says that it
-// serves a conversation.
-func (b *Board) attend(c Conversation) {
-	if c.CurrentKey() != "" && !c.Detached {
-		// Without it the conversation counts as gone while this process lives.
-		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
-	}
-}
-
 // Stay says that a conversation is connected, although it makes no call now; Leave
 // that it has ended. What it holds stays bound to it.
 func (l Lists) Stay(ctx context.Context, c Conversation) error {
@@ -231,7 +222,7 @@ func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) er
 	if l.readOnly {
 		return nil // it holds nothing
 	}
-	c = c.bounded()
+	c = l.Own(c)
 	key := Key{l.principal, c.Key}
 	if c.Key == "" {
 		return nil
@@ -243,7 +234,7 @@ func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) er
 	if len(cursors) == 0 || !cursors[0].Current || cursors[0].Until.Equal(until) {
 		return nil
 	}
-	l.board.attend(c)
+	l.attend(c)
 	process, _ := l.board.presence(c)
 	return l.setCursors(ctx, Cursor{Key: key, List: cursors[0].List, Process: process, Until: until})
 }

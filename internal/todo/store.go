@@ -26,9 +26,9 @@ type Reader interface {
 	// current ones of a principal on any list when list is empty.
 	CursorsOn(ctx context.Context, principal, list string) ([]Cursor, error)
 
-	// HostCall reads what a hook said about a call within [HostCallAge]; the zero
-	// HostCall when there is nothing.
-	HostCall(ctx context.Context, principal, id string) (HostCall, error)
+	// HostCall reads what a hook said within [HostCallAge]; the zero HostCall when there
+	// is nothing.
+	HostCall(ctx context.Context, of HostCallKey) (HostCall, error)
 }
 
 // Tx is the transaction of a [Store.Update]. What it reads is the newest, and nobody
@@ -49,12 +49,13 @@ type Tx interface {
 	// SetCursor stores a cursor as [SetCursor] says.
 	SetCursor(ctx context.Context, c Cursor) error
 
-	// NoteHostCall stores what a hook of a host said about a call at a time, for
-	// [HostCallAge]. It returns [ErrStoreFull] when no list can be written any more.
-	NoteHostCall(ctx context.Context, principal string, c HostCall, at time.Time) error
+	// NoteHostCall stores what a hook of a host said at a time, for [HostCallAge], and of its
+	// kind and subject the newest [MaxHostCalls]. It returns [ErrStoreFull] when no list of the
+	// principal can be written any more.
+	NoteHostCall(ctx context.Context, c HostCall, at time.Time) error
 
 	// Purge removes a list with all its revisions and cursors, or returns
-	// [ErrNotFound]. A revision by that writer, which is Deleted and has no text, stays
+	// [ErrNotFound]. What hooks said too long ago goes with it. A revision by that writer, which is Deleted and has no text, stays
 	// for [TrashAge] so that watchers see it. Lists that have been deleted for that long
 	// go when lists begin.
 	Purge(ctx context.Context, list string, by Writer, now time.Time) error

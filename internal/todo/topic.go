@@ -21,54 +21,55 @@ const (
 	FromFolder TopicSource = "1" // the project and its branch
 	FromPrompt TopicSource = "2" // the first prompt since the list before
 	FromHost   TopicSource = "3" // the title of the chat
+	// fromSeveral is where chats of one client and folder that no id tells apart have said
+	// theirs: a list begins without.
+	fromSeveral TopicSource = "9"
 )
-
-// several stands for the chat of a topic where chats of one client and folder that no id
-// tells apart have said theirs: a list begins without.
-const several = "-"
 
 // NoteTopic keeps the topic of a chat, by the host's id of it, for [HostCallAge] or until a
 // list begins; one without a text is forgotten. Where the conversation has no Chat, it is kept
 // for the next one of the same kind of client in its workspace.
 func (l Lists) NoteTopic(ctx context.Context, c Conversation, chat string, t Topic) error {
-	note := HostCall{ID: c.topicID(), Session: OneLine(t.Text, MaxTitle), Agent: chat, Folder: string(t.From)}
-	old, err := l.HostCall(ctx, note.ID)
+	kind, id := c.topicID()
+	old, err := l.HostCall(ctx, kind, id)
+	note := HostCall{HostCallKey{Kind: kind, ID: id}, OneLine(t.Text, MaxTitle), chat, string(t.From)}
 	isOthers := old.Session != "" && old.Agent != chat
 	isBetter := old.Session == "" || old.Folder < note.Folder || t.From == FromHost && old.Session != note.Session
 	switch {
-	case err != nil, note.ID == "", old.Agent == several, note.Session == "" && (isOthers || old.Session == ""):
+	case err != nil, id == "", old.Folder == string(fromSeveral), note.Session == "" && (isOthers || old.Session == ""):
 		return err
 	case isOthers:
-		note = HostCall{ID: note.ID, Agent: several}
+		note.Session, note.Agent, note.Folder = "", "", string(fromSeveral)
 	case note.Session != "" && !isBetter:
 		return nil
 	}
 	return l.NoteHostCall(ctx, note)
 }
 
-// topicID returns the id under which the topic is kept, as what a hook says of a call is;
-// empty for a conversation that has none.
-func (c Conversation) topicID() string {
+// topicID returns under what the topic is kept; empty for a conversation that has none.
+func (c Conversation) topicID() (kind HostCallKind, id string) {
 	if c.Chat != "" {
-		return "todo-mcp/topic/" + c.Chat
+		return ChatTopicKind, c.Chat
 	}
-	kind, _, _ := strings.Cut(strings.ToLower(c.Client), "-")
-	if kind == "" || c.Workspace == "" {
-		return ""
+	client, _, _ := strings.Cut(strings.ToLower(c.Client), "-")
+	if client == "" || c.Workspace == "" {
+		return "", ""
 	}
-	return "todo-mcp/topic/" + kind + ":" + c.Workspace
+	return FolderTopicKind, client + ":" + c.Workspace
 }
 
 // takeTopic returns the topic of the list that begins, which no other list has then; empty
 // for a sub-agent's, for a named one, and where no hook said one.
 func (a *attempt) takeTopic(ctx context.Context) (string, error) {
-	id := a.Conversation.topicID()
+	kind, id := a.Conversation.topicID()
 	if id == "" || a.Agent != "" || a.Begin.ParentConversation != "" || a.Conversation.Name != "" {
 		return "", nil
 	}
-	note, err := a.tx.HostCall(ctx, a.principal, id)
+	note, err := a.tx.HostCall(ctx, HostCallKey{a.principal, a.subject, kind, boundedKey(id)})
 	if err != nil || note.Session == "" {
 		return "", err
 	}
-	return note.Session, a.tx.NoteHostCall(ctx, a.principal, HostCall{ID: id, Agent: note.Agent}, a.at)
+	text := note.Session
+	note.Session = ""
+	return text, a.tx.NoteHostCall(ctx, note, a.at)
 }

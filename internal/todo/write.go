@@ -98,21 +98,17 @@ type Outcome struct {
 // [ErrTooManyLists], [ErrOperationReused], an error that wraps [ErrUnknownOutcome], the
 // context's error or another one of the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
-	if l.readOnly {
-		return Outcome{}, ErrReadOnly
-	}
 	b := l.board
 	if w.Operation.ID == "" {
 		w.Operation.ID = NewID()
 	}
-	w.principal, w.Conversation = l.principal, w.Conversation.bounded()
+	w.principal, w.subject, w.Conversation = l.principal, l.subject, l.Own(w.Conversation)
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
-	w.Begin.ParentConversation = Conversation{Key: w.Begin.ParentConversation}.bounded().Key
-	b.attend(w.Conversation)
+	w.Begin.ParentConversation = l.Own(Conversation{Key: w.Begin.ParentConversation}).Key
+	l.attend(w.Conversation)
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
-		key := Key{w.principal, cmp.Or(w.Conversation.CurrentKey(), w.List)}
-		return b.store.Update(ctx, key, func(tx Tx) (err error) {
+		return l.update(ctx, cmp.Or(w.Conversation.CurrentKey(), w.List), func(tx Tx) (err error) {
 			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all, at: b.now()}).write(ctx, mayBeRepeat)
 			return err
 		})

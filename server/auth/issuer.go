@@ -234,7 +234,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 	name, _ := claims["preferred_username"].(string)
 	email, _ := claims["email"].(string)
 	user := todo.Cut(strings.Map(visible, cmp.Or(name, email, subject)), MaxTokenName)
-	id := todo.Identity{Principal: "user:" + subject, Subject: subject, User: user, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
+	id := todo.Identity{Principal: userKind + subject, Subject: subject, User: user, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
 	if name := i.TenantClaim; name != "" {
 		teams := texts(claims[name])
 		if len(teams) != 1 || teams[0] == "" {
@@ -245,7 +245,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 	if subject == "" || strings.ContainsFunc(subject+id.Principal, isControl) {
 		return todo.Identity{}, ErrUnknown
 	}
-	if len(subject) > maxSubject || len(id.Principal) > len("user:")+maxSubject {
+	if len(subject) > maxSubject || len(id.Principal) > len(userKind)+maxSubject {
 		return todo.Identity{}, &Refusal{http.StatusForbidden, fmt.Sprintf("the token's user or team is longer than %d bytes", maxSubject)}
 	}
 	return id, nil

@@ -146,7 +146,8 @@ func routes() map[string]string {
 		"GET /": "", "GET /?show=past": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "",
 		"POST /lists/LIST/edit": `{"do":"add","text":"A","op":"1"}`,
 		"GET /panel/events":     "", "GET /api/lists": "", "GET /api/lists/LIST": "", "GET /api/lists/LIST/history": "", "GET /api/workspace?list=LIST": "", "GET /api/events": "", "GET /api/stream": "",
-		"POST /mcp": servertest.Initialize(1, "c"), "GET /mcp": "", "DELETE /mcp": "", "OPTIONS /mcp": "",
+		"POST /hook": events("LIST")[0],
+		"POST /mcp":  servertest.Initialize(1, "c"), "GET /mcp": "", "DELETE /mcp": "", "OPTIONS /mcp": "",
 	}
 }
 
@@ -324,6 +325,9 @@ func TestReadersCannotWrite(t *testing.T) {
 	} {
 		refused[tool] = s.ask(t, "POST /mcp", servertest.Call(7, tool, args), in...)
 		refused[tool+" modern"] = s.ask(t, "POST /mcp", servertest.ModernCall(7, tool, args), append(servertest.ModernHeaders("tools/call", tool), bearer(viewer)...)...)
+	}
+	for _, event := range events(list) {
+		refused["hook: "+event] = s.ask(t, "POST /hook?finish", event, bearer(viewer)...)
 	}
 	for what, a := range refused {
 		challenge := a.header.Get("WWW-Authenticate")

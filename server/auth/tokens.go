@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -32,6 +33,9 @@ type Token struct {
 	// Principal is whose lists it opens; empty is the server itself, whose lists
 	// commands on its machine show.
 	Principal string `json:"principal"`
+	// User is who uses it, as the issuer of others calls them (sub): one person's hooks and
+	// agents are one. Empty is the one whose lists they are ("user:…"), else its name.
+	User string `json:"user,omitempty"`
 	// Scopes are [ScopeRead] or [ScopeWrite] or both.
 	Scopes []string `json:"scopes"`
 	// Hash is the SHA-256 of the token's text. That text is random, so a slow hash
@@ -55,13 +59,16 @@ func (t Token) validate() error {
 		return errors.New("it has no id or no sha256")
 	case t.Name == "" || len(t.Name) > MaxTokenName || strings.ContainsFunc(t.Name, isControl):
 		return fmt.Errorf("its name must have 1 to %d bytes on one line", MaxTokenName)
-	case len(t.Principal) > todo.MaxLabel:
-		return fmt.Errorf("its principal is longer than %d bytes", todo.MaxLabel)
+	case len(t.Principal) > todo.MaxLabel, len(t.User) > todo.MaxLabel:
+		return fmt.Errorf("its principal or user is longer than %d bytes", todo.MaxLabel)
 	case len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, func(s string) bool { return s != ScopeRead && s != ScopeWrite }):
 		return fmt.Errorf("its scopes must be %s or %s or both", ScopeRead, ScopeWrite)
 	}
 	return nil
 }
+
+// userKind begins the principal of one person who signed in with an issuer.
+const userKind = "user:"
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
@@ -70,7 +77,11 @@ func (t Token) grant(now time.Time) (Grant, error) {
 	if !t.Expires.IsZero() && !now.Before(t.Expires) {
 		return Grant{}, errExpired
 	}
-	id := todo.Identity{Principal: t.Principal, Subject: t.Name, User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
+	person, _ := strings.CutPrefix(t.Principal, userKind)
+	if person == t.Principal {
+		person = t.Name
+	}
+	id := todo.Identity{Principal: t.Principal, Subject: cmp.Or(t.User, person), User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
 	return Grant{Identity: id, Expires: t.Expires, Token: t.ID}, nil
 }
 

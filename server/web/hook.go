@@ -22,6 +22,9 @@ func routeHook(e *edge.Edge, language string) {
 // host reads: {} where its agent is told nothing. With ?finish the end of a turn is kept from
 // coming too early.
 func takeEvent(w http.ResponseWriter, r *edge.Request, language string) error {
+	if r.ReadOnly { // whatever it says: it is for lists that its sender writes
+		return todo.ErrReadOnly
+	}
 	body, tooLarge := r.ReadJSON(w, nil)
 	if tooLarge != nil {
 		return tooLarge

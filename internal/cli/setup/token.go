@@ -20,6 +20,7 @@ import (
 func Token(fs *flag.FlagSet) app.Run {
 	var t auth.Token
 	fs.StringVar(&t.Principal, "principal", "", "`WHO` has the lists that a new token opens; tokens with the same one share them (default: its name)")
+	fs.StringVar(&t.User, "user", "", "`WHO` uses a new token, as your issuer calls them (sub): then the hooks and the agents of one member of a team are one (default: its name)")
 	readOnly := fs.Bool("read-only", false, "a new token may look at lists and not change them")
 	days := app.NumberFlag(fs, "days", 0, "a new token is valid for this many `DAYS`; 0 is until it is revoked", 36_500)
 	return func(_ context.Context, a *app.App, args []string) error {

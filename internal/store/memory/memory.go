@@ -41,8 +41,8 @@ type state struct {
 	saved      time.Time // the time of the last save
 	lists      map[string]list
 	cursors    map[todo.Key][]todo.Cursor // the one that became current last is the first
-	hostCalls  map[todo.Key]notedCall     // by principal and id
-	operations []indexed                  // what the update that made this state changes of the store's
+	hostCalls  map[todo.HostCallKey]notedCall
+	operations []indexed // what the update that made this state changes of the store's
 }
 
 // list is a list with the revisions that are kept, ascending, and the time at which it
@@ -70,6 +70,9 @@ type notedCall struct {
 	at time.Time
 }
 
+// size estimates the memory that it takes, in bytes.
+func (c notedCall) size() int64 { return int64(1000 + len(c.Folder)) }
+
 // New returns an empty store that keeps every revision of any number of lists.
 func New() *Store { return NewKeeping(todo.Keep{}) }
 
@@ -77,7 +80,7 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 func NewKeeping(keep todo.Keep) *Store {
 	s := &Store{keep: keep, turn: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[todo.Key]notedCall{}})
+	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[todo.HostCallKey]notedCall{}})
 	s.operations.lists = map[string]string{}
 	s.reader = reader{s, s.now.Load}
 	return s

@@ -161,9 +161,9 @@ func (r reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error)
 }
 
 // HostCall implements todo.Reader.
-func (r reader) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
+func (r reader) HostCall(ctx context.Context, of todo.HostCallKey) (todo.HostCall, error) {
 	return look(ctx, r, "read host call", func(now *state) (found todo.HostCall, err error) {
-		if noted := now.hostCalls[todo.Key{Principal: principal, Conversation: id}]; time.Since(noted.at) <= todo.HostCallAge {
+		if noted := now.hostCalls[of]; time.Since(noted.at) <= todo.HostCallAge {
 			found = noted.HostCall
 		}
 		return found, nil

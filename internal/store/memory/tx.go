@@ -68,15 +68,66 @@ func (t *tx) forgetHolder(ctx context.Context, c todo.Cursor) error {
 }
 
 // NoteHostCall implements todo.Tx.
-func (t *tx) NoteHostCall(_ context.Context, principal string, c todo.HostCall, at time.Time) error {
-	if err := t.store.keep.CheckBytes(todo.Usage{Bytes: t.size}, false); err != nil {
+func (t *tx) NoteHostCall(_ context.Context, c todo.HostCall, at time.Time) error {
+	t.forgetHostCalls(at)
+	if err := t.store.keep.CheckBytes(t.usage(c.Principal), false); err != nil {
 		return fmt.Errorf("save host call: %w", err)
 	}
-	t.hostCalls = maps.Clone(t.hostCalls)
-	maps.DeleteFunc(t.hostCalls, func(_ todo.Key, old notedCall) bool { return at.Sub(old.at) > todo.HostCallAge })
-	t.hostCalls[todo.Key{Principal: principal, Conversation: c.ID}] = notedCall{c, at}
-	t.changed = true
+	t.setHostCall(notedCall{c, at})
+	var same []notedCall
+	for of, other := range t.hostCalls {
+		if of.ID = c.ID; of == c.HostCallKey {
+			same = append(same, other)
+		}
+	}
+	if len(same) > todo.MaxHostCalls {
+		t.forgetHostCall(slices.MinFunc(same, func(a, b notedCall) int { return a.at.Compare(b.at) }).HostCallKey)
+	}
 	return nil
+}
+
+// setHostCall notes what a hook said, in the place of what it said before.
+func (t *tx) setHostCall(c notedCall) {
+	t.forgetHostCall(c.HostCallKey)
+	t.hostCalls[c.HostCallKey] = c
+	t.size += c.size()
+	t.changed = true
+}
+
+func (t *tx) forgetHostCall(of todo.HostCallKey) {
+	if old, isThere := t.hostCalls[of]; isThere {
+		t.size -= old.size()
+		delete(t.hostCalls, of)
+	}
+}
+
+// forgetHostCalls forgets what hooks said too long ago.
+func (t *tx) forgetHostCalls(now time.Time) {
+	t.hostCalls = maps.Clone(t.hostCalls)
+	for of, old := range t.hostCalls {
+		if now.Sub(old.at) > todo.HostCallAge {
+			t.forgetHostCall(of)
+		}
+	}
+}
+
+// usage returns how many bytes are in use.
+func (t *tx) usage(principal string) todo.Usage {
+	u := todo.Usage{Bytes: t.size}
+	if principal == "" {
+		return u
+	}
+	for _, l := range t.lists {
+		if l.newest().List.Principal == principal {
+			u.Own += l.size
+		}
+	}
+	for of, c := range t.hostCalls {
+		if of.Principal == principal {
+			u.Own += c.size()
+		}
+	}
+	return u
 }
 
 // Save implements todo.Tx.
@@ -96,6 +147,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 		}
 		return t.withParent(t.add(l, next)), nil
 	}
+	t.forgetHostCalls(now)
 	if err := t.makeRoom(ctx, next.List, true, now); err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -151,14 +203,11 @@ func (t *tx) forget(l *list, s todo.Snapshot) {
 // [todo.Keep.MakeRoom].
 func (t *tx) makeRoom(ctx context.Context, next todo.List, begins bool, now time.Time) error {
 	usage := func(since time.Time) (u todo.Usage, err error) {
-		u.Bytes = t.size
+		u = t.usage(next.Principal)
 		for _, l := range t.lists {
 			last := l.newest()
-			switch {
-			case last.List.Principal != next.Principal:
+			if last.List.Principal != next.Principal {
 				continue
-			case next.Principal != "":
-				u.Own += l.size
 			}
 			if !last.Deleted {
 				u.Lists++
@@ -225,6 +274,7 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 		return todo.ErrNotFound
 	}
 	t.remove(id)
+	t.forgetHostCalls(now)
 	t.add(list{begun: l.begun}, record.Purged(id, last.List.Principal, last.Revision, l.begun, by, now))
 	return ctx.Err()
 }

@@ -7,7 +7,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, place, seq_offset) VALUES (9, '', 0);
+INSERT INTO todo_mcp.store (version, place, seq_offset) VALUES (10, '', 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -90,17 +90,20 @@ END $$;
 CREATE TRIGGER lists_come_and_go AFTER INSERT OR DELETE OR UPDATE OF deleted ON todo_mcp.lists
 	FOR EACH ROW EXECUTE FUNCTION todo_mcp.count_lists();
 
--- What hooks of hosts said about calls before these arrived.
+-- What hooks of hosts said, as about calls before these arrived (todo.HostCall).
 CREATE TABLE todo_mcp.host_calls (
 	principal text COLLATE "C" NOT NULL,
+	subject   text COLLATE "C" NOT NULL,
+	kind      text COLLATE "C" NOT NULL,
 	id        text COLLATE "C" NOT NULL,
 	session   text NOT NULL,
 	agent     text NOT NULL,
 	folder    text NOT NULL,
 	at        bigint NOT NULL,
-	PRIMARY KEY (principal, id)
+	PRIMARY KEY (principal, subject, kind, id)
 );
 CREATE INDEX ON todo_mcp.host_calls (at);
+CREATE INDEX ON todo_mcp.host_calls (principal, subject, kind, at);
 
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);

@@ -206,8 +206,8 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 }
 
 // NoteHostCall implements todo.Tx.
-func (t *tx) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	return t.do(ctx, "save host call", func() error { return t.saver.NoteHostCall(ctx, principal, c, at) })
+func (t *tx) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time) error {
+	return t.do(ctx, "save host call", func() error { return t.saver.NoteHostCall(ctx, c, at) })
 }
 
 // Purge implements todo.Tx.
@@ -245,7 +245,7 @@ func (t *tx) NextSeq() (int64, error) {
 	return t.seq + t.saves - 1, nil
 }
 
-// Size implements [tables.DB]: it is the size of all lists and cursors. What was trimmed
+// Size implements [tables.DB]: it is the size of all lists, cursors and what hooks said. What was trimmed
 // and purged does not count, although its space is free only when PostgreSQL has vacuumed
 // it.
 func (t *tx) Size(ctx context.Context) (int64, error) {
@@ -253,7 +253,8 @@ func (t *tx) Size(ctx context.Context) (int64, error) {
 		return 0, nil // nobody asks
 	}
 	size, err := t.store.used.Read("", t.store.keep, func() (size int64, err error) {
-		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + (SELECT count(*) FROM todo_mcp.cursors) * $1 FROM todo_mcp.lists`,
+		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + (SELECT count(*) FROM todo_mcp.cursors) * $1
+			+ (SELECT coalesce(sum($1 + length(folder)), 0) FROM todo_mcp.host_calls)::bigint FROM todo_mcp.lists`,
 			tables.CursorSize)
 	})
 	t.store.SetSize(size)

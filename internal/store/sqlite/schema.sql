@@ -60,17 +60,20 @@ CREATE TABLE cursors (
 CREATE INDEX cursors_list ON cursors (list, principal);
 CREATE INDEX cursors_at ON cursors (at);
 CREATE INDEX cursors_current ON cursors (principal, conversation) WHERE current;
--- What hooks of hosts said about calls before these arrived.
+-- What hooks of hosts said, as about calls before these arrived (todo.HostCall).
 CREATE TABLE host_calls (
 	principal TEXT    NOT NULL,
+	subject   TEXT    NOT NULL,
+	kind      TEXT    NOT NULL,
 	id        TEXT    NOT NULL,
 	session   TEXT    NOT NULL,
 	agent     TEXT    NOT NULL,
 	folder    TEXT    NOT NULL,
 	at        INTEGER NOT NULL,     -- Unix nanoseconds
-	PRIMARY KEY (principal, id)
+	PRIMARY KEY (principal, subject, kind, id)
 ) WITHOUT ROWID;
 CREATE INDEX host_calls_at ON host_calls (at);
+CREATE INDEX host_calls_kind ON host_calls (principal, subject, kind, at);
 -- How many lists each principal has, apart from deleted ones.
 CREATE TABLE list_counts (principal TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER lists_begun AFTER INSERT ON lists WHEN NOT new.deleted BEGIN

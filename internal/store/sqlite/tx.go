@@ -84,8 +84,8 @@ func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now tim
 }
 
 // NoteHostCall implements todo.Tx.
-func (w *writer) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	return w.note(w.saver.NoteHostCall(ctx, principal, c, at))
+func (w *writer) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time) error {
+	return w.note(w.saver.NoteHostCall(ctx, c, at))
 }
 
 // cursorsOf returns the cursors of a conversation but for the damaged ones, and

@@ -58,7 +58,7 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	if looked > 50*writes {
 		t.Errorf("%d writes look at %d pages", writes, looked)
 	}
-	execSQL(t, openRaw(t, path), `INSERT INTO host_calls VALUES ('', 'theirs', '', '', '', 0)`)
+	execSQL(t, openRaw(t, path), `INSERT INTO host_calls VALUES ('', '', 'call', 'theirs', '', '', '', 0)`)
 	pages()
 	write(0)
 	once := pages()

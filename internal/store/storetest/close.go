@@ -49,7 +49,7 @@ func checkRefused(t *testing.T, ctx context.Context, s todo.Store, want error) {
 		"cursors":    second(s.Cursors(ctx, todo.Key{})),
 		"cursors on": second(s.CursorsOn(ctx, "", "a")),
 		"position":   second(s.Position(ctx)),
-		"host call":  second(s.HostCall(ctx, "", "a")),
+		"host call":  second(s.HostCall(ctx, CallOf("", "a"))),
 	} {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)

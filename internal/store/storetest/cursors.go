@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -283,25 +284,46 @@ func parentsInTx(t *testing.T, s todo.Store) {
 }
 
 func hostCalls(t *testing.T, s todo.Store) {
-	want := todo.HostCall{ID: "toolu_1", Session: "s", Agent: "a", Folder: "/w"}
+	want := todo.HostCall{HostCallKey: CallOf("", "toolu_1"), Session: "s", Agent: "a", Folder: "/w"}
 	now := time.Now()
-	if err := NoteHostCall(t.Context(), s, "", want, now); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := s.HostCall(t.Context(), "", "toolu_1"); err != nil || got != want {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for _, c := range []struct{ principal, id string }{{"", "other"}, {"somebody", "toolu_1"}} {
-		if got, err := s.HostCall(t.Context(), c.principal, c.id); err != nil || got != (todo.HostCall{}) {
-			t.Errorf("%v: %+v, %v", c, got, err)
+	note := func(of todo.HostCallKey, at time.Time) {
+		t.Helper()
+		if err := NoteHostCall(t.Context(), s, todo.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}, at); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err := NoteHostCall(t.Context(), s, "", todo.HostCall{ID: "early"}, now.Add(-2*todo.HostCallAge)); err != nil {
+	expect := func(of todo.HostCallKey, isThere bool) {
+		t.Helper()
+		want := todo.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}
+		if !isThere {
+			want = todo.HostCall{}
+		}
+		if got, err := s.HostCall(t.Context(), of); err != nil || got != want {
+			t.Errorf("%+v: %+v, %v", of, got, err)
+		}
+	}
+	note(want.HostCallKey, now)
+	expect(want.HostCallKey, true)
+	for _, other := range []todo.HostCallKey{CallOf("", "other"), CallOf("somebody", "toolu_1"),
+		{Kind: todo.ChatTopicKind, ID: "toolu_1"}, {Kind: todo.CallKind, ID: "toolu_1", Subject: "bob"}} {
+		expect(other, false)
+	}
+	note(CallOf("", "early"), now.Add(-2*todo.HostCallAge))
+	expect(CallOf("", "early"), false)
+	// Of one subject and kind the newest stay.
+	if err := s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) (err error) {
+		for n := 0; n < todo.MaxHostCalls && err == nil; n++ {
+			more := todo.HostCall{HostCallKey: CallOf("", "more"+strconv.Itoa(n)), Session: "s", Agent: "a", Folder: "/w"}
+			err = tx.NoteHostCall(t.Context(), more, now.Add(time.Duration(n+1)*time.Millisecond))
+		}
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.HostCall(t.Context(), "", "early"); err != nil || got != (todo.HostCall{}) {
-		t.Errorf("after its age: %+v, %v", got, err)
-	}
+	note(todo.HostCallKey{Kind: todo.CallKind, ID: "bobs", Subject: "bob"}, now)
+	expect(CallOf("", "toolu_1"), false)
+	expect(CallOf("", "more0"), true)
+	expect(todo.HostCallKey{Kind: todo.CallKind, ID: "bobs", Subject: "bob"}, true)
 }
 
 // claims checks that of several processes that claim the same at once one has it, again
@@ -314,7 +336,7 @@ func claims(t *testing.T, s todo.Store) {
 			all.Go(func() {
 				board := todo.NewBoard(s, todo.WithClock(func() time.Time { return now }))
 				defer board.Close()
-				earlier, err := board.As("").Claim(t.Context(), "notice", 10*time.Minute)
+				earlier, err := board.As("").Claim(t.Context(), todo.List{ID: "list"}, "notice", 10*time.Minute)
 				if earlier.IsZero() {
 					have.Add(1)
 				}

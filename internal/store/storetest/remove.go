@@ -360,7 +360,7 @@ func full(t *testing.T, s todo.Store) {
 		t.Fatalf("65: a list that there is, when no other begins any more: %v", err)
 	}
 	more := saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky("a", 3+n) })
-	if err := NoteHostCall(t.Context(), s, "", todo.HostCall{ID: "x"}, time.Now()); !errors.Is(err, todo.ErrStoreFull) {
+	if err := NoteHostCall(t.Context(), s, todo.HostCall{HostCallKey: CallOf("", "x")}, time.Now()); !errors.Is(err, todo.ErrStoreFull) {
 		t.Errorf("79: what tells whether the store can be written: %v", err)
 	}
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2+more {

@@ -103,11 +103,16 @@ func list(id, workspace string, n int64) todo.Snapshot {
 	return s
 }
 
-// NoteHostCall stores what a hook said about a call, in an update of its own.
-func NoteHostCall(ctx context.Context, s todo.Store, principal string, c todo.HostCall, at time.Time) error {
-	return s.Update(ctx, todo.Key{Principal: principal, Conversation: c.ID}, func(tx todo.Tx) error {
-		return tx.NoteHostCall(ctx, principal, c, at)
+// NoteHostCall stores what a hook said, in an update of its own.
+func NoteHostCall(ctx context.Context, s todo.Store, c todo.HostCall, at time.Time) error {
+	return s.Update(ctx, todo.Key{Principal: c.Principal, Conversation: c.ID}, func(tx todo.Tx) error {
+		return tx.NoteHostCall(ctx, c, at)
 	})
+}
+
+// CallOf is the key of what a hook said about a call.
+func CallOf(principal, id string) todo.HostCallKey {
+	return todo.HostCallKey{Principal: principal, Kind: todo.CallKind, ID: id}
 }
 
 // Save saves one revision, and cursors, in an update of their own.

@@ -54,7 +54,7 @@ type SQL struct {
 	addRevision, addList, updateList, setDeleted, countDropped, drop string
 	usage, own, lockList                                             string
 	setCursor, seeCursor, oldCursors, moreCursors                    string
-	noteHostCall, oldHostCalls                                       string
+	noteHostCall, oldHostCalls, moreHostCalls                        string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
 	list, trash, spare string
 	// Of snapshots.
@@ -66,6 +66,9 @@ type SQL struct {
 // parameter there when it prepares a statement, and so prepares it again each time that
 // it runs.
 const limit = ` LIMIT CAST(? AS bigint)`
+
+// hostCallKey selects the row of a [todo.HostCallKey].
+const hostCallKey = `principal = ? AND subject = ? AND kind = ? AND id = ?`
 
 // summed returns the columns of a row with their checksum, where rows have one.
 func (s *SQL) summed(columns []any) []any {
@@ -91,7 +94,7 @@ func (d Dialect) Queries() *SQL {
 		Excerpts:  `SELECT l.seq, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
 		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
 			` FROM ` + cursors + ` c`,
-		hostCall: `SELECT id, session, agent, folder FROM ` + d.Schema + `host_calls WHERE principal = ? AND id = ? AND at >= ?`,
+		hostCall: `SELECT session, agent, folder FROM ` + d.Schema + `host_calls WHERE ` + hostCallKey + ` AND at >= ?`,
 		current:  current, cursors: cursors, settled: d.Settled, like: d.Like,
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
@@ -134,20 +137,23 @@ func (d Dialect) saves(q *SQL) {
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ?` + limit + `) AS lately),
 		coalesce((SELECT updated FROM ` + lists + ` ORDER BY seq DESC LIMIT 1), 0)`
-	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?) AS bigint)
+	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?)
+		+ (SELECT coalesce(sum(? + length(folder)), 0) FROM ` + d.Schema + `host_calls WHERE principal = ?) AS bigint)
 		FROM ` + lists + ` WHERE principal = ?`
 	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
 		(SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.conversation = ?) ORDER BY l.updated` + limit
 	q.spare = `SELECT l.id FROM ` + lists + ` l` + where
 	q.spareLists = q.Excerpts + where + d.SkipLocked
 	q.moreCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
-		FROM ` + cursors + ` WHERE list = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC` + limit + ` OFFSET ?)`
+		FROM ` + cursors + ` WHERE list = ? AND principal = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC` + limit + ` OFFSET ?)`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit
 	q.lockList = `SELECT principal, revision, begun, deleted IS TRUE FROM ` + lists + ` WHERE id = ?` + d.Lock
 	q.oldHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE at < ?`
-	q.noteHostCall = `INSERT INTO ` + d.Schema + `host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (principal, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`
+	q.moreHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE principal = ? AND subject = ? AND kind = ? AND id IN (SELECT id
+		FROM ` + d.Schema + `host_calls WHERE principal = ? AND subject = ? AND kind = ? ORDER BY at DESC` + limit + ` OFFSET ?)`
+	q.noteHostCall = `INSERT INTO ` + d.Schema + `host_calls (principal, subject, kind, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (principal, subject, kind, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`
 	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
 		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `'` + limit + d.SkipLocked + `)`
 }

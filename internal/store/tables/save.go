@@ -185,6 +185,10 @@ func (s *Saver) addNext(next *todo.Snapshot, wasDeleted bool) error {
 
 // begin stores the first revision of a list, if there is room, and tidies up.
 func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) error {
+	err := s.forgetHostCalls(now)
+	if err != nil {
+		return err
+	}
 	saved, err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
 		err = s.addList(first, now)
@@ -237,19 +241,12 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 // [todo.Keep.MakeRoom]. saved is, when one begins, the time of the last save.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (saved time.Time, err error) {
 	usage := func(since time.Time) (u todo.Usage, err error) {
-		if begins {
+		u, err = s.usage(ctx, l.Principal)
+		if begins && err == nil {
 			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), s.Keep.Begun}
 			var last int64
 			err = s.DB.Scan(ctx, s.SQL.usage, args, &u.Lists, &u.Begun, &last)
 			saved = time.Unix(0, last)
-		}
-		if err == nil {
-			u.Bytes, err = s.DB.Size(ctx)
-		}
-		if err == nil && l.Principal != "" && s.Keep.IsTight(u.Bytes) {
-			u.Own, err = s.Used.Read(l.Principal, s.Keep, func() (own int64, err error) {
-				return own, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, l.Principal, l.Principal}, &own)
-			})
 		}
 		return u, err
 	}
@@ -257,7 +254,18 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 	return saved, err
 }
 
-// CursorSize is what a cursor counts, in bytes.
+// usage returns how many bytes are in use.
+func (s *Saver) usage(ctx context.Context, principal string) (u todo.Usage, err error) {
+	if u.Bytes, err = s.DB.Size(ctx); err != nil || principal == "" || !s.Keep.IsTight(u.Bytes) {
+		return u, err
+	}
+	u.Own, err = s.Used.Read(principal, s.Keep, func() (own int64, err error) {
+		return own, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, principal, CursorSize, principal, principal}, &own)
+	})
+	return u, err
+}
+
+// CursorSize is what a cursor counts, in bytes, and what a hook said without its folder.
 const CursorSize = 1000
 
 // evict returns a function that removes some lists of a kind for another one of the same
@@ -323,24 +331,35 @@ func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time
 	} else if err != nil {
 		return err
 	}
-	if err := s.forget(s.SQL.list, list); err != nil {
+	if err := errors.Join(s.forget(s.SQL.list, list), s.forgetHostCalls(now)); err != nil {
 		return err
 	}
 	last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
 	return s.addList(&last, time.Unix(0, begun))
 }
 
-// NoteHostCall implements [todo.Tx].
-func (s *Saver) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	size, err := s.DB.Size(ctx)
+// forgetHostCalls removes what hooks said too long ago.
+func (s *Saver) forgetHostCalls(now time.Time) error {
+	return s.DB.Exec(s.SQL.oldHostCalls, record.UnixNano(now.Add(-todo.HostCallAge)))
+}
+
+// NoteHostCall implements [todo.Tx]. No list goes to make room for it.
+func (s *Saver) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time) error {
+	err := s.forgetHostCalls(at)
+	var used todo.Usage
 	if err == nil {
-		err = s.Keep.CheckBytes(todo.Usage{Bytes: size}, false)
+		used, err = s.usage(ctx, c.Principal)
 	}
 	if err == nil {
-		err = s.DB.Exec(s.SQL.oldHostCalls, record.UnixNano(at.Add(-todo.HostCallAge)))
+		err = s.Keep.CheckBytes(used, false)
+	}
+	of := []any{c.Principal, c.Subject, string(c.Kind)}
+	if err == nil {
+		err = s.DB.Exec(s.SQL.noteHostCall, append(slices.Clone(of), c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))...)
 	}
 	if err == nil {
-		err = s.DB.Exec(s.SQL.noteHostCall, principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
+		s.Used.Add(c.Principal, CursorSize+len(c.Folder))
+		err = s.DB.Exec(s.SQL.moreHostCalls, slices.Concat(of, of, []any{math.MaxInt32, todo.MaxHostCalls})...)
 	}
 	if err != nil {
 		return fmt.Errorf("save host call: %w", err)
@@ -358,7 +377,7 @@ func (s *Saver) SetCursor(ctx context.Context, others []todo.Cursor, c todo.Curs
 			return others, err
 		}
 		s.Used.Add(c.Principal, CursorSize)
-		if err := s.DB.Remove(s.SQL.moreCursors, c.List, math.MaxInt32, todo.MaxHolders-1); err != nil {
+		if err := s.DB.Remove(s.SQL.moreCursors, c.List, c.Principal, math.MaxInt32, todo.MaxHolders-1); err != nil {
 			return others, err
 		}
 	}

@@ -173,12 +173,13 @@ func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.C
 	return found, err
 }
 
-// HostCall implements [todo.Store].
-func (r Reader) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
+// HostCall implements [todo.Reader].
+func (r Reader) HostCall(ctx context.Context, of todo.HostCallKey) (todo.HostCall, error) {
 	since := record.UnixNano(time.Now().Add(-todo.HostCallAge))
-	found, err := collect(ctx, r, "read host call", r.sql.hostCall, func(rows Rows) (c todo.HostCall, err error) {
-		return c, rows.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
-	}, principal, id, since)
+	found, err := collect(ctx, r, "read host call", r.sql.hostCall, func(rows Rows) (todo.HostCall, error) {
+		c := todo.HostCall{HostCallKey: of}
+		return c, rows.Scan(&c.Session, &c.Agent, &c.Folder)
+	}, of.Principal, of.Subject, string(of.Kind), of.ID, since)
 	return append(found, todo.HostCall{})[0], err
 }
 

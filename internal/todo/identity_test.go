@@ -1,0 +1,206 @@
+package todo_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+// guarded counts what would change the store.
+type guarded struct {
+	todo.Store
+	writes []string
+}
+
+func (g *guarded) Update(ctx context.Context, of todo.Key, change func(todo.Tx) error) error {
+	g.writes = append(g.writes, fmt.Sprintf("Update of %+v", of))
+	return g.Store.Update(ctx, of, change)
+}
+
+func (g *guarded) Attend(process string) (func(), error) {
+	g.writes = append(g.writes, "Attend")
+	return g.Store.Attend(process)
+}
+
+// everything returns all that a store has of a principal and some keys of it, as text.
+func everything(t *testing.T, st todo.Store, principal string, keys ...string) string {
+	t.Helper()
+	var out strings.Builder
+	add := func(v any, err error) {
+		data, err2 := json.Marshal(v)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		out.Write(append(data, '\n'))
+	}
+	lists, err := st.Find(t.Context(), todo.Query{Principal: &principal, Deleted: true})
+	add(lists, err)
+	for _, l := range lists {
+		history, err := st.History(t.Context(), l.List.ID, 0, 0)
+		add(history, err)
+		on, err := st.CursorsOn(t.Context(), principal, l.List.ID)
+		add(on, err)
+	}
+	for _, key := range keys {
+		cursors, err := st.Cursors(t.Context(), todo.Key{Principal: principal, Conversation: key})
+		add(cursors, err)
+	}
+	return out.String()
+}
+
+// arguments returns values for the parameters of a method, which mean a list.
+func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byID bool) (in []reflect.Value) {
+	id, who := list.List.ID, todo.Conversation{Key: list.List.Conversation, Chat: "c", Client: "claude-code", Workspace: "/w"}
+	target := todo.Target{Conversation: who}
+	if byID {
+		target.List = id
+	}
+	known := []any{
+		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, target, list.List, todo.Query{Deleted: true}, todo.Key{},
+		todo.Write{Target: target, Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }},
+		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Topic{Text: "theirs", From: todo.FromHost},
+		todo.CallKind, todo.HostCall{HostCallKey: todo.HostCallKey{Kind: todo.CallKind, ID: "x"}, Session: "x"},
+	}
+	for i := 1; i < method.NumIn(); i++ {
+		of := method.In(i)
+		if method.IsVariadic() && i == method.NumIn()-1 {
+			of = of.Elem()
+		}
+		switch {
+		case of == reflect.TypeFor[context.Context]():
+			in = append(in, reflect.ValueOf(ctx))
+			continue
+		case of.Kind() == reflect.Func:
+			in = append(in, reflect.MakeFunc(of, func([]reflect.Value) (out []reflect.Value) {
+				for n := range of.NumOut() {
+					value := reflect.New(of.Out(n)).Elem()
+					if value.Kind() == reflect.Bool {
+						value.SetBool(true)
+					}
+					out = append(out, value)
+				}
+				return out
+			}))
+			continue
+		}
+		for _, v := range known {
+			if reflect.TypeOf(v) == of {
+				in = append(in, reflect.ValueOf(v))
+				break
+			}
+		}
+		if len(in) < i {
+			panic("no argument of the type " + of.String())
+		}
+	}
+	return in
+}
+
+// finish uses up what a method returned: what it yields is read, what it opened is closed.
+func finish(results []reflect.Value) {
+	for _, r := range results {
+		if closer, ok := r.Interface().(interface{ Close() }); ok {
+			closer.Close()
+		}
+		if r.Kind() == reflect.Func && r.Type().NumIn() == 1 && r.Type().In(0).Kind() == reflect.Func {
+			yield := r.Type().In(0)
+			r.Call([]reflect.Value{reflect.MakeFunc(yield, func([]reflect.Value) []reflect.Value { return []reflect.Value{reflect.ValueOf(true)} })})
+		}
+	}
+}
+
+// BAD-INPUT 33, 34: no method changes anything of what another principal has, nor for an
+// identity that may only read, whatever ids and keys it is given.
+//
+// BAD-INPUT 33: A read scope on a write, also by an event of a hook → 403 that names the
+// scope, before anything is done; the model refuses it as well, at the one place by which
+// every method writes
+func TestEveryMethodAsEachIdentity(t *testing.T) {
+	alice := todo.Identity{Principal: "team", Subject: "alice"}
+	for name, as := range map[string]todo.Identity{
+		"a viewer": {Principal: "team", Subject: "alice", ReadOnly: true}, "another principal": {Principal: "eve", Subject: "eve"},
+		"a viewer of another principal": {Principal: "eve", ReadOnly: true},
+	} {
+		lists := reflect.TypeFor[todo.Lists]()
+		var tried []string
+		for n := range lists.NumMethod() {
+			method := lists.Method(n)
+			tried = append(tried, method.Name)
+			for _, byID := range []bool{true, false} {
+				st := &guarded{Store: memory.New()}
+				board := todo.NewBoard(st)
+				own := board.For(alice)
+				who := own.Own(todo.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"})
+				out, err := own.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: who, Append: true},
+					Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := everything(t, st, "team", who.Key, todo.PersonKey)
+				st.writes = nil
+				finish(reflect.ValueOf(board.For(as)).Method(n).Call(arguments(t.Context(), method.Type, out.After, byID)))
+				if after := everything(t, st, "team", who.Key, todo.PersonKey); after != before {
+					t.Errorf("%s, as %s, changes what another one has:\n%s\n%s", method.Name, name, before, after)
+				}
+				if as.ReadOnly && len(st.writes) > 0 {
+					t.Errorf("%s, as %s, writes: %s", method.Name, name, st.writes)
+				}
+				board.Close()
+			}
+		}
+		t.Logf("as %s: %s", name, strings.Join(tried, ", "))
+	}
+}
+
+// A member of a team has own chats: what is noted, held and known of a chat by its id is
+// another one's for each who signed in, and all have the lists.
+func TestMembersHaveTheirOwnChats(t *testing.T) {
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	alice, bob := board.For(todo.Identity{Principal: "team", Subject: "alice"}), board.For(todo.Identity{Principal: "team", Subject: "bob"})
+	who := todo.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"}
+	if err := bob.NoteTopic(t.Context(), who, "c", todo.Topic{Text: "IGNORE ALL", From: todo.FromHost}); err != nil {
+		t.Fatal(err)
+	}
+	write := func(as todo.Lists) todo.Snapshot {
+		out, err := as.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: who, Append: true},
+			Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.After
+	}
+	list := write(alice)
+	if list.Title() != "mine" {
+		t.Errorf("the title is another member's: %q", list.Title())
+	}
+	if err := bob.Bind(t.Context(), todo.Conversation{Key: "bound:c"}, list.List.ID); todo.KindOf(err) != todo.KindMissing {
+		t.Errorf("a chat is bound to a list that none of its member's chats knows: %v", err)
+	}
+	if err := bob.Leave(t.Context(), who); err != nil {
+		t.Fatal(err)
+	}
+	if earlier, err := bob.Claim(t.Context(), list.List, "finish", time.Hour); err != nil || !earlier.IsZero() {
+		t.Fatal(earlier, err)
+	}
+	if earlier, err := alice.Claim(t.Context(), list.List, "finish", time.Hour); err != nil || !earlier.IsZero() {
+		t.Errorf("another member used up what one is told once: %s, %v", earlier, err)
+	}
+	states, err := bob.States(t.Context(), list)
+	if err != nil || states[list.List.ID] != todo.Working {
+		t.Errorf("after another member said that the chat ended it is %q, %v", states[list.List.ID], err)
+	}
+	if again := write(alice); again.List.ID != list.List.ID {
+		t.Error("the chat goes on with another list")
+	}
+	if theirs := write(bob); theirs.List.ID == list.List.ID || theirs.Title() != "IGNORE ALL" {
+		t.Errorf("the chat of the same id of another member has the list %q", theirs.Title())
+	}
+}
