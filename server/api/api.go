@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -121,7 +122,7 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil {
+	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil && !errors.Is(err, todo.ErrDamaged) { // earlier revisions may be good
 		return err
 	}
 	revisions := r.Lists.Revisions(r.Context(), id, after)

@@ -165,6 +165,9 @@ func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (*page, er
 		if errors.Is(err, todo.ErrNotFound) {
 			break // it is kept no more, nor are those before it
 		}
+		if errors.Is(err, todo.ErrDamaged) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

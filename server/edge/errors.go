@@ -100,6 +100,9 @@ func describe(err error) *Error {
 	case todo.KindLate:
 		return newError(http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)")
 	}
+	if errors.Is(err, todo.ErrDamaged) {
+		return newError(http.StatusServiceUnavailable, "the list is damaged in the store: `todo-mcp restore` brings an earlier revision of it back")
+	}
 	return newError(http.StatusServiceUnavailable, "the store failed; the server's log says why")
 }
 

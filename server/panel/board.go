@@ -93,7 +93,7 @@ type board struct {
 	drawing
 	many bool // there are more lists than were read
 	seq  int64
-	load func(*todo.Snapshot) error // the whole of an excerpt
+	load func(string) (todo.Snapshot, error) // a whole list
 }
 
 // readBoard reads all lists that a page may show.
@@ -103,22 +103,18 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 		return board{}, err
 	}
 	s := board{drawing: drawing{p.now()}, many: len(read) == maxRead}
-	s.load = func(of *todo.Snapshot) error {
-		whole, err := lists.Load(ctx, of.List.ID, 0)
-		if errors.Is(err, todo.ErrNotFound) { // it was deleted meanwhile
-			return nil
-		}
-		*of = whole
-		return err
-	}
+	s.load = func(id string) (todo.Snapshot, error) { return lists.Load(ctx, id, 0) }
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
 	}
 	states, err := lists.States(ctx, read...)
+	if err != nil {
+		return board{}, err
+	}
 	// A list whose main list was not read is on that list's page alone.
 	all := slices.DeleteFunc(account.Families(read, states), func(f account.Family) bool { return f.Main.List.Parent != "" })
 	s.Board = account.Sort(all, s.now)
-	return s, err
+	return s, nil
 }
 
 // places returns where the lists stand, by the main list's id.
@@ -325,18 +321,38 @@ func projectGroups(s board, room, cards, rows int) (out []group, err error) {
 			href: href, moreHref: href, count: decimal(len(fs)) + " active"}
 		n := min(len(fs), cards, room)
 		for i := range fs[:n] {
-			err = errors.Join(err, s.load(&fs[i].Main))
-			for n := range fs[i].Subs {
-				err = errors.Join(err, s.load(&fs[i].Subs[n]))
+			isDamaged, err := s.complete(&fs[i])
+			if err != nil {
+				return nil, err
 			}
-			g.cards = append(g.cards, s.card(&fs[i]))
+			g.cards = append(g.cards, s.card(&fs[i], If(isDamaged, P(Class("bar lost"), Text("Damaged in the store: it cannot be read whole.")))))
 		}
 		m := min(len(fs)-n, rows, left)
 		g.rows, g.more = s.rows(fs[n:n+m]), len(fs)-n-m
 		room, left = room-n, left-m
 		out = append(out, g)
 	}
-	return out, err
+	return out, nil
+}
+
+// complete reads the whole of the excerpts in a family. A list that was deleted meanwhile
+// stays an excerpt, and so does one that is damaged, which is reported (BAD-INPUT 130).
+func (s board) complete(f *account.Family) (isDamaged bool, err error) {
+	excerpts := []*todo.Snapshot{&f.Main}
+	for i := range f.Subs {
+		excerpts = append(excerpts, &f.Subs[i])
+	}
+	for _, excerpt := range excerpts {
+		switch whole, err := s.load(excerpt.List.ID); {
+		case err == nil:
+			*excerpt = whole
+		case errors.Is(err, todo.ErrDamaged):
+			isDamaged = true
+		case !errors.Is(err, todo.ErrNotFound):
+			return false, err
+		}
+	}
+	return isDamaged, nil
 }
 
 // firstSteps says on a server without lists how a client is connected: by this program,

@@ -29,8 +29,9 @@ func drawn(n Node) string {
 	return b.String()
 }
 
-// card returns a list as boards show it where an agent works.
-func (d drawing) card(f *account.Family) Node {
+// card returns a list as boards show it where an agent works, with what else is to be said
+// of it.
+func (d drawing) card(f *account.Family, notes ...Node) Node {
 	l, progress := f.Main, f.Progress()
 	items, more, moreNarrow := cardItems(f)
 	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
@@ -39,6 +40,7 @@ func (d drawing) card(f *account.Family) Node {
 		menuOf(),
 		P(Class("by"), d.by(f)),
 		question(f),
+		Group(notes),
 		P(Class("prog"), progressOf(progress, "/"), failedOf(progress)),
 		If(len(items) > 0, Ul(Class("items"), Map(items, d.cardItem))),
 		If(len(f.Subs) > 0, d.cardSubs(f)),

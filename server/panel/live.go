@@ -281,7 +281,7 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 	c := change{ID: k.list, Person: person}
 	f, err := readFamily(ctx, lists, k.list)
 	switch {
-	case errors.Is(err, todo.ErrNotFound):
+	case errors.Is(err, todo.ErrNotFound), errors.Is(err, todo.ErrDamaged): // the page loads again, and says which
 		c.Gone, c.Person = true, true
 	case err != nil:
 		return u, err

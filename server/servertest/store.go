@@ -9,45 +9,80 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Failing is a store that returns [ErrDisk] while Broken is true.
+// Failing is a store that returns [ErrDisk] while Broken is true, and from a read what
+// Fault says.
 type Failing struct {
 	todo.Store
 	Broken atomic.Bool
+	// Fault, unless it is nil, returns the error with which a read fails, by the name of
+	// its method and the list that it names; nil for none. What a board reads to inform
+	// its watchers passes it by.
+	Fault func(read, list string) error
 }
 
 // ErrDisk is the error of [Failing].
 var ErrDisk = errors.New("disk on fire")
 
-// Update implements todo.Store.
-func (f *Failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (f *Failing) fails(read, list string) error {
 	if f.Broken.Load() {
 		return ErrDisk
+	}
+	if f.Fault == nil || read == "" {
+		return nil
+	}
+	return f.Fault(read, list)
+}
+
+// Update implements todo.Store.
+func (f *Failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	if err := f.fails("", ""); err != nil {
+		return err
 	}
 	return f.Store.Update(ctx, key, change)
 }
 
 // Load implements todo.Store.
 func (f *Failing) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if f.Broken.Load() {
-		return todo.Snapshot{}, ErrDisk
+	if err := f.fails("Load", list); err != nil {
+		return todo.Snapshot{}, err
 	}
 	return f.Store.Load(ctx, list, revision)
 }
 
 // Find implements todo.Store.
 func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	if f.Broken.Load() {
-		return nil, ErrDisk
+	read := "Find"
+	if q.OldestFirst && q.Deleted {
+		read = "" // for watchers
+	}
+	if err := f.fails(read, ""); err != nil {
+		return nil, err
 	}
 	return f.Store.Find(ctx, q)
 }
 
+// History implements todo.Store.
+func (f *Failing) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	if err := f.fails("History", list); err != nil {
+		return nil, err
+	}
+	return f.Store.History(ctx, list, after, limit)
+}
+
 // Cursors implements todo.Store.
 func (f *Failing) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	if f.Broken.Load() {
-		return nil, ErrDisk
+	if err := f.fails("Cursors", ""); err != nil {
+		return nil, err
 	}
 	return f.Store.Cursors(ctx, of)
+}
+
+// CursorsOn implements todo.Store.
+func (f *Failing) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+	if err := f.fails("CursorsOn", list); err != nil {
+		return nil, err
+	}
+	return f.Store.CursorsOn(ctx, principal, list)
 }
 
 // Slow is a store in which each save waits, in its transaction, until a value is sent

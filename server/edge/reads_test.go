@@ -1,0 +1,239 @@
+package edge_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/servertest"
+)
+
+// nth fails one read of a store: the n-th since it was set.
+type nth struct {
+	mu   sync.Mutex
+	n    int
+	err  error
+	read int    // how many reads there were
+	what string // the method that failed
+	list string // and the list that it named
+}
+
+func (f *nth) set(n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n, f.err, f.read, f.what, f.list = n, err, 0, "", ""
+}
+
+func (f *nth) fault(read, list string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.read++; f.read != f.n {
+		return nil
+	}
+	f.what, f.list = read, list
+	return f.err
+}
+
+// state returns how many reads there were, and which failed.
+func (f *nth) state() (read int, what, list string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.read, f.what, f.list
+}
+
+// fleet makes lists of all kinds, of which each has a text of its own, and returns the
+// texts by id: one with a sub-agent's list and a change by a person, and others that are
+// worked on, finished, left open, archived and deleted.
+func fleet(t *testing.T, board *todo.Board) (texts map[string]string, main string) {
+	t.Helper()
+	lists := board.As("")
+	texts = make(map[string]string)
+	write := func(key, text string, status todo.Status, begin todo.List) string {
+		w := servertest.In(key)
+		w.Begin, w.Target.Agent = begin, begin.Agent
+		var id string
+		for range 2 {
+			id = servertest.Apply(t, lists, w, func(d *todo.Draft) {
+				if len(d.Items()) == 0 {
+					d.Append(text, text+" again")
+				}
+				for _, i := range d.Items() {
+					d.SetStatus(i.ID, status)
+				}
+				if status == todo.InProgress {
+					d.Append("Next")
+				}
+			}).List.ID
+		}
+		texts[id] = text
+		return id
+	}
+	edit := func(id string, e todo.Edit) {
+		if _, err := lists.Edit(t.Context(), id, e, todo.Writer{Client: "panel"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	main = write("main", "Keel", todo.InProgress, todo.List{Workspace: "/src/keel"})
+	write("main/agent:helper", "Caulk", todo.InProgress, todo.List{ParentConversation: "main", Agent: "helper", Workspace: "/src/keel"})
+	edit(main, todo.Edit{Do: todo.EditText, Item: "1", Text: "Keel anew"})
+	write("mast", "Mast", todo.InProgress, todo.List{Workspace: "/src/mast"})
+	write("sail", "Sail", todo.Completed, todo.List{Workspace: "/src/sail"})
+	write("rope", "Rope", todo.Pending, todo.List{Workspace: "/src/rope"})
+	if err := lists.Leave(t.Context(), todo.Conversation{Key: "rope"}); err != nil {
+		t.Fatal(err)
+	}
+	edit(write("pump", "Pump", todo.Pending, todo.List{Workspace: "/src/pump"}), todo.Edit{Do: todo.EditArchive})
+	gone := write("gone", "Gone", todo.Pending, todo.List{})
+	edit(gone, todo.Edit{Do: todo.EditDelete})
+	delete(texts, gone)
+	return texts, main
+}
+
+// reads returns the requests that read lists: all routes of an edge, and their queries.
+func reads(e *edge.Edge, list string) (paths []string) {
+	queries := map[string][]string{
+		"/": {"?show=left", "?show=finished", "?show=past", "?show=archived", "?project=/src/keel", "?project=/src/none", "?q=e", "?q=keel&history=true",
+			"?view=table", "?view=table&state=archived"},
+		"/lists/" + list:                  {"?revision=1", ".md", ".md?revision=1"},
+		"/today":                          {"?day=2026-01-02"},
+		"/panel/jump":                     {"?q=keel"},
+		"/panel/events":                   {"?after=0", "?list=" + list, "?view=table&after=0"},
+		"/api/lists":                      {"?limit=1", "?search=keel", "?search=keel&history=true"},
+		"/api/lists/" + list:              {"?revision=1"},
+		"/api/lists/" + list + "/history": {"?after=1"},
+		"/api/workspace":                  {"?list=" + list, "?list=none"},
+		"/api/events":                     {"?after=0", "?after=0&list=" + list},
+		"/api/stream":                     {"?list=" + list},
+	}
+	for _, route := range e.Routes() {
+		path, isRead := strings.CutPrefix(route, "GET ")
+		if !isRead || path == "/mcp" || path == "/readyz" {
+			continue
+		}
+		path = strings.NewReplacer("{$}", "", "{id}", list).Replace(path)
+		paths = append(paths, path)
+		for _, query := range queries[path] {
+			paths = append(paths, path+query)
+		}
+	}
+	return paths
+}
+
+// ask sends a request, and returns its answer; of a stream the first events.
+func ask(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	isStream := res.Header.Get("Content-Type") == "text/event-stream"
+	enough := func() bool { // the retry line alone, where a stream has nothing to say yet
+		events := strings.Count(body, "\n\n")
+		return isStream && (events > 1 || events == 1 && !strings.Contains(url, "/panel/") && !strings.Contains(url, "after="))
+	}
+	for lines := bufio.NewReader(res.Body); !enough(); {
+		line, err := lines.ReadString('\n')
+		if body += line; err != nil {
+			break
+		}
+	}
+	return res.StatusCode, body
+}
+
+// BAD-INPUT 50 and 130: whichever read of a request fails, there is no panic. A store that
+// fails, or is late, is 503 with why, or the end of a stream, and one line of the log. A
+// list that is damaged, or was deleted since the read before, takes nothing of the others
+// with it.
+func TestEachReadThatFails(t *testing.T) {
+	faults := &nth{}
+	store := &servertest.Failing{Store: memory.New()}
+	log := &servertest.Log{}
+	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
+	texts, list := fleet(t, s.Board)
+	store.Fault = faults.fault
+	e := servertest.Handler(t, s, nil)
+	defer e.Close()
+	site := servertest.Serve(t, s, nil)
+	for _, path := range reads(e, list) {
+		faults.set(0, nil)
+		status, want := ask(t, site.URL+path)
+		count, _, _ := faults.state()
+		if lines := log.Take(); status >= 500 || lines != nil {
+			t.Fatalf("%s: %d, log %q", path, status, lines)
+		}
+		for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, todo.ErrNotFound, todo.ErrDamaged} {
+			for n := 1; ; n++ {
+				faults.set(n, fmt.Errorf("read: %w", fault))
+				a := answered{path: path, fault: fault, want: want}
+				a.status, a.body = ask(t, site.URL+path)
+				_, a.read, a.list = faults.state()
+				if a.lines = log.Take(); a.read == "" {
+					break // the request makes fewer reads
+				}
+				if problem := a.judge(texts); problem != "" {
+					t.Errorf("GET %s, read %d of %d (%s %s): %v: %s: %d %.200q, log %.600q",
+						path, n, count, a.read, texts[a.list], fault, problem, a.status, a.body, a.lines)
+				}
+			}
+		}
+	}
+}
+
+// answered is the answer to a request of which one read failed.
+type answered struct {
+	path       string
+	fault      error
+	read, list string // the method that failed, and the list that it named
+	want, body string // without and with the fault
+	status     int
+	lines      []string // of the log
+}
+
+// isWhole reports whether the answer has all lists that it has without the fault, but for
+// the one that could not be read.
+func (a answered) isWhole(texts map[string]string) bool {
+	for id, text := range texts {
+		if id != a.list && strings.Contains(a.want, text) && !strings.Contains(a.body, text) {
+			return false
+		}
+	}
+	return a.status == http.StatusOK && a.lines == nil
+}
+
+// judge says what is wrong with the answer; empty for nothing.
+func (a answered) judge(texts map[string]string) string {
+	isOf := a.list != "" && strings.Contains(a.path, a.list)
+	isOne := errors.Is(a.fault, todo.ErrNotFound) || errors.Is(a.fault, todo.ErrDamaged)
+	says := map[error]string{servertest.ErrDisk: "the store failed", context.DeadlineExceeded: "did not answer in time", todo.ErrDamaged: "is damaged"}[a.fault]
+	isFailure := a.status == http.StatusServiceUnavailable && strings.Contains(a.body, says) && len(a.lines) == 1
+	isEnded := strings.Contains(a.path, "/events") && a.status == http.StatusOK && len(a.lines) == 1
+	switch {
+	case strings.Contains(fmt.Sprint(a.lines), "panic") || a.status == http.StatusInternalServerError:
+		return "a panic"
+	case a.isWhole(texts): // what it read was of no consequence, such as who looked at a list
+	case isOne && a.read != "Load": // of several lists a store leaves out those that it cannot read
+	case isOne && !isOf:
+		return "others are gone with it"
+	case a.fault == todo.ErrNotFound && a.status == http.StatusNotFound && a.lines == nil:
+	case a.fault != todo.ErrNotFound && (isFailure || isEnded):
+	default:
+		return "not answered, and logged once, as what it is"
+	}
+	return ""
+}
