@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -17,7 +16,7 @@ import (
 
 // handler returns the handler of one tool: it reads the arguments and returns the
 // result that do has for them, with isError set when the model made a mistake. Any
-// other error is the server's failure, which is logged and becomes a JSON-RPC error.
+// other error becomes a JSON-RPC error, see [Server.failed].
 func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools.Call) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
@@ -32,18 +31,31 @@ func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools
 		}
 		if err != nil {
 			var ok bool
-			r.readOnly = errors.Is(err, todo.ErrReadOnly)
 			if result, ok = tool.Failure(err); !ok {
-				level := slog.LevelError
-				if r.gone() && errors.Is(err, context.Canceled) {
-					level = slog.LevelDebug
-				}
-				s.Log.Log(ctx, level, "call failed", "tool", tool.Name, "error", err)
+				s.failed(r, err)
 				return nil, err
 			}
 		}
-		r.toolFailed = result.IsError
+		if result.IsError {
+			r.errorType = errorTool
+		}
 		return s.convert(result, clients.Find(r.client.Name)), nil
+	}
+}
+
+// failed notes and logs why a call has no result. What its caller did is no failure of the
+// server's: that it left or cancelled the call, or that it was refused, of which the log has
+// one line a minute (BAD-INPUT 33).
+func (s *Server) failed(r *request, err error) {
+	switch {
+	case errors.Is(err, context.Canceled) && errors.Is(r.ctx.Err(), context.Canceled):
+		r.errorType = errorCancelled
+		s.Log.Debug("call cancelled", "tool", r.tool, "error", err)
+	case todo.IsRefusal(err):
+		r.errorType = strings.ReplaceAll(string(todo.KindOf(err)), " ", "_")
+		s.refusals.Do(func() { s.Log.Info("call refused", "tool", r.tool, "user", r.User, "error", err) })
+	default:
+		s.Log.Error("call failed", "tool", r.tool, "error", err)
 	}
 }
 

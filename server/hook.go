@@ -21,7 +21,7 @@ func (s *Server) addHook() {
 		}
 		answer, err := s.Hook(r.ctx, r.lists, r.arguments)
 		if err != nil {
-			r.toolFailed = true
+			r.errorType = errorTool
 			return mcp.NewToolResultError("Error: " + err.Error()), nil
 		}
 		return mcp.NewToolResultText(string(answer)), nil

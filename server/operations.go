@@ -22,12 +22,16 @@ type Operation struct {
 	// Transport is "pipe" for stdio and "tcp" for HTTP.
 	Transport string
 	// ErrorType is empty for a request that succeeded, "tool_error" for a result
-	// that says so, "cancelled" for one whose caller had gone before it was answered,
+	// that says so, "cancelled" for one whose caller left or cancelled it before it was
+	// answered, "read_only" for one that would have changed what its caller may only read,
 	// and else the code of the JSON-RPC error.
 	ErrorType string
 	// Took is how long it took; for a stream, until its end.
 	Took time.Duration
 }
+
+// The error types that are no codes.
+const errorTool, errorCancelled, errorReadOnly = "tool_error", "cancelled", "read_only"
 
 // methods are those that MCP has for requests.
 var methods = []mcp.MCPMethod{
@@ -59,11 +63,11 @@ func (r *request) observe(answer mcp.JSONRPCMessage, took time.Duration) {
 	refused, isRefused := answer.(mcp.JSONRPCError)
 	switch {
 	case isRefused && r.gone():
-		o.ErrorType = "cancelled"
-	case isRefused:
+		o.ErrorType = errorCancelled
+	case isRefused && r.errorType == "":
 		o.ErrorType = strconv.Itoa(refused.Error.Code)
-	case r.toolFailed:
-		o.ErrorType = "tool_error"
+	default:
+		o.ErrorType = r.errorType
 	}
 	r.server.Observe(o)
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
+	"golang.org/x/time/rate"
 
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
@@ -85,6 +86,7 @@ type Server struct {
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions.Room
 	pageTools     []*tools.Tool // those that only the app page calls
+	refusals      rate.Sometimes
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -106,7 +108,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	c.Subscriptions.Board = c.Board
-	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions)}
+	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions), refusals: rate.Sometimes{Interval: time.Minute}}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
 	s.introduceItself(hooks)

@@ -72,10 +72,9 @@ type request struct {
 	parent string // the key of a sub-agent's main conversation
 
 	// Of a tool call:
-	arguments  json.RawMessage
-	tool       string // the tool that it calls
-	toolFailed bool   // the result says that the model made a mistake
-	readOnly   bool   // it would have changed a list that its sender may only read
+	arguments json.RawMessage
+	tool      string // the tool that it calls
+	errorType string // see [Operation]; empty also where the JSON-RPC error says it
 
 	// Of a subscription:
 	subscriber      *subscriptions.Client        // nil until the message subscribes
@@ -131,7 +130,7 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", s.Timeout)
 		answer = refused
 	}
-	if r.readOnly {
+	if r.errorType == errorReadOnly {
 		return answer, todo.ErrReadOnly
 	}
 	return answer, nil

@@ -121,7 +121,8 @@ func finish(results []reflect.Value) {
 //
 // BAD-INPUT 33: A read scope on a write, also by an event of a hook → 403 that names the
 // scope, before anything is done; the model refuses it as well, at the one place by which
-// every method writes
+// every method writes. However often an agent calls, there is no error in the log, and no
+// alert
 func TestEveryMethodAsEachIdentity(t *testing.T) {
 	alice := todo.Identity{Principal: "team", Subject: "alice"}
 	for name, as := range map[string]todo.Identity{

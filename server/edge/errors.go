@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -106,7 +107,8 @@ func describe(err error) *Error {
 	return newError(http.StatusServiceUnavailable, "the store failed; the server's log says why")
 }
 
-// fail answers a failure, and logs it in one line when the server is at fault. A browser
+// fail answers a failure, and logs it in one line when the server is at fault; a quota that
+// is reached is a warning, since the caller can make room. A browser
 // of somebody unknown that visits a page is led to the one for signing in. When the caller
 // has disconnected it does nothing. r must be the request that came in: the context of a
 // handler also ends at its timeout.
@@ -124,7 +126,11 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 	case isRefusal || errors.Is(err, todo.ErrReadOnly):
 		e.challenge(w, r, answer)
 	case answer.Status >= http.StatusInternalServerError:
-		e.config.Log.Error("request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)
+		level := slog.LevelError
+		if todo.KindOf(err) == todo.KindFull {
+			level = slog.LevelWarn
+		}
+		e.config.Log.Log(r.Context(), level, "request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)
 	case answer.Status == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "":
 		w.Header().Set("Retry-After", "1")
 	}

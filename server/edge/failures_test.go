@@ -167,7 +167,7 @@ func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 
 // A handler's failure is answered with a status, and logged in one line if it is the
 // server's: of a panic, which ends only its request, and of a cancellation that is not
-// the caller's (BAD-INPUT 50). A person's mistake is told and not logged. When the caller
+// the caller's (BAD-INPUT 50); a quota that is reached is a warning. A person's mistake is told and not logged. When the caller
 // has cancelled the request there is neither.
 func TestFailuresOfAHandler(t *testing.T) {
 	log := &servertest.Log{}
@@ -178,10 +178,14 @@ func TestFailuresOfAHandler(t *testing.T) {
 		return fmt.Errorf("bang: %w", &todo.InputError{Problems: []todo.Problem{{Message: "too many items", Sentence: true}}})
 	})
 	e.Handle("GET /waits", edge.JSON, func(_ http.ResponseWriter, r *edge.Request) error { <-r.Context().Done(); return r.Context().Err() })
+	e.Handle("GET /full", edge.JSON, func(http.ResponseWriter, *edge.Request) error {
+		return fmt.Errorf("bang: %w", &todo.FullError{Err: todo.ErrTooManyLists, Detail: "prune"})
+	})
 	for path, want := range map[string]struct {
 		status, logged int
 		text           string
 	}{
+		"/full":   {http.StatusInsufficientStorage, 1, `{"error":"too many lists: prune"}`},
 		"/panics": {http.StatusInternalServerError, 1, "the server failed"}, "/fails": {http.StatusServiceUnavailable, 1, "the store failed"},
 		"/refuses": {http.StatusUnprocessableEntity, 0, `{"error":"too many items"}`}, "/livez": {http.StatusOK, 0, "ok"},
 	} {
@@ -190,6 +194,8 @@ func TestFailuresOfAHandler(t *testing.T) {
 		}
 		if lines := log.Take(); len(lines) != want.logged || want.logged > 0 && !strings.Contains(lines[0], "bang") {
 			t.Errorf("%s: log %q", path, lines)
+		} else if want.logged > 0 && strings.Contains(lines[0], "level=ERROR") != (path != "/full") {
+			t.Errorf("%s: another level: %q", path, lines)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -2,8 +2,11 @@ package metrics_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/auth"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/metrics"
 	"todo-mcp/server/servertest"
@@ -65,6 +69,25 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 28: a call that its client cancels is no failure of the server's, as one whose
+// client hangs up.
+func TestCallsThatTheirClientCancels(t *testing.T) {
+	st := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
+	m, log, base := refusing(t, st, nil)
+	session := servertest.Session(t, base+"/mcp", "tester")
+	go func() {
+		<-st.Saving
+		_, _, _, _ = servertest.TryPost(base+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`), "Mcp-Session-Id", session)
+	}()
+	servertest.Post(t, base+"/mcp", servertest.Call(7, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", session)
+	if got := failed(m); got != "cancelled 1\n" {
+		t.Errorf("28: failed calls %q", got)
+	}
+	if lines := log.Take(); lines != nil {
+		t.Errorf("28: log %q", lines)
+	}
+}
+
 // BAD-INPUT 28: a call whose client hangs up is no failure of the server's, neither
 // in the metrics nor in the log.
 func TestCancelledCalls(t *testing.T) {
@@ -99,6 +122,81 @@ func TestCancelledCalls(t *testing.T) {
 	}
 	if lines := log.Take(); len(lines) > 0 {
 		t.Error(lines)
+	}
+}
+
+// refusing serves a server with a store, and returns its metrics, its log and its address.
+func refusing(t *testing.T, st todo.Store, edit func(*edge.Config)) (m *metrics.Metrics, log *servertest.Log, base string) {
+	t.Helper()
+	m, log = metrics.New("v1"), &servertest.Log{}
+	s := servertest.New(t, st, func(c *server.Config) { c.Observe, c.Log = m.MCP, log.Logger() })
+	return m, log, servertest.Serve(t, s, edit).URL
+}
+
+// failed returns the types of the errors of tool calls in metrics.
+func failed(m *metrics.Metrics) string {
+	got := httptest.NewRecorder()
+	m.ServeHTTP(got, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	calls := regexp.MustCompile(`(?m)^mcp_server_operation_duration_seconds_count\{error_type="(.*?)",.*mcp_method_name="tools/call",.*\} (\d+)$`)
+	text := ""
+	for _, m := range calls.FindAllStringSubmatch(got.Body.String(), -1) {
+		text += m[1] + " " + m[2] + "\n"
+	}
+	return text
+}
+
+// BAD-INPUT 33: an agent whose token may only read, and calls for changes all the same, is
+// told so each time, and pages nobody.
+func TestRefusedCallsPageNobody(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	token, err := auth.NewToken(tokens, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, log, base := refusing(t, nil, func(c *edge.Config) { c.Tokens, c.Key = auth.NewTokens(tokens), servertest.Key })
+	bearer := append(servertest.ModernHeaders("tools/call", "TodoWrite"), "Authorization", "Bearer "+token)
+	for range 20 {
+		status, _, body := servertest.Post(t, base+"/mcp", servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), bearer...)
+		if status != http.StatusForbidden || !strings.Contains(body, auth.ScopeWrite) {
+			t.Fatal(status, body)
+		}
+	}
+	if got := failed(m); got != "read_only 20\n" {
+		t.Errorf("33: failed calls: %q", got)
+	}
+	if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "level=INFO") || !strings.Contains(lines[0], "vic") {
+		t.Errorf("33: log %q", lines)
+	}
+}
+
+// Only a failure of the server's own is an error of the log, and has the type for which there
+// is an alert: none of what a caller did.
+func TestWhoseFailureACallIs(t *testing.T) {
+	for err, want := range map[error]struct {
+		kind, level string
+	}{
+		&todo.InputError{Problems: []todo.Problem{{Message: "too long"}}}: {"tool_error", ""}, todo.ErrNotFound: {"tool_error", ""},
+		&todo.TakenError{}: {"tool_error", ""}, todo.ErrCycle: {"tool_error", ""}, todo.ErrMirrored: {"tool_error", ""},
+		todo.ErrOperationReused: {"tool_error", ""}, &todo.FullError{Err: todo.ErrTooManyLists}: {"tool_error", ""},
+		&todo.FullError{Err: todo.ErrStoreFull}: {"tool_error", ""}, todo.ErrItemGone: {"item_gone", "INFO"}, todo.ErrReadOnly: {"read_only", "INFO"},
+		todo.ErrUnknownOutcome: {"-32603", "ERROR"}, todo.ErrTooNew: {"-32603", "ERROR"}, context.DeadlineExceeded: {"-32603", "ERROR"},
+		context.Canceled: {"-32603", "ERROR"}, servertest.ErrDisk: {"-32603", "ERROR"}, todo.ErrUnavailable: {"-32603", "ERROR"},
+	} {
+		st := &servertest.Failing{Store: memory.New(), Fault: func(method, _ string) error {
+			if method != "Update" {
+				return nil
+			}
+			return fmt.Errorf("update: %w", err)
+		}}
+		m, log, base := refusing(t, st, nil)
+		servertest.Post(t, base+"/mcp", servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
+		lines := log.Take()
+		if got := failed(m); got != want.kind+" 1\n" {
+			t.Errorf("%v: failed calls %q, want %s", err, got, want.kind)
+		}
+		if want.level == "" && lines != nil || want.level != "" && (len(lines) != 1 || !strings.Contains(lines[0], "level="+want.level)) {
+			t.Errorf("%v: log %q, want level %s", err, lines, want.level)
+		}
 	}
 }
 

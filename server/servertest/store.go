@@ -9,33 +9,33 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Failing is a store that returns [ErrDisk] while Broken is true, and from a read what
+// Failing is a store that returns [ErrDisk] while Broken is true, and else the errors that
 // Fault says.
 type Failing struct {
 	todo.Store
 	Broken atomic.Bool
-	// Fault, unless it is nil, returns the error with which a read fails, by the name of
-	// its method and the list that it names; nil for none. What a board reads to inform
-	// its watchers passes it by.
-	Fault func(read, list string) error
+	// Fault, unless it is nil, returns the error with which a method fails that is called
+	// with a list, or with none; nil for none. What a board reads to inform its watchers
+	// passes it by.
+	Fault func(method, list string) error
 }
 
 // ErrDisk is the error of [Failing].
 var ErrDisk = errors.New("disk on fire")
 
-func (f *Failing) fails(read, list string) error {
+func (f *Failing) fails(method, list string) error {
 	if f.Broken.Load() {
 		return ErrDisk
 	}
-	if f.Fault == nil || read == "" {
+	if f.Fault == nil || method == "" {
 		return nil
 	}
-	return f.Fault(read, list)
+	return f.Fault(method, list)
 }
 
 // Update implements todo.Store.
 func (f *Failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	if err := f.fails("", ""); err != nil {
+	if err := f.fails("Update", ""); err != nil {
 		return err
 	}
 	return f.Store.Update(ctx, key, change)
@@ -51,11 +51,11 @@ func (f *Failing) Load(ctx context.Context, list string, revision int64) (todo.S
 
 // Find implements todo.Store.
 func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	read := "Find"
+	method := "Find"
 	if q.OldestFirst && q.Deleted {
-		read = "" // for watchers
+		method = "" // for watchers
 	}
-	if err := f.fails(read, ""); err != nil {
+	if err := f.fails(method, ""); err != nil {
 		return nil, err
 	}
 	return f.Store.Find(ctx, q)
