@@ -13,6 +13,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
 )
 
 func newLists(t *testing.T) todo.Lists {
@@ -311,5 +312,53 @@ func TestPlainLost(t *testing.T) {
 	}
 	if want := "todo-mcp: there: not live, reconnecting (connection refused\\x1b)\n"; errOut.String() != want {
 		t.Errorf("errOut: %q", errOut.String())
+	}
+}
+
+// shown is where lines are written until the first ones are there.
+type shown struct {
+	text string
+	done func()
+}
+
+func (s *shown) Write(p []byte) (int, error) {
+	s.text += string(p)
+	s.done()
+	return len(p), nil
+}
+
+// BAD-INPUT 50 and 130: whichever read of the store fails, the viewer says why it cannot show
+// the lists, or shows all of them, as far as they tell themselves.
+func TestPlainWhateverReadFails(t *testing.T) {
+	faults := &servertest.Nth{}
+	board := todo.NewBoard(&servertest.Failing{Store: memory.New(), Fault: faults.Fault})
+	t.Cleanup(board.Close)
+	lists := board.As("")
+	writeItems(t, lists, "release", "Write tests")
+	writeItems(t, lists, "docs", "Write pages")
+	found, err := lists.Find(t.Context(), todo.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := todo.Edit{Do: todo.EditAdd, Text: "Read them"}
+	if _, err := lists.Edit(t.Context(), found[0].List.ID, edit, todo.Writer{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, todo.ErrDamaged, todo.ErrNotFound} {
+		for n := 1; ; n++ {
+			ctx, cancel := context.WithCancel(t.Context())
+			out := &shown{done: cancel}
+			faults.Fail(n, fault)
+			err := Plain(ctx, Local{Lists: lists}, out, io.Discard, Options{Now: time.Now})
+			cancel()
+			read, _ := faults.Failed()
+			isShown := strings.Contains(out.text, "release") && strings.Contains(out.text, "docs")
+			if !isShown && !errors.Is(err, fault) || isShown && err != nil {
+				t.Errorf("read %d (%s): %v: %q, %v", n, read, fault, out.text, err)
+			}
+			if read == "" {
+				break
+			}
+		}
 	}
 }

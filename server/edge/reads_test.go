@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"todo-mcp/internal/store/memory"
@@ -16,39 +15,6 @@ import (
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
-
-// nth fails one read of a store: the n-th since it was set.
-type nth struct {
-	mu   sync.Mutex
-	n    int
-	err  error
-	read int    // how many reads there were
-	what string // the method that failed
-	list string // and the list that it named
-}
-
-func (f *nth) set(n int, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.n, f.err, f.read, f.what, f.list = n, err, 0, "", ""
-}
-
-func (f *nth) fault(read, list string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.read++; f.read != f.n {
-		return nil
-	}
-	f.what, f.list = read, list
-	return f.err
-}
-
-// state returns how many reads there were, and which failed.
-func (f *nth) state() (read int, what, list string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.read, f.what, f.list
-}
 
 // fleet makes lists of all kinds, of which each has a text of its own, and returns the
 // texts by id: one with a sub-agent's list and a change by a person, and others that are
@@ -161,34 +127,33 @@ func ask(t *testing.T, url string) (status int, body string) {
 // list that is damaged, or was deleted since the read before, takes nothing of the others
 // with it.
 func TestEachReadThatFails(t *testing.T) {
-	faults := &nth{}
+	faults := &servertest.Nth{}
 	store := &servertest.Failing{Store: memory.New()}
 	log := &servertest.Log{}
 	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
 	texts, list := fleet(t, s.Board)
-	store.Fault = faults.fault
+	store.Fault = faults.Fault
 	e := servertest.Handler(t, s, nil)
 	defer e.Close()
 	site := servertest.Serve(t, s, nil)
 	for _, path := range reads(e, list) {
-		faults.set(0, nil)
+		faults.Fail(0, nil)
 		status, want := ask(t, site.URL+path)
-		count, _, _ := faults.state()
 		if lines := log.Take(); status >= 500 || lines != nil {
 			t.Fatalf("%s: %d, log %q", path, status, lines)
 		}
 		for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, todo.ErrNotFound, todo.ErrDamaged} {
 			for n := 1; ; n++ {
-				faults.set(n, fmt.Errorf("read: %w", fault))
+				faults.Fail(n, fmt.Errorf("read: %w", fault))
 				a := answered{path: path, fault: fault, want: want}
 				a.status, a.body = ask(t, site.URL+path)
-				_, a.read, a.list = faults.state()
+				a.read, a.list = faults.Failed()
 				if a.lines = log.Take(); a.read == "" {
 					break // the request makes fewer reads
 				}
 				if problem := a.judge(texts); problem != "" {
-					t.Errorf("GET %s, read %d of %d (%s %s): %v: %s: %d %.200q, log %.600q",
-						path, n, count, a.read, texts[a.list], fault, problem, a.status, a.body, a.lines)
+					t.Errorf("GET %s, read %d (%s %s): %v: %s: %d %.200q, log %.600q",
+						path, n, a.read, texts[a.list], fault, problem, a.status, a.body, a.lines)
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"todo-mcp/internal/todo"
@@ -83,6 +84,40 @@ func (f *Failing) CursorsOn(ctx context.Context, principal, list string) ([]todo
 		return nil, err
 	}
 	return f.Store.CursorsOn(ctx, principal, list)
+}
+
+// Nth is the [Failing.Fault] that fails one call of a store: the n-th since [Nth.Fail].
+type Nth struct {
+	mu           sync.Mutex
+	left         int
+	err          error
+	method, list string // of the call that failed
+}
+
+// Fail makes the n-th call from now on fail; 0 none.
+func (f *Nth) Fail(n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.err, f.method, f.list = n, err, "", ""
+}
+
+// Fault is the [Failing.Fault].
+func (f *Nth) Fault(method, list string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left--; f.left != 0 {
+		return nil
+	}
+	f.method, f.list = method, list
+	return f.err
+}
+
+// Failed returns the method that failed, empty while none did, and the list that it was
+// called with.
+func (f *Nth) Failed() (method, list string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.method, f.list
 }
 
 // Slow is a store in which each save waits, in its transaction, until a value is sent
