@@ -130,6 +130,9 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 		if todo.KindOf(err) == todo.KindFull {
 			level = slog.LevelWarn
 		}
+		if answer.Status == http.StatusServiceUnavailable && !errors.Is(err, todo.ErrDamaged) {
+			w.Header().Set("Retry-After", "2")
+		}
 		e.config.Log.Log(r.Context(), level, "request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)
 	case answer.Status == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "":
 		w.Header().Set("Retry-After", "1")

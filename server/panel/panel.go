@@ -13,6 +13,7 @@ import (
 	"time"
 
 	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
@@ -117,5 +118,8 @@ func (p *Panel) failure(w http.ResponseWriter, status int, text string) {
 		head, text = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
 	}
 	page := boardPage{frame: frame{head: head, view: "none"}, nothing: Group{Text(text), allLists("All lists")}}
+	if w.Header().Get("Retry-After") != "" {
+		page.list = Group{Data("later", "true")} // the script loads it again
+	}
 	_ = answer(w, status, page.draw())
 }

@@ -107,6 +107,8 @@ async function load(url, how) {
   if (mine !== loads) return false;
   if (how === 'refresh' && page().seq !== seq) { refresh(); return false; } // it may be older than what is shown by now
   const doc = new DOMParser().parseFromString(html, 'text/html');
+  // A store that is late has its time, and the person what was read before.
+  if (how === 'refresh' && doc.querySelector('main').dataset.later) { setTimeout(refresh, 2000); return false; }
   const list = followed();
   if (how === 'push') history.pushState(0, '', url);
   if (how === 'replace') history.replaceState(0, '', url);
@@ -189,6 +191,7 @@ const followed = () => page().list ?? page().view;
 function follow() {
   source?.close();
   const { view, list } = page();
+  if (page().later) setTimeout(refresh, 2000);
   if (view === 'none') { state('live', ''); return; }
   source = new EventSource(`/panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : '&view=' + view}`);
   source.addEventListener('hello', (e) => {
