@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // MaxDetail is the maximum length of a priority, due date or owner, in runes.
@@ -172,42 +174,101 @@ func Cut(text string, limit int) string {
 	return text
 }
 
-// Fold returns a text reduced for loose comparison: in lower case and without
-// spaces and punctuation (docs/spec/variants.md, projection equality). A text
-// of nothing but these is returned unchanged.
+// Fold returns a text reduced for loose comparison (docs/spec/variants.md, projection
+// equality): in lower case and Unicode's compatibility form, without what stands before an
+// item of a list ("1. ", "[x] "), and without spaces, punctuation, arrows and symbols such as
+// emoji. Signs that count or compare stay ("c" is not "c++"), and so does a gap between two
+// digits (1.2 is not 12). A text of nothing but these is returned unchanged.
 func Fold(text string) string {
+	rest := unmarked(text)
+	if !isASCII(rest) {
+		rest = norm.NFKC.String(rest)
+	}
 	var b strings.Builder
-	b.Grow(len(text))
-	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf {
-			if c = foldedASCII[c]; c != 0 {
-				b.WriteByte(c)
-			}
-			i++
+	b.Grow(len(rest))
+	var last, before rune // the last that is kept, and the one before in the text
+	gap := false
+	for i, r := range rest {
+		folded := foldRune(r)
+		if isArrow(before, r, rest[i:]) {
+			folded = -1
+		}
+		before = r
+		if folded < 0 {
+			gap = true
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if r = foldRune(r); r >= 0 {
-			b.WriteRune(r)
+		if gap && unicode.IsDigit(last) && unicode.IsDigit(folded) {
+			b.WriteByte('.')
 		}
-		i += n
+		b.WriteRune(folded)
+		last, gap = folded, false
 	}
 	return cmp.Or(b.String(), text)
 }
 
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// unmarked returns a text without what stands before an item of a list: a sign, a number
+// with a dot or bracket, a box.
+func unmarked(text string) string {
+	rest := strings.TrimLeft(text, " \t-*•–—")
+	number := strings.TrimLeft(rest, "0123456789")
+	switch {
+	case len(rest)-len(number) > 0 && len(rest)-len(number) < 4 && (strings.HasPrefix(number, ". ") || strings.HasPrefix(number, ") ")):
+		rest = number[2:]
+	case len(rest) > 3 && rest[0] == '[' && strings.ContainsRune(" xX", rune(rest[1])) && rest[2] == ']':
+		rest = rest[3:]
+	}
+	if strings.TrimSpace(rest) == "" {
+		return text
+	}
+	return rest
+}
+
+// isArrow reports whether a rune is part of an arrow that is typed: "->", "=>" or "<-". rest
+// is the text from it on.
+func isArrow(before, r rune, rest string) bool {
+	switch r {
+	case '>':
+		return before == '-' || before == '='
+	case '=':
+		return strings.HasPrefix(rest, "=>")
+	case '<':
+		return strings.HasPrefix(rest, "<-")
+	}
+	return false
+}
+
 // foldRune returns what a rune is in a folded text; less than 0 is nothing.
 func foldRune(r rune) rune {
-	if unicode.IsSpace(r) || unicode.IsPunct(r) {
+	switch {
+	case r < utf8.RuneSelf:
+		return foldedASCII[r]
+	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r),
+		unicode.Is(unicode.Sm, r) && unicode.Is(arrows, r):
 		return -1
 	}
 	return unicode.ToLower(unicode.ToUpper(r))
 }
 
-// foldedASCII has what foldRune returns for the runes of ASCII; 0 is nothing. A NUL is in no
-// text, see [CheckText].
-var foldedASCII = func() (all [utf8.RuneSelf]byte) {
-	for r := range all {
-		all[r] = byte(max(foldRune(rune(r)), 0))
+// arrows are the blocks of arrows, some of which count as mathematical signs.
+var arrows = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x2190, Hi: 0x21ff, Stride: 1}, {Lo: 0x27f0, Hi: 0x27ff, Stride: 1}, {Lo: 0x2900, Hi: 0x297f, Stride: 1}}}
+
+// foldedASCII has what foldRune returns for the runes of ASCII. A NUL is in no text, see
+// [CleanText].
+var foldedASCII = func() (all [utf8.RuneSelf]rune) {
+	for r := range rune(utf8.RuneSelf) {
+		if all[r] = unicode.ToLower(r); unicode.In(r, unicode.Z, unicode.P, unicode.Sk) || unicode.IsSpace(r) {
+			all[r] = -1
+		}
 	}
 	return all
 }()

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 
 	"todo-mcp/internal/todo"
 )
@@ -127,17 +129,50 @@ func errText(err error) string {
 	return err.Error()
 }
 
+// An item that comes back with other signs is the same one, and one with another word,
+// number or sign that means something is another.
 func TestFold(t *testing.T) {
-	for _, c := range [][2]string{{"Write the tests!", "writeTHE tests"}, {"ĐƠN giản", "đơn-giản"}, {"梳理 需求。", "梳理需求"}} {
+	for _, c := range [][2]string{
+		{"Write the tests!", "writeTHE tests"}, {"ĐƠN giản", "đơn-giản"}, {"梳理 需求。", "梳理需求"},
+		{"Fix `parse()` in main.go", "Fix parse() in main.go"}, {"1. Build it", "Build it"}, {"2) Build it", "- Build it"}, {"- [x] Build it", "Build it"},
+		{"✅ Build it", "Build it"}, {"❤️ it", "❤ it"}, {"👩‍💻 Code", "Code"}, {"1️⃣ Build", "1 Build"}, {"a → b", "a -> b"}, {"a => b", "a ➜ b"},
+		{"Ｆｕｌｌ　ｗｉｄｔｈ１２", "full width12"}, {"Sửa lỗi tiếng Việt", "Sửa lỗi tiếng Việt"}, {"café", "café"},
+	} {
 		if todo.Fold(c[0]) != todo.Fold(c[1]) {
-			t.Errorf("%q and %q fold differently", c[0], c[1])
+			t.Errorf("%q and %q fold differently: %q, %q", c[0], c[1], todo.Fold(c[0]), todo.Fold(c[1]))
 		}
 	}
-	for _, c := range [][2]string{{"a", "b"}, {"!", "?"}, {"c", "c++"}} {
+	for _, c := range [][2]string{
+		{"a", "b"}, {"!", "?"}, {"c", "c++"}, {"A & B", "A and B"}, {"Release 1.2", "Release 12"}, {"Test 1", "Test 2"}, {"a < b", "a > b"}, {"5 €", "5 $"},
+		{"1. ", "2. "}, {"🚀", "🔥"}, {"bo", "bô"}, {"1.2 Notes", "2 Notes"},
+	} {
 		if todo.Fold(c[0]) == todo.Fold(c[1]) {
-			t.Errorf("%q and %q fold to the same", c[0], c[1])
+			t.Errorf("%q and %q fold to the same: %q", c[0], c[1], todo.Fold(c[0]))
 		}
 	}
+}
+
+// Folding joins no two texts that differ in a letter or a digit, but for what stands before an
+// item of a list.
+func FuzzFoldKeepsWords(f *testing.F) {
+	for _, text := range []string{"Fix `a` → b", "1. Ｆｕｌｌ", "tiếng Việt", "c++ 1.2", "ǆ ﬁ ½ ①", "[x] a"} {
+		f.Add(text, "Fix a b")
+	}
+	words := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return unicode.ToLower(unicode.ToUpper(r))
+			}
+			return -1
+		}, norm.NFKC.String(text))
+	}
+	f.Fuzz(func(t *testing.T, one, other string) {
+		for _, text := range []string{one, other} {
+			if w, folded := words(text), words(todo.Fold(text)); !strings.HasSuffix(w, folded) || len(w)-len(folded) > 3 {
+				t.Fatalf("%q has the words %q, and folded %q", text, w, folded)
+			}
+		}
+	})
 }
 
 func TestDiff(t *testing.T) {
