@@ -172,7 +172,9 @@ func (k Keep) CheckLists(n int) error {
 // Usage is how much of a store is in use.
 type Usage struct {
 	// Begun is how many lists a conversation began since a time, at least up to
-	// [Keep.Begun], and Lists how many its principal has that are not deleted.
+	// [Keep.Begun]: the lists that came to the store since then and that somebody changed
+	// since then, which an old list that was imported is not. Lists is how many its
+	// principal has that are not deleted.
 	Begun, Lists int
 	// Bytes is the size of all lists. Own is the size of the principal's; 0 for the server
 	// itself, which has no share, and where both are small.

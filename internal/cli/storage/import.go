@@ -13,8 +13,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Import imports what export wrote, all of it or nothing: everything is checked before
-// anything is written.
+// Import imports what export wrote. Everything is checked before anything is written; only
+// a store that gets full, or fails, stops it later.
 func Import(ctx context.Context, a *app.App, args []string) error {
 	in, done, err := input(ctx, a, args)
 	if err != nil {
@@ -25,6 +25,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
+	a.Keep.Begun, a.Keep.Abandoned = 0, 0 // no chat begins these lists, and none makes room for another
 	st, err := a.OpenStore()
 	if err != nil {
 		return err
@@ -87,8 +88,8 @@ type importer struct {
 }
 
 // plan returns what the store has not of some histories, or why they cannot be imported. It
-// is checked to the last revision: only another process or a fault of the store can stop
-// what follows.
+// is checked to the last revision: only another process, or a store that is full or fails,
+// can stop what follows.
 func (i importer) plan(ctx context.Context, histories []history) (missing []history, err error) {
 	begun := make(map[string]int) // new lists, by principal
 	for _, h := range histories {

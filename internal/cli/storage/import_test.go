@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,7 +20,9 @@ import (
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
 )
 
 // exportLine is a line that import takes.
@@ -262,5 +265,64 @@ func TestImportLeavesStandardInput(t *testing.T) {
 	})
 	if in.Len() != len("the next line\n") {
 		t.Errorf("%d bytes are left", in.Len())
+	}
+}
+
+// exported returns an export of lists of one conversation, from the oldest: each was changed
+// once, this long after the one before, and the last one now.
+func exported(t *testing.T, lists int, apart time.Duration, text string) string {
+	t.Helper()
+	var out strings.Builder
+	for n := range lists {
+		at := time.Now().Add(-time.Duration(lists-1-n) * apart).UTC()
+		s := revision(todo.List{ID: fmt.Sprint("list", n), Conversation: "chat"}, 1, text)
+		s.List.Created, s.Updated, s.Worked, s.Items[0].Status = at, at, at, todo.Completed
+		if err := app.PrintJSON(&out, s, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+// BAD-INPUT 170: An import of 2,500 lists that one chat began over 100 days, or of more than
+// `--max-size` has room for → The bound on what a chat begins in a day is not for an import;
+// when the chat goes on, it counts those that changed in that day alone. No list makes room
+// for an imported one: where the store is full the import stops, says how far it came, and
+// goes on there when there is room
+func TestImportIsNoUse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "todo.db")
+	days := exported(t, 2500, 100*24*time.Hour/2500, "Step")
+	if said, err := programtest.Try(t, days, "import", "--store", "sqlite:"+file); err != nil || said != "Imported 2500 revisions.\n" {
+		t.Fatalf("%s %v", said, err)
+	}
+	if got := programtest.Succeeds(t, "export", "--store", "sqlite:"+file); got != days {
+		t.Errorf("%d bytes are here of %d", len(got), len(days))
+	}
+	st, err := sqlite.Open(file, todo.Keep{Begun: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	board := todo.NewBoard(st)
+	defer board.Close()
+	servertest.Apply(t, board.As(""), servertest.In("chat"), func(d *todo.Draft) { d.Append("Next") })
+}
+
+// An import into a store that gets full removes none of the lists that it wrote before.
+func TestImportMakesNoRoom(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "todo.db")
+	lines := exported(t, 600, 24*time.Hour, strings.Repeat("x", 2000))
+	_, err := programtest.Try(t, lines, "import", "--store", "sqlite:"+file, "--max-size", "1")
+	if err == nil || !strings.Contains(err.Error(), "(--max-size)") || !strings.Contains(err.Error(), "of 600 revisions were imported before it") {
+		t.Errorf("a full store: %v", err)
+	}
+	if got := programtest.Succeeds(t, "export", "--store", "sqlite:"+file); got == "" || !strings.HasPrefix(lines, got) {
+		t.Errorf("of what was imported before, %d bytes are here", len(got))
+	}
+	if said, err := programtest.Try(t, lines, "import", "--store", "sqlite:"+file); err != nil {
+		t.Errorf("with more room: %s %v", said, err)
+	}
+	if got := programtest.Succeeds(t, "export", "--store", "sqlite:"+file); got != lines {
+		t.Errorf("%d bytes are here of %d", len(got), len(lines))
 	}
 }

@@ -212,7 +212,7 @@ func (t *tx) makeRoom(ctx context.Context, next todo.List, begins bool, now time
 			if !last.Deleted {
 				u.Lists++
 			}
-			if last.List.Conversation == next.Conversation && l.begun.After(since) {
+			if last.List.Conversation == next.Conversation && l.begun.After(since) && last.Updated.After(since) {
 				u.Begun++
 			}
 		}

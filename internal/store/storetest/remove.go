@@ -146,8 +146,12 @@ func begin(t *testing.T, s todo.Store, id, conversation string, updated time.Tim
 	return err
 }
 
-// begunLately tests that a conversation may begin two lists a day and no more.
+// begunLately tests that a conversation may begin two lists a day and no more, and that
+// imported lists, which nobody changed that day, count none.
 func begunLately(t *testing.T, s todo.Store) {
+	if err := begin(t, s, "of last week", "a", time.Now().Add(-7*24*time.Hour)); err != nil {
+		t.Error(err)
+	}
 	for n, want := range []error{nil, nil, todo.ErrTooManyLists} {
 		if err := begin(t, s, fmt.Sprint("a", n), "a", time.Now()); !errors.Is(err, want) {
 			t.Errorf("65: list %d: %v", n+1, err)

@@ -135,7 +135,7 @@ func (d Dialect) saves(q *SQL) {
 	}
 	q.setCursor = q.seeCursor + `, moved = excluded.moved, current = excluded.current, at = excluded.at`
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
-		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ?` + limit + `) AS lately),
+		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? AND updated >= ?` + limit + `) AS lately),
 		coalesce((SELECT updated FROM ` + lists + ` ORDER BY seq DESC LIMIT 1), 0)`
 	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?)
 		+ (SELECT coalesce(sum(? + length(folder)), 0) FROM ` + d.Schema + `host_calls WHERE principal = ?) AS bigint)

@@ -243,7 +243,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 	usage := func(since time.Time) (u todo.Usage, err error) {
 		u, err = s.usage(ctx, l.Principal)
 		if begins && err == nil {
-			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), s.Keep.Begun}
+			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), record.UnixNano(since), s.Keep.Begun}
 			var last int64
 			err = s.DB.Scan(ctx, s.SQL.usage, args, &u.Lists, &u.Begun, &last)
 			saved = time.Unix(0, last)
