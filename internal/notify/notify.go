@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -47,8 +48,8 @@ const (
 	// maxLists is how many lists are looked at, the last changed first, and recent how long
 	// ago they may have changed last.
 	maxLists, recent = 2000, 24 * time.Hour
-	// maxAtOnce is how many notices there may be at once, and perHour how many an hour
-	// beyond these. A process of its own has its own.
+	// maxAtOnce is how many notices there may be at once of the lists of one principal, and
+	// perHour how many an hour beyond these. Each process counts its own.
 	maxAtOnce, perHour = 30, 60
 	// endTimeout is for how long notices are still sent after the end has begun.
 	endTimeout = 5 * time.Second
@@ -59,9 +60,9 @@ type Notifier struct {
 	Config
 	tracker tracker
 	senders []*sender
-	limit   *rate.Limiter
-	over    int  // how many notices were not sent for the limit
-	failing bool // the last look failed, which is logged
+	limits  map[string]*rate.Limiter // by principal; without those that let [maxAtOnce] through
+	over    int                      // how many notices were not sent for the limit
+	failing bool                     // the last look failed, which is logged
 }
 
 // fileTick is by how much the time of what a hook left may be behind: it is that of its file,
@@ -70,7 +71,7 @@ const fileTick = 2 * time.Second
 
 // New returns a notifier that tells of nothing that is so already.
 func New(c Config) *Notifier {
-	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}, limit: rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)}
+	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}, limits: make(map[string]*rate.Limiter)}
 	for _, t := range c.Targets {
 		n.senders = append(n.senders, newSender(t, c.Private, c.Log))
 	}
@@ -171,7 +172,7 @@ func (n *Notifier) tell(ctx context.Context, f *account.Family, now time.Time) e
 		return nil
 	}
 	n.tracker.told(id, now)
-	if !n.limit.AllowN(now, 1) {
+	if !n.allows(f.Main.List.Principal, now) {
 		n.over++
 		return nil
 	}
@@ -184,6 +185,17 @@ func (n *Notifier) tell(ctx context.Context, f *account.Family, now time.Time) e
 		s.add(notice)
 	}
 	return nil
+}
+
+// allows counts a notice of a principal's lists, and reports whether it may be sent.
+func (n *Notifier) allows(principal string, now time.Time) bool {
+	limit := n.limits[principal]
+	if limit == nil {
+		maps.DeleteFunc(n.limits, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= maxAtOnce })
+		limit = rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)
+		n.limits[principal] = limit
+	}
+	return limit.AllowN(now, 1)
 }
 
 // maxShown is how many characters of a text a notice has.

@@ -26,6 +26,7 @@ type desk struct {
 	*testing.T
 	boards []*todo.Board
 	store  *watchedStore
+	whose  string // the principal of the agents
 	log    bytes.Buffer
 	began  time.Time
 	mu     sync.Mutex
@@ -58,7 +59,7 @@ func atDesk(t *testing.T, processes int, test func(d *desk)) {
 		for range processes {
 			board := todo.NewBoard(d.store)
 			d.boards = append(d.boards, board)
-			n := New(Config{Lists: board.As(""), Texts: true, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
+			n := New(Config{Lists: board.Everyone(), Texts: true, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
 			s := &sender{log: n.Log, queue: make(chan Notice, maxWaiting)}
 			n.senders = []*sender{s}
 			work.Go(func() { n.watch(ctx); close(s.queue) })
@@ -103,7 +104,7 @@ func chat(key string) todo.Conversation {
 // agent writes a list with an item of each status, in a chat at a process.
 func (d *desk) agent(process int, key string, statuses ...string) {
 	d.Helper()
-	_, err := d.boards[process].As("").Apply(d.Context(), todo.Write{
+	_, err := d.boards[process].As(d.whose).Apply(d.Context(), todo.Write{
 		Target: todo.Target{Conversation: chat(key)}, Writer: todo.Writer{Client: "claude-code"},
 		Change: func(t *todo.Draft) error {
 			var lines []todo.Line
@@ -174,8 +175,9 @@ func TestLooksAtRest(t *testing.T) {
 // the limit says, and a line of the log counts the rest.
 //
 // BAD-INPUT 120: Lists that begin, wait, go on and end by the hundred, or thousands of times
-// each → With `--notify`, thirty notices at once and sixty an hour beyond them; of one list one
-// in a minute, and one of the same state in ten. A line of the log counts what was not sent
+// each → With `--notify`, thirty notices at once and sixty an hour beyond them for each who
+// signed in, whatever others have; of one list one in a minute, and one of the same state in
+// ten. A line of the log counts what was not sent
 func TestManyNotices(t *testing.T) {
 	atDesk(t, 1, func(d *desk) {
 		for n := range 200 {
@@ -195,4 +197,31 @@ func TestManyNotices(t *testing.T) {
 			d.Errorf("%d notices, log %s", n, &d.log)
 		}
 	})
+}
+
+// The lists of one who signed in use up nobody else's notices (BAD-INPUT 120), and what
+// one may have again is not remembered.
+func TestNoticesOfEach(t *testing.T) {
+	atDesk(t, 1, func(d *desk) {
+		d.whose = "eve"
+		for n := range 2 * maxAtOnce {
+			d.agent(0, fmt.Sprint("chat ", n), "completed")
+		}
+		d.whose = "bob"
+		d.agent(0, "chat", "completed", "completed")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if all := strings.Join(d.told, ""); len(d.told) != maxAtOnce+1 || strings.Count(all, " 2/2") != 1 {
+			d.Errorf("%d notices: %s", len(d.told), all)
+		}
+	})
+	n := New(Config{})
+	now := time.Now()
+	for who := range 1000 {
+		n.allows(fmt.Sprint(who), now)
+		now = now.Add(time.Hour / perHour)
+	}
+	if len(n.limits) > 2 {
+		t.Errorf("%d limits are remembered", len(n.limits))
+	}
 }
