@@ -32,7 +32,7 @@ func Main(m *testing.M) (code int) {
 // start starts the browser, three times at most: beside others it crashes now and then
 // as it starts.
 func (b *browser) start() (err error) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	for range 3 {
 		allocated, cancel1 := chromedp.NewExecAllocator(context.Background(), options...)
@@ -47,8 +47,11 @@ func (b *browser) start() (err error) {
 	return err
 }
 
-// Tab opens a tab in headless Chromium and returns its context, which ends
-// after a minute or with the test.
+// patience is for how long the browser may take to start, and for one step in a tab: some
+// milliseconds on an idle machine.
+const patience = time.Minute
+
+// Tab opens a tab in headless Chromium and returns its context, which ends with the test.
 func Tab(t *testing.T) context.Context {
 	t.Helper()
 	b := shared
@@ -61,9 +64,11 @@ func Tab(t *testing.T) context.Context {
 			t.Fatalf("browser: %v (the test needs Chromium; `make deps` installs it)", err)
 		}
 	}
-	tab, cancel1 := chromedp.NewContext(b.ctx)
-	ctx, cancel2 := context.WithTimeout(tab, time.Minute)
-	t.Cleanup(func() { cancel2(); cancel1() })
+	ctx, cancel := chromedp.NewContext(b.ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // a tab lives as long as the context of its first step
+		t.Fatalf("a tab: %v", err)
+	}
 	return ctx
 }
 
@@ -79,6 +84,8 @@ func Open(t *testing.T, url string) context.Context {
 // Do runs steps in a tab.
 func Do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatalf("browser: %v", err)
 	}
@@ -109,6 +116,8 @@ func Press(keys string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp
 // Eval returns the value of a script in a tab.
 func Eval[T any](t *testing.T, ctx context.Context, script string) T {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
@@ -116,12 +125,12 @@ func Eval[T any](t *testing.T, ctx context.Context, script string) T {
 	return v
 }
 
-// Until waits up to 20 s until a script is true.
+// Until waits until a script is true.
 func Until(t *testing.T, ctx context.Context, script string) {
 	t.Helper()
 	// What the script asks for may not be on the page yet.
 	guarded := "(() => { try { return (" + script + ") } catch { return false } })()"
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](guarded, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](guarded, chromedp.WithPollingTimeout(patience))); err != nil {
 		t.Fatalf("never true: %s: %v", script, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
@@ -86,10 +87,11 @@ func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*edge.Con
 }
 
 // Handler returns what serves a server over HTTP, which the caller closes. edit, if
-// not nil, changes the configuration.
+// not nil, changes the configuration. A request may take a minute: on a busy machine one
+// that works takes longer than people wait.
 func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge {
 	t.Helper()
-	c := edge.Config{Board: s.Board, Log: s.Log}
+	c := edge.Config{Board: s.Board, Log: s.Log, Timeout: time.Minute}
 	if edit != nil {
 		edit(&c)
 	}

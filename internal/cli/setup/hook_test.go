@@ -51,14 +51,20 @@ func (r hookRig) log() string {
 	return string(data)
 }
 
-// open opens the store, behind what hooks left for it; the caller closes it.
+// open opens the store, behind what hooks left for it; the caller closes it. On a busy
+// machine all of that is on the lists after several reads, each of which waits for it for a
+// second.
 func (r hookRig) open() todo.Store {
 	r.Helper()
 	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), todo.Keep{})
 	if err != nil {
 		r.Fatal(err)
 	}
-	return hook.Spool{Folder: r.spool(), Log: func(err error) { r.Log(err) }}.Before(st)
+	spool := hook.Spool{Folder: r.spool(), Log: func(err error) { r.Log(err) }}
+	for read := 0; r.left() > 0 && read < 60; read++ {
+		_, _ = spool.Before(st).Position(r.Context())
+	}
+	return spool.Before(st)
 }
 
 // spool returns the folder with what hooks left, and left how many events it has.
