@@ -81,11 +81,14 @@ func (t terminal) do(keys string, texts ...string) string {
 	return t.see(texts...)
 }
 
+// patience is for how long what comes within milliseconds on an idle machine is waited for.
+const patience = time.Minute
+
 // see waits until the screen shows all texts, and none of those behind a "!", and
-// returns it; after 10 s it fails the test.
+// returns it.
 func (t terminal) see(texts ...string) (screen string) {
 	t.t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		screen = t.tmux("capture-pane", "-p")
 		if !slices.ContainsFunc(texts, func(text string) bool {
 			text, not := strings.CutPrefix(text, "!")
@@ -94,15 +97,15 @@ func (t terminal) see(texts ...string) (screen string) {
 			return screen
 		}
 	}
-	t.t.Fatalf("%q: not within 10 s:\n%s", texts, screen)
+	t.t.Fatalf("%q: never shown:\n%s", texts, screen)
 	return ""
 }
 
-// await polls tmux until a format is a text; after 10 s it fails the test.
+// await polls tmux until a format is a text.
 func (t terminal) await(want string, args ...string) {
 	t.t.Helper()
 	got := ""
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		if got = strings.TrimSpace(t.tmux(append([]string{"display-message", "-p"}, args...)...)); got == want {
 			return
 		}
