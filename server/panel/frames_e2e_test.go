@@ -6,7 +6,9 @@
 package panel_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,9 +19,31 @@ import (
 	"todo-mcp/server/servertest"
 )
 
+// measures has Chromium count what a page does from now on, and returns what reads that. The
+// durations, in seconds, are of the processor: a busy machine makes them hardly longer.
+func measures(t *testing.T, ctx context.Context) func() map[string]float64 {
+	t.Helper()
+	_, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() map[string]float64 {
+		t.Helper()
+		now, err := chromedp.Call(ctx, performance.GetMetrics, struct{}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics := map[string]float64{}
+		for _, m := range now.Metrics {
+			metrics[m.Name] = m.Value
+		}
+		return metrics
+	}
+}
+
 // While 300 lists move, while a list of 1,000 items changes on its page, and on the board
-// among 2,000 lists, the page goes on drawing frames: half of them come as fast as on the
-// same page at rest, and no single task blocks it for long.
+// among 2,000 lists, the page is not busy for long, and so goes on drawing frames: all that
+// its thread does for a change is little beside a plain loop.
 func TestPanelFrames(t *testing.T) {
 	s, base := servertest.Site(t)
 	lists := s.Board.As("")
@@ -42,14 +66,15 @@ func TestPanelFrames(t *testing.T) {
 		lists       int
 		path, drawn string
 		move        func(text string)
+		floors      float64 // how many plain loops a change may take
 	}{
 		{"300 lists", 300, "/", cards + ` > 20`, func(text string) {
 			for n := range 300 {
 				write(1+n, 5, text)
 			}
-		}},
-		{"1,000 items", 300, "/lists/" + long, `document.querySelector('#i-2 bdi').textContent === %q`, func(text string) { write(0, 1000, text) }},
-		{"1,000 items among 2,000 lists", 2000, "/", cards + ` > 0`, func(text string) { write(2001, 1000, text) }},
+		}, 12},
+		{"1,000 items", 300, "/lists/" + long, `document.querySelector('#i-2 bdi').textContent === %q`, func(text string) { write(0, 1000, text) }, 12},
+		{"1,000 items among 2,000 lists", 2000, "/", cards + ` > 0`, func(text string) { write(2001, 1000, text) }, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for ; begun <= c.lists; begun++ {
@@ -58,27 +83,27 @@ func TestPanelFrames(t *testing.T) {
 			ctx := servertest.Tab(t)
 			servertest.Do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(base+c.path))
 			servertest.Until(t, ctx, servertest.IsLive)
-			// The times between frames, in ms, and the longest task.
-			servertest.Eval[bool](t, ctx, `(window.frames_ = [], window.longest = 0, ((last) => requestAnimationFrame(function next(now) { frames_.push(now - last); last = now; requestAnimationFrame(next); }))(performance.now()),
-				new PerformanceObserver((l) => { for (const e of l.getEntries()) longest = Math.max(longest, e.duration) }).observe({type: 'longtask'}), true)`)
-			const frames = `(frames_.sort((a, b) => a - b), frames_[Math.floor(frames_.length / 2)])`
-			servertest.Until(t, ctx, `frames_.length > 60`)
-			rest := servertest.Eval[float64](t, ctx, frames)
-			servertest.Eval[bool](t, ctx, `frames_ = [], longest = 0, true`)
+			measured := measures(t, ctx)
+			busy := func(do func()) (seconds float64) {
+				before := measured()["TaskDuration"]
+				do()
+				return measured()["TaskDuration"] - before
+			}
+			var took []float64
 			for n := range 6 {
 				text := fmt.Sprint("change ", n)
-				c.move(text)
-				servertest.Until(t, ctx, fmt.Sprintf(c.drawn, text))
+				took = append(took, busy(func() {
+					c.move(text)
+					servertest.Until(t, ctx, fmt.Sprintf(c.drawn, text))
+				}))
 			}
-			moving, longest := servertest.Eval[float64](t, ctx, frames), servertest.Eval[float64](t, ctx, `longest`)
-			drawn := servertest.Eval[int](t, ctx, `frames_.length`)
-			floor := servertest.Eval[float64](t, ctx, `(() => { const from = performance.now(); for (let i = 0, x = 0; i < 2e7; i++) x += i % 7; return performance.now() - from })()`)
-			t.Logf("a frame every %.1f ms at rest, %.1f ms while it moves (%d frames); the longest task %.0f ms, a plain loop %.0f ms", rest, moving, drawn, longest, floor)
-			if moving > 3*rest+16 {
-				t.Errorf("a frame every %.1f ms while it moves, %.1f ms at rest", moving, rest)
-			}
-			if longest > 12*floor+250 {
-				t.Errorf("a task of %.0f ms blocks the page; a plain loop takes %.0f ms", longest, floor)
+			slices.Sort(took)
+			floor := busy(func() {
+				servertest.Eval[int](t, ctx, `(() => { let x = 0; for (let i = 0; i < 5e7; i++) x += i % 7; return x })()`)
+			})
+			t.Logf("changes take %.3f s of the page's thread, a plain loop %.3f s", took, floor)
+			if half := took[len(took)/2]; half > c.floors*floor {
+				t.Errorf("half of the changes take %.3f s of the page's thread or more, a plain loop %.3f s: more than %.0f times as long", half, floor, c.floors)
 			}
 		})
 	}
@@ -99,30 +124,17 @@ func TestPanelAtRest(t *testing.T) {
 	}
 	ctx := servertest.Open(t, base+"/")
 	servertest.Until(t, ctx, servertest.IsLive)
-	if _, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
-	measured := func() map[string]float64 {
-		now, err := chromedp.Call(ctx, performance.GetMetrics, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		metrics := map[string]float64{}
-		for _, m := range now.Metrics {
-			metrics[m.Name] = m.Value
-		}
-		return metrics
-	}
 	// Whoever asks every frame makes the page draw one.
 	wait := func(seconds int) {
 		t.Helper()
 		script := fmt.Sprintf(`performance.now() > (window.began_ ??= performance.now()) + %d`, seconds*1000)
-		if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingInterval(time.Second), chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingInterval(time.Second), chromedp.WithPollingTimeout(time.Minute))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Ten minutes later the other times are told in minutes.
 	servertest.Eval[bool](t, ctx, `(Date.now = ((now) => () => now() + 600e3)(Date.now), true)`)
+	measured := measures(t, ctx)
 	wait(2) // the page is settled
 	before := measured()
 	wait(8)
