@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/postgrestest"
 )
 
@@ -67,28 +68,86 @@ func TestDatabaseIsAway(t *testing.T) {
 	chat.Writes("p:A p:B p:C")
 }
 
-// BAD-INPUT 133: a file that is emptied while it is in use takes no write any more.
+// BAD-INPUT 133: of a file or a log that is cut while it is in use no write is acknowledged.
 //
-// BAD-INPUT 133: The store file is truncated to nothing while it is in use → The next write
+// BAD-INPUT 133: The store file, or its log, is truncated while it is in use → The next write
 // is refused, and says what to do; nothing is acknowledged
 func TestTruncatedStore(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "todo.db")
-	s := mustServe(t, "--store", "sqlite:"+file)
-	chat := s.session(t, "")
-	chat.Writes("p:A p:B")
-	if err := os.Truncate(file, 0); err != nil {
-		t.Fatal(err)
+	for suffix, says := range map[string]string{"": "restore a copy", "-wal": "restore a backup"} {
+		file := filepath.Join(t.TempDir(), "todo.db")
+		s := mustServe(t, "--store", "sqlite:"+file)
+		chat := s.session(t, "")
+		chat.Writes("p:A p:B")
+		if err := os.Truncate(file+suffix, 0); err != nil {
+			t.Fatal(err)
+		}
+		s.refusesWrites(t, chat, says)
 	}
+}
+
+// refusesWrites checks that a server tells an agent why it writes nothing, and is not ready.
+func (s *serving) refusesWrites(t *testing.T, chat *chattest.Chat, says string) {
+	t.Helper()
 	for range 2 {
 		a, err := chat.Try("TodoWrite", `{"todos":[{"content":"C","status":"pending","activeForm":"c"}]}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told := a.Refused(); told == nil || !strings.Contains(told.Error(), "restore a copy") {
+		if told := a.Refused(); told == nil || !strings.Contains(told.Error(), says) {
 			t.Errorf("a write is answered with %v", told)
 		}
 	}
-	if status, _ := get(s.url + "/readyz"); status == 200 {
-		t.Error("it is ready")
+	checkReady(t, s, 503)
+}
+
+// BAD-INPUT 50: a server whose store was moved away or removed shows no empty board and makes
+// no new store: it refuses, and says why in its log, until the store is back or a backup is
+// restored.
+func TestStoreMovedAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		gone, back func(t *testing.T, dir string) error
+	}{
+		"its folder": {
+			func(_ *testing.T, dir string) error { return os.Rename(dir, dir+".away") },
+			func(_ *testing.T, dir string) error { return os.Rename(dir+".away", dir) }},
+		"the file": {
+			func(_ *testing.T, dir string) error {
+				return os.Rename(filepath.Join(dir, "todo.db"), filepath.Join(dir, "away.db"))
+			},
+			func(_ *testing.T, dir string) error {
+				return os.Rename(filepath.Join(dir, "away.db"), filepath.Join(dir, "todo.db"))
+			}},
+		"removed": {
+			func(t *testing.T, dir string) error {
+				command(t, nil, program, "backup", dir+".backup", "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+				return os.RemoveAll(dir)
+			},
+			func(t *testing.T, dir string) error {
+				command(t, nil, program, "backup", "--restore", "--yes", dir+".backup", "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+				return nil
+			}},
+	} {
+		dir := filepath.Join(t.TempDir(), "store")
+		s := mustServe(t, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+		chat := s.session(t, "")
+		chat.Writes("p:A p:B")
+		if err := c.gone(t, dir); err != nil {
+			t.Fatal(err)
+		}
+		s.refusesWrites(t, chat, "was moved, removed or emptied while it was in use: put it back")
+		if status, body := get(s.url + "/api/lists"); status < 500 {
+			t.Errorf("%s: who reads the lists is answered %d %s", name, status, body)
+		}
+		if log := s.Log.String(); !strings.Contains(log, "was moved, removed or emptied") {
+			t.Errorf("%s: its log does not say why: %s", name, log)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "todo.db")); err == nil {
+			t.Errorf("%s: a new store was made", name)
+		}
+		if err := c.back(t, dir); err != nil {
+			t.Fatal(err)
+		}
+		chat.Writes("p:A p:B p:C")
+		checkReady(t, s, 200)
 	}
 }

@@ -59,7 +59,8 @@ func diskFaults() []diskFault {
 //
 // BAD-INPUT 50: A full disk, a failing sync, a store that fails or does not answer, a
 // file that is moved or deleted → Errors within a bound that say why, one log line
-// each, not ready; reads go on, from a read-only folder too. A refused write is not
+// each, not ready; reads go on, from a read-only folder too, but of no file that is gone:
+// an empty board would be shown, and another store made. A refused write is not
 // applied, one that may be says that its outcome is unknown; recovery without a
 // restart where possible. A log that killed processes left is merged before the first
 // write, as a sync of it may have failed

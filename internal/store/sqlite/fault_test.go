@@ -77,30 +77,68 @@ func TestLogOfOthers(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: deleting only the main file, while two stores have it open,
-// breaks neither: the old -wal and -shm files are not applied to the new file.
-func TestMainFileDeleted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
-	for n := range int64(20) {
-		mustSave(t, a, "a", n+1)
-	}
-	if _, err := b.Load(t.Context(), "a", 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	for n := range int64(20) {
-		mustSave(t, a, "new", n+1)
-		mustSave(t, b, "other", n+1)
-	}
-	for _, s := range []*Store{a, b} {
-		if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 2 {
-			t.Errorf("50: found %d lists, %v", len(got), err)
+// checkGone checks that stores refuse reads and writes because their file is gone, say of
+// which file and what to do, and that none makes another.
+func checkGone(t *testing.T, path string, stores ...*Store) {
+	t.Helper()
+	for range 2 {
+		for _, s := range stores {
+			_, reading := s.Find(t.Context(), todo.Query{})
+			_, writing := storetest.Save(t.Context(), s, snapshot("new", 1))
+			for _, err := range []error{reading, writing} {
+				if err == nil || !strings.Contains(err.Error(), path+" was moved, removed or emptied") || !strings.Contains(err.Error(), "put it back") || errors.Is(err, todo.ErrUnknownOutcome) {
+					t.Errorf("50: %v", err)
+				}
+			}
 		}
 	}
-	checkIntegrity(t, path)
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		t.Error("50: another file was made")
+	}
+}
+
+// BAD-INPUT 50: a file that is removed while stores have it open is not silently a new, empty
+// one: they refuse, until a process that never had it, as after a restart, begins another. The
+// old -wal and -shm are not applied to that, and all go on with it.
+func TestMainFileDeleted(t *testing.T) {
+	for name, gone := range map[string]func(path string) error{
+		"the file": os.Remove,
+		"all of it": func(path string) error {
+			return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
+		},
+		"its folder":  func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+		"its content": func(path string) error { return errors.Join(os.Truncate(path, 0), os.Truncate(path+"-wal", 0)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "folder", "todo.db")
+			a, b := openWithCleanup(t, path), openWithCleanup(t, path)
+			for n := range int64(20) {
+				mustSave(t, a, "a", n+1)
+			}
+			if _, err := b.Load(t.Context(), "a", 0); err != nil { // it reads alone
+				t.Fatal(err)
+			}
+			if err := gone(path); err != nil {
+				t.Fatal(err)
+			}
+			checkGone(t, path, a, b)
+			if name == "its content" {
+				return // SQLite knows the file by its inode: all have to let go of it first
+			}
+			c := openWithCleanup(t, path)
+			for n := range int64(20) {
+				mustSave(t, c, "new", n+1)
+				mustSave(t, a, "one", n+1)
+				mustSave(t, b, "other", n+1)
+			}
+			for _, s := range []*Store{a, b, c} {
+				if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 3 {
+					t.Errorf("50: found %d lists, %v", len(got), err)
+				}
+			}
+			checkIntegrity(t, path)
+		})
+	}
 }
 
 // BAD-INPUT 75: deleting only the log, while two stores have it open, loses no
@@ -171,18 +209,66 @@ func TestLogDeletedInASave(t *testing.T) {
 	}
 }
 
-// A file that is moved away contains all acknowledged saves.
+// BAD-INPUT 133: after the log is cut no write is acknowledged that nobody could read
+// again. A log that another process merged and emptied is none that was cut.
+func TestLogCut(t *testing.T) {
+	for name, part := range map[string]int64{"all of it": 0, "the last half": 2} {
+		path := filepath.Join(t.TempDir(), "todo.db")
+		s := open(t, path)
+		mustSave(t, s, "a", 1)
+		theirs := openRaw(t, path)
+		for n := int64(2); n < 10; n++ {
+			execSQL(t, theirs, "PRAGMA wal_checkpoint(TRUNCATE)")
+			mustSave(t, s, "a", n)
+		}
+		theirs.Close()
+		log, err := os.Stat(path + "-wal")
+		if err == nil && part > 0 {
+			part = log.Size() / part
+		}
+		if err := errors.Join(err, os.Truncate(path+"-wal", part)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err == nil || !strings.Contains(err.Error(), path+"-wal was cut") {
+				t.Errorf("133: %s was cut: %v", name, err)
+			}
+		}
+		s.Close()
+		again := openWithCleanup(t, path)
+		mustSave(t, again, "c", 1)
+		checkIntegrity(t, path)
+	}
+}
+
+// BAD-INPUT 50: a file that is moved away, alone or with its folder, has all acknowledged
+// saves. The store refuses until it is back, and then goes on.
 func TestFileMovedAway(t *testing.T) {
-	path, s := newStore(t)
-	for n := range int64(5) {
-		mustSave(t, s, "a", n+1)
+	for name, part := range map[string]func(path string) string{"the file": filepath.Clean, "its folder": filepath.Dir} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "folder", "todo.db")
+			moved := part(path)
+			s := openWithCleanup(t, path)
+			for n := range int64(5) {
+				mustSave(t, s, "a", n+1)
+			}
+			if err := os.Rename(moved, moved+".away"); err != nil {
+				t.Fatal(err)
+			}
+			checkGone(t, path, s)
+			old := open(t, strings.Replace(path, moved, moved+".away", 1))
+			checkRevision(t, old, "a", 5)
+			old.Close()
+			if err := os.Rename(moved+".away", moved); err != nil {
+				t.Fatal(err)
+			}
+			checkRevision(t, s, "a", 5)
+			mustSave(t, s, "a", 6)
+			if got := countInChild(t, path); got != fmt.Sprintln(6) {
+				t.Errorf("50: another process reads %s", got)
+			}
+		})
 	}
-	if err := os.Rename(path, path+".old"); err != nil {
-		t.Fatal(err)
-	}
-	mustSave(t, s, "b", 1)
-	old := openWithCleanup(t, path+".old")
-	checkRevision(t, old, "a", 5)
 }
 
 // A damaged cursor costs its conversation what it said, and no more: the conversation

@@ -75,7 +75,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 			spool = left
 			hint()
 		}
-		if open, err = open.renew(ctx, s.path, 1); open != nil && err == nil {
+		if open, err = s.renew(ctx, open, 1); open != nil && err == nil {
 			again = others.listen()
 			err = describe(s.path, open.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now))
 		}

@@ -5,14 +5,17 @@
 //
 // Opening creates nothing on disk: the first Update creates the file and its
 // folder. Updates that wait at the same time are committed in one transaction. Every
-// call checks whether the file was deleted or replaced since it was opened, and then
-// uses the file that the path names now. A watcher may get one hint for many saves.
+// call checks whether the file was replaced since it was opened, and then uses the one
+// that the path names now. While it names none any more, calls fail: to make another one
+// would show an empty board as if there never were lists. A watcher may get one hint for
+// many saves.
 package sqlite
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -35,7 +38,8 @@ type Store struct {
 	quit     chan struct{}  // closed by Close
 	work     sync.WaitGroup // running calls and watches
 	watchers hints.Hints
-	reading  chan *file // one slot, used as a lock: the database to read from; nil if not open
+	reading  chan *file  // one slot, used as a lock: the database to read from; nil if not open
+	had      atomic.Bool // it had its file open, so that one must be there
 
 	queue       chan *request // what the writer goroutine is to run
 	startWriter func()
@@ -149,7 +153,7 @@ func (s *Store) enter() error {
 
 // use returns the database to read from, which the caller must release. It
 // returns nil when there is no file yet, or no schema in it. If the path names
-// another file than before, use opens that one.
+// another file than before, use opens that one; if it names none, that is an error.
 func (s *Store) use(ctx context.Context) (f *file, err error) {
 	select {
 	case f = <-s.reading:
@@ -157,7 +161,7 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 		return nil, ctx.Err()
 	}
 	defer func() { s.reading <- f }()
-	f, err = f.renew(ctx, s.path, readers)
+	f, err = s.renew(ctx, f, readers)
 	if f != nil {
 		f.users.Add(1)
 	}
@@ -166,15 +170,29 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 
 // renew returns f if it is still the file that the path names. Otherwise it
 // releases f and opens the file that is there now for reading; it returns nil
-// when there is none. f may be nil.
-func (f *file) renew(ctx context.Context, path string, connections int) (*file, error) {
-	info, err := stat(path)
-	if err == nil && f.sameFile(info) && !f.hasNextLog(path) && !(f.fixed && isChanged(path, f.info, info)) {
+// when there never was one. f may be nil.
+func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, error) {
+	info, err := s.stat()
+	if err == nil && f.sameFile(info) && !f.hasNextLog(s.path) && !(f.fixed && isChanged(s.path, f.info, info)) {
 		return f, nil
 	}
 	err = errors.Join(err, f.release())
 	if info == nil || err != nil {
 		return nil, err
 	}
-	return openReader(ctx, path, info, connections)
+	f, err = openReader(ctx, s.path, info, connections)
+	if f != nil {
+		s.had.Store(true)
+	}
+	return f, err
+}
+
+// stat is [stat] of the store's file. That there is none, or an empty one, is an error
+// once the store had it open.
+func (s *Store) stat() (fs.FileInfo, error) {
+	info, err := stat(s.path)
+	if info == nil && err == nil && s.had.Load() {
+		err = fmt.Errorf("open store: %s was moved, removed or emptied while it was in use: put it back, restore a backup (`todo-mcp backup --restore FILE`), or restart this program, which then begins a new store", s.path)
+	}
+	return info, err
 }

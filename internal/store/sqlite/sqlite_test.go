@@ -132,27 +132,6 @@ func TestSeesAFileCreatedLater(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: after the store file was deleted, saves return an unknown
-// outcome or go to a new file; none is lost silently, and the store still
-// works.
-func TestFileDeleted(t *testing.T) {
-	path, s := newStore(t)
-	mustSave(t, s, "a", 1)
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		os.Remove(path + suffix)
-	}
-	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 0 {
-		t.Errorf("read of a deleted file: %v, %v", got, err)
-	}
-	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("save to a deleted list: %v", err)
-	}
-	mustSave(t, s, "b", 1)
-	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 1 {
-		t.Errorf("read of the new file: %v, %v", got, err)
-	}
-}
-
 // Saves that wait at the same time are committed in one transaction.
 func TestGroupCommit(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "todo.db"))

@@ -26,6 +26,7 @@ type writer struct {
 	file   *file
 	conn   *sql.Conn
 	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
+	logged int64   // how long the log was when it was looked at last
 	failed error   // the first failure of the store in the request that runs
 	memory *memory // what it stored or read last
 }
@@ -79,21 +80,30 @@ func (w *writer) close() {
 	*w = writer{store: w.store, saver: w.saver, Reader: w.Reader}
 }
 
-// open opens the file that the path names, and saves what it can of another one that is
-// open.
+// open opens the file that the path names. First it merges the log into the file that is
+// open, which may have been moved away; not into an emptied one, where that makes no whole.
 func (w *writer) open() error {
 	s := w.store
 	if w.conn != nil {
-		err := w.mergeLog()
-		if info, _ := os.Stat(s.path); err != nil && w.file.sameFile(info) {
-			return describe(s.path, fmt.Errorf("%w: %w", errGone, err))
+		_, err := s.stat()
+		now, _ := os.Stat(s.path)
+		isThere := w.file.sameFile(now)
+		if err == nil || !isThere {
+			err = describe(s.path, w.mergeLog())
+		}
+		if err != nil && isThere {
+			return fmt.Errorf("%w: %w", errGone, err)
 		}
 	}
 	w.close()
-	var err error
+	_, err := s.stat()
+	if err != nil {
+		return err
+	}
 	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
 		return err
 	}
+	s.had.Store(true)
 	w.forget()
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
 		w.statements = &statements{db: w.conn}
@@ -119,21 +129,42 @@ func (w *writer) open() error {
 // errGone means that what was committed is in a file or a log that is not there any
 // more. The connection still has it, so that it must stay open until [writer.open] has
 // saved what can be saved.
-var errGone = errors.New("the store file or its log (-wal) was moved or deleted while in use")
+var errGone = errors.New("the store file or its log (-wal) was moved, deleted or cut while in use")
 
 // mergeLog moves everything from the log into the file, and empties the log. Either may
 // have been moved or deleted. An empty log that several processes still have open cannot
 // be merged a second time, over what was saved since.
 func (w *writer) mergeLog() error {
-	var busy, pages, moved int
-	err := w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
-	if e := (*sqlite.Error)(nil); errors.As(err, &e) && e.Code() == codeShortRead {
+	err := w.checkpoint("TRUNCATE")
+	if isShort(err) {
 		return nil // another process has merged and emptied it
 	}
+	return err
+}
+
+// checkLog returns an error if a log that became shorter was cut: SQLite finds less in it
+// than it knows to be there. Of one that a process merged and emptied it knows that.
+func (w *writer) checkLog() error {
+	err := w.checkpoint("PASSIVE")
+	if isShort(err) {
+		return fmt.Errorf("%w: %s was cut, and what was saved last is lost: end all programs that use the store, then run `todo-mcp check`; if that finds a problem, restore a backup (`todo-mcp backup --restore FILE`)", errGone, w.store.log)
+	}
+	return describe(w.store.path, err)
+}
+
+func (w *writer) checkpoint(mode string) error {
+	var busy, pages, moved int
+	err := w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &pages, &moved)
 	if err == nil && busy != 0 {
 		err = errLogInUse
 	}
 	return err
+}
+
+// isShort reports whether an error says that a file has less than SQLite knows to be in it.
+func isShort(err error) bool {
+	e := (*sqlite.Error)(nil)
+	return errors.As(err, &e) && e.Code() == codeShortRead
 }
 
 // settleLog merges a log that other processes left, unless they marked it. Its last
@@ -171,26 +202,31 @@ func (w *writer) markLog() {
 }
 
 // isCurrent reports whether w is open on the file that its path names, which nobody has
-// emptied, and on the log beside it.
+// emptied, and on the log beside it. It notes how long that is.
 func (w *writer) isCurrent() bool {
 	if w.file == nil || w.file.log == nil {
 		return false
 	}
 	now, err1 := os.Stat(w.store.path)
 	log, err2 := os.Stat(w.store.log)
-	return err1 == nil && err2 == nil && now.Size() > 0 && os.SameFile(w.file.info, now) && os.SameFile(w.file.log, log)
+	if err1 != nil || err2 != nil || now.Size() == 0 || !os.SameFile(w.file.info, now) || !os.SameFile(w.file.log, log) {
+		return false
+	}
+	w.logged = log.Size()
+	return true
 }
 
 // beginTx opens the file if need be and begins a transaction. While that is open
 // no other connection can write.
 func (w *writer) beginTx() error {
+	before := w.logged
 	if !w.isCurrent() {
-		if w.conn != nil { // what is in the log is of use beside the rest of the file alone
-			if _, err := look(w.store.path); errors.Is(err, todo.ErrCorrupt) {
-				return fmt.Errorf("%w: %w", errGone, err)
-			}
-		}
 		if err := w.open(); err != nil {
+			return err
+		}
+	} else if w.logged < before {
+		if err := w.checkLog(); err != nil {
+			w.logged = before // to be looked at again
 			return err
 		}
 	}
