@@ -302,8 +302,9 @@ func TestRestoreDrill(t *testing.T) {
 // changes nothing.
 //
 // BAD-INPUT 136: `backup --restore` while servers use the store; from a damaged copy, or
-// from none → All goes on with what the copy has, and open pages show it; nothing is changed,
-// and what is damaged is said
+// from what is none (nothing, an empty or cut file, a text, a folder, a pipe, another
+// program's database) → All goes on with what the copy has, and open pages show it; nothing
+// is changed, and what is damaged, or what the file is, is said
 func TestBackupRestoredUnderServers(t *testing.T) {
 	dir := t.TempDir()
 	store, file := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")
@@ -316,7 +317,9 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 	damaged := filepath.Join(dir, "damaged.db")
 	command(t, nil, program, "backup", damaged, "--store", store)
 	damageRow(t, "sqlite:"+damaged, chat.Current(), 2)
-	for from, says := range map[string]string{damaged: "damaged", filepath.Join(dir, "none.db"): "no such file", filepath.Join(dir, "todo.db"): "the store itself"} {
+	wrong := noCopies(t, dir, file)
+	wrong[damaged], wrong[filepath.Join(dir, "none.db")], wrong[filepath.Join(dir, "todo.db")] = "damaged", "no such file", "the store itself"
+	for from, says := range wrong {
 		if printed, err := onStore(store, "backup", "--restore", "--yes", from); err == nil || !strings.Contains(printed, says) || !strings.Contains(printed, "nothing was changed") {
 			t.Errorf("restored from %s: %v %s", from, err, printed)
 		}
@@ -345,6 +348,36 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 		t.Error(err, printed)
 	}
 	report.Add(t, programtest.Row{Fault: "backup restored under servers", Tried: "two servers with a page open; from a damaged copy first", Times: "once", Acknowledged: 3})
+}
+
+// noCopies makes files that are no copies of a store, one of them the beginning of a copy,
+// and returns what is said of each.
+func noCopies(t *testing.T, dir, whole string) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := make(map[string]string)
+	place := func(name, says string) string {
+		path := filepath.Join(dir, name)
+		wrong[path] = path + " is no copy of a store: " + says
+		return path
+	}
+	command(t, nil, "sqlite3", place("another", "it is another program's database"), "CREATE TABLE theirs (x)")
+	for _, err := range []error{
+		os.WriteFile(place("empty", "it is empty"), nil, 0o600),
+		os.WriteFile(place("text", "it is no database"), []byte(strings.Repeat("my diary\n", 100)), 0o600),
+		os.WriteFile(place("short", "it is cut or damaged"), content[:50], 0o600),
+		os.WriteFile(place("cut", "it is cut or damaged"), content[:len(content)/2], 0o600),
+		os.Mkdir(place("folder", "it is a folder"), 0o700),
+		syscall.Mkfifo(place("pipe", "it is a pipe"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return wrong
 }
 
 // checkSessionsContinue checks that sessions go on at a server on a restored store, with the lists

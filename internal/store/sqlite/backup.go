@@ -80,7 +80,7 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 		isWhole = false
 		found(problem)
 	})
-	if err != nil {
+	if err = checkIsCopy(from, copied, err); err != nil {
 		return 0, err
 	}
 	if !isWhole {
@@ -95,6 +95,29 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 		Say(s.path)
 	}
 	return revisions, err
+}
+
+// checkIsCopy returns what a file is, if it is no copy of a store; else err, with which its
+// reading ended.
+func checkIsCopy(from string, info fs.FileInfo, err error) error {
+	is := ""
+	switch {
+	case info.IsDir():
+		is = "a folder"
+	case !info.Mode().IsRegular():
+		is = "a pipe, a socket or a device"
+	case info.Size() == 0:
+		is = "empty"
+	case errors.Is(err, errForeign):
+		is = "another program's database"
+	case failedWith(err, codeNotADB):
+		is = "no database"
+	case failedWith(err, codeCorrupt):
+		is = "cut or damaged"
+	default:
+		return err
+	}
+	return fmt.Errorf("%s is no copy of a store: it is %s", from, is)
 }
 
 // takeAll puts what the tables of a file have in the place of what is in those of a database
