@@ -136,7 +136,7 @@ func (a *App) OpenStore() (todo.Store, error) {
 		a.Metrics.Gauge("todo_store_bytes", "The size of all lists when it was looked at last; 0 before the first write.",
 			func() float64 { return float64(Bytes(st)) })
 		a.Metrics.Gauge("todo_store_max_bytes", "How large they may become, --max-size; 0: any.", func() float64 { return float64(a.Keep.Bytes) })
-		a.Metrics.Gauge("todo_store_damaged_rows", "Rows that were found damaged, and left out, within an hour.",
+		a.Metrics.Gauge("todo_store_damaged_rows", "Rows that were read, found damaged and left out within an hour; todo-mcp check reads all.",
 			func() float64 { return float64(len(Damaged(st))) })
 	}
 	spool, err := a.Spool()
