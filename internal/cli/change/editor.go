@@ -49,7 +49,7 @@ func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, apply func(to
 	if file == "" {
 		return err
 	}
-	after, readErr := os.ReadFile(file)
+	after, readErr := readEdited(file)
 	if err = errors.Join(err, readErr); err == nil && string(after) != before {
 		var e todo.Edit
 		if e, err = editedItems(list, string(after)); err == nil {
@@ -61,6 +61,29 @@ func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, apply func(to
 	}
 	os.Remove(file)
 	return err
+}
+
+// readEdited reads the file that an editor wrote; an error says that nothing was changed.
+func readEdited(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := readAll(f)
+	if err != nil {
+		err = fmt.Errorf("read what the editor wrote: %w; nothing was changed", err)
+	}
+	return text, err
+}
+
+// readAll reads at most [todo.MaxRequest] bytes, to the end.
+func readAll(from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, todo.MaxRequest+1))
+	if err == nil && len(text) > todo.MaxRequest {
+		err = fmt.Errorf("it is larger than %d bytes", todo.MaxRequest)
+	}
+	return text, err
 }
 
 // editedItems returns the edit that makes a list what came out of the editor.

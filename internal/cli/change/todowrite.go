@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -89,12 +88,9 @@ func PrintGuidance(a *app.App) error {
 func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if text == "-" {
-		raw, err := io.ReadAll(io.LimitReader(a.Stdin, todo.MaxRequest+1))
+		raw, err := readAll(a.Stdin)
 		if err != nil {
-			return nil, fmt.Errorf("read standard input: %w", err)
-		}
-		if len(raw) > todo.MaxRequest {
-			return nil, fmt.Errorf("the JSON is larger than %d bytes", todo.MaxRequest)
+			return nil, fmt.Errorf("standard input: %w", err)
 		}
 		text = strings.TrimSpace(string(raw))
 	} else if at := strings.IndexAny(text, "{["); at > 0 {

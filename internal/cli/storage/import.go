@@ -44,7 +44,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 
 // input opens the file that the argument names; without one, or for "-", it takes standard
 // input, and says in a terminal what it waits for. What cannot be read twice is copied to a
-// file, which is gone when done.
+// file as it is read, and checked, the first time; the file is gone when done.
 func input(ctx context.Context, a *app.App, args []string) (in file, done func(), err error) {
 	var from io.ReadCloser
 	if len(args) > 0 && args[0] != "-" {
@@ -62,24 +62,19 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 		}
 		from = io.NopCloser(a.TypedInput(ctx))
 	}
-	defer from.Close()
 	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, from.Close())
 	}
 	done = func() {
+		from.Close()
 		copied.Close()
 		os.Remove(copied.Name()) //nolint:errcheck // it is in the folder for such files
 	}
-	_, err = io.Copy(copied, from)
-	if err == nil {
-		_, err = copied.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
-	return copied, done, nil
+	return struct {
+		io.Reader
+		io.ReaderAt
+	}{io.TeeReader(from, copied), copied}, done, nil
 }
 
 type importer struct {

@@ -199,6 +199,41 @@ func secondLine(revision, id int) string {
 	return strings.NewReplacer(`"revision":1`, `"revision":`+strconv.Itoa(revision), `"id":"1","text"`, `"id":"`+n+`","text"`, `"last_id":1`, `"last_id":`+n).Replace(exportLine)
 }
 
+// BAD-INPUT 165: an input without an end is refused at its first line that is none of an
+// export; no more of it is copied than was read by then.
+//
+// BAD-INPUT 165: What is read whole has no end: a pipe to `import`, the file that an editor
+// made of a list → Refused at the first line that is none of an export, past 1 MB of a list;
+// what was typed stays in its file, which the error names
+func TestImportOfAnEndlessInput(t *testing.T) {
+	for line, says := range map[string]string{
+		"y\n":             "line 1: not a line of an export",
+		"\x00":            "read line 1: bufio.Scanner: token too long",
+		"\n":              "line 1000: not a line of an export: so many are empty",
+		exportLine + "\n": "line 2: revision 1 follows revision 1",
+		exportLine[:9]:    "line 1: ",
+	} {
+		t.Setenv("TMPDIR", t.TempDir())
+		err := Import(t.Context(), &app.App{Env: app.Env{Stdin: endless(line)}}, nil)
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasSuffix(err.Error(), "; nothing was imported") {
+			t.Errorf("165: %.20q without end: %v", line, err)
+		}
+		if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+			t.Errorf("165: %.20q left %v, %v", line, left, err)
+		}
+	}
+}
+
+// endless is a text that comes again and again.
+type endless string
+
+func (e endless) Read(into []byte) (n int, err error) {
+	for len(into)-n >= len(e) {
+		n += copy(into[n:], e)
+	}
+	return n, nil
+}
+
 // BAD-INPUT 43: a list that is too large is refused.
 //
 // BAD-INPUT 43: 100,000 items; an item of 4 MB; a list of more than 256 kB, in one

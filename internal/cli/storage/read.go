@@ -19,6 +19,10 @@ import (
 // maxLine is the most bytes of a line that import reads. A list at its hard caps fits.
 const maxLine = 32 << 20
 
+// maxEmpty is how many lines may be empty, as where an export was pasted: they could go on
+// without end.
+const maxEmpty = 1000
+
 // file is an export, which is read twice: to check all of it, and to import it.
 type file interface {
 	io.Reader
@@ -85,10 +89,13 @@ func readExport(in file) ([]history, error) {
 	})
 	var out []history
 	index := make(map[string]int) // of a list in out, by its id
-	n := 0
+	n, empty := 0, 0
 	for lines.Scan() {
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			if empty++; empty == maxEmpty {
+				return nil, fmt.Errorf("line %d: not a line of an export: so many are empty", n)
+			}
 			continue
 		}
 		s, err := readLine(lines.Bytes())
