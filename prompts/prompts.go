@@ -207,6 +207,7 @@ type Words struct {
 	GoOn          string `json:"go_on"`          // none; below them
 	Finish        string `json:"finish"`         // none; in its place at the end of a turn
 	Earlier       string `json:"earlier"`        // as reminder, for a list of the session before
+	Left          string `json:"left"`           // title, how many of how many are done, items of an open list of an earlier session
 	GoOnEarlier   string `json:"go_on_earlier"`  // the list's id; below it
 	GoOnMirrored  string `json:"go_on_mirrored"` // none; below it, of a mirrored list
 }

@@ -39,6 +39,9 @@ func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools
 		if result.IsError {
 			r.errorType = errorTool
 		}
+		if r.left.Revision > 0 {
+			result.Text += "\n" + tool.Left(r.left)
+		}
 		return s.convert(result, clients.Find(r.client.Name)), nil
 	}
 }
@@ -81,6 +84,14 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 			Title:     r.text(metaTitle),
 		})
 	}
+	isFirst := err == nil && call.List == "" && (out.After.Revision == 0 || out.Changed && out.After.Revision == 1)
+	if todo.KindOf(err) == todo.KindInvalid && call.List == "" {
+		_, none := r.lists.Current(r.ctx, todo.Target{Conversation: r.who, Agent: r.agent})
+		isFirst = errors.Is(none, todo.ErrNotFound)
+	}
+	if isFirst {
+		r.left = r.leftBehind(out.After.List)
+	}
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("the todo list could not be %s: %w", does, err)
 	}
@@ -93,6 +104,16 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 		s.subscriptions.Moved(r.Identity, r.who.Key)
 	}
 	return tool.Result(call, out), nil
+}
+
+// leftBehind returns the open list that an earlier session may have left to the caller, whose
+// first list is another one or none. Without an answer to that the call is answered, too.
+func (r *request) leftBehind(first todo.List) todo.Snapshot {
+	left, err := r.lists.Left(r.ctx, todo.Target{Conversation: r.who, Agent: r.agent}, first.ID)
+	if err != nil {
+		return todo.Snapshot{}
+	}
+	return left
 }
 
 // Structured says which clients get structured content (docs/spec/variants.md

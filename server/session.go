@@ -76,6 +76,8 @@ type request struct {
 	tool      string // the tool that it calls
 	errorType string // see [Operation]; empty also where the JSON-RPC error says it
 
+	left todo.Snapshot // what an earlier session left open, where the call finds no list
+
 	// Of a subscription:
 	subscriber      *subscriptions.Client        // nil until the message subscribes
 	stream          string                       // what subscriptions/listen is known by; empty for others

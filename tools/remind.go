@@ -35,6 +35,25 @@ func Earlier(w prompts.Words, s todo.Snapshot) string {
 	return reminder(w, s, w.Earlier, goOn)
 }
 
+// Left returns what an agent is told, beside a result, of a list that an earlier session left
+// open and that may be its own: all its items, so that it can send them again.
+func (t *Tool) Left(s todo.Snapshot) string {
+	w := t.words
+	n, texts, more := s.Progress(), "", 0
+	for _, i := range s.Items {
+		text := fmt.Sprintf("%s %s (%s)", i.ID, quote(todo.Cut(i.Text, maxReminded)), i.Status)
+		if more > 0 || len(texts)+len(text) > maxReminder {
+			more++
+			continue
+		}
+		texts += strings.Repeat(", ", min(1, len(texts))) + text
+	}
+	if more > 0 {
+		texts += fmt.Sprintf(w.More, more)
+	}
+	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, texts)
+}
+
 // reminder returns a sentence about a list, its open items by their numbers, and how to
 // go on.
 func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {

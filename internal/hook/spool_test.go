@@ -168,8 +168,11 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		"History":   func(ctx context.Context, st todo.Store) error { _, err := st.History(ctx, "x", 0, 0); return err },
 		"Cursors":   func(ctx context.Context, st todo.Store) error { _, err := st.Cursors(ctx, key); return err },
 		"CursorsOn": func(ctx context.Context, st todo.Store) error { _, err := st.CursorsOn(ctx, "", "x"); return err },
-		"HostCall":  func(ctx context.Context, st todo.Store) error { _, err := st.HostCall(ctx, todo.HostCallKey{Kind: todo.CallKind, ID: "x"}); return err },
-		"Position":  func(ctx context.Context, st todo.Store) error { _, err := st.Position(ctx); return err },
+		"HostCall": func(ctx context.Context, st todo.Store) error {
+			_, err := st.HostCall(ctx, todo.HostCallKey{Kind: todo.CallKind, ID: "x"})
+			return err
+		},
+		"Position": func(ctx context.Context, st todo.Store) error { _, err := st.Position(ctx); return err },
 		"Update": func(ctx context.Context, st todo.Store) error {
 			return st.Update(ctx, key, func(tx todo.Tx) error {
 				if held, err := tx.Cursors(ctx, key); err != nil || len(held) != 1 {

@@ -262,6 +262,13 @@ func (a *attempt) leave(ctx context.Context) error {
 // next one when all of that is completed, as far as its agent was shown it, too.
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
+	if a.begins && a.current.Revision == 0 { // a number means one step, also of a plan that may go on
+		left, err := a.leftBehind(ctx)
+		if err == nil && len(left) > 0 {
+			a.current.LastID = left[0].LastID
+		}
+		return err
+	}
 	if a.begins || !a.current.AllCompleted() || a.Conversation.Name != "" {
 		return nil
 	}
@@ -338,7 +345,68 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if a.Append {
 		return a.next(ctx)
 	}
+	left, err := a.leftBehind(ctx)
+	if err != nil || len(left) != 1 || indexOf(left[0].Items, a.Item) < 0 {
+		return err
+	}
+	isOther := func(i Item) bool { return itemNumber(i.ID) <= left[0].LastID } // then the number may be meant of either
+	if !slices.ContainsFunc(a.current.Items, isOther) {
+		a.list, a.continues = left[0], a.current.Revision == 0
+	}
 	return nil
+}
+
+// leftBehind returns the open lists that earlier sessions of this client left in this folder,
+// the last changed first, as one that is not certain may have written them: none of another
+// chat of the host, none that a present agent holds. It returns none where the folder is not
+// known.
+func (a *attempt) leftBehind(ctx context.Context) (left []Snapshot, err error) {
+	who := a.Conversation
+	if !who.Hint || who.Workspace == "" || who.Client == "" {
+		return nil, nil
+	}
+	found, err := a.read.Find(ctx, a.candidates())
+	if err != nil {
+		return nil, fmt.Errorf("find unfinished lists: %w", err)
+	}
+	for _, l := range found {
+		isOwn := slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.List == l.List.ID && c.Moved > 0 })
+		if isOwn || l.List.Name != "" || l.Archived || !l.Open() || !a.mayBeOf(l) {
+			continue
+		}
+		on, err := a.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
+		if err != nil {
+			return nil, fmt.Errorf("find who holds the list: %w", err)
+		}
+		if a.isFree(on) {
+			left = append(left, l)
+		}
+	}
+	slices.SortStableFunc(left, func(a, b Snapshot) int { return b.Updated.Compare(a.Updated) })
+	return left, nil
+}
+
+// candidates selects the lists with which a conversation that is not certain may go on.
+func (a *attempt) candidates() Query {
+	return Query{Principal: &a.principal, Client: a.Conversation.Client,
+		Workspace: &a.Conversation.Workspace, UpdatedSince: a.now().Add(-CandidateAge), Limit: maxCandidates}
+}
+
+// Left returns the newest open list that an earlier session of the same client left in the
+// folder of a conversation which may be its next one, and which has no other list than the one
+// with an id; revision 0 when there is none. A list of one item is none: to send that again
+// says nothing.
+func (l Lists) Left(ctx context.Context, t Target, but string) (Snapshot, error) {
+	a, err := l.choose(ctx, t)
+	if PassOver(err) != nil {
+		return Snapshot{}, err
+	}
+	if slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.Moved > 0 && c.List != but }) {
+		return Snapshot{}, nil
+	}
+	left, err := a.leftBehind(ctx)
+	left = slices.DeleteFunc(left, func(l Snapshot) bool { return len(l.Items) < 2 })
+	return append(left, Snapshot{})[0], err
 }
 
 // ownLists yields the lists that the conversation holds or held, the one that became
@@ -400,8 +468,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	if most > 0 || a.isCertain() {
 		return most > 0, nil
 	}
-	others, err := a.read.Find(ctx, Query{Principal: &a.principal, Client: a.Conversation.Client,
-		Workspace: &a.Conversation.Workspace, UpdatedSince: a.now().Add(-CandidateAge), Limit: maxCandidates})
+	others, err := a.read.Find(ctx, a.candidates())
 	if err != nil {
 		return false, fmt.Errorf("find unfinished lists: %w", err)
 	}
@@ -459,9 +526,15 @@ func (a *attempt) mayContinue(l Snapshot) bool {
 	if a.isCertain() {
 		return l.List.ID != a.current.List.ID
 	}
+	return a.mayBeOf(l) && a.now().Sub(l.Updated) <= CandidateAge
+}
+
+// mayBeOf reports whether a list may be of the caller's agent: of the same sub-agent, not of
+// another chat of the host, and none that it cannot write.
+func (a *attempt) mayBeOf(l Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
-	return a.Agent == l.List.Agent && !otherChat && a.now().Sub(l.Updated) <= CandidateAge
+	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
 // isFree reports whether the caller holds or held a list with these cursors in this

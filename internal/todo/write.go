@@ -352,7 +352,7 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 		report.Continues = d.before.Title()
 	}
 	switch wasLeft := d.before.ReplacedBy != ""; {
-	case a.Item != "" && a.List == "" && a.current.List.ID != d.before.List.ID:
+	case a.Item != "" && a.List == "" && a.current.List.ID != d.before.List.ID && !a.continues:
 		report.Elsewhere = d.before.List.ID
 		d.archives = wasLeft // and stays so
 	case wasLeft && a.Lines != nil && !a.Writer.Person:
