@@ -84,6 +84,11 @@ func othersChanges(w prompts.Words, r todo.Report) string {
 	if r.Titled != "" {
 		parts = append(parts, fmt.Sprintf(w.Titled, quote(r.Titled)))
 	}
+	return joined(w, parts)
+}
+
+// joined returns changes in one text, the first maxChanges of them.
+func joined(w prompts.Words, parts []string) string {
 	if len(parts) > maxChanges {
 		return strings.Join(parts[:maxChanges], ", ") + fmt.Sprintf(w.More, len(parts)-maxChanges)
 	}
@@ -134,9 +139,13 @@ func keptChanges(w prompts.Words, r todo.Report) string {
 			parts = append(parts, fmt.Sprintf(w.KeptOrder, inOrder(r.Ordered)))
 			continue
 		}
+		if d.Kind != todo.Changed {
+			parts = append(parts, change(w, d))
+			continue
+		}
 		parts = append(parts, fmt.Sprintf(w.KeptText, toldItem(w, d.After), excerpt(d.Before.Text)))
 	}
-	return strings.Join(parts, ", ")
+	return joined(w, parts)
 }
 
 func inOrder(texts []string) string {

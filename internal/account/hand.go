@@ -56,11 +56,14 @@ func HandOf(saw, list todo.Snapshot) Hand {
 			if h.Overridden == nil {
 				h.Overridden = make(map[string]string)
 			}
-			h.Overridden[i.ID] = i.Hand.Text
+			h.Overridden[i.ID] = yours(i)
 			h.Lost = append(h.Lost, i.Hand.Revision)
 		case i.Hand.Text != "" && before.Hand.Text == i.Hand.Text && h.Saw > 0 && !slices.Contains(h.Unseen, i.ID):
 			h.Seen = append(h.Seen, i.ID)
 		}
+	}
+	for _, i := range list.LeftOut() {
+		h.Lost = append(h.Lost, i.Hand.Revision)
 	}
 	if saw.GivenTitle != list.GivenTitle {
 		h.Title = Waits
@@ -76,6 +79,17 @@ func HandOf(saw, list todo.Snapshot) Hand {
 		h.Order = Seen
 	}
 	return h
+}
+
+// Deleted stands for a person's text of an item that the person deleted.
+const Deleted = "deleted"
+
+// yours returns what a person made of an item that is overridden.
+func yours(i todo.Item) string {
+	if i.Deleted {
+		return Deleted
+	}
+	return i.Hand.Text
 }
 
 // Of returns what became of what people did to an item: that its text is overridden,
@@ -124,6 +138,11 @@ func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 			items = append(items, i)
 		}
 	}
+	for _, i := range revision.LeftOut() {
+		if _, was := before.Item(i.ID); was {
+			items = append(items, i)
+		}
+	}
 	// A store may keep what a person made of the order with the newest revision alone.
 	before.Order = revision.Order
 	return items, revision.OrderOverridden() && len(before.Items) > 0 && !before.OrderOverridden()
@@ -135,8 +154,9 @@ func Repeated(before, revision todo.Snapshot) bool {
 	if revision.Order.Repeats > before.Order.Repeats {
 		return true
 	}
-	return slices.ContainsFunc(revision.Items, func(i todo.Item) bool {
-		was, _ := before.Item(i.ID)
+	find := todo.Near(append(slices.Clone(before.Items), before.Gone...))
+	return slices.ContainsFunc(append(slices.Clone(revision.Items), revision.Gone...), func(i todo.Item) bool {
+		was, _ := find(0, i.ID)
 		return i.Hand.Repeats > was.Hand.Repeats
 	})
 }

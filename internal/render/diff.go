@@ -92,6 +92,15 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	return line + ": " + what
 }
 
+// LeftOut names what people added to a list and an agent left out; empty for nothing.
+func LeftOut(s todo.Snapshot) string {
+	var texts []string
+	for _, i := range s.LeftOut() {
+		texts = append(texts, "“"+Cut(Safe(i.Text), 40)+"”")
+	}
+	return strings.Join(texts, ", ")
+}
+
 // AgainstHand says what of a person's an agent overrode with a revision, or that it sent
 // again what a person had replaced, which changed nothing. It returns "" for others.
 // before is the revision before it.

@@ -41,6 +41,7 @@ type ListDocument struct {
 	AllCompleted bool           `json:"all_completed"`
 	Explanation  string         `json:"explanation,omitempty"` // what the agent said of this revision
 	Order        todo.Order     `json:"order,omitzero"`        // what a person made of it
+	Gone         []todo.Item    `json:"gone,omitempty"`        // what people took from the list, and agents of what people had added
 	Items        []ItemDocument `json:"items"`
 }
 
@@ -72,10 +73,18 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Worked = &worked
 	}
 	for _, i := range s.Items {
-		i.BegunBy, i.Holder, i.ByPerson, i.Said = "", "", false, false
-		d.Items = append(d.Items, ItemDocument{i, i.Waits()})
+		d.Items = append(d.Items, ItemDocument{shown(i), i.Waits()})
+	}
+	for _, i := range s.Gone {
+		d.Gone = append(d.Gone, shown(i))
 	}
 	return d
+}
+
+// shown returns an item without what only the server needs.
+func shown(i todo.Item) todo.Item {
+	i.BegunBy, i.Holder, i.ByPerson, i.Said = "", "", false, false
+	return i
 }
 
 // Snapshot is the inverse of [Document]: what the document omits is zero. Items is never
@@ -84,7 +93,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored, Client: d.Client},
 		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
-		Archived: d.Archived, Asks: d.Asks, Rests: d.Rests, Said: d.Said, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Items: []todo.Item{},
+		Archived: d.Archived, Asks: d.Asks, Rests: d.Rests, Said: d.Said, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Items: []todo.Item{},
 	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated

@@ -54,7 +54,9 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	want.List = todo.List{ID: l.ID, Name: l.Name, Parent: l.Parent, Agent: l.Agent, Workspace: l.Workspace, Mirrored: true, Client: l.Client}
 	want.LastID, want.Operation, want.Report = 0, todo.Operation{}, todo.Report{}
 	want.Writer.Agent, want.Writer.Process = "", ""
-	want.Items[0].BegunBy, want.Items[0].ByPerson, want.Items[0].Said, want.Items[0].Holder = "", false, false, ""
+	for _, i := range []*todo.Item{&want.Items[0], &want.Gone[0]} {
+		i.BegunBy, i.ByPerson, i.Said, i.Holder = "", false, false, ""
+	}
 	if diff := cmp.Diff(want, d.Snapshot()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -115,7 +115,10 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	if item.Status == todo.Blocked || item.Reason != "" {
 		status = strings.TrimSuffix(string(item.Status)+": "+item.Reason, ": ")
 	}
-	if item.Overridden() {
+	switch {
+	case item.Deleted:
+		overridden = "overridden, you deleted it"
+	case item.Overridden():
 		overridden = "overridden, you wrote: " + todo.Excerpt(item.Hand.Text)
 	}
 	return inBrackets(status) + inBrackets(priority(item)) + inBrackets(Work(s, item)) + inBrackets(overridden)

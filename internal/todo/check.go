@@ -86,6 +86,14 @@ func (s Snapshot) Check() error {
 	if err := checkWaits(s.Items); err != nil && !s.List.Mirrored { // what a host says of its own is kept
 		return err
 	}
+	if len(s.Gone) > MaxGone {
+		return fmt.Errorf("at most %d items that are gone are kept, there are %d", MaxGone, len(s.Gone))
+	}
+	for _, item := range s.Gone {
+		if err := item.Check(); err != nil {
+			return fmt.Errorf("an item that is gone: %w", err)
+		}
+	}
 	seen := make(map[string]bool, len(s.Items))
 	for n, item := range s.Items {
 		if err := item.Check(); err != nil {

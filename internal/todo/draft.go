@@ -58,7 +58,7 @@ func (d *Draft) Items() []Item { return d.next.Items }
 func (d *Draft) Changed() bool {
 	b, n := d.before, d.next
 	explains := n.Explanation != "" && n.Explanation != b.Explanation
-	return explains || n.Order != b.Order || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
+	return explains || n.Order != b.Order || !slices.Equal(n.Gone, b.Gone) || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
 		n.Deleted != b.Deleted || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 

@@ -202,7 +202,7 @@ func (e Edit) checkLines() error {
 // [Lists.Edit]. It returns [ErrItemGone] when no item has the id of one that needs it.
 func (d *Draft) Edit(e Edit) error {
 	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
-	if at < 0 && (e.Do.ofItem() || e.Do == EditBack && e.Item != "") {
+	if at < 0 && (e.Do.ofItem() || e.Do == EditBack && e.Item != "" && indexOf(d.next.Gone, e.Item) < 0) {
 		return ErrItemGone
 	}
 	switch e.Do {
@@ -226,7 +226,7 @@ func (d *Draft) Edit(e Edit) error {
 			}
 		}
 	case EditBack:
-		d.bringBack(at)
+		d.bringBack(at, e.Item)
 	case EditAdd:
 		d.Append(e.Text)
 	case EditItems:
@@ -244,9 +244,16 @@ func (d *Draft) Edit(e Edit) error {
 }
 
 // bringBack gives the item at an index the person's text again that an agent has
-// overridden, or without one the items the person's order. What is not stays.
-func (d *Draft) bringBack(at int) {
-	switch {
+// overridden, or takes it away again as the person did; one that is gone comes back. Without
+// an item the items get the person's order. What is not overridden stays.
+func (d *Draft) bringBack(at int, id string) {
+	switch gone := indexOf(d.next.Gone, id); {
+	case gone >= 0 && at < 0:
+		if item := d.next.Gone[gone]; item.Added {
+			d.next.Items = append(d.next.Items, item)
+		}
+	case at >= 0 && d.next.Items[at].Deleted:
+		d.next.Items = slices.Delete(d.next.Items, at, at+1)
 	case at < 0 && d.next.OrderOverridden():
 		d.next.Items = inOrderOf(itemsOf(d.next.Order.Text), d.next.Items)
 	case at >= 0 && d.next.Items[at].Overridden():

@@ -51,6 +51,8 @@ type Hand struct {
 }
 
 const (
+	// MaxGone is how many items that are gone a list remembers.
+	MaxGone = 8
 	// maxReplaced is how many replaced wordings an item remembers.
 	maxReplaced = 8
 	// MaxOrders is how many replaced orders a list remembers.
@@ -106,8 +108,15 @@ func (h *Hand) stays(isOverridden, isReplaced bool) bool {
 }
 
 // Overridden reports whether an agent has put its own wording in the place of the
-// person's.
-func (i Item) Overridden() bool { return i.Hand.Text != "" && i.Hand.Text != i.Text }
+// person's, or the item back on the list that the person took from it.
+func (i Item) Overridden() bool {
+	return i.Hand.Text != "" && i.Hand.Text != i.Text || i.Deleted
+}
+
+// LeftOut returns the items that people added and an agent took from the list.
+func (s Snapshot) LeftOut() []Item {
+	return slices.DeleteFunc(slices.Clone(s.Gone), func(i Item) bool { return !i.Added })
+}
 
 // OrderOverridden reports whether an agent has put its own order in the place of the
 // person's.
@@ -247,10 +256,14 @@ func shortened(text string) (forms []string) {
 // agent's draft keeps what was blocked unseen, and a person's wordings and order from the
 // agent's habit. saw is the revision that the writer was shown. It returns the wordings
 // and the order that were kept.
-func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
+// isWhole is true for a write of the whole list.
+func (d *Draft) applyHand(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.hand == PersonsHand {
 		d.recordHand()
 		return nil
+	}
+	if isWhole {
+		kept = append(d.keepAdded(saw), d.keepDeleted()...)
 	}
 	stored, seen := Near(d.before.Items), Near(saw.Items)
 	for i := range d.next.Items {
@@ -292,7 +305,94 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
+// keepAdded puts back what a person added and an agent leaves out that was shown it: then that
+// is its habit. What is settled may go.
+func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
+	shown, stays := Near(saw.Items), Near(d.next.Items)
+	var back []int
+	for n, item := range d.before.Items {
+		if !item.Added || item.Status.Settled() {
+			continue
+		}
+		_, isShown := shown(n, item.ID)
+		_, isThere := stays(n, item.ID)
+		switch {
+		case isThere || !isShown:
+		case item.Hand.Repeats < MaxRepeats:
+			back = append(back, n)
+		default:
+			d.gone(item, false)
+		}
+	}
+	if back == nil {
+		return nil
+	}
+	before, isBack := slices.Clone(d.before.Items), make(map[string]bool, len(back))
+	for _, n := range back {
+		before[n].Hand.Repeats++
+		isBack[before[n].ID] = true
+		kept = append(kept, Difference{Kind: Added, After: before[n]})
+	}
+	d.next.Items = withMissing(d.next.Items, before, func(i Item) bool { return isBack[i.ID] })
+	return kept
+}
+
+// keepDeleted leaves out what a person deleted and an agent sends as a new item. One that it
+// insists on stays, as overridden.
+func (d *Draft) keepDeleted() (kept []Difference) {
+	if len(d.next.Gone) == 0 {
+		return nil
+	}
+	gone, items, known := slices.Clone(d.next.Gone), make([]Item, 0, len(d.next.Items)), Near(d.before.Items)
+	for n, item := range d.next.Items {
+		text := Fold(item.Text)
+		at := slices.IndexFunc(gone, func(g Item) bool {
+			return g.Deleted && g.isNamed(func(name string) bool { return name == text })
+		})
+		_, isOld := known(n, item.ID)
+		switch {
+		case isOld || at < 0:
+		case gone[at].Hand.Repeats < MaxRepeats:
+			gone[at].Hand.Repeats++
+			kept = append(kept, Difference{Kind: Removed, Before: gone[at]})
+			continue
+		default:
+			item.Deleted, item.Hand.Revision = true, gone[at].Hand.Revision
+			gone = slices.Delete(gone, at, at+1)
+		}
+		items = append(items, item)
+	}
+	d.next.Gone, d.next.Items = gone, items
+	return kept
+}
+
+// gone remembers an item that is on the list no more: a person took it from there, or an
+// agent, which a person had added.
+func (d *Draft) gone(item Item, byPerson bool) {
+	item.Added, item.Deleted, item.Hand.Repeats = !byPerson, byPerson, 0
+	d.next.Gone = append(slices.Clone(d.next.Gone[max(0, len(d.next.Gone)-MaxGone+1):]), item)
+}
+
+// recordWishes records which items a person added and deleted.
+func (d *Draft) recordWishes() {
+	was, is := Near(d.before.Items), Near(d.next.Items)
+	for n := range d.next.Items {
+		item := &d.next.Items[n]
+		if _, known := was(n, item.ID); !known {
+			item.Added, item.Deleted, item.Hand.Repeats, item.Hand.Revision = true, false, 0, d.before.Revision+1
+			d.next.Gone = slices.DeleteFunc(slices.Clone(d.next.Gone), func(g Item) bool { return g.ID == item.ID || Fold(g.Text) == Fold(item.Text) })
+		}
+	}
+	for n, item := range d.before.Items {
+		if _, stays := is(n, item.ID); !stays {
+			item.Hand.Revision = d.before.Revision + 1
+			d.gone(item, true)
+		}
+	}
+}
+
 func (d *Draft) recordHand() {
+	d.recordWishes()
 	find := Near(d.before.Items)
 	for i, item := range d.next.Items {
 		if before, known := find(i, item.ID); known && before.Text != item.Text {

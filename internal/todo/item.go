@@ -68,6 +68,10 @@ type Item struct {
 	BegunBy string `json:"begun_by,omitempty"`
 	// ByPerson is true when a person set the status.
 	ByPerson bool `json:"by_person,omitempty"`
+	// Added is true for an item that a person added, and Deleted for one that a person took
+	// from the list. An agent's habit undoes neither; Hand counts how often it tried to.
+	Added   bool `json:"added,omitempty"`
+	Deleted bool `json:"deleted,omitempty"`
 	// Said is true when an agent sent the status in a word that its tool does not list,
 	// see [View.Unlisted].
 	Said bool `json:"said,omitempty"`
@@ -104,6 +108,7 @@ func (i Item) equal(o Item) bool {
 // times aside.
 func (i Item) same(o Item) bool {
 	i.BegunBy, i.ByPerson, i.Said, i.Hand, i.Holder, i.Key = o.BegunBy, o.ByPerson, o.Said, o.Hand, o.Holder, o.Key
+	i.Added, i.Deleted = o.Added, o.Deleted
 	return i.equal(o)
 }
 

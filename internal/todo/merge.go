@@ -111,6 +111,8 @@ func mergeFields(base, theirs, mine Item) Item {
 	}
 	take(&out.WaitsFor, base.WaitsFor, mine.WaitsFor)
 	take(&out.Hand, base.Hand, mine.Hand)
+	take(&out.Added, base.Added, mine.Added)
+	take(&out.Deleted, base.Deleted, mine.Deleted)
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
 	if (mine.Status != base.Status || mine.Reason != base.Reason) && !settledByTheirs {
 		out.takeStatus(mine)

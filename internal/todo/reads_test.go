@@ -49,7 +49,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	store := &counter{Store: memory.New()}
 	one, other := newBoard(t, store), newBoard(t, store)
 	first := apply(t, one, todo.Write{Target: target("a"), Change: add("A")})
-	apply(t, one, todo.Write{Target: todo.Target{List: first.After.List.ID}, Writer: person(), Change: add("by a person")})
+	apply(t, one, todo.Write{Target: todo.Target{List: first.After.List.ID}, Change: add("by another")})
 	store.updates = 0
 	for range 3 {
 		if shown, err := one.As("").Show(t.Context(), target("a")); err != nil || len(shown.Items) != 2 {

@@ -106,6 +106,9 @@ type Snapshot struct {
 	Explanation string `json:"explanation,omitempty"`
 	// Order is what a person made of the order of the items.
 	Order Order `json:"order,omitzero"`
+	// Gone are items that people took from the list, and that agents took which people had
+	// added, the last [MaxGone] of them: Deleted or Added.
+	Gone []Item `json:"gone,omitempty"`
 	// Archived is true when the list was put away, so that front ends do not show
 	// it by default. A later change of its items brings it back.
 	Archived bool `json:"archived,omitempty"`
@@ -167,6 +170,7 @@ func (s Snapshot) says(question string, rests bool, at time.Time) Snapshot {
 // callers may change; Items is not nil.
 func (s Snapshot) Clone() Snapshot {
 	s.Items = append([]Item{}, s.Items...)
+	s.Gone = slices.Clone(s.Gone)
 	s.Report.Dropped = slices.Clone(s.Report.Dropped)
 	s.Report.Unseen = slices.Clone(s.Report.Unseen)
 	s.Report.Notes = slices.Clone(s.Report.Notes)

@@ -217,7 +217,7 @@ func (a *attempt) changes(ctx context.Context, shown, newest Snapshot) bool {
 	if err != nil {
 		return true
 	}
-	d.applyHand(shown)
+	d.applyHand(shown, len(a.Lines) > 0)
 	return !slices.EqualFunc(newest.Items, d.next.Items, func(a, b Item) bool {
 		return a.ID == b.ID && a.Text == b.Text && a.Status == b.Status
 	})
@@ -321,7 +321,7 @@ func (a *attempt) saysItself(base Snapshot) func(Difference) bool {
 // settle decides what becomes of a draft beside what the write asks for, and checks it.
 // saw is what the writer was shown.
 func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
-	report.Kept = d.applyHand(saw)
+	report.Kept = d.applyHand(saw, len(a.Lines) > 0)
 	d.tidy()
 	if d.next.GivenTitle == "" && a.Title != "" {
 		d.next.GivenTitle, _ = CleanTitle(a.Title)

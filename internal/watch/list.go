@@ -201,6 +201,8 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 		said = "asks: " + render.Safe(asks.Asks)
 	} else if m.standings[s.List.ID].Hand.Order == account.Overridden {
 		said = "Your order is overridden."
+	} else if out := render.LeftOut(s); out != "" {
+		said = "Overridden, you added: " + out
 	}
 	return []string{marked(dim, " "+m.whoLine(s, width-2)), " " + bar + " " + paint(dim, count),
 		" " + cut(marked(warn, said), width-2)}

@@ -82,6 +82,7 @@ func (page *listPage) heading() Node {
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
 		If(page.unseen() > 0, page.unseenBar()),
 		If(page.hand.Order == account.Overridden, page.orderBar()),
+		Map(l.LeftOut(), page.leftOutBar),
 		If(l.List.Mirrored, P(Class("bar"), ID("mirrored"),
 			Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
 		If(page.State() == todo.LeftOpen, page.leftBar()), question(&page.Family))
@@ -106,6 +107,13 @@ func (page *listPage) orderBar() Node {
 	return Div(Class("bar overridden"), ID("order"), glyph("you"), Span(Text("Your order of the items is overridden.")),
 		If(!page.Main.List.Mirrored,
 			button(todo.Edit{Do: todo.EditBack}, Class("link end back"), Aria("label", "Bring back your order"), Text("Bring back"))))
+}
+
+// leftOutBar says that an agent left out what a person added.
+func (page *listPage) leftOutBar(i todo.Item) Node {
+	text := render.Safe(todo.Cut(i.Text, maxShown))
+	return Div(Class("bar overridden"), ID("out-"+i.ID), glyph("you"), Span(Text("The agent left out what you added: "), formatted(text)),
+		button(todo.Edit{Do: todo.EditBack, Item: i.ID}, Class("link end back"), Aria("label", "Bring back: "+text), Text("Bring back")))
 }
 
 // leftBar says where the work ended on a list that was left open.
@@ -164,6 +172,12 @@ func (v *itemView) yours() Node {
 	case "":
 	case account.Seen:
 		words = append(words, Text(gap), span("small seen", Text("your words, seen")))
+	case account.Overridden:
+		what := "your words"
+		if v.Person == account.Deleted {
+			what = "you deleted it"
+		}
+		words = append(words, span("yours "+string(v.Fate), Textf("%s, %s", what, v.Fate)))
 	default:
 		words = append(words, span("yours "+string(v.Fate), Textf("your words, %s", v.Fate)))
 	}

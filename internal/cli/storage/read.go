@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -146,7 +147,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 	if s.LastID < 0 || s.LastID > todo.MaxID {
 		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
 	}
-	for n, item := range s.Items {
+	for n, item := range append(slices.Clone(s.Items), s.Gone...) {
 		if err := checkHand(item); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
