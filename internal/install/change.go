@@ -26,7 +26,8 @@ const MaxFile = 10_000_000
 type file struct {
 	path   string // as the client names it
 	target string // where links lead; the same as path without one
-	data   []byte // without a byte order mark; nil when there is no file
+	mark   []byte // the byte order mark, which editors of Windows write; it stays
+	data   []byte // behind the mark; nil when there is no file
 }
 
 // readFile reads a file, which need not be there.
@@ -51,7 +52,8 @@ func readFile(path string) (file, error) {
 		return f, fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
 	}
 	data, err := os.ReadFile(target)
-	f.data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	f.mark = data[:len(data)-len(bytes.TrimLeft(data, "\ufeff"))]
+	f.data = data[len(f.mark):]
 	return f, err
 }
 
@@ -301,7 +303,7 @@ func (e *edit) save() (backup string, err error) {
 	if backup, err = e.before.copy(e.ours || bytes.Contains(e.before.data, []byte(programName))); err != nil {
 		return "", fmt.Errorf("make a copy: %w", err)
 	}
-	return backup, atomicfile.Write(e.before.target, e.after, e.check) // again, since a copy takes long
+	return backup, atomicfile.Write(e.before.target, slices.Concat(e.before.mark, e.after), e.check) // again, since a copy takes long
 }
 
 // copy writes what the file holds into its copy, whose path is empty if none is made:
@@ -321,7 +323,7 @@ func (f file) copy(ours bool) (path string, err error) {
 			return "", err
 		}
 	}
-	return path, atomicfile.Write(path, f.data, nil)
+	return path, atomicfile.Write(path, slices.Concat(f.mark, f.data), nil)
 }
 
 // check returns an error if the file is not any more as it was read, or is protected,

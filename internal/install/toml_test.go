@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 		{"a table that stdio has not", "[mcp_servers.todo]\n" + url + "\n[mcp_servers.todo.http_headers]\nA = \"secret\"\n# end\n", table + "# end\n", "# end\n", install.Options{}},
 		{
 			"lines of Windows", "\ufeff" + windows("a = 1\n\n[mcp_servers.todo]\n  command = \"/gone/todo-mcp\" # mine\n\n[tui]\n"),
-			windows("a = 1\n\n" + table + "\n[tui]\n"), windows("a = 1\n\n[tui]\n"), install.Options{},
+			"\ufeff" + windows("a = 1\n\n"+table+"\n[tui]\n"), "\ufeff" + windows("a = 1\n\n[tui]\n"), install.Options{},
 		},
 		{"a text with a table, and no number", text, text + "\n" + table, text, install.Options{}},
 		{"a name with other characters", "[mcp_servers.\"a (b\"]\ncommand = \"/gone/todo-mcp\"\n[[x]]\n", "[mcp_servers.'a (b']\ncommand = 'todo-mcp'\n[[x]]\n", "[[x]]\n", install.Options{}},

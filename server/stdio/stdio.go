@@ -20,6 +20,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/jsonrpc"
@@ -43,7 +44,7 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	ending, end := context.WithCancel(ctx) // also at the end of input
 	givenUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
-	in := newInput(from, end)
+	in := newInput(asutf8.Reader(from), end)
 	context.AfterFunc(ctx, func() { time.AfterFunc(arriving, func() { in.stop(false) }) })
 	drop := func() { time.AfterFunc(unanswered, func() { in.stop(true) }) }
 	patience := time.AfterFunc(math.MaxInt64, func() {

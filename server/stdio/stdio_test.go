@@ -60,6 +60,18 @@ func TestStdioBadLines(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 162: byte order marks before the first message, which shells put there, are no part of
+// it.
+func TestStdioMarks(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	go p.Send("\ufeff\ufeff"+servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")))
+	for range 2 {
+		if a := p.Read(); a.Error != nil {
+			t.Error(a.Raw)
+		}
+	}
+}
+
 // filler is a reader of n bytes without a line break.
 type filler struct{ n int }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/notify"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -287,7 +288,7 @@ func (s *Settings) readConfig(mustExist bool) (map[string]string, error) {
 		return nil, fmt.Errorf("read config file: %w", err)
 	}
 	values := make(map[string]string)
-	for n, line := range strings.Split(string(data), "\n") {
+	for n, line := range strings.Split(string(asutf8.Bytes(data)), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
@@ -79,7 +80,7 @@ func readEdited(path string) ([]byte, error) {
 
 // readAll reads at most [todo.MaxRequest] bytes, to the end.
 func readAll(from io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(from, todo.MaxRequest+1))
+	text, err := io.ReadAll(io.LimitReader(asutf8.Reader(from), todo.MaxRequest+1))
 	if err == nil && len(text) > todo.MaxRequest {
 		err = fmt.Errorf("it is larger than %d bytes", todo.MaxRequest)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -23,7 +24,7 @@ import (
 func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool, width int) error {
 	var chat claudeStatus
 	if claudeCode {
-		err := json.NewDecoder(io.LimitReader(a.TypedInput(ctx), todo.MaxRequest)).Decode(&chat)
+		err := json.NewDecoder(io.LimitReader(asutf8.Reader(a.TypedInput(ctx)), todo.MaxRequest)).Decode(&chat)
 		if err != nil {
 			return fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
 		}

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"unicode/utf8"
 
+	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -43,8 +45,8 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 }
 
 // input opens the file that the argument names; without one, or for "-", it takes standard
-// input, and says in a terminal what it waits for. What cannot be read twice is copied to a
-// file as it is read, and checked, the first time; the file is gone when done.
+// input, and says in a terminal what it waits for. What cannot be read twice, or is UTF-16, is
+// copied to a file as it is read, and checked, the first time; the file is gone when done.
 func input(ctx context.Context, a *app.App, args []string) (in file, done func(), err error) {
 	var from io.ReadCloser
 	if len(args) > 0 && args[0] != "-" {
@@ -52,8 +54,11 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 		if err != nil {
 			return nil, nil, err
 		}
+		first := make([]byte, 1)
 		if info, err := named.Stat(); err == nil && info.Mode().IsRegular() {
-			return named, func() { named.Close() }, nil
+			if _, _ = named.ReadAt(first, 0); first[0] < utf8.RuneSelf { // no mark
+				return named, func() { named.Close() }, nil
+			}
 		}
 		from = named
 	} else {
@@ -74,7 +79,7 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 	return struct {
 		io.Reader
 		io.ReaderAt
-	}{io.TeeReader(from, copied), copied}, done, nil
+	}{io.TeeReader(asutf8.Reader(from), copied), copied}, done, nil
 }
 
 type importer struct {
