@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/tools"
@@ -96,18 +97,24 @@ type Event struct {
 	id string // in the spool; empty for one that is not for it
 }
 
-// Read reads an event. An error says nothing of the event's content.
+// Read reads an event, which ends with its JSON: some hosts keep the pipe open, and what
+// else they write there is none of it. An error says nothing of the event's content.
 func Read(in io.Reader) (Event, error) {
-	data, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
+	bounded := &io.LimitedReader{R: asutf8.Reader(in), N: MaxEvent + 1}
+	text := jsontext.NewDecoder(bounded, jsontext.AllowInvalidUTF8(true))
+	if kind := text.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		return Event{}, errNoEvent
+	}
+	data, err := text.ReadValue()
+	isNone := errors.Is(err, io.EOF) || errors.As(err, new(*jsontext.SyntacticError))
 	switch {
-	case err != nil:
+	case err != nil && !isNone:
 		return Event{}, fmt.Errorf("read the event: %w", err)
-	case len(data) > MaxEvent:
+	case err != nil && bounded.N == 0:
 		return Event{}, fmt.Errorf("the event is larger than %d bytes", MaxEvent)
 	}
 	var e Event
-	// A lone surrogate is reported by the tool in whose text it is.
-	if err := json.Unmarshal(data, &e, jsontext.AllowInvalidUTF8(true)); err != nil {
+	if isNone || json.Unmarshal(data, &e, jsontext.AllowInvalidUTF8(true)) != nil {
 		return Event{}, errNoEvent
 	}
 	e.Session = cmp.Or(e.Session, e.Conversation)

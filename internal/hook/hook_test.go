@@ -228,7 +228,7 @@ func TestBadEvents(t *testing.T) {
 		"cut":                good[:len(good)/2],
 		"cut before the end": strings.TrimSpace(good)[:len(strings.TrimSpace(good))-1],
 		"an array":           "[" + good + "]",
-		"two":                good + good,
+		"a number":           "7",
 		"a key twice":        strings.Replace(good, `"session_id"`, `"session_id":"x","session_id"`, 1),
 		"a number as tool":   set(`"TodoWrite"`, "7"),
 		"no session":         set(`"session_id"`, `"session"`),

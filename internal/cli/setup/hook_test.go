@@ -115,6 +115,19 @@ func TestHookOnAnEndlessEvent(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 162, 98: an event ends where its JSON does, behind whatever marks: a host that keeps
+// the pipe open, or writes on, loses nothing and waits for nothing.
+func TestHookEndsWithTheEvent(t *testing.T) {
+	for _, event := range []string{eventOf("pending"), "\ufeff\ufeff" + eventOf("pending"), eventOf("pending") + "\n{ no JSON"} {
+		r := newHookRig(t)
+		in, out := io.Pipe()
+		go io.WriteString(out, event) // and nothing ends the pipe
+		r.call(in)
+		r.expect("Write at revision 1 with 1 items")
+		in.Close()
+	}
+}
+
 // BAD-INPUT 98: the log of hooks does not grow for ever: a full one is put in the place
 // of the one before, and a line is short.
 func TestHookLogIsBounded(t *testing.T) {
