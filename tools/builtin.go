@@ -1,8 +1,13 @@
 package tools
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -48,19 +53,49 @@ func FindBuiltIn(host, name string) (BuiltIn, bool) {
 
 // Read parses and checks what the tool was called with and what it answered, which
 // are raw JSON; either may be empty. The call is nil if the list is as it was. The
-// error is [ErrInvalidJSON] or a [*todo.InputError].
+// error is [ErrInvalidJSON] or a [*todo.InputError]. A text that no list may have is
+// mended: the host's tool took it.
 func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
-	in, err := parse(input, blank())
+	in, err := parse(bytes.ToValidUTF8(input, replacement), blank())
 	if err != nil {
 		return nil, err
 	}
-	out, err := parse(response, blank())
+	out, err := parse(bytes.ToValidUTF8(response, replacement), blank())
 	if err != nil {
 		return nil, err
 	}
+	in, out = in.mended(todo.MaxText), out.mended(todo.MaxText)
 	r := &reader{words: func() prompts.Words { return prompts.English().Words }}
 	call := b.read(r, in, out)
 	return call, r.err()
+}
+
+// replacement stands in the place of what is no character.
+var replacement = []byte("\ufffd")
+
+// mended returns a value whose texts a list may have: without control characters, and at
+// most limit runes long, of a detail fewer.
+func (v value) mended(limit int) value {
+	if v.kind == '"' && strings.TrimSpace(v.text) != "" {
+		v.text = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) && !unicode.IsSpace(r) {
+				return -1
+			}
+			return r
+		}, v.text)
+		if utf8.RuneCountInString(v.text) > limit {
+			v.text = todo.Cut(v.text, limit-1) + "…"
+		}
+		v.text, v.surrogate = cmp.Or(strings.TrimSpace(v.text), string(replacement)), 0
+	}
+	for i, m := range v.members {
+		most := limit
+		if m.name == "priority" || m.name == "due_date" || m.name == "owner" {
+			most = todo.MaxDetail
+		}
+		v.members[i].value = m.value.mended(most)
+	}
+	return v
 }
 
 // wholeList returns the reader of a tool that takes the whole list under a field, in which

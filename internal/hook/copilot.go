@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"modernc.org/sqlite" // the driver and its limits
 
 	"todo-mcp/internal/todo"
@@ -60,7 +61,7 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 		return e, fmt.Errorf("session.db: %w", err)
 	}
 	e.Response = nil
-	e.Input, err = json.Marshal(map[string][]sessionTodo{"todos": todos})
+	e.Input, err = json.Marshal(map[string][]sessionTodo{"todos": todos}, jsontext.AllowInvalidUTF8(true))
 	return e, err
 }
 

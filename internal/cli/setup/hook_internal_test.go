@@ -18,7 +18,9 @@ import (
 // twice, of an unknown host, tool or moment, without a chat, with an id that is too
 // long, or with what the tool itself would refuse; a setting that is not allowed →
 // Nothing is changed, nothing is printed, exit status 0, within three seconds; a line in
-// `hook.log`, without a text of a list. The log is at most half a megabyte
+// `hook.log`, without a text of a list. The log is at most half a megabyte. What stands behind
+// an event's JSON is not waited for. A text that no list may have, and the host's tool took, is
+// mended: a lone half of a character is U+FFFD, control characters go, what is too long is cut
 func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
