@@ -112,6 +112,7 @@ func New(c Config) (*Server, error) {
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
 	s.introduceItself(hooks)
+	noteMisread(hooks)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
 		mcpserver.WithTitle("Todo lists"),
 		mcpserver.WithInstructions(instructions),

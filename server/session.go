@@ -60,6 +60,7 @@ type request struct {
 	message jsonrpc.Message
 	came    context.Context // of the message
 	ctx     context.Context // the same, or mcp-go's for the handler, which a cancellation ends
+	misread error           // why mcp-go could not read the params; nil if it could
 
 	// What [request.identify] found:
 	lists  todo.Lists // those that the sender may read and write: of its principal
@@ -126,7 +127,7 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 		answer = r.question()
 	}
 	if answer == nil {
-		answer = s.mcp.HandleMessage(r.ctx, m.Brief)
+		answer = r.answer(r.ctx)
 	}
 	if refused, ok := answer.(mcp.JSONRPCError); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", s.Timeout)
@@ -149,7 +150,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	defer stream.Close()
 	ended, end := context.WithCancel(r.ctx)
 	end() // else mcp-go would wait for the end, and keep the whole request
-	answer := s.mcp.HandleMessage(ended, m.Brief)
+	answer := r.answer(ended)
 	r.message.Brief, r.message.Params, r.meta, r.client = nil, nil, nil, mcp.Implementation{} // not for a stream's life
 	select {
 	case acknowledgement := <-r.acknowledgement:

@@ -91,8 +91,8 @@ func TestTooLarge(t *testing.T) {
 //
 // BAD-INPUT 20: A batch → Refused
 //
-// BAD-INPUT 21: An id that is neither a string nor an integer within ±2^53, or has more
-// than 256 bytes → Refused, with id null
+// BAD-INPUT 21: An id that is neither a string nor an integer between -2^53 and 2^53, or has more
+// than 256 bytes → Refused, with id null. 7.0 is the integer 7
 //
 // BAD-INPUT 26: Invalid UTF-8 → Refused
 func TestRefusalsCarryTheirID(t *testing.T) {

@@ -15,7 +15,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -104,9 +106,10 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 // differ in more than case and an id that is a string or an integer. Lone
 // surrogates are accepted here; the tools report them with their position. With
 // an error, Read returns the id and the method as far as [Scanner] finds them.
+// It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
 func Read(raw []byte) (m Message, err *Error) {
 	r := reader{raw: raw}
-	if err = r.read(ofMessage); err == nil {
+	if err = r.read(key{members: ofMessage}); err == nil {
 		m, err = r.message()
 	}
 	if err != nil {
@@ -122,7 +125,7 @@ func Read(raw []byte) (m Message, err *Error) {
 // objects that come in no message.
 func CheckObject(raw []byte) *Error {
 	r := reader{raw: raw}
-	return r.read(nil)
+	return r.read(key{})
 }
 
 // part is a value of a message that [Message] is made from.
@@ -140,18 +143,26 @@ const (
 )
 
 // keys are the keys that the protocol defines for an object.
-type keys map[string]struct {
+type keys map[string]key
+
+// key is a key of an object, and what its value may be.
+type key struct {
 	part    part
 	members keys // nil where no key of its value is the protocol's
+	// objects is how deep the value is of objects alone: 1 for itself. PHP and Lua, which
+	// have one type for both, write an empty one as [].
+	objects int
 }
 
 // ofMessage are the keys of a message.
 var ofMessage = keys{
 	"jsonrpc": {}, "id": {part: id}, "method": {part: method}, "result": {part: response}, "error": {part: response},
-	"params": {part: params, members: keys{
-		"name": {}, "arguments": {part: arguments}, "uri": {}, "requestId": {}, "protocolVersion": {},
-		"clientInfo": {}, "capabilities": {}, "cursor": {}, "ref": {}, "argument": {},
-		"notifications": {}, "task": {}, "_meta": {members: keys{mcp.MetaKeyProtocolVersion: {part: version}}},
+	"params": {part: params, objects: 1, members: keys{
+		"name": {}, "arguments": {part: arguments, objects: 1}, "uri": {}, "requestId": {}, "protocolVersion": {},
+		"clientInfo": {objects: 1}, "capabilities": {objects: maxDepth}, "cursor": {}, "ref": {}, "argument": {},
+		"notifications": {objects: 1}, "task": {objects: 1}, "_meta": {objects: 1, members: keys{
+			mcp.MetaKeyProtocolVersion: {part: version}, mcp.MetaKeyClientCapabilities: {objects: maxDepth},
+		}},
 	}},
 }
 
@@ -164,8 +175,8 @@ type reader struct {
 	ends  [parts]int64 // where they end in raw
 }
 
-// read reads the whole, which must be an object with these keys among others.
-func (r *reader) read(known keys) *Error {
+// read reads the whole, which must be an object.
+func (r *reader) read(is key) *Error {
 	if !utf8.Valid(r.raw) {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
@@ -180,7 +191,7 @@ func (r *reader) read(known keys) *Error {
 	default:
 		return Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
-	if err := r.value(known); err != nil {
+	if err := r.value(is); err != nil {
 		return err
 	}
 	if len(bytes.TrimSpace(r.raw[r.json.InputOffset():])) > 0 {
@@ -189,8 +200,8 @@ func (r *reader) read(known keys) *Error {
 	return nil
 }
 
-// value reads a value; if it is an object, with these keys among others.
-func (r *reader) value(known keys) *Error {
+// value reads the value of a key.
+func (r *reader) value(is key) *Error {
 	token, err := r.json.ReadToken()
 	switch {
 	case err != nil:
@@ -198,14 +209,18 @@ func (r *reader) value(known keys) *Error {
 	case r.json.StackDepth() > maxDepth:
 		return Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
 	case token.Kind() == '{':
-		return r.members(known)
+		return r.members(is)
 	case token.Kind() == '[':
+		begin, isEmpty := r.json.InputOffset()-1, r.json.PeekKind() == ']'
 		for r.json.PeekKind() != ']' {
-			if err := r.value(nil); err != nil {
+			if err := r.value(key{}); err != nil {
 				return err
 			}
 		}
 		_, _ = r.json.ReadToken()
+		if isEmpty && is.objects > 0 {
+			r.raw[begin], r.raw[r.json.InputOffset()-1] = '{', '}'
+		}
 	}
 	return nil
 }
@@ -213,32 +228,33 @@ func (r *reader) value(known keys) *Error {
 // members reads the members of an object up to its end. It refuses a key that a lenient
 // reader could confuse with another: one with a control character, and one that differs
 // only in case from another or from a key of the protocol.
-func (r *reader) members(known keys) *Error {
+func (r *reader) members(of key) *Error {
 	seen := make(map[string]bool)
 	for r.json.PeekKind() != '}' {
 		token, err := r.json.ReadToken()
 		if err != nil {
 			return syntax(err)
 		}
-		key := token.String()
-		if strings.ContainsFunc(key, unicode.IsControl) {
+		name := token.String()
+		if strings.ContainsFunc(name, unicode.IsControl) {
 			return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
 		}
-		folded := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, key)
+		folded := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)
 		if seen[folded] {
 			return Refuse(mcp.PARSE_ERROR, "an object has a key twice, or two keys that differ only in case")
 		}
 		seen[folded] = true
-		is, ok := known[key]
+		is, ok := of.members[name]
 		if !ok {
-			for want := range known {
-				if strings.EqualFold(want, key) {
+			is.objects = of.objects - 1
+			for want := range of.members {
+				if strings.EqualFold(want, name) {
 					return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
 				}
 			}
 		}
 		begin := r.json.InputOffset()
-		if err := r.value(is.members); err != nil {
+		if err := r.value(is); err != nil {
 			return err
 		}
 		if end := r.json.InputOffset(); is.part != none {
@@ -308,7 +324,8 @@ func text(v jsontext.Value) string {
 }
 
 // checkID returns an error unless an id is missing, a string of at most maxID bytes, or
-// an integer within ±2^53, which a float64 represents exactly.
+// an integer between -2^53 and 2^53, which a float64 represents exactly. Clients whose numbers
+// are all floats write 7 as 7.0; the answer has the same number.
 func checkID(id json.RawMessage) *Error {
 	if len(id) > maxID {
 		return Refuse(mcp.INVALID_REQUEST, "id is longer than %d bytes", maxID)
@@ -316,8 +333,8 @@ func checkID(id json.RawMessage) *Error {
 	if len(id) == 0 || id[0] == '"' {
 		return nil
 	}
-	var n int64
-	if err := json.Unmarshal(id, &n); err != nil || string(id) == "null" || n > 1<<53 || n < -1<<53 {
+	n, err := strconv.ParseFloat(string(id), 64)
+	if jsontext.Value(id).Kind() != '0' || err != nil || n != math.Trunc(n) || math.Abs(n) >= 1<<53 {
 		return Refuse(mcp.INVALID_REQUEST, "id must be a string or an integer")
 	}
 	return nil

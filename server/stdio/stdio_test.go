@@ -72,6 +72,69 @@ func TestStdioMarks(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 163: [] where the protocol has an object, as PHP and Lua write an empty one; any other
+// wrong type → An empty object; -32602 that names the field, what is expected and what came, in
+// words of the protocol, and quotes nothing
+func TestEmptyArraysAndOtherTypes(t *testing.T) {
+	const info = `"clientInfo":{"name":"php","version":"1"}`
+	initialize := func(more string) string { return `"initialize","params":{"protocolVersion":"2025-06-18",` + more + `}` }
+	modern := func(capabilities string) string {
+		return `"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}}`
+	}
+	for request, want := range map[string]string{ // empty: it is answered
+		initialize(`"capabilities":[],` + info):                                            "",
+		initialize(`"capabilities":{"experimental":[ ],"sampling":[],"roots":[]},` + info): "",
+		initialize(`"capabilities":{"tasks":{"requests":{"sampling":[]}}},` + info):        "",
+		modern(`[]`):                "",
+		modern(`{"extensions":[]}`): "",
+		`"ping","params":[]`:        "",
+		`"tools/list","params":[]`:  "",
+		`"prompts/get","params":{"name":"plan","arguments":[]}`:                        "",
+		`"tools/call","params":{"name":"TaskList","arguments":[],"_meta":[]}`:          "",
+		`"tools/call","params":{"name":"TodoWrite","arguments":{"todos":[]}}`:          "",
+		initialize(`"capabilities":{"roots":true},` + info):                            "params.capabilities.roots: expected an object, got a boolean",
+		initialize(`"capabilities":{},"clientInfo":{"name":"x","version":1.25}`):       "params.clientInfo.version: expected a string, got a number",
+		initialize(`"capabilities":[7],` + info):                                       "params.capabilities: expected an object, got an array",
+		`"ping","params":[1]`:                                                          "params: expected an object, got an array",
+		`"tools/list","params":"secret"`:                                               "params: expected an object, got a string",
+		`"tools/list","params":{"cursor":4}`:                                           "params.cursor: expected a string, got a number",
+		`"tools/call","params":{"name":{}}`:                                            "params.name: expected a string, got an object",
+		`"prompts/get","params":{"name":"plan","arguments":{"task":1}}`:                "params.arguments: expected a string, got a number",
+		`"resources/read","params":{"uri":true}`:                                       "params.uri: expected a string, got a boolean",
+		`"completion/complete","params":{"ref":7,"argument":{"name":"x","value":"y"}}`: "params",
+		strings.Replace(modern(`{}`), `tools/list","params":{`, `subscriptions/listen","params":{"notifications":{"resourceSubscriptions":"secret"},`, 1): "params",
+	} {
+		p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+		go p.Send(`{"jsonrpc":"2.0","id":7,"method":` + request + `}`)
+		a := p.Read()
+		isRefused := a.Error != nil && strings.Contains(a.Raw, `"code":-32602`) && strings.Contains(a.Raw, `"message":"`+want)
+		if string(a.ID) != "7" || (want == "") != (a.Error == nil) || want != "" && !isRefused {
+			t.Errorf("%s: %s, want %q", request, a.Raw, want)
+		}
+		for _, word := range []string{"Go ", "json:", "struct", "unmarshal", "1.25", "secret"} {
+			if a.Error != nil && strings.Contains(a.Raw, word) {
+				t.Errorf("%s: the answer says %q: %s", request, word, a.Raw)
+			}
+		}
+		p.In.Close()
+	}
+}
+
+// BAD-INPUT 21: a number that is an integer is one in every form: clients whose numbers are all
+// floats would wait for ever for the answer to 7.0.
+func TestWholeNumbersAsIDs(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	for id, want := range map[string]string{
+		"7.0": "7", "7e0": "7", "-1.20E+1": "-12", "1e6": "1000000", "9007199254740991": "9007199254740991", "0.0": "0",
+		"7.5": "null", "1e-1": "null", "9007199254740993": "null", "1e400": "null", "true": "null",
+	} {
+		go p.Send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
+		if a := p.Read(); string(a.ID) != want || (a.Error == nil) != (want != "null") {
+			t.Errorf("%s: %s", id, a.Raw)
+		}
+	}
+}
+
 // filler is a reader of n bytes without a line break.
 type filler struct{ n int }
 
