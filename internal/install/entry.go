@@ -56,7 +56,7 @@ func ofHTTP() []string {
 func read(entry map[string]any) Server {
 	for _, key := range addresses() {
 		if address := texts(entry[key]); len(address) == 1 && address[0] != "" {
-			return Server{URL: address[0]}
+			return Server{URL: plain(address[0])}
 		}
 	}
 	var all []string

@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // Check returns an error that says what is allowed. An address without a path becomes the one
-// of MCP.
+// of MCP, and loses a slash behind that.
 func (o *Options) Check() error {
 	if o.URL == "" {
 		return nil
@@ -48,10 +48,17 @@ func (o *Options) Check() error {
 		return errors.New("--http and --args contradict each other: a server that runs has its arguments")
 	case strings.Trim(u.Path, "/") == "":
 		u.Path = mcpPath
-		o.URL = u.String()
 	}
+	o.URL = plain(u.String())
 	return nil
 }
+
+// slashForm matches an address with a slash behind the path of MCP.
+var slashForm = pattern.Of(`^([^?]*` + mcpPath + `)/(\?.*)?$`)
+
+// plain returns the address of a server without a slash behind the path of MCP: the server
+// serves both.
+func plain(address string) string { return slashForm().ReplaceAllString(address, "$1$2") }
 
 // Server is how a client reaches this server.
 type Server struct {

@@ -48,6 +48,8 @@ func TestOwnSettingsStay(t *testing.T) {
 			`"tasks": {"command": "npx", "args": ["-y", "todo-mcp-server-by-other"], "env": {"K": "secret"}}, "todo": {"command": "todo-mcp"}`, ""},
 		// An address of todo-mcp serve.
 		{byDefault, `"todo": {"httpUrl": "http://[::1]:9000/mcp?list=work"}`, `"todo": { "command": "todo-mcp"}`, ""},
+		{byDefault, `"todo": {"httpUrl": "http://127.0.0.1:8765/mcp/?list=work"}`, `"todo": { "command": "todo-mcp"}`, ""},
+		{install.Options{URL: "https://todo.example.com/mcp"}, `"mine": {"httpUrl": "https://todo.example.com/mcp/"}`, `"mine": {"httpUrl": "https://todo.example.com/mcp"}`, ""},
 		{install.Options{URL: "https://todo.example.com/mcp"}, `"mine": {"httpUrl": "https://todo.example.com/mcp"}`, `"mine": {"httpUrl": "https://todo.example.com/mcp"}`, ""},
 		// Names.
 		{byDefault, `"a": {"command": "a"}, "tasks": {"command": "/gone/todo-mcp"}`, `"a": {"command": "a"}, "tasks": {"command": "todo-mcp"}`, ""},
@@ -78,7 +80,7 @@ func TestAnothersServer(t *testing.T) {
 		`{"command": "docker", "args": ["run", "-i", "--rm", "--name", "todo-mcp", "acme/server"]}`, `{"command": "docker", "args": ["run", "-i", "acme/todo-mcp-server"]}`,
 		`{"command": "/opt/todo-mcp-fancy"}`, `{"command": "todo-mcp.sh"}`, `{"command": "todo-mcp_server.exe"}`,
 		`{"url": "http://localhost:3000/acme/mcp", "headers": {"Authorization": "secret"}}`, `{"url": "http://localhost:3000/mcp", "headers": {"Authorization": "secret"}}`, `{"url": "http://localhost:3000/acme/mcp"}`,
-		`{"url": "http://127.0.0.1:8765/mcp/"}`, `{"url": "http://127.0.0.1:8765/mcp?key=secret"}`, `{"url": "http://ann:secret@127.0.0.1:8765/mcp"}`, `{"url": "http://localhost.example.com:8765/mcp"}`,
+		`{"url": "http://127.0.0.1:8765/mcp?key=secret"}`, `{"url": "http://ann:secret@127.0.0.1:8765/mcp"}`, `{"url": "http://localhost.example.com:8765/mcp"}`,
 	} {
 		r := withFile(t, "gemini", `{"mcpServers": {"todo": `+entry+`}}`)
 		if change, err := r.Uninstall(r.m, install.Options{}); err != nil || !change.IsNone() {

@@ -55,7 +55,7 @@ func TestHTTPGuard(t *testing.T) {
 		{"4 origin equals foreign host", "evil.example", "http://evil.example", false, ""},
 		{"configured origin", own, "https://app.example", true, ""},
 	} {
-		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
+		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "POST /mcp/", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
 			"GET /lists/x", "GET /panel/none", "POST /lists/x/edit", "GET /api/lists", "GET /api/workspace"} {
 			method, path, _ := strings.Cut(route, " ")
 			status, header, _ := servertest.Ask(t, method, web.URL+path, "", with("Host", c.host, "Origin", c.origin, "Sec-Fetch-Site", c.site)...)

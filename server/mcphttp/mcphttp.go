@@ -31,10 +31,12 @@ type handler struct {
 	sessions *sessions
 }
 
-// Route adds /mcp to an edge, which passes messages to a server.
+// Route adds /mcp to an edge, which passes messages to a server. It is /mcp/, too: people
+// write either, and clients follow no redirect of a POST.
 func Route(e *edge.Edge, s *server.Server) {
 	h := &handler{s, newSessions(s.SessionKey)}
 	e.Handle("/mcp", jsonRPC, h.serve, edge.Stream)
+	e.Handle("/mcp/{$}", jsonRPC, h.serve, edge.Stream)
 }
 
 // jsonRPC is the [edge.Format] that writes a failure as a JSON-RPC error.

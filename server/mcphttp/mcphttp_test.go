@@ -20,6 +20,22 @@ import (
 	"todo-mcp/server/servertest"
 )
 
+// A slash behind /mcp is the same address, also with a query: what begins there goes on here,
+// and the named list is the one of the query.
+func TestSlashBehindMCP(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	id := servertest.Session(t, web.URL+"/mcp/?list=work", "tester")
+	for n, path := range []string{"/mcp/?list=work", "/mcp?list=work"} {
+		status, _, body := servertest.Post(t, web.URL+path, servertest.Call(n, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id)
+		if status != 200 || !strings.Contains(body, "updated") {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if ids := servertest.ListIDs(t, web.URL); len(ids) != 1 {
+		t.Errorf("lists %v", ids)
+	}
+}
+
 // BAD-INPUT 7–9: the media type, encoding and size of a body are checked before
 // it is parsed.
 //
