@@ -19,7 +19,9 @@ import (
 // BAD-INPUT 1–6: Host and Origin are checked on every route.
 //
 // BAD-INPUT 1: A Host header that is neither loopback, nor configured, nor the very
-// address at which the request arrived, on any route → 403
+// address at which the request arrived, on any route → 403, which names the host, escaped
+// and cut, so that it can be copied into --allowed-hosts; a value of that which no header
+// would match stops the start
 //
 // BAD-INPUT 3: `Origin: null` → 403
 //
@@ -67,6 +69,18 @@ func TestHTTPGuard(t *testing.T) {
 					t.Errorf("6: %s answers with %s", route, name)
 				}
 			}
+		}
+	}
+}
+
+// BAD-INPUT 1: who is refused reads for which name, which is escaped and cut.
+func TestRefusalNamesTheHost(t *testing.T) {
+	_, url := servertest.Site(t)
+	for host, want := range map[string]string{"Host.Docker.internal:8765": `the Host "host.docker.internal" is not served here (see --allowed-hosts)`,
+		strings.Repeat("x", 1000): `"` + strings.Repeat("x", 100) + `" is`, "a%22b": `"a%22b"`} {
+		status, _, body := servertest.Ask(t, "GET", url+"/", "", "Host", host)
+		if status != http.StatusForbidden || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s, want %s", host, status, body, want)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"todo-mcp/internal/todo"
 )
 
 // Trust returns what refuses requests of other origins. An error names the first text
@@ -29,7 +31,8 @@ func Trust(origins []string) (*http.CrossOriginProtection, error) {
 // foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1–6).
 func (e *Edge) checkOrigin(r *http.Request) error {
 	if !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
-		return newError(http.StatusForbidden, "this Host is not served here (see --allowed-hosts)")
+		host := todo.Cut(strings.ToLower(hostOf(r.Host)), 100)
+		return newError(http.StatusForbidden, "the Host %q is not served here (see --allowed-hosts)", host)
 	}
 	// CrossOriginProtection accepts every GET, because it assumes that reads
 	// need no protection. Lists are private, so a read with an Origin is checked

@@ -199,9 +199,8 @@ func (s *Settings) httpRows() []*Setting {
 			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"},
 		{HTTPGroup, "max-rate", "100", number(&s.MaxRate, "N", 1, 0, 1_000_000),
 			"most requests a second of one who signed in, and twice as many at once; 0 is any number"},
-		{HTTPGroup, "allowed-hosts", "", parsed(&s.Hosts, "NAMES", func(text string) ([]string, error) {
-			return words(strings.ToLower(text)), nil
-		}), "more Host names to answer to, with commas"},
+		{HTTPGroup, "allowed-hosts", "", parsed(&s.Hosts, "NAMES", parseHosts),
+			"more Host names to answer to, with commas, without scheme and port"},
 		{HTTPGroup, "allowed-origins", "", list(&s.Origins, func(origins []string) error {
 			_, err := edge.Trust(origins)
 			return err

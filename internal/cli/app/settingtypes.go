@@ -168,6 +168,18 @@ func checkOrigin(text string) error {
 	return err
 }
 
+// parseHosts reads hosts as a Host header names them, but without a port.
+func parseHosts(text string) (hosts []string, err error) {
+	for _, word := range words(strings.ToLower(text)) {
+		host := strings.Trim(word, "[]")
+		if _, err := netip.ParseAddr(host); err != nil && strings.ContainsAny(host, ":/*?#@%[] ") {
+			return nil, errors.New("must be names of hosts with commas, such as todo.example.com, without scheme, port and path; * stands for none")
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
+}
+
 // widestNetwork is how many bits of an address a network of proxies has at least. Private
 // networks have 7 or more: a wider one has everybody, who could say for whom they call.
 const widestNetwork = 7
