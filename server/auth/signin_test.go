@@ -351,7 +351,7 @@ func TestReadersCannotWrite(t *testing.T) {
 		t.Errorf("33: revision %d, %v", l.Revision, err)
 	}
 	page := s.ask(t, "GET /lists/"+list, "", bearer(viewer)...)
-	if !strings.Contains(page.body, "/viewer.css") || !strings.Contains(page.body, "vic") {
+	if !strings.Contains(page.body, "viewer.css") || !strings.Contains(page.body, "vic") {
 		t.Errorf("33: the viewer's page: %s", page.body)
 	}
 	s.ask(t, "POST /lists/"+list+"/edit", `{"do":"add","text":"B","op":"2"}`, bearer(writer)...).is(t, "a writer", 200)
@@ -373,21 +373,21 @@ func TestPersonsSignIn(t *testing.T) {
 	token := s.token(t, auth.Token{Name: "ann"})
 	s.list(t, "ann", "A")
 	visit := s.ask(t, "GET /?show=past", "", "Accept", "text/html")
-	if at := visit.header.Get("Location"); visit.status != http.StatusSeeOther || at != "/signin?to=%2F%3Fshow%3Dpast" {
+	if at := visit.header.Get("Location"); visit.status != http.StatusSeeOther || at != "./signin?to=%2F%3Fshow%3Dpast" {
 		t.Fatalf("a visit: %d to %q", visit.status, at)
 	}
-	s.ask(t, "GET "+visit.header.Get("Location"), "").is(t, "the page", 200, `value="/?show=past"`)
+	s.ask(t, "GET /"+strings.TrimPrefix(visit.header.Get("Location"), "./"), "").is(t, "the page", 200, `value="/?show=past"`)
 	if a := s.post(t, "todo_wrong", "/"); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "not valid here") || a.header.Get("Set-Cookie") != "" {
 		t.Errorf("a wrong token: %d %s", a.status, a.body)
 	}
 	for _, to := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "/\tx", "javascript:1", ""} {
-		if a := s.post(t, token, to); a.header.Get("Location") != "/" {
+		if a := s.post(t, token, to); a.header.Get("Location") != "./" {
 			t.Errorf("to %q leads to %q", to, a.header.Get("Location"))
 		}
 	}
 	in := s.post(t, " "+token+"\n", "/?show=past")
 	set := in.header.Get("Set-Cookie")
-	if in.status != http.StatusSeeOther || in.header.Get("Location") != "/?show=past" || !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Lax") || !strings.Contains(set, "Max-Age=43200") {
+	if in.status != http.StatusSeeOther || in.header.Get("Location") != "./?show=past" || !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Lax") || !strings.Contains(set, "Max-Age=43200") {
 		t.Fatalf("signed in: %d %v", in.status, in.header)
 	}
 	if strings.Contains(set, token) {

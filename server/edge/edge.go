@@ -15,9 +15,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -39,8 +41,9 @@ type Config struct {
 	// Origins are the origins that may send requests besides the server's own,
 	// in the form browsers send them.
 	Origins []string
-	// PublicURL is where clients reach the server, as https://host without a path;
-	// empty is what each request says.
+	// PublicURL is where clients reach the server, as https://host, or https://host/path where
+	// a proxy serves it below a path, which it may leave in requests or not; empty is what
+	// each request says. It has no slash at its end.
 	PublicURL string
 	// Tokens and Issuer say who sends a request; without either everybody is let in as
 	// the server itself.
@@ -106,6 +109,7 @@ const ServerName = "todo-mcp"
 type Edge struct {
 	config      Config
 	mux         *http.ServeMux
+	path        string          // of the public URL, without a slash at its end
 	routes      []string        // the patterns
 	closing     context.Context // ends with [Edge.Close]
 	close       context.CancelFunc
@@ -139,7 +143,11 @@ func New(c Config) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{config: c, mux: http.NewServeMux(), crossOrigin: crossOrigin,
+	public, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("public URL: %w", err)
+	}
+	e := &Edge{config: c, mux: http.NewServeMux(), path: public.EscapedPath(), crossOrigin: crossOrigin,
 		streams: &shares{what: "open streams", limit: "--max-streams", held: make(map[share]int)},
 		unsent:  &shares{what: "bytes of unread answers", limit: "128 MB", held: make(map[share]int)},
 		turns:   make(chan struct{}, 2),
@@ -167,6 +175,7 @@ func (e *Edge) Close() { e.close() }
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	w, done := e.bound(response)
 	defer done()
+	r = e.atRoot(r)
 	defer func(began time.Time) {
 		if e.config.Observe != nil && !w.stream {
 			e.config.Observe(r, cmp.Or(w.status, http.StatusOK), time.Since(began))
@@ -194,6 +203,21 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.mux.ServeHTTP(w, r)
+}
+
+// atRoot returns a request without the path of the public URL, which some proxies leave in it.
+func (e *Edge) atRoot(r *http.Request) *http.Request {
+	rest, isBelow := strings.CutPrefix(r.URL.EscapedPath(), e.path)
+	if e.path == "" || !isBelow || rest != "" && rest[0] != '/' {
+		return r
+	}
+	at, address := *r, *r.URL
+	path, err := url.PathUnescape(rest)
+	if err != nil {
+		return r
+	}
+	address.Path, address.RawPath, at.URL = cmp.Or(path, "/"), rest, &address
+	return &at
 }
 
 // Handler answers a request. The edge answers and logs an error that it

@@ -121,7 +121,7 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 	visits := r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 	switch {
 	case answer.Status == http.StatusUnauthorized && visits:
-		http.Redirect(w, r, e.signInAddress(r), http.StatusSeeOther)
+		e.redirect(w, r, e.signInAddress(r))
 		return
 	case isRefusal || errors.Is(err, todo.ErrReadOnly):
 		e.challenge(w, r, answer)

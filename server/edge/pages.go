@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"errors"
@@ -83,7 +84,7 @@ const (
 // routeSignIn adds the pages for signing in, and the metadata of the resource.
 func (e *Edge) routeSignIn() {
 	e.Handle("GET "+signInPath, Text, func(w http.ResponseWriter, r *Request) error {
-		return e.draw(w, http.StatusOK, r.URL.Query().Get("to"), "")
+		return e.draw(w, r, http.StatusOK, r.URL.Query().Get("to"), "")
 	}, Public, Page)
 	e.Handle("POST "+signInPath, Text, e.paste, Public)
 	e.Handle("POST "+signOutPath, Text, e.signOut, Public)
@@ -110,32 +111,33 @@ func static(mediaType, content string) Handler {
 	}
 }
 
-func (e *Edge) draw(w http.ResponseWriter, status int, to, problem string) error {
+func (e *Edge) draw(w http.ResponseWriter, r *Request, status int, to, problem string) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
-	_ = e.signInDocument(localPath(to), problem).Render(w)
+	_ = e.signInDocument(r.Root(), localPath(to), problem).Render(w)
 	return nil
 }
 
-// signInDocument returns the page for signing in, which leads on to a path of this server.
-func (e *Edge) signInDocument(to, problem string) g.Node {
+// signInDocument returns the page for signing in, at an address with a root, which leads on to
+// a path of this server.
+func (e *Edge) signInDocument(root, to, problem string) g.Node {
 	button, issuer := "btn main", g.Group(nil)
 	if e.offersIssuer() {
 		button = "btn"
-		start := startPath + "?" + url.Values{"to": {to}}.Encode()
+		start := root + startPath[1:] + "?" + url.Values{"to": {to}}.Encode()
 		issuer = g.Group{h.A(h.Class("btn main"), h.Href(start), g.Text("Sign in with "+strings.TrimPrefix(e.config.Issuer.URL, "https://"))), h.P(h.Class("or"), g.Text("or"))}
 	}
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(h.Meta(h.Charset("utf-8")), h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 			h.TitleEl(g.Text("Sign in · todo-mcp")), h.Link(h.Rel("icon"), h.Href("data:,")),
-			h.Link(h.Rel("stylesheet"), h.Href("/signin.css")), h.Script(h.Type("module"), h.Src("/signin.js"))),
+			h.Link(h.Rel("stylesheet"), h.Href(root+"signin.css")), h.Script(h.Type("module"), h.Src(root+"signin.js"))),
 		h.Body(h.Main(
 			h.H1(g.Text("todo-mcp")),
 			g.If(problem != "", h.P(h.Class("problem"), h.Role("alert"), g.Textf("Not signed in: %s.", problem))),
 			issuer,
-			h.Form(h.ID("form"), h.Method("post"), h.Action(signInPath),
+			h.Form(h.ID("form"), h.Method("post"), h.Action(root+signInPath[1:]),
 				h.Input(h.Type("hidden"), h.Name("to"), h.Value(to)),
 				h.Label(h.For("token"), g.Text("Token")),
 				h.Input(h.ID("token"), h.Name("token"), h.Type("password"), h.AutoComplete("current-password"), h.Required()),
@@ -171,7 +173,7 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 		if err := e.countRefusal(r.Request); err != nil {
 			return err
 		}
-		return e.draw(w, refusal.Status, to, refusal.Text)
+		return e.draw(w, r, refusal.Status, to, refusal.Text)
 	} else if err != nil {
 		return outage(err)
 	}
@@ -183,7 +185,7 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 		in.Expires = granted.Expires
 	}
 	e.setCookie(w, r, sessionCookie, in, in.Expires.Sub(e.config.Now()))
-	http.Redirect(w, r.Request, localPath(to), http.StatusSeeOther)
+	e.redirect(w, r.Request, localPath(to))
 	return nil
 }
 
@@ -194,15 +196,18 @@ func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name string, value a
 	if value != nil {
 		text, age = e.key.Sign(e.purpose(r.Request, name), value), int(lasts.Round(time.Second).Seconds())
 	}
-	secure := strings.HasPrefix(r.Origin(), "https:")
-	http.SetCookie(w, &http.Cookie{Name: cookieName(name, secure), Value: text, Path: "/", MaxAge: age, HttpOnly: true, Secure: secure,
+	secure := strings.HasPrefix(r.Site(), "https:")
+	http.SetCookie(w, &http.Cookie{Name: e.cookieName(name, secure), Value: text, Path: cmp.Or(e.path, "/"), MaxAge: age, HttpOnly: true, Secure: secure,
 		SameSite: http.SameSiteLaxMode}) // not Strict: the issuer's page leads back here
 }
 
-// cookieName returns the name under which a cookie is sent: a prefix makes browsers
-// take it only from this host itself, by TLS.
-func cookieName(name string, secure bool) string {
-	if secure {
+// cookieName returns the name under which a cookie is sent: a prefix makes browsers take it
+// only by TLS, and only from this host itself where it is for all paths of it.
+func (e *Edge) cookieName(name string, secure bool) string {
+	switch {
+	case secure && e.path != "":
+		return "__Secure-" + name
+	case secure:
 		return "__Host-" + name
 	}
 	return name
@@ -220,7 +225,7 @@ func (e *Edge) purpose(r *http.Request, name string) string {
 
 // cookie decodes a cookie of this server.
 func (e *Edge) cookie(r *http.Request, name string, value any) error {
-	c, err := r.Cookie(cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
+	c, err := r.Cookie(e.cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
 	if err != nil || e.key.Open(e.purpose(r, name), c.Value, value) != nil {
 		return errNobody
 	}
@@ -259,7 +264,7 @@ func (e *Edge) fromCookie(r *http.Request) (todo.Identity, error) {
 // signOut ends the session of a browser.
 func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
 	e.setCookie(w, r, sessionCookie, nil, 0)
-	http.Redirect(w, r.Request, signInPath, http.StatusSeeOther)
+	e.redirect(w, r.Request, signInPath)
 	return nil
 }
 
@@ -267,7 +272,7 @@ func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
 func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(),
 		To: localPath(r.URL.Query().Get("to")), Expires: e.config.Now().Add(signInLasts)}
-	address, err := e.config.Issuer.SignIn(r.Origin()+callbackPath, a.State, a.Verifier)
+	address, err := e.config.Issuer.SignIn(r.Site()+callbackPath, a.State, a.Verifier)
 	if err != nil {
 		return outage(err)
 	}
@@ -281,12 +286,12 @@ func (e *Edge) callback(w http.ResponseWriter, r *Request) error {
 	var a attempt
 	q := r.URL.Query()
 	if e.cookie(r.Request, attemptCookie, &a) != nil || !e.config.Now().Before(a.Expires) || q.Get("state") != a.State {
-		return e.draw(w, http.StatusBadRequest, "", "this sign-in began elsewhere or took too long: begin anew")
+		return e.draw(w, r, http.StatusBadRequest, "", "this sign-in began elsewhere or took too long: begin anew")
 	}
 	e.setCookie(w, r, attemptCookie, nil, 0)
 	if q.Get("code") == "" {
 		return e.enter(w, r, auth.Grant{}, auth.Refused(q.Get("error")), a.To)
 	}
-	granted, err := e.config.Issuer.Redeem(r.Context(), r.Origin()+callbackPath, q.Get("code"), a.Verifier)
+	granted, err := e.config.Issuer.Redeem(r.Context(), r.Site()+callbackPath, q.Get("code"), a.Verifier)
 	return e.enter(w, r, granted, err, a.To)
 }

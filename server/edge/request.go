@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -35,18 +36,36 @@ func (r *Request) Warning() string {
 	return r.edge.config.Warn()
 }
 
-// Origin returns where the sender of the request reaches the server, as
-// https://host.
-func (r *Request) Origin() string { return r.edge.origin(r.Request) }
+// Site returns where the sender of the request reaches the server, as https://host, or
+// https://host/path below a path.
+func (r *Request) Site() string { return r.edge.origin(r.Request) + r.edge.path }
 
-// origin returns where the sender of a request reaches the server: as the request says
-// it, whose Host was checked, if no address is configured.
+// Root returns the address of the site relative to that of the request, with a slash at its
+// end: pages lead on by it, so that a proxy may serve them below a path of which the server
+// does not know. The path of a public URL is known.
+func (r *Request) Root() string { return r.edge.root(r.Request) }
+
+func (e *Edge) root(r *http.Request) string {
+	if e.path != "" {
+		return e.path + "/"
+	}
+	return cmp.Or(strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1)), "./")
+}
+
+// redirect leads on to a path of the site.
+func (e *Edge) redirect(w http.ResponseWriter, r *http.Request, to string) {
+	w.Header().Set("Location", e.root(r)+strings.TrimPrefix(to, "/"))
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// origin returns where the sender of a request reaches the server, without a path: as the
+// request says it, whose Host was checked, if no address is configured.
 func (e *Edge) origin(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	return cmp.Or(e.config.PublicURL, scheme+"://"+r.Host)
+	return cmp.Or(strings.TrimSuffix(e.config.PublicURL, e.path), scheme+"://"+r.Host)
 }
 
 // InTurn returns what read does, which may hold very many lists, and is called as long as

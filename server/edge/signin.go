@@ -123,7 +123,7 @@ func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error)
 		challenge += fmt.Sprintf(`, error="invalid_token", error_description=%q`, refusal.Text)
 	}
 	if e.config.Issuer != nil {
-		challenge += fmt.Sprintf(", resource_metadata=%q", e.origin(r)+metadataPath+resourcePath)
+		challenge += fmt.Sprintf(", resource_metadata=%q", e.origin(r)+e.path+metadataPath+resourcePath)
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
 }
@@ -145,7 +145,7 @@ const (
 // metadata answers with the metadata of the protected resource (RFC 9728).
 func (e *Edge) metadata(w http.ResponseWriter, r *Request) error {
 	return WriteJSON(w, http.StatusOK, map[string]any{
-		"resource":                 r.Origin() + resourcePath,
+		"resource":                 r.Site() + resourcePath,
 		"resource_name":            "todo-mcp",
 		"authorization_servers":    []string{e.config.Issuer.URL},
 		"scopes_supported":         []string{auth.ScopeRead, auth.ScopeWrite},

@@ -71,7 +71,7 @@ func (page *boardPage) draw() string {
 		If(page.more != nil, P(Class("more"), page.more))))
 }
 
-func allLists(text string) Node { return A(Class("link end"), Href("/"), Text(text)) }
+func allLists(text string) Node { return A(Class("link end"), Href("./"), Text(text)) }
 
 func (g group) draw() Node {
 	name := Text(g.name)
@@ -162,7 +162,7 @@ type kind struct {
 	lists            []account.Family
 }
 
-func (k kind) href() string { return "/?show=" + k.show }
+func (k kind) href() string { return "./?show=" + k.show }
 
 // kinds returns the kinds of lists. The first is the board.
 func (s board) kinds() []kind {
@@ -203,13 +203,13 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page.board, page.reader, page.theme, page.seq = s, r.Identity, themeOf(r), s.seq
+	page.frame.of(r, s)
 	page.view, page.version = "board", s.version()
 	if !r.ReadOnly {
 		page.warning = r.Warning()
 	}
 	if page.search == "" {
-		page.cards, page.table = r.URL.RequestURI(), tableOf(query)
+		page.cards, page.table = page.here, tableOf(query)
 	}
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
 		return page.page(page.main(firstSteps(r))), nil
@@ -358,7 +358,7 @@ func (s board) complete(f *account.Family) (isDamaged bool, err error) {
 // firstSteps says on a server without lists how a client is connected: by this program,
 // for a person at its machine, or by the address of the server.
 func firstSteps(r *edge.Request) Node {
-	address, here := r.Origin()+"/mcp", edge.IsLoopback(r.Host)
+	address, here := r.Site()+"/mcp", edge.IsLoopback(r.Host)
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
 		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
 			"The list shows here as soon as it is written.")),
@@ -432,7 +432,7 @@ func search(r *edge.Request, s board, query string) (page boardPage, err error) 
 	})
 	page.sum = count(n, "list") + ", newest first"
 	if !history {
-		page.more = A(Class("link"), Href("/?history=true&q="+url.QueryEscape(query)), Text("Look in earlier revisions, too"))
+		page.more = A(Class("link"), Href("./?history=true&q="+url.QueryEscape(query)), Text("Look in earlier revisions, too"))
 	}
 	switch {
 	case n == 0 && page.older != "":
@@ -484,7 +484,7 @@ func (page *boardPage) addFound(r *edge.Request, s board, query string, history 
 	}
 	next := r.URL.Query()
 	next.Set("before", decimal(before))
-	page.older = "/?" + next.Encode()
+	page.older = "./?" + next.Encode()
 	return rows, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 )
 
 // skeleton is what all pages have, with a name in braces for what they do not.
@@ -27,7 +28,7 @@ var skeleton string
 var glyphs string
 
 const (
-	viewerLinks = `<link rel="stylesheet" href="/viewer.css"><script type="module" src="/viewer.js"></script>`
+	viewerLinks = `<link rel="stylesheet" href="viewer.css"><script type="module" src="viewer.js"></script>`
 	mark        = `<svg class="mark" viewBox="0 0 18 18" aria-hidden="true"><path d="M3 4h7M3 14h9"/>` +
 		`<path class="on" d="M3 9h12"/></svg>`
 )
@@ -37,6 +38,8 @@ type frame struct {
 	board     board         // all lists that there are
 	reader    todo.Identity // who reads the page
 	theme     string        // that the reader chose: light, dark, or empty
+	root      string        // where the addresses on the page begin, see [edge.Request.Root]
+	here      string        // the address of the page, from there
 	workspace *string       // the project that is shown, or nil
 	head      string        // the page's heading, and its title in the browser
 	sum       string        // a summary beside the heading
@@ -53,6 +56,12 @@ type frame struct {
 	list          Group
 }
 
+// of says who asked for the page of a board, and from where.
+func (f *frame) of(r *edge.Request, s board) {
+	f.board, f.reader, f.theme, f.seq = s, r.Identity, themeOf(r), s.seq
+	f.root, f.here = r.Root(), "."+r.URL.RequestURI()
+}
+
 // main returns the page's main element with content, which may have attributes for it.
 func (f *frame) main(content ...Node) Node {
 	return Main(Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", decimal(f.seq)),
@@ -65,7 +74,7 @@ func (f *frame) page(main Node) string {
 	if f.reader.ReadOnly {
 		viewer = viewerLinks
 	}
-	return strings.NewReplacer("\n", "", "{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
+	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here), "{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
 		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
 		"{{search}}", html.EscapeString(f.search),
 		"{{kinds}}", drawn(Map(f.board.kinds(), f.kind)), "{{projects}}", drawn(f.projects()),
@@ -88,7 +97,7 @@ func (f *frame) heading() Node {
 // waits says how many lists wait for a person, and leads to where they stand first.
 func (f *frame) waits() Node {
 	n := f.board.waiting()
-	return A(ID("waits"), Class("waiting"), Href("/"), Attr("data-keep"), Data("n", decimal(n)),
+	return A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", decimal(n)),
 		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
 }
 
@@ -99,9 +108,9 @@ func (f *frame) views() Node {
 		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(here, Aria("current", "page")),
 			glyph(icon))
 	}
-	return Nav(ID("views"), Aria("label", "View"), view("Board", "cards", cmp.Or(f.cards, "/"), f.view == "board"),
-		view("Table", "table", cmp.Or(f.table, "/?view=table"), f.view == "table"),
-		view("Today", "day", "/today", f.view == "today"))
+	return Nav(ID("views"), Aria("label", "View"), view("Board", "cards", cmp.Or(f.cards, "./"), f.view == "board"),
+		view("Table", "table", cmp.Or(f.table, "./?view=table"), f.view == "table"),
+		view("Today", "day", "today", f.view == "today"))
 }
 
 // crumb returns one step of the path to a page.
@@ -111,7 +120,7 @@ func crumb(name, href string) Node { return A(Class("cut"), Href(href), bdi(name
 func (f *frame) kind(k kind) Node {
 	href, more := k.href(), ""
 	if k.show == "active" {
-		href = "/"
+		href = "./"
 	}
 	if f.board.many && (k.show == "past" || k.show == "archived") {
 		more = "+"
@@ -121,7 +130,7 @@ func (f *frame) kind(k kind) Node {
 }
 
 func (f *frame) signOut() Node {
-	return Form(ID("who"), Method("post"), Action("/signout"), bdi(render.Safe(f.reader.User), Class("cut")),
+	return Form(ID("who"), Method("post"), Action("signout"), bdi(render.Safe(f.reader.User), Class("cut")),
 		If(f.reader.ReadOnly, Text(", may only look")), Text(" "), Button(Class("link"), Text("Sign out")))
 }
 
@@ -160,9 +169,9 @@ func projectName(folder string) string {
 	return cmp.Or(render.Safe((todo.List{Workspace: folder}).Project()), "No folder")
 }
 
-func projectHref(folder string) string { return "/?project=" + url.QueryEscape(folder) }
+func projectHref(folder string) string { return "./?project=" + url.QueryEscape(folder) }
 
-func listHref(id string) string { return "/lists/" + url.PathEscape(id) }
+func listHref(id string) string { return "lists/" + url.PathEscape(id) }
 
 func decimal[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
 

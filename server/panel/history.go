@@ -160,8 +160,8 @@ func (page *listPage) timeline(where string) Node {
 		first, last = page.clock(ticks[0].At), page.clock(ticks[len(ticks)-1].At)
 	}
 	return Section(Class("line"), Aria("label", "History"),
-		Header(step("prev", "left", "Earlier revision", shown-1, shown > page.oldest), B(Text(where)),
-			step("next", "right", "Later revision", shown+1, !page.newest()),
+		Header(page.step("prev", "left", "Earlier revision", shown-1, shown > page.oldest), B(Text(where)),
+			page.step("next", "right", "Later revision", shown+1, !page.newest()),
 			span("small end path", Text("height: how much changed"))),
 		Ol(Class("ticks"), ID("ticks"), Map(ticks, page.tick)),
 		P(Class("ends small"), Time(Text(first)), I(Class("sw")), Text(agentOf(page.Main).Name),
@@ -169,11 +169,11 @@ func (page *listPage) timeline(where string) Node {
 }
 
 // step returns the link to a revision beside the one that is shown, if it is kept.
-func step(id, icon, label string, revision int64, kept bool) Node {
+func (page *listPage) step(id, icon, label string, revision int64, kept bool) Node {
 	if !kept {
 		return span("icon", glyph(icon))
 	}
-	return A(Class("icon"), ID(id), Href("?revision="+decimal(revision)), Aria("label", label), glyph(icon))
+	return A(Class("icon"), ID(id), Href(page.revisionHref(revision)), Aria("label", label), glyph(icon))
 }
 
 func (page *listPage) tick(r revision) Node {
@@ -182,8 +182,12 @@ func (page *listPage) tick(r revision) Node {
 		Aria("label", "Revision "+strings.Join([]string{decimal(r.N), r.Who, r.Words}, ", "))))
 }
 
+func (page *listPage) revisionHref(n int64) string {
+	return listHref(page.Main.List.ID) + "?revision=" + decimal(n)
+}
+
 func (page *listPage) link(r revision, content ...Node) Node {
-	return A(Href("?revision="+decimal(r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Group(content))
+	return A(Href(page.revisionHref(r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Group(content))
 }
 
 // log returns the revisions that are described beside the list, the newest first.

@@ -22,7 +22,7 @@ func TestPanelIsInstallable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if manifest.URL != base+"/manifest.webmanifest" || len(manifest.Errors) > 0 || !strings.Contains(manifest.Data, `"start_url": "/"`) {
+	if manifest.URL != base+"/manifest.webmanifest" || len(manifest.Errors) > 0 || !strings.Contains(manifest.Data, `"start_url": "./"`) {
 		t.Errorf("the manifest: %+v", manifest)
 	}
 	missing, err := chromedp.Call(ctx, cdp.GetInstallabilityErrors, struct{}{})

@@ -106,7 +106,7 @@ func jumpTo(r *edge.Request, s board, query string) ([]option, error) {
 		}
 	}
 	return append(j.options, option{icon: "search", name: "Search all lists, and what left them",
-		href: "/?history=true&q=" + url.QueryEscape(query)}), nil
+		href: "./?history=true&q=" + url.QueryEscape(query)}), nil
 }
 
 // among adds the lists that have each word in what their heads say, and in the items too of
@@ -141,8 +141,8 @@ func hasWords(query string, texts ...string) bool {
 // commands returns what can be done on any page, as far as a query has its words.
 func (s board) commands(query string, reader todo.Identity) (options []option) {
 	all := []option{
-		{icon: "cards", name: "Board", href: "/"}, {icon: "table", name: "Table", href: "/?view=table"},
-		{icon: "day", name: "Today", href: "/today"},
+		{icon: "cards", name: "Board", href: "./"}, {icon: "table", name: "Table", href: "./?view=table"},
+		{icon: "day", name: "Today", href: "today"},
 	}
 	for _, k := range s.kinds()[1:] {
 		all = append(all, option{icon: k.icon, name: k.name, href: k.href(), note: Text(count(len(k.lists), "list"))})

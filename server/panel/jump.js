@@ -1,6 +1,6 @@
 // The jump (Ctrl+K): to a list by its words, or to a command. panel.js loads it when it is
 // first asked for. The server draws the options; the focus stays in the field.
-import { $, all, make, load, archive, openKeys } from '/panel.js';
+import { $, all, make, load, archive, openKeys } from './panel.js';
 
 const input = make('input', { id: 'jump-q', type: 'text', placeholder: 'Go to a list, or do something', autocomplete: 'off', spellcheck: false });
 const list = make('ul', { id: 'jump-list', className: 'menu' });
@@ -20,7 +20,7 @@ async function ask(wait) {
   const mine = ++asked;
   await new Promise((done) => { setTimeout(done, wait); });
   let answer, drawn = '';
-  if (mine === asked) try { answer = await fetch('/panel/jump?q=' + encodeURIComponent(input.value)); drawn = await answer.text(); } catch { /* the field stays */ }
+  if (mine === asked) try { answer = await fetch('panel/jump?q=' + encodeURIComponent(input.value)); drawn = await answer.text(); } catch { /* the field stays */ }
   if (mine !== asked) { await answered; return; }
   list.innerHTML = answer?.ok ? drawn : ''; // drawn and escaped by the server
   const n = options().length;
@@ -42,7 +42,7 @@ const acts = {
   theme: (name = '') => {
     document.documentElement.dataset.theme = name;
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs TLS
-    document.cookie = `theme=${name};path=/;SameSite=Lax;max-age=${name ? 34560000 : 0}`;
+    document.cookie = `theme=${name};path=${new URL(document.baseURI).pathname};SameSite=Lax;max-age=${name ? 34560000 : 0}`;
   },
 };
 async function take(option) {

@@ -47,14 +47,14 @@ func TestPanelJump(t *testing.T) {
 	if got, _ := jump(""); len(got) < 10 || got[0] != "Dry the hull" {
 		t.Errorf("without words: %s", got)
 	}
-	if _, html := jump("Paint"); !strings.Contains(html, `data-href="/lists/`+id+`?revision=1"`) || !strings.Contains(html, "in revision 1 of ") {
+	if _, html := jump("Paint"); !strings.Contains(html, `data-href="lists/`+id+`?revision=1"`) || !strings.Contains(html, "in revision 1 of ") {
 		t.Errorf("what left a list: %s", html)
 	}
-	if html := page(t, base+"/?q=paint"); strings.Contains(html, "row-"+id) || !strings.Contains(html, `href="/?history=true&amp;q=paint"`) {
+	if html := page(t, base+"/?q=paint"); strings.Contains(html, "row-"+id) || !strings.Contains(html, `href="./?history=true&amp;q=paint"`) {
 		t.Errorf("a search finds what left a list unasked: %s", html)
 	}
 	row := element(t, page(t, base+"/?history=true&q=paint"), "li", "row-"+id)
-	if !strings.Contains(row, `href="/lists/`+id+`?revision=1"`) || !strings.Contains(row, "in revision 1: <bdi><mark>Paint</mark> &lt;b&gt;it") {
+	if !strings.Contains(row, `href="lists/`+id+`?revision=1"`) || !strings.Contains(row, "in revision 1: <bdi><mark>Paint</mark> &lt;b&gt;it") {
 		t.Errorf("a search does not find what left a list: %s", row)
 	}
 }

@@ -57,7 +57,7 @@ func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page.board, page.reader, page.theme = s, r.Identity, themeOf(r)
+	page.frame.of(r, s)
 	return page.page(page.main()), nil
 }
 
@@ -105,14 +105,14 @@ func numberIn(r *edge.Request, name string) int64 {
 
 // path returns the path to the list's page.
 func (page *listPage) path() []Node {
-	kind := crumb("Active", "/")
+	kind := crumb("Active", "./")
 	switch state := page.State(); {
 	case page.Main.Archived:
-		kind = crumb("Archived", "/?show=archived")
+		kind = crumb("Archived", "./?show=archived")
 	case state == todo.LeftOpen:
-		kind = crumb("Left open", "/?show=left")
+		kind = crumb("Left open", "./?show=left")
 	case state.Ended():
-		kind = crumb("Past lists", "/?show=past")
+		kind = crumb("Past lists", "./?show=past")
 	}
 	folder := page.Main.List.Workspace
 	return []Node{kind, crumb(projectName(folder), projectHref(folder))}

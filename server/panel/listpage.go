@@ -226,7 +226,7 @@ func (page *listPage) acts() Group {
 		do, archive = todo.EditUnarchive, "Take out of the archive"
 	}
 	return Group{Button(Type("button"), Data("do", "rename"), action("pen", "Rename", "r")),
-		A(Href("?revision="+decimal(l.Revision)), action("clock", "Open history", "h")),
+		A(Href(page.revisionHref(l.Revision)), action("clock", "Open history", "h")),
 		exports(l, ""),
 		button(todo.Edit{Do: do}, action("box", archive, "")),
 		button(todo.Edit{Do: todo.EditDelete}, Class("risk"), action("bin", "Delete", ""))}
@@ -235,7 +235,7 @@ func (page *listPage) acts() Group {
 func exports(l todo.Snapshot, query string) Node {
 	href := listHref(l.List.ID)
 	return Group{A(Href(href+".md"+query), Data("do", "copy"), action("copy", "Copy as markdown", "c")),
-		A(Href("/api"+href+query), Download(l.List.ID+".json"), action("save", "Download JSON", ""))}
+		A(Href("api/"+href+query), Download(l.List.ID+".json"), action("save", "Download JSON", ""))}
 }
 
 func (page *listPage) facts() (facts Group) {

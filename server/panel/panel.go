@@ -26,7 +26,7 @@ var files embed.FS
 // policy is the Content-Security-Policy of all pages: they may load script, style, the
 // manifest and its icons from this server, send forms to it and nothing else (BAD-INPUT 36).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"manifest-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 
 // Panel serves the pages that show lists to people. The server draws all HTML;
 // the script only inserts it into the page.
@@ -68,10 +68,10 @@ func New(process string, now func() time.Time) *Panel {
 
 // Route adds the pages to an edge.
 func (p *Panel) Route(e *edge.Edge) {
-	e.Handle("GET /{$}", p.failure, p.board, edge.Page)
-	e.Handle("GET /today", p.failure, p.today, edge.Page)
+	e.Handle("GET /{$}", failure("./"), p.board, edge.Page)
+	e.Handle("GET /today", failure("./"), p.today, edge.Page)
 	e.Handle("GET /today.md", edge.Text, p.todayMarkdown)
-	e.Handle("GET /lists/{id}", p.failure, p.list, edge.Page)
+	e.Handle("GET /lists/{id}", failure("../"), p.list, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("POST /lists/edit", edge.JSON, p.edits)
 	e.Handle("GET /panel/jump", edge.Text, p.jump)
@@ -110,16 +110,18 @@ func answer(w http.ResponseWriter, status int, page string) error {
 	return edge.Write(w, status, "text/html; charset=utf-8", []byte(page))
 }
 
-// failure is the page in the place of one that cannot be shown. It leads on to
-// the others.
-func (p *Panel) failure(w http.ResponseWriter, status int, text string) {
-	head := "Not now"
-	if status == http.StatusNotFound {
-		head, text = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
+// failure returns the page in the place of one that cannot be shown, whose address has a
+// root. It leads on to the others.
+func failure(root string) edge.Format {
+	return func(w http.ResponseWriter, status int, text string) {
+		head := "Not now"
+		if status == http.StatusNotFound {
+			head, text = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
+		}
+		page := boardPage{frame: frame{root: root, head: head, view: "none"}, nothing: Group{Text(text), allLists("All lists")}}
+		if w.Header().Get("Retry-After") != "" {
+			page.list = Group{Data("later", "true")} // the script loads it again
+		}
+		_ = answer(w, status, page.draw())
 	}
-	page := boardPage{frame: frame{head: head, view: "none"}, nothing: Group{Text(text), allLists("All lists")}}
-	if w.Header().Get("Retry-After") != "" {
-		page.list = Group{Data("later", "true")} // the script loads it again
-	}
-	_ = answer(w, status, page.draw())
 }

@@ -4,6 +4,8 @@
 const $ = (id) => document.getElementById(id);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const page = () => $('main').dataset;
+// root is the path of the board: a proxy may serve the panel below another one.
+const root = new URL(document.baseURI).pathname;
 const parse = (html) => {
   const t = document.createElement('template');
   t.innerHTML = html; // drawn and escaped by the server; the policy forbids inline script
@@ -152,9 +154,9 @@ function arrived() {
   tick();
   if ($('status').dataset.state === 'live') state('live', liveText());
   if (page().view === 'history') {
-    if (!location.search.includes('revision=' + page().revision)) history.replaceState(0, '', '?revision=' + page().revision);
+    if (!location.search.includes('revision=' + page().revision)) history.replaceState(0, '', location.pathname + '?revision=' + page().revision);
     const at = Number(page().revision), newest = parseInt(page().version, 10);
-    if (document.body.innerHTML.length < 200000) for (let n = at - 3; n <= at + 3; n++) if (n >= +page().oldest && n <= newest && n !== at) fetched('?revision=' + n);
+    if (document.body.innerHTML.length < 200000) for (let n = at - 3; n <= at + 3; n++) if (n >= +page().oldest && n <= newest && n !== at) fetched(location.pathname + '?revision=' + n);
   }
 }
 
@@ -193,7 +195,7 @@ function follow() {
   const { view, list } = page();
   if (page().later) setTimeout(refresh, 2000);
   if (view === 'none') { state('live', ''); return; }
-  source = new EventSource(`/panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : '&view=' + view}`);
+  source = new EventSource(`panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : '&view=' + view}`);
   source.addEventListener('hello', (e) => {
     const { process, version, waits: n } = JSON.parse(e.data);
     const again = lostAt || serving && serving !== process;
@@ -224,7 +226,7 @@ function lost() {
   state('lost', 'Connection lost');
   if (Date.now() - lostAt > 2000 && !$('lost')) {
     // The page for signing in is there for who is no more signed in.
-    fetch('/').then((r) => r.status === 401 && location.reload(), () => 0);
+    fetch(root).then((r) => r.status === 401 && location.reload(), () => 0);
     const at = make('time', { dateTime: new Date(lostAt).toISOString() });
     at.dataset.ago = '';
     const again = make('button', { className: 'btn end', type: 'button', textContent: 'Try now', onclick: () => { clearTimeout(retry); follow(); } });
@@ -337,7 +339,7 @@ async function send(list, edit, told = {}) {
   edit.op ??= String(Math.random()).slice(2) + Date.now();
   let answer;
   try {
-    answer = await post(list ? `/lists/${encodeURIComponent(list)}/edit` : '/lists/edit', JSON.stringify(edit));
+    answer = await post(list ? `lists/${encodeURIComponent(list)}/edit` : 'lists/edit', JSON.stringify(edit));
   } catch { /* no answer */ }
   outbox = outbox.filter((o) => o.edit !== edit);
   if (!answer || answer.status >= 500) {
@@ -412,7 +414,7 @@ function remove(li) {
 }
 // listAction archives or deletes a list, or takes it out of the archive.
 function listAction(what, list, title) {
-  const leave = () => { if (page().list && what !== 'unarchive') load('/', 'push'); else refresh(); };
+  const leave = () => { if (page().list && what !== 'unarchive') load(root, 'push'); else refresh(); };
   send(list, { do: what }, { text: `${words[what]} “${short(title)}”`, after: leave });
 }
 
@@ -511,7 +513,7 @@ addEventListener('submit', (e) => {
   } else if (form.closest('#ask')) {
     const list = page().list, revision = Number(page().revision);
     $('ask').hidePopover();
-    send(list, { do: 'restore', revision }, { text: `Restored revision ${revision}`, after: () => { cache.clear(); load('/lists/' + list, 'push'); } });
+    send(list, { do: 'restore', revision }, { text: `Restored revision ${revision}`, after: () => { cache.clear(); load(root + 'lists/' + list, 'push'); } });
   }
 });
 
@@ -525,8 +527,8 @@ function listEntries(card, list, { title, command, open, archived }) {
   const h = card.querySelector('h3') ?? undefined, away = archived === undefined ? 'archive' : 'unarchive';
   return [
     command && ['copy', 'Copy command', '', () => copyText(command)], open && ['tick', 'Done', '', () => finish(card.dataset)], (command || open) && null,
-    h && ['pen', 'Rename', '', () => rename(h, list, title)], ['clock', 'Open history', '', () => { location.href = `/lists/${list}?revision=${2 ** 31}`; }],
-    ['copy', 'Copy as markdown', '', () => copy(`/lists/${list}.md`)], null,
+    h && ['pen', 'Rename', '', () => rename(h, list, title)], ['clock', 'Open history', '', () => { location.href = `lists/${list}?revision=${2 ** 31}`; }],
+    ['copy', 'Copy as markdown', '', () => copy(`lists/${list}.md`)], null,
     ['box', away === 'archive' ? 'Archive' : 'Take out of the archive', '', () => listAction(away, list, title)], ['bin', 'Delete', '', () => listAction('delete', list, title)],
   ];
 }
@@ -620,7 +622,7 @@ addEventListener('pointerdown', (e) => {
 
 // --- keys
 
-const jump = () => import('/jump.js').then((j) => j.toggle());
+const jump = () => import('./jump.js').then((j) => j.toggle());
 export { $, all, make, load, archive, openKeys };
 
 const help = [['/', 'Search'], ['Ctrl+K', 'Go to a list, or do something'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Alt ↑ Alt ↓', 'Move'],
@@ -645,24 +647,24 @@ const shift = (by) => {
 };
 // leave leads back to the page from which a list was opened, to where it stands there.
 async function leave() {
-  const { list } = page(), from = new URL(document.referrer || '/', location.href);
-  await load(from.host === location.host && from.pathname === '/' ? '/' + from.search : '/', 'push');
+  const { list } = page(), from = new URL(document.referrer || root, location.href);
+  await load(from.host === location.host && from.pathname === root ? root + from.search : root, 'push');
   ($('card-' + list) ?? $('row-' + list) ?? $('line-' + list))?.querySelector('a').focus();
 }
 const step = (id) => { const a = $(id); if (a?.href) load(a.pathname + a.search, 'replace'); };
 const keys = {
   '/': () => $('q').focus(), '?': openKeys, j: () => move(1), k: () => move(-1), u: undo,
-  Escape: () => { if (page().view === 'history') load('/lists/' + page().list, 'push'); else if (page().list) leave(); else if (here() !== '/') load('/', 'push'); },
+  Escape: () => { if (page().view === 'history') load(root + 'lists/' + page().list, 'push'); else if (page().list) leave(); else if (here() !== root) load(root, 'push'); },
 };
 const listKeys = {
   x: () => item()?.querySelector('.tick').click(), e: () => item() && reword(item()), a: () => $('adding')?.focus(), r: renameList,
   b: () => { const li = item(); if (li?.matches('.blocked')) edit(li, { do: 'status', status: 'pending' }); else if (li) block(li); },
   Backspace: () => item() && remove(item()), Delete: () => item() && remove(item()),
-  c: () => document.querySelector('[data-do=copy]').click(), h: () => load('?revision=' + page().revision, 'push'),
+  c: () => document.querySelector('[data-do=copy]').click(), h: () => load(location.pathname + '?revision=' + page().revision, 'push'),
 };
 const historyKeys = {
   '[': () => step('prev'), ']': () => step('next'), ArrowLeft: () => step('prev'), ArrowRight: () => step('next'), c: listKeys.c,
-  Home: () => load('?revision=' + page().oldest, 'replace'), End: () => load('/lists/' + page().list, 'push'),
+  Home: () => load(location.pathname + '?revision=' + page().oldest, 'replace'), End: () => load(root + 'lists/' + page().list, 'push'),
 };
 addEventListener('keydown', (e) => {
   if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key === 'k') { e.preventDefault(); jump(); return; }
@@ -685,7 +687,7 @@ $('q').addEventListener('input', () => {
   clearTimeout(typing);
   if (page().list) return; // Enter leads to the search
   const q = $('q').value.trim();
-  typing = setTimeout(() => load(q ? '/?q=' + encodeURIComponent(q) : '/', 'replace'), 120);
+  typing = setTimeout(() => load(q ? root + '?q=' + encodeURIComponent(q) : root, 'replace'), 120);
 });
 
 arrived();

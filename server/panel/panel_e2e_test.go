@@ -108,7 +108,7 @@ func TestPanelHistory(t *testing.T) {
 	if now := servertest.Eval[float64](t, ctx, `document.getElementById('ticks').getBoundingClientRect().width`); now != width {
 		t.Errorf("the timeline was %g wide and is %g", width, now)
 	}
-	if copied := servertest.Eval[string](t, ctx, `[...document.querySelectorAll('.side .acts a')].map((a) => a.getAttribute('href')).join()`); !strings.Contains(copied, ".md?revision=2") || !strings.Contains(copied, "/api/lists/") {
+	if copied := servertest.Eval[string](t, ctx, `[...document.querySelectorAll('.side .acts a')].map((a) => a.getAttribute('href')).join()`); !strings.Contains(copied, ".md?revision=2") || !strings.Contains(copied, "api/lists/") {
 		t.Errorf("copy and download take %s", copied)
 	}
 	servertest.Do(t, ctx, chromedp.Click("#restore"))

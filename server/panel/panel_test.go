@@ -9,6 +9,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
 
@@ -26,7 +27,7 @@ func TestPanelPages(t *testing.T) {
 			t.Errorf("%s lacks %q: %.300s", path, want, html)
 		}
 	}
-	for path, want := range map[string]string{"/lists/none": `href="/?show=past"`, "/lists/none.md": "There is no such list", "/nothing": ""} {
+	for path, want := range map[string]string{"/lists/none": `href="./?show=past"`, "/lists/none.md": "There is no such list", "/nothing": ""} {
 		if status, _, html := servertest.Ask(t, "GET", url+path, ""); status != 404 || !strings.Contains(html, want) {
 			t.Errorf("%s: %d %s", path, status, html)
 		}
@@ -82,7 +83,7 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 	if strings.Contains(html, "rev. 2</span>") {
 		t.Errorf("offers a revision that is not kept: %s", html)
 	}
-	if old := page(t, list+"?revision=1"); !strings.Contains(old, "Revision 3 of 4") || strings.Count(old, `href="?revision=2"`) != 0 || strings.Contains(old, `id="prev"`) {
+	if old := page(t, list+"?revision=1"); !strings.Contains(old, "Revision 3 of 4") || strings.Count(old, `?revision=2"`) != 0 || strings.Contains(old, `id="prev"`) {
 		t.Errorf("the history begins with what is kept: %s", old)
 	}
 }
@@ -150,8 +151,8 @@ func TestPanelPastLists(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	pages := 0
-	for address := "/?show=past"; address != ""; pages++ {
-		html := page(t, base+address)
+	for address := "./?show=past"; address != ""; pages++ {
+		html := page(t, base+strings.TrimPrefix(address, "."))
 		rows := strings.Split(html, `<li id="row-`)
 		for _, row := range rows[1:] {
 			id, _, _ := strings.Cut(row, `"`)
@@ -282,5 +283,14 @@ func TestPanelSaysWhatIsAsked(t *testing.T) {
 	write(servertest.Todos("in_progress", "A"))
 	if html := page(t, url+"/"); strings.Contains(html, "asks:") {
 		t.Error("it asks although it goes on")
+	}
+}
+
+// What a server says of its own address has the path of its public URL.
+func TestAddressesBelowAPath(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.PublicURL = "https://todo.example/todo" })
+	html := page(t, web.URL+"/")
+	if !strings.Contains(html, "https://todo.example/todo/mcp") || !strings.Contains(html, `<base href="/todo/">`) {
+		t.Error(html)
 	}
 }

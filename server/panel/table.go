@@ -93,9 +93,10 @@ type table struct {
 // are asked for.
 func tablePage(r *edge.Request, s board) *table {
 	t := &table{query: r.URL.Query()}
-	t.head, t.board, t.reader, t.theme, t.seq = "Table", s, r.Identity, themeOf(r), s.seq
+	t.frame.of(r, s)
+	t.head = "Table"
 	t.view, t.version = "table", s.version()
-	t.cards, t.table = "/", r.URL.RequestURI()
+	t.cards, t.table = "./", t.here
 	if t.query.Has("project") {
 		t.cards = projectHref(t.query.Get("project"))
 	}
@@ -166,7 +167,7 @@ func (t *table) address(name, value string) string {
 	if query.Set(name, value); value == "" {
 		query.Del(name)
 	}
-	return "/?" + query.Encode()
+	return "./?" + query.Encode()
 }
 
 func (t *table) draw() string {
@@ -215,7 +216,7 @@ func (t *table) filters() Node {
 	for _, s := range tableStates {
 		states = append(states, string(s))
 	}
-	return Form(Class("filters"), ID("filters"), Action("/"), Input(Type("hidden"), Name("view"), Value("table")),
+	return Form(Class("filters"), ID("filters"), Action("./"), Input(Type("hidden"), Name("view"), Value("table")),
 		keep("sort"), keep("project"),
 		choose("state", "State", "Any state", states, func(s string) string { return stateWord(todo.State(s)) }),
 		choose("agent", "Agent", "Any agent", t.agents, strings.Clone),

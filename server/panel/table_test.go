@@ -78,13 +78,13 @@ func TestPanelTable(t *testing.T) {
 		}
 	}
 	html := page(t, url+"/?view=table&sort=-title&agent=Codex")
-	for _, want := range []string{`<th scope="col" id="by-title" class="c-title" aria-sort="descending"><a href="/?agent=Codex&amp;sort=title&amp;view=table">List</a>`,
-		`<a href="/?agent=Codex&amp;sort=-changed&amp;view=table">Changed</a>`, `<option value="Codex" selected>Codex</option>`, `<input type="hidden" name="sort" value="-title">`} {
+	for _, want := range []string{`<th scope="col" id="by-title" class="c-title" aria-sort="descending"><a href="./?agent=Codex&amp;sort=title&amp;view=table">List</a>`,
+		`<a href="./?agent=Codex&amp;sort=-changed&amp;view=table">Changed</a>`, `<option value="Codex" selected>Codex</option>`, `<input type="hidden" name="sort" value="-title">`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("lacks %s: %s", want, html)
 		}
 	}
-	if html := page(t, url+"/?project=%2Fsrc%2Fb"); !strings.Contains(html, `href="/?project=%2Fsrc%2Fb&amp;view=table"`) {
+	if html := page(t, url+"/?project=%2Fsrc%2Fb"); !strings.Contains(html, `href="./?project=%2Fsrc%2Fb&amp;view=table"`) {
 		t.Errorf("a project's page does not lead to its table: %s", html)
 	}
 }
@@ -98,9 +98,9 @@ func TestPanelTablePages(t *testing.T) {
 	url := tabled(t, lists...)
 	seen := make(map[string]bool)
 	next := regexp.MustCompile(`href="([^"]*)">Next`)
-	address, pages, began := "/?view=table&sort=progress", 0, time.Now()
+	address, pages, began := "./?view=table&sort=progress", 0, time.Now()
 	for ; address != ""; pages++ {
-		html := page(t, url+address)
+		html := page(t, url+strings.TrimPrefix(address, "."))
 		for _, m := range regexp.MustCompile(`<tr id="line-(l\d+)"`).FindAllStringSubmatch(html, -1) {
 			seen[m[1]] = true
 		}

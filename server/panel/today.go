@@ -36,7 +36,8 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 		if err != nil {
 			return "", err
 		}
-		page := dayPage{frame{board: s, reader: r.Identity, theme: themeOf(r), view: "day", seq: s.seq}, s.drawing, day}
+		page := dayPage{frame{view: "day"}, s.drawing, day}
+		page.frame.of(r, s)
 		page.head = dayOf(day.From, s.now)
 		if page.isToday() {
 			page.view, page.version = "today", s.version()
@@ -68,14 +69,14 @@ func (page *dayPage) isToday() bool { return page.day.Date == page.now.Format(ti
 // choose returns the links to other days, and the account to be copied.
 func (page *dayPage) choose() Node {
 	noon := page.day.From.Add(12 * time.Hour)
-	at := func(days int) string { return "/today?day=" + noon.AddDate(0, 0, days).Format(time.DateOnly) }
-	return Form(Class("filters"), ID("filters"), Action("/today"),
+	at := func(days int) string { return "today?day=" + noon.AddDate(0, 0, days).Format(time.DateOnly) }
+	return Form(Class("filters"), ID("filters"), Action("today"),
 		A(Class("icon"), Href(at(-1)), Aria("label", "The day before"), glyph("left")),
 		Label(span("spoken", Text("Day")), Input(Type("date"), Name("day"), Value(page.day.Date),
 			Max(page.now.Format(time.DateOnly)))),
 		If(!page.isToday(), A(Class("icon"), Href(at(1)), Aria("label", "The day after"), glyph("right"))),
 		NoScript(Button(Class("btn"), Text("Show"))),
-		span("end", A(Class("btn"), Href("/today.md?day="+page.day.Date), Data("do", "copy"),
+		span("end", A(Class("btn"), Href("today.md?day="+page.day.Date), Data("do", "copy"),
 			action("copy", "Copy as markdown", ""))))
 }
 

@@ -48,7 +48,7 @@ func TestPanelToday(t *testing.T) {
 	}
 	earlier, date := now.AddDate(0, 0, -3).Format(time.DateOnly), now.Format(time.DateOnly)
 	check("/today", []string{`<b>1</b> done`, `<span class="bad"><b>1</b> failed`, `<b>1</b> open`, "&lt;script&gt;x&lt;/script&gt;", "&lt;b&gt;no&lt;/b&gt; key",
-		`href="/lists/now"`, `data-view="today"`, `max="` + date + `"`, `href="/today.md?day=` + date + `"`}, "Plan", "The day after")
+		`href="lists/now"`, `data-view="today"`, `max="` + date + `"`, `href="today.md?day=` + date + `"`}, "Plan", "The day after")
 	check("/today?day="+earlier, []string{"Plan", `data-view="day"`, "The day after"}, "Deploy")
 	check("/today?day=1999-01-01", []string{"Nothing was done on this day."}, "Deploy")
 	if text := page(t, url+"/today.md"); !strings.Contains(text, `- [x] \<script>x`) || strings.Contains(text, "Plan") {

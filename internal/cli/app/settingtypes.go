@@ -159,13 +159,14 @@ func checkURL(text string) error {
 	return nil
 }
 
-// checkOrigin is [checkURL] of an address without a path.
-func checkOrigin(text string) error {
-	err := checkURL(text)
-	if strings.Count(text, "/") > 2 {
-		err = errors.New("must be an address such as https://todo.example.com, without a path")
+// parsePublicURL reads the address below which all is served, /mcp too, and returns it
+// without a slash at its end.
+func parsePublicURL(text string) (string, error) {
+	text, err := strings.TrimRight(text, "/"), checkURL(text)
+	if err == nil && strings.HasSuffix(text, "/mcp") {
+		err = errors.New("must be an address such as https://todo.example.com, without the path /mcp below it")
 	}
-	return err
+	return text, err
 }
 
 // parseHosts reads hosts as a Host header names them, but without a port.
