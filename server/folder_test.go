@@ -12,7 +12,7 @@ import (
 // BAD-INPUT 109: A header `Todo-Folder` that a client sent as it stands in its file
 // (`${PWD}`, `{env:PWD}`), with a relative path, an address elsewhere, bytes that are not
 // UTF-8, or of any length → The folder counts as unknown unless it is a whole path, or the
-// `file:` address of one, on some system; bytes that are not UTF-8 are read as Latin-1, and a
+// `file:` address of one, on some system, or of a share or WSL (`\\server\share`); bytes that are not UTF-8 are read as Latin-1, and a
 // workspace is cut to 4,096 bytes
 func TestFolderInHeader(t *testing.T) {
 	for value, want := range map[string]string{
@@ -21,6 +21,8 @@ func TestFolderInHeader(t *testing.T) {
 		"file:///w/%zz": "", "\xff": "", " ": "",
 		"/": "/", "/work": "/work", "/work/a b/": "/work/a b", "/work//x/../y/.": "/work/y", "/50%20": "/50%20", "/日本": "/日本", "/caf\xe9": "/café",
 		"file:///w/a%20b/": "/w/a b", "file:///C:/work": "C:/work", `C:\work\`: `C:\work`, "d:/x": "d:/x", `\\server\share`: `\\server\share`,
+		"file://localhost/w": "/w", "file://server/share/a%20b/": `\\server\share\a b`, "file://wsl.localhost/Ubuntu/home/sam": `\\wsl.localhost\Ubuntu\home\sam`,
+		"file:////server/share/p": `\\server\share\p`, "file://Server:80/share": "", "file://server": "", "file://server/": "",
 	} {
 		if got := server.HeaderFolder(value); got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)

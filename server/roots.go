@@ -91,6 +91,9 @@ func HeaderFolder(value string) string {
 // windowsPath matches a whole path on Windows: of a drive or of another computer.
 var windowsPath = pattern.Of(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
+// shareForm matches a folder that another computer shares, with slashes.
+var shareForm = pattern.Of(`^//[^/:]+/[^/]`)
+
 // FolderOf returns the path of a folder from its file: address; empty for any
 // other address.
 func FolderOf(uri string) string {
@@ -99,6 +102,14 @@ func FolderOf(uri string) string {
 		return ""
 	}
 	path := u.Path
+	if host := strings.ToLower(u.Host); host != "" && host != "localhost" {
+		path = "//" + host + path
+	}
+	if shareForm().MatchString(path) { // of another computer, or of WSL, on Windows
+		return strings.TrimRight(strings.ReplaceAll(path, "/", `\`), `\`)
+	} else if path != u.Path {
+		return ""
+	}
 	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // file:///C:/work
 		path = path[1:]
 	}
