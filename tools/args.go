@@ -53,6 +53,9 @@ func (s shape) reader() func(r *reader, args value) *Call {
 	}
 	return func(r *reader, args value) *Call {
 		s := s
+		if s.reads && r.operation(args) == "read" {
+			return &Call{} // whatever stands in the list: some models fill every field
+		}
 		elements, ok := r.list(args, &s)
 		if !ok {
 			return &Call{}
@@ -60,7 +63,7 @@ func (s shape) reader() func(r *reader, args value) *Call {
 		merge := s.merges && r.merge(args, elements, s)
 		lines, explanation := r.lines(elements, s, merge), ""
 		if s.explains {
-			explanation = r.optional(args, "explanation")
+			explanation = r.optionalText(args, "explanation")
 		}
 		target := todo.Target{Lines: lines}
 		if merge {
@@ -98,7 +101,7 @@ func (r *reader) merge(args value, elements []member, s shape) bool {
 		return v.kind == 't'
 	}
 	return slices.ContainsFunc(elements, func(e member) bool {
-		return e.value.kind == '{' && (s.textOf(e.value).missing() || e.value.get("status").missing())
+		return e.value.kind == '{' && (!s.textOf(e.value).given() || !e.value.get("status").given())
 	})
 }
 
@@ -188,25 +191,34 @@ func (r *reader) errFor(items []todo.Item) error {
 const maxProblems = 50
 
 // arguments reads the arguments object. A bare array stands for an object with
-// only that field (docs/spec/variants.md V5).
-func (r *reader) arguments(args value, field string) value {
+// only that field (docs/spec/variants.md V5). ok is false for anything else, which is one
+// problem: what is missing in it is none of its own (T7).
+func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	switch args.kind {
 	case '{':
-		return args
+		return args, true
 	case '[':
-		return value{kind: '{', members: []member{{field, args}}}
+		return value{kind: '{', members: []member{{field, args}}}, true
 	case 0, 'n':
-		return value{kind: '{'}
-	default:
-		r.problemf("", r.words().NoObject, field, args.name())
-		return value{kind: '{'}
+		return value{kind: '{'}, true
 	}
+	r.problemf("", r.words().NoObject, field, args.name())
+	return value{}, false
+}
+
+// operation reads what a tool that also reads the list is to do; empty where that is not said.
+func (r *reader) operation(args value) string {
+	operation := args.optional("operation")
+	if operation.missing() {
+		return ""
+	}
+	return r.status(operation, "operation", []string{"write", "read"})
 }
 
 // field reads a field of the arguments, which may also be sent as a JSON string, or within
 // the whole arguments object inside itself.
 func (r *reader) field(args value, field string) value {
-	v := r.arguments(args, field).get(field)
+	v := args.get(field)
 	if inner, ok := v.unquote(); ok {
 		v = inner
 	}
@@ -220,6 +232,9 @@ func (r *reader) field(args value, field string) value {
 // it is none of them or missing; then list adds a problem, unless a call without it reads the
 // list. Items of a text have no active text, and may have any tool's words for a status.
 func (r *reader) list(args value, s *shape) (elements []member, ok bool) {
+	if args, ok = r.arguments(args, s.field); !ok {
+		return nil, false
+	}
 	v := r.field(args, s.field)
 	for n := 0; n < len(listNames) && v.kind == 0; n++ {
 		if other := r.field(args, listNames[n]); other.kind == '[' {
@@ -235,13 +250,13 @@ func (r *reader) list(args value, s *shape) (elements []member, ok bool) {
 		return elements, true
 	case v.kind == '{':
 		return []member{{value: v}}, true
-	case v.kind == '"' && v.surrogate == 0:
+	case v.given() && v.kind == '"' && v.surrogate == 0:
 		if elements, ok = r.listed(v.text, *s); ok {
 			s.mayLack, s.lenient = true, true
 			return elements, true
 		}
 		r.problemf(s.field, r.words().WrongType, "array", v.name())
-	case v.missing() && s.reads:
+	case !v.given() && s.reads && args.get("operation").text == "":
 		r.misnamed(args, *s)
 	case v.kind == 0:
 		r.problem(s.field, r.words().Required)
@@ -256,7 +271,7 @@ func (r *reader) list(args value, s *shape) (elements []member, ok bool) {
 // Its caller would take the answer to a read for the one to a write.
 func (r *reader) misnamed(args value, s shape) {
 	for _, m := range args.members {
-		isList := strings.EqualFold(m.name, s.field) && !m.value.missing() || m.value.kind == '['
+		isList := strings.EqualFold(m.name, s.field) && m.value.given() || m.value.kind == '['
 		if isList && m.name != "list_id" || m.name == s.text {
 			r.problemf(s.field, r.words().Misnamed, s.field, excerpt(m.name))
 			return
@@ -291,34 +306,34 @@ func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
 		r.problemf(path, r.words().WrongType, "object", v.name())
 		return todo.Line{}
 	}
-	line := todo.Line{ID: r.id(v.get("id"), path+".id", false)}
+	line := todo.Line{ID: r.id(v.optional("id"), path+".id", false)}
 	if n := utf8.RuneCountInString(line.ID); s.view.Keys && n > todo.MaxKey {
 		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
 	}
 	var isLong bool
-	if text := s.textOf(v); !merge || !text.missing() {
+	if text := s.textOf(v); !merge || text.given() {
 		if line.Text, isLong = r.text(text, path+"."+s.text, s.maxText); isLong {
 			r.problems[len(r.problems)-1].names = []string{line.Text}
 		}
 	}
-	if status := v.get("status"); !merge || !status.missing() {
+	if status := v.get("status"); !merge || status.given() {
 		if s.lenient {
 			status = plainly(s.view, status)
 		}
 		line.Status = r.status(status, path+".status", s.words, s.unlisted...)
 	}
 	if s.waits {
-		line.WaitsFor = r.names(v, path, "blockedBy", "dependencies", "depends_on", "addBlockedBy")
+		line.WaitsFor = r.ids(v, path+".", r.requiredID, "blockedBy", "dependencies", "depends_on", "addBlockedBy")
 	}
-	if reason := v.get("reason"); s.reasons && !reason.missing() {
-		line.Reason = r.detail(reason, path+".reason", todo.MaxText)
+	if s.reasons {
+		line.Reason = r.detail(v, path+".", todo.MaxText, "reason")
 	}
 	if s.details {
-		line.Priority = r.detail(v.get("priority"), path+".priority", todo.MaxDetail)
-		line.DueDate = r.detail(v.get("due_date"), path+".due_date", todo.MaxDetail)
+		line.Priority = r.detail(v, path+".", todo.MaxDetail, "priority")
+		line.DueDate = r.detail(v, path+".", todo.MaxDetail, "due_date")
 	}
 	active := v.first(s.active, "activeForm", "active_form")
-	if s.active == "" || s.mayLack && active.missing() {
+	if s.active == "" || s.mayLack && !active.given() {
 		return line
 	}
 	if line.Active, isLong = r.text(active, path+"."+s.active, s.maxText); isLong {
@@ -327,27 +342,45 @@ func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
 	return line
 }
 
-// names reads the ids of items under the first of some keys that is there; nil without one.
-func (r *reader) names(v value, path string, keys ...string) []string {
-	for _, key := range keys {
-		list := v.get(key)
-		if list.missing() {
-			continue
-		}
-		if inner, ok := list.unquote(); ok {
-			list = inner
-		}
-		if list.kind != '[' {
-			r.problemf(path+"."+key, r.words().WrongType, "array", list.name())
-			return nil
-		}
-		ids := make([]string, 0, len(list.members))
-		for i, e := range list.elements()[:min(len(list.members), todo.MaxItems)] {
-			ids = append(ids, r.id(e.value, fmt.Sprintf("%s.%s[%d]", path, key, i), true))
-		}
-		return ids
+// ids reads the ids of items under the first of some keys that is given; nil without one,
+// or when it names nothing. check reads an id.
+func (r *reader) ids(v value, path string, check func(v value, path string) string, keys ...string) []string {
+	list := v.optional(keys...)
+	if inner, ok := list.unquote(); ok {
+		list = inner
 	}
-	return nil
+	at := slices.IndexFunc(keys, func(key string) bool { return v.get(key).given() })
+	switch {
+	case list.missing():
+		return nil
+	case list.kind != '[':
+		r.problemf(path+keys[at], r.words().WrongType, "array", list.name())
+		return nil
+	}
+	ids := make([]string, 0, len(list.members))
+	for i, e := range list.members[:min(len(list.members), todo.MaxItems)] {
+		if e.value.given() {
+			ids = append(ids, check(e.value, fmt.Sprintf("%s%s[%d]", path, keys[at], i)))
+		}
+	}
+	if len(ids) == 0 && len(list.members) > 0 {
+		return nil
+	}
+	return ids
+}
+
+// detail reads a text that may be left out, under the first of some keys of an object that is
+// given; nil without one. It may also be a number. limit is in runes.
+func (r *reader) detail(v value, path string, limit int, keys ...string) *string {
+	found := v.optional(keys...)
+	switch found.kind {
+	case 0:
+		return nil
+	case '0':
+		found.kind = '"' // its digits
+	}
+	text, _ := r.text(found, path+keys[0], limit)
+	return &text
 }
 
 // text reads a required text, which must not be blank and may have limit runes, 0 for
@@ -450,6 +483,8 @@ func (r *reader) id(v value, path string, required bool) (id string) {
 	return id
 }
 
+func (r *reader) requiredID(v value, path string) string { return r.id(v, path, true) }
+
 // wholeNumber writes a JSON number such as 4.0 without its fraction of zero; any
 // other is returned as it is.
 func wholeNumber(literal string) string {
@@ -500,8 +535,31 @@ func (v value) elements() []member {
 
 func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 
+// given reports whether a field that may be left out says something: models that must fill
+// every field send null, an empty text, or the word for nothing.
+func (v value) given() bool {
+	isWord := v.kind == '"' && v.surrogate == 0 && slices.Contains(nothings, strings.TrimSpace(v.text))
+	return !v.missing() && !isWord
+}
+
+var nothings = []string{"", "null", "None", "undefined"}
+
+// optional returns the value of the first of some fields that is given; every field that may
+// be left out is read by it.
+func (v value) optional(names ...string) value {
+	for _, name := range names {
+		if found := v.get(name); found.given() {
+			return found
+		}
+	}
+	return value{}
+}
+
 // name returns the JSON type of the value, for errors.
 func (v value) name() string {
+	if v.isBroken() {
+		return "broken JSON"
+	}
 	names := map[jsontext.Kind]string{
 		0: "nothing", 'n': "null", 't': "boolean", 'f': "boolean", '"': "string", '0': "number", '{': "object", '[': "array",
 	}
@@ -593,6 +651,17 @@ func (v value) unquote() (inner value, ok bool) {
 		}
 	}
 	return inner, err == nil
+}
+
+// isBroken reports whether a text is JSON of an array or object that is cut off or wrong. A
+// word in brackets begins a text.
+func (v value) isBroken() bool {
+	if v.kind != '"' || box().MatchString(strings.TrimSpace(v.text)) {
+		return false
+	}
+	text := strings.TrimSpace(fence().ReplaceAllString(v.text, ""))
+	_, ok := v.unquote()
+	return !ok && text != "" && (text[0] == '{' || text[0] == '[')
 }
 
 // excerpt quotes a text for a result or an error: cut to 40 runes and as a JSON

@@ -72,7 +72,7 @@ func viewAnswer(_ prompts.Words, _ *Call, out todo.Outcome) Result {
 func (r *reader) tick(args value) *Call {
 	item := r.id(args.get("item_id"), "item_id", true)
 	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView().Accepts()))
-	seen := r.revision(args.get("revision"), "revision")
+	seen := r.revision(args.optional("revision"), "revision")
 	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
 }
 

@@ -88,6 +88,10 @@ func createTodos() variant {
 // list as text (docs/spec/variants.md V5). It adds a problem for every one that is blank or
 // not valid (P1).
 func (r *reader) steps(args value) []todo.Line {
+	args, ok := r.arguments(args, "items")
+	if !ok {
+		return nil
+	}
 	v := r.field(args, "items")
 	if sent := args.get("items"); sent.kind == '"' && v.kind == '{' {
 		v = sent // a text that happens to be JSON
@@ -121,14 +125,18 @@ func (r *reader) steps(args value) []todo.Line {
 // step reads the step at index i: its description, or an object that has one, and a status
 // perhaps, in core words.
 func (r *reader) step(v value, i int) (step todo.Line) {
+	s := shape{text: "content"}
+	if inner, ok := v.unquote(); ok && s.textOf(inner).kind != 0 {
+		v = inner
+	}
 	if v.kind != '{' {
 		return todo.Line{Text: r.stepText(v, i)}
 	}
-	if status := v.get("status"); !status.missing() {
+	if status := v.optional("status"); !status.missing() {
 		core := todo.CoreView()
 		step.Status = r.status(plainly(core, status), fmt.Sprintf("items[%d].status", i), core.Accepts())
 	}
-	step.Text = r.stepText(shape{text: "content"}.textOf(v), i)
+	step.Text = r.stepText(s.textOf(v), i)
 	return step
 }
 
@@ -136,6 +144,10 @@ func (r *reader) step(v value, i int) (step todo.Line) {
 func (r *reader) stepText(v value, i int) string {
 	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
 		r.sentence(r.words().BlankItem, i+1)
+		return ""
+	}
+	if v.isBroken() {
+		r.sentence(r.words().BadItem, i+1, fmt.Sprintf(r.words().WrongType, "string", v.name()))
 		return ""
 	}
 	stepReader := reader{words: r.words}
@@ -158,10 +170,13 @@ func updateWords() []string { return []string{"running", "completed", "failed"} 
 
 func updateTodo() variant {
 	read := func(r *reader, args value) *Call {
-		args = r.arguments(args, "id")
+		args, ok := r.arguments(args, "id")
+		if !ok {
+			return &Call{}
+		}
 		id := r.id(args.get("id"), "id", true)
 		word := r.stepStatus(args.get("status"))
-		reason := r.detail(args.get("reason"), "reason", todo.MaxText)
+		reason := r.detail(args, "", todo.MaxText, "reason")
 		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, reason, r.words) }
 		return &Call{Target: todo.Target{Item: id}, Change: change}
 	}

@@ -65,21 +65,6 @@ func setTodoListAnswer(w prompts.Words, c *Call, out todo.Outcome) Result {
 	return r
 }
 
-// detail reads an optional text, which may also be sent as a number; it returns
-// nil when the text is missing. limit is in runes.
-func (r *reader) detail(v value, path string, limit int) *string {
-	switch {
-	case v.missing():
-		return nil
-	case v.kind == '0':
-		v.kind = '"' // its digits
-	case v.kind == '"' && strings.TrimSpace(v.text) == "":
-		return new(string)
-	}
-	text, _ := r.text(v, path, limit)
-	return &text
-}
-
 // listing returns the list as the text of a SetTodoList call that reads.
 func listing(w prompts.Words, view todo.View, s todo.Snapshot) string {
 	lines := view.Lines(s.Items)

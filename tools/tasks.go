@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,10 +84,9 @@ func readTaskCreate(r *reader, args value) *Call {
 		return &Call{}
 	}
 	subject, _ := r.text(args.get("subject"), "subject", 0)
-	details := r.moreThan(subject, args.get("description"))
-	active := r.optional(args, "activeForm")
+	details, active := r.moreThan(subject, args), r.optionalText(args, "activeForm")
 	status := string(todo.Pending)
-	if v := args.get("status"); !v.missing() {
+	if v := args.optional("status"); !v.missing() {
 		status = r.status(plainly(todo.CoreView(), v), "status", tasksView().Accepts())
 	}
 	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
@@ -111,14 +111,16 @@ func taskCreated(w prompts.Words, _ *Call, out todo.Outcome) (string, bool) {
 // task within "task", as an object or a text, and call its fields otherwise, or leave one
 // of subject and description out. ok is false for what is no task.
 func (r *reader) createArgs(args value) (_ value, ok bool) {
-	args = r.arguments(args, "subject")
+	if args, ok = r.arguments(args, "subject"); !ok {
+		return value{}, false
+	}
 	for _, many := range listNames {
 		if args.get(many).kind == '[' {
 			r.sentence(r.words().OneTask, many)
 			return value{}, false
 		}
 	}
-	if !args.first("prompt", "subagent_type").missing() {
+	if !args.optional("prompt", "subagent_type").missing() {
 		r.sentence("%s", r.words().NoAgent)
 		return value{}, false
 	}
@@ -127,13 +129,13 @@ func (r *reader) createArgs(args value) (_ value, ok bool) {
 	} else if task.kind == '"' && args.get("description").missing() {
 		args.members = append(slices.Clip(args.members), member{"description", task})
 	}
-	subject, description := args.first("subject", "title", "name"), args.first("description", "content")
+	subject, description := args.first("subject", "title", "name"), args.optional("description", "content")
 	if subject.missing() && description.kind == '"' {
 		subject = description
 		subject.text = todo.Cut(strings.TrimSpace(description.text), maxSubject)
 	}
-	active := args.first("activeForm", "active_form")
-	if active.kind != '"' || strings.TrimSpace(active.text) == "" {
+	active := args.optional("activeForm", "active_form")
+	if active.kind != '"' {
 		active = value{}
 	}
 	return value{kind: '{', members: []member{{"subject", subject}, {"description", description},
@@ -153,14 +155,14 @@ func (v value) first(names ...string) value {
 	return value{}
 }
 
-// optionalText reads a text that may be left out; nil is that it is, an empty one takes away.
-func (r *reader) optionalText(v value, path string) *string {
-	return r.detail(v, path, todo.MaxText)
+// optionalText reads a text that may be left out; empty where it is.
+func (r *reader) optionalText(v value, key string) string {
+	return *cmp.Or(r.detail(v, "", todo.MaxText, key), new(string))
 }
 
 // moreThan reads a description; nil where it says no more than the subject.
 func (r *reader) moreThan(subject string, v value) *string {
-	details := r.optionalText(v, "description")
+	details := r.detail(v, "", todo.MaxText, "description")
 	if details != nil && todo.Fold(*details) == todo.Fold(subject) {
 		return nil
 	}
@@ -180,10 +182,10 @@ func (r *reader) taskChange(args value, check func(v value, path string) string)
 		return taskChange{Line: todo.Line{ID: check(args.first("taskId", "task_id", "id"), "taskId")}, deletes: true}
 	}
 	c.Line = r.task(args, "", args.first("taskId", "task_id", "id"), "taskId", "addBlockedBy", check)
-	c.Active = r.optional(args, "activeForm")
-	c.Details = r.optionalText(args.get("description"), "description")
-	c.Reason = r.optionalText(args.get("reason"), "reason")
-	c.blocks = r.taskIDs(args.get("addBlocks"), "addBlocks", check)
+	c.Active = r.optionalText(args, "activeForm")
+	c.Details = r.detail(args, "", todo.MaxText, "description")
+	c.Reason = r.detail(args, "", todo.MaxText, "reason")
+	c.blocks = r.ids(args, "", check, "addBlocks")
 	return c
 }
 
@@ -207,13 +209,16 @@ func (c taskChange) put(d *todo.Draft) (unknown []string) {
 }
 
 func readTaskUpdate(r *reader, args value) *Call {
-	args = r.arguments(args, "taskId")
-	c := r.taskChange(args, func(v value, path string) string { return r.id(v, path, true) })
+	args, ok := r.arguments(args, "taskId")
+	if !ok {
+		return &Call{}
+	}
+	c := r.taskChange(args, r.requiredID)
 	target := todo.Target{Item: c.ID}
 	if c.ID == todo.Next {
 		target.Item = ""
 	}
-	return &Call{Target: target, fields: r.fieldsOf(args), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words()) }}
+	return &Call{Target: target, fields: c.fields(), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words()) }}
 }
 
 func taskUpdated(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
@@ -240,11 +245,18 @@ func freed(items []todo.Item, id string) (free []string) {
 	return free
 }
 
-// fieldsOf returns the fields of TaskUpdate that a call sends, in the order of the schema.
-func (r *reader) fieldsOf(args value) (sent []string) {
-	for _, name := range []string{"subject", "description", "activeForm", "status", "owner", "addBlocks", "addBlockedBy", "reason"} {
-		if !args.get(name).missing() {
-			sent = append(sent, name)
+// fields returns the fields of TaskUpdate that a call sends, in the order of the schema.
+func (c taskChange) fields() (sent []string) {
+	for _, field := range []struct {
+		name string
+		sent bool
+	}{
+		{"subject", c.Text != ""}, {"description", c.Details != nil}, {"activeForm", c.Active != ""},
+		{"status", c.Status != "" || c.deletes}, {"owner", c.Owner != nil}, {"addBlocks", c.blocks != nil},
+		{"addBlockedBy", c.WaitsFor != nil}, {"reason", c.Reason != nil},
+	} {
+		if field.sent {
+			sent = append(sent, field.name)
 		}
 	}
 	return sent
@@ -314,7 +326,10 @@ func taskLine(w prompts.Words, line todo.Line, item todo.Item, first []todo.Item
 }
 
 func readTaskGet(r *reader, args value) *Call {
-	args = r.arguments(args, "taskId")
+	args, ok := r.arguments(args, "taskId")
+	if !ok {
+		return &Call{}
+	}
 	return &Call{Target: todo.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
 }
 
@@ -363,7 +378,7 @@ func unnamed(id string) string { return "Task " + id }
 func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
 	t.Text, _ = r.text(input.get("subject"), "subject", 0)
-	t.Active, t.Details = r.optional(input, "activeForm"), r.moreThan(t.Text, input.get("description"))
+	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input)
 	return &Call{Target: todo.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
 		// What a quicker hook of an update said of it stays.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
@@ -420,21 +435,16 @@ func mirrorTasks(r *reader, _, response value) *Call {
 // task reads what an object says of a task, its id, which stands at a name, and the ids of
 // those that come first under a key. Of what it does not say the line has nothing.
 func (r *reader) task(v value, path string, id value, at, waits string, check func(v value, path string) string) todo.Line {
-	t := todo.Line{ID: check(id, path+at), Text: r.optional(v, "subject")}
-	t.WaitsFor = r.taskIDs(v.get(waits), path+waits, check)
-	if status := v.get("status"); !status.missing() {
+	t := todo.Line{ID: check(id, path+at), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
+	t.WaitsFor = r.ids(v, path, check, waits)
+	if status := v.optional("status"); !status.missing() {
 		t.Status = r.status(plainly(todo.CoreView(), status), path+"status", append(tasksView().Accepts(), "deleted"), todo.CoreView().Accepts()...)
 	}
-	t.Owner = r.detail(v.get("owner"), path+"owner", todo.MaxDetail)
-	return t
-}
-
-func (r *reader) optional(v value, key string) string {
-	if v.get(key).missing() {
-		return ""
+	t.Owner = r.detail(v, path, todo.MaxDetail, "owner")
+	if owner := v.get("owner"); t.Status == string(todo.Pending) && owner.kind == '"' && !owner.given() {
+		t.Owner = new(string) // it is put back for others
 	}
-	text, _ := r.text(v.get(key), key, 0)
-	return text
+	return t
 }
 
 // taskID reads the id of a task, which is a number.
@@ -444,12 +454,4 @@ func (r *reader) taskID(v value, path string) string {
 		r.problemf(path, r.words().WrongType, "the number of a task", v.name())
 	}
 	return id
-}
-
-// taskIDs reads the ids of tasks; none if they are left out.
-func (r *reader) taskIDs(v value, path string, check func(v value, path string) string) (ids []string) {
-	for i, e := range v.elements()[:min(len(v.elements()), todo.MaxItems)] {
-		ids = append(ids, check(e.value, fmt.Sprintf("%s[%d]", path, i)))
-	}
-	return ids
 }

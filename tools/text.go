@@ -21,7 +21,7 @@ var listNames = []string{"todos", "items", "tasks", "plan", "todoList", "list"}
 var (
 	// listMarker matches what begins a line of a list, and box what says its status.
 	listMarker = pattern.Of(`^(?:[-*+•]|[0-9]{1,4}[.)])(?:\s+|$)`)
-	box        = pattern.Of(`^\[([^][]{0,20})\](?:\s+|$)`)
+	box        = pattern.Of(`^\[([^][{}"']{0,20})\](?:\s+|$)`)
 )
 
 // boxes are the marks in a box, and what they mean.
@@ -60,14 +60,20 @@ func parseLine(view todo.View, line string) textLine {
 	return l
 }
 
-// element returns the line as an item of the arguments.
-func (l textLine) element(s shape) member {
-	status := string(todo.Pending)
+// element returns the line as an item of the arguments. isText is false when it is JSON of
+// one, or broken JSON: that stays a text, for an error, since what it says of a status is lost.
+func (l textLine) element(s shape) (m member, isText bool) {
+	status, text := string(todo.Pending), value{kind: '"', text: l.text}
 	if l.isKnown {
 		status = l.box
 	}
+	if inner, ok := text.unquote(); ok && inner.kind == '{' {
+		return member{value: inner}, false
+	} else if ok || text.isBroken() {
+		return member{value: text}, false
+	}
 	return member{value: value{kind: '{', members: []member{
-		{s.text, value{kind: '"', text: l.text}}, {"status", value{kind: '"', text: status}}}}}
+		{s.text, text}, {"status", value{kind: '"', text: status}}}}}, true
 }
 
 // listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any
@@ -89,7 +95,8 @@ func (r *reader) listed(text string, s shape) (elements []member, ok bool) {
 		}
 		switch {
 		case l.isMarked || l.isKnown:
-			elements = append(elements, l.element(s))
+			element, _ := l.element(s)
+			elements = append(elements, element)
 		default:
 			r.leftOut = append(r.leftOut, todo.Item{Text: l.whole})
 		}
@@ -108,11 +115,9 @@ func (r *reader) objects(elements []member, s shape) (items []member, asText boo
 		if e.value.kind != '"' || e.value.surrogate > 0 || strings.TrimSpace(e.value.text) == "" {
 			continue
 		}
-		if inner, ok := e.value.unquote(); ok && inner.kind == '{' {
-			items[i].value = inner
-			continue
-		}
-		items[i], asText = parseLine(s.view, e.value.text).element(s), true
+		var isText bool
+		items[i], isText = parseLine(s.view, e.value.text).element(s)
+		asText = asText || isText
 	}
 	return items, asText
 }

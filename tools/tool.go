@@ -230,7 +230,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 		args = inner
 	}
 	r := &reader{words: func() prompts.Words { return t.words }}
-	list := r.id(args.get("list_id"), "list_id", t.byList)
+	list := r.id(args.optional("list_id"), "list_id", t.byList)
 	call := t.read(r, args)
 	if err := r.err(); err != nil {
 		return nil, err
