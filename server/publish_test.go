@@ -118,7 +118,7 @@ func TestPublishAuto(t *testing.T) {
 			}
 		}
 		_, auto := list(r, "somebody", "auto")
-		if _, all := list(r, "somebody", "all"); auto > 2500 || all < 8*auto {
+		if _, all := list(r, "somebody", "all"); auto > 2650 || all < 8*auto {
 			t.Errorf("tools/list to an unknown client: %d bytes, with all tools %d", auto, all)
 		}
 		if names, _ := list(r, "inspector-client", "auto"); !r.By.Modern() && names != strings.Join(tools.Names(), " ") {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/invopop/jsonschema"
+
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -37,6 +39,20 @@ type shape struct {
 	// maxItems and maxText (runes) are the variant's own limits; 0 means that
 	// only the hard caps apply.
 	maxItems, maxText int
+}
+
+// limits adds the variant's own limits to its schema: a model that learns them by a refusal
+// pays a turn. That of texts is only said, since what others wrote may be longer and is sent
+// back as it is (docs/spec/variants.md T2), and some clients check calls by the schema.
+func (s shape) limits(schema *jsonschema.Schema) {
+	list, _ := schema.Properties.Get(s.field)
+	if s.maxItems > 0 {
+		most := uint64(s.maxItems)
+		list.MaxItems = &most
+	}
+	if s.maxText > 0 {
+		list.Description += fmt.Sprintf("; texts up to %d characters", s.maxText)
+	}
 }
 
 // reader returns the function that reads calls of this shape.

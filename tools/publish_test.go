@@ -254,3 +254,24 @@ func TestResultBudget(t *testing.T) {
 		t.Errorf("the structured content uses %d tokens: %s", n, raw)
 	}
 }
+
+// T2, T3: a model knows TodoWrite's own limits before it meets them; the hard caps are not
+// said. A text that is longer may have been written by others, so the schema takes it.
+func TestLimitsAreListed(t *testing.T) {
+	for _, tc := range []struct {
+		tool          string
+		items, length int
+		want, never   string
+	}{
+		{"TodoWrite", 50, 200, `"maxItems":50,"description":"The whole list, in working order; texts up to 200 characters"`, "maxLength"},
+		{"TodoWrite", 7, 0, `"maxItems":7,"description":"The whole list, in working order"`, "at most"},
+		{"TodoWrite", 0, 0, `"description":"The whole list, in working order"`, "maxItems"},
+		{"write_todos", 50, 200, `"description":"The whole list, in working order"`, "maxItems"},
+	} {
+		list := newTools(t, func(o *tools.Options) { o.MaxItems, o.MaxContentLength = tc.items, tc.length })
+		schema := string(tools.Find(list, tc.tool).InputSchema())
+		if !strings.Contains(schema, tc.want) || strings.Contains(schema, tc.never) {
+			t.Errorf("%s with limits %d and %d: %s", tc.tool, tc.items, tc.length, schema)
+		}
+	}
+}

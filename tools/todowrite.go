@@ -101,7 +101,7 @@ func todoWrite(s shape, ids, all, counts bool) variant {
 	}
 	listed := s.view
 	s.view.Unlisted = !all
-	v := variant{view: s.view, allStatuses: all, read: s.reader()}
+	v := variant{view: s.view, allStatuses: all, read: s.reader(), limits: s.limits}
 	v.input, v.output = todoWriteTypes(ids, all)
 	v.answer = func(w prompts.Words, _ *Call, out todo.Outcome) Result {
 		shown, n := show(listed, out.After, func(l todo.Line, item todo.Item) todoWriteShownAll {

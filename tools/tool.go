@@ -93,6 +93,8 @@ type variant struct {
 	input  any  // the argument struct
 	output any  // the result struct
 	byList bool // list_id is required
+	// limits adds the tool's own limits to the schema of its arguments; nil adds none.
+	limits func(*jsonschema.Schema)
 	// allStatuses is true when the schema lists all core statuses.
 	allStatuses bool
 	// read returns the call for some arguments and adds their problems to r.
@@ -203,15 +205,18 @@ func (t *Tool) OutputSchema() json.RawMessage {
 
 // publish generates the schemas when they are first asked for: a client is listed few of the
 // tools, and they would take a quarter of the program's start.
-func (t *Tool) publish() { t.in, t.out = schemaOf(t.input), schemaOf(t.output) }
+func (t *Tool) publish() { t.in, t.out = schemaOf(t.input, t.limits), schemaOf(t.output, nil) }
 
-// schemaOf generates the JSON schema of a struct. It is inlined, without $ref,
+// schemaOf generates the JSON schema of a struct, to which add, if any, adds. It is inlined, without $ref,
 // $defs, $schema and $id, since strict clients reject these
 // (docs/spec/variants.md V1). It panics for what is no plain struct.
-func schemaOf(v any) json.RawMessage {
+func schemaOf(v any, add func(*jsonschema.Schema)) json.RawMessage {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
 	s := r.Reflect(v)
 	s.Version = ""
+	if add != nil {
+		add(s)
+	}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		panic(fmt.Sprintf("schema of %T: %v", v, err))
