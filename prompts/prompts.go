@@ -152,8 +152,8 @@ type Words struct {
 	Validation    string `json:"validation"`      // none; the line above the problems
 	MostItems     string `json:"most_items"`      // maximum, number received
 	SameID        string `json:"same_id"`         // field, index of the other item
-	OneInProgress string `json:"one_in_progress"` // number, items
-	Demoted       string `json:"demoted"`         // items
+	OneInProgress string `json:"one_in_progress"` // number, items, the tool's words for in progress and pending
+	Demoted       string `json:"demoted"`         // as one_in_progress, without the number
 	LeftOut       string `json:"left_out"`        // lines
 	Misnamed      string `json:"misnamed"`        // field, name received
 
@@ -182,9 +182,14 @@ type Words struct {
 	ListsFull     string `json:"lists_full"`     // none
 	StoreFull     string `json:"store_full"`     // none
 	OperationUsed string `json:"operation_used"` // none
+	ListTooLong   string `json:"list_too_long"`  // maximum, number of items there would be
+	TooLarge      string `json:"too_large"`      // maximum, size, in kB
+	Unclear       string `json:"unclear"`        // titles, the tool's word for completed
+	NoTool        string `json:"no_tool"`        // name received, names of tools
 	Continues     string `json:"continues"`      // title
 	PutAway       string `json:"put_away"`       // open items
 	Dropped       string `json:"dropped"`        // items
+	Reopened      string `json:"reopened"`       // items
 	AgentChanged  string `json:"agent_changed"`  // changes, as in UserChanged
 	BothChanged   string `json:"both_changed"`   // changes, as in UserChanged
 	UserChanged   string `json:"user_changed"`   // changes, in the forms from Added to Titled

@@ -143,6 +143,8 @@ type reader struct {
 	words    func() prompts.Words // in which problems are worded; few calls have any
 	problems []mistake
 	leftOut  []todo.Item // lines of a list as text that are no items
+	// leftOutList is true when the call has no list, and its tool needs one.
+	leftOutList bool
 }
 
 // mistake is one in the arguments. With names it is none if an item of the list is called
@@ -251,6 +253,7 @@ func (r *reader) list(args value, s *shape) (elements []member, ok bool) {
 			v = other
 		}
 	}
+	r.leftOutList = v.missing() && !s.reads
 	switch {
 	case v.kind == '[':
 		asText := false
@@ -333,14 +336,14 @@ func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
 		line.Status = r.status(status, path+".status", s.words, s.unlisted...)
 	}
 	if s.waits {
-		line.WaitsFor = r.ids(v, path+".", r.requiredID, "blockedBy", "dependencies", "depends_on", "addBlockedBy")
+		line.WaitsFor = r.ids(v, path, r.requiredID, "blockedBy", "dependencies", "depends_on", "addBlockedBy")
 	}
 	if s.reasons {
-		line.Reason = r.detail(v, path+".", todo.MaxText, "reason")
+		line.Reason = r.detail(v, path, todo.MaxText, "reason")
 	}
 	if s.details {
-		line.Priority = r.detail(v, path+".", todo.MaxDetail, "priority")
-		line.DueDate = r.detail(v, path+".", todo.MaxDetail, "due_date")
+		line.Priority = r.detail(v, path, todo.MaxDetail, "priority")
+		line.DueDate = r.detail(v, path, todo.MaxDetail, "due_date")
 	}
 	active := v.first(s.active, "activeForm", "active_form")
 	if s.active == "" || s.mayLack && !active.given() {
@@ -364,13 +367,13 @@ func (r *reader) ids(v value, path string, check func(v value, path string) stri
 	case list.missing():
 		return nil
 	case list.kind != '[':
-		r.problemf(path+keys[at], r.words().WrongType, "array", list.name())
+		r.problemf(place(path, keys[at]), r.words().WrongType, "array", list.name())
 		return nil
 	}
 	ids := make([]string, 0, len(list.members))
 	for i, e := range list.members[:min(len(list.members), todo.MaxItems)] {
 		if e.value.given() {
-			ids = append(ids, check(e.value, fmt.Sprintf("%s%s[%d]", path, keys[at], i)))
+			ids = append(ids, check(e.value, fmt.Sprintf("%s[%d]", place(path, keys[at]), i)))
 		}
 	}
 	if len(ids) == 0 && len(list.members) > 0 {
@@ -389,8 +392,16 @@ func (r *reader) detail(v value, path string, limit int, keys ...string) *string
 	case '0':
 		found.kind = '"' // its digits
 	}
-	text, _ := r.text(found, path+keys[0], limit)
+	text, _ := r.text(found, place(path, keys[0]), limit)
 	return &text
+}
+
+// place returns where a field of an object is; the path of the arguments is empty.
+func place(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
 }
 
 // text reads a required text, which must not be blank and may have limit runes, 0 for

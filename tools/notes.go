@@ -25,6 +25,9 @@ func resultNotes(w prompts.Words, o todo.Outcome) string {
 	if len(o.Dropped) > 0 && !unchanged {
 		lines = append(lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
 	}
+	if len(o.Reopened) > 0 && !unchanged {
+		lines = append(lines, fmt.Sprintf(w.Reopened, firstFew(w, o.Reopened)))
+	}
 	if news := News(w, o.Report); news != "" {
 		lines = append(lines, news)
 	}

@@ -81,7 +81,7 @@ func createTodos() variant {
 	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
 		return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 	}
-	return variant{view: planView(), input: createTodosInput{}, output: planResult{}, read: read, answer: answer, failure: planFailure}
+	return variant{view: planView(), input: createTodosInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
 // steps reads the step descriptions; a single string stands for an array of one, or is a
@@ -106,6 +106,7 @@ func (r *reader) steps(args value) []todo.Line {
 		}
 		v = value{kind: '[', members: elements}
 	}
+	r.leftOutList = v.missing()
 	switch {
 	case v.missing() || v.kind == '[' && len(v.elements()) == 0:
 		r.sentence("%s", r.words().NoItems)
@@ -184,7 +185,7 @@ func updateTodo() variant {
 		item, _ := out.After.Item(c.Item)
 		return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status]), out)
 	}
-	return variant{view: planView(), input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, failure: planFailure}
+	return variant{view: planView(), input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
 // stepStatus reads the status of a step. Of what else came, an error names the value.

@@ -51,7 +51,7 @@ func tasksView() todo.View { return TodoWriteView() }
 
 // tasks returns a task tool.
 func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, todo.Outcome) (text string, failed bool)) variant {
-	return variant{view: tasksView(), input: input, output: taskResult{}, read: read, failure: planFailure,
+	return variant{view: tasksView(), input: input, output: taskResult{}, read: read, failure: planFailure, list: tasksText,
 		answer: func(w prompts.Words, c *Call, out todo.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(tasksView(), out.After, func(l todo.Line, item todo.Item) taskShown {
@@ -301,17 +301,22 @@ func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 func readTaskList(*reader, value) *Call { return &Call{} }
 
 func taskListed(w prompts.Words, _ *Call, out todo.Outcome) (string, bool) {
+	return tasksText(w, out.After), false
+}
+
+// tasksText returns a line for each task.
+func tasksText(w prompts.Words, s todo.Snapshot) string {
 	var b strings.Builder
-	waiting := todo.OpenWaits(out.After.Items)
-	for _, item := range out.After.Items {
+	waiting := todo.OpenWaits(s.Items)
+	for _, item := range s.Items {
 		if line, ok := tasksView().Show(item); ok {
 			b.WriteString(taskLine(w, line, item, waiting(item)) + "\n")
 		}
 	}
 	if b.Len() == 0 {
-		return w.NoTasks, false
+		return w.NoTasks
 	}
-	return strings.TrimSuffix(b.String(), "\n"), false
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func taskLine(w prompts.Words, line todo.Line, item todo.Item, first []todo.Item) string {
@@ -419,7 +424,7 @@ func mirrorTasks(r *reader, _, response value) *Call {
 	}
 	tasks := make([]taskChange, len(elements))
 	for i, e := range elements {
-		path := fmt.Sprintf("tasks[%d].", i)
+		path := fmt.Sprintf("tasks[%d]", i)
 		tasks[i].Line = r.task(e.value, path, e.value.get("id"), "id", "blockedBy", r.taskID)
 	}
 	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
@@ -435,10 +440,10 @@ func mirrorTasks(r *reader, _, response value) *Call {
 // task reads what an object says of a task, its id, which stands at a name, and the ids of
 // those that come first under a key. Of what it does not say the line has nothing.
 func (r *reader) task(v value, path string, id value, at, waits string, check func(v value, path string) string) todo.Line {
-	t := todo.Line{ID: check(id, path+at), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
+	t := todo.Line{ID: check(id, place(path, at)), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
 	t.WaitsFor = r.ids(v, path, check, waits)
 	if status := v.optional("status"); !status.missing() {
-		t.Status = r.status(plainly(todo.CoreView(), status), path+"status", append(tasksView().Accepts(), "deleted"), todo.CoreView().Accepts()...)
+		t.Status = r.status(plainly(todo.CoreView(), status), place(path, "status"), append(tasksView().Accepts(), "deleted"), todo.CoreView().Accepts()...)
 	}
 	t.Owner = r.detail(v, path, todo.MaxDetail, "owner")
 	if owner := v.get("owner"); t.Status == string(todo.Pending) && owner.kind == '"' && !owner.given() {

@@ -171,15 +171,15 @@ func oneInProgress(d *todo.Draft, s shape, words func() prompts.Words) error {
 	if len(begun) == 0 || len(running) < 2 || s.policy == Allow {
 		return nil
 	}
-	w := words()
+	w, active, waiting := words(), s.view.Words[todo.InProgress], s.view.Words[todo.Pending]
 	if s.policy == Reject {
-		return &todo.InputError{Problems: []todo.Problem{{Path: s.field, Message: fmt.Sprintf(w.OneInProgress, len(running), firstFew(w, running))}}}
+		return &todo.InputError{Problems: []todo.Problem{{Path: s.field, Message: fmt.Sprintf(w.OneInProgress, len(running), firstFew(w, running), active, waiting)}}}
 	}
 	keep := begun[len(begun)-1]
 	demoted := slices.DeleteFunc(running, func(i todo.Item) bool { return i.ID == keep.ID })
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}
-	d.Note(fmt.Sprintf(w.Demoted, firstFew(w, demoted)))
+	d.Note(fmt.Sprintf(w.Demoted, firstFew(w, demoted), active, waiting))
 	return nil
 }

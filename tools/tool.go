@@ -100,6 +100,8 @@ type variant struct {
 	// read returns the call for some arguments and adds their problems to r.
 	read   func(r *reader, args value) *Call
 	answer func(w prompts.Words, c *Call, o todo.Outcome) Result
+	// list returns the list as text; nil is [listing].
+	list func(w prompts.Words, s todo.Snapshot) string
 	// failure words the refusal of a call; nil is validationFailed.
 	failure func(w prompts.Words, err *todo.InputError) Result
 }
@@ -238,6 +240,9 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	list := r.id(args.optional("list_id"), "list_id", t.byList)
 	call := t.read(r, args)
 	if err := r.err(); err != nil {
+		if r.leftOutList {
+			err = fmt.Errorf("%w: %w", ErrListLeftOut, err)
+		}
 		return nil, err
 	}
 	call.List, call.View = list, t.view
@@ -246,6 +251,17 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 
 // Result returns the result for the outcome of a call.
 func (t *Tool) Result(c *Call, o todo.Outcome) Result { return t.answer(t.words, c, o) }
+
+// Listing returns a list as the tool's model reads it, also of a tool that has no such call.
+func (t *Tool) Listing(s todo.Snapshot) Result {
+	text := t.list
+	if text == nil {
+		text = func(w prompts.Words, s todo.Snapshot) string { return listing(w, t.view, s) }
+	}
+	shown, n := show(t.view, s, func(l todo.Line, _ todo.Item) listShown { return listShown{ID: l.ID, Title: l.Text, Status: l.Status} })
+	said := text(t.words, s)
+	return newResult(said, said, s, shown, countsOf(t.view, n))
+}
 
 // Failure returns the result for an error of [Tool.Read] or of the board on
 // which a model can act. ok is false for any other error, which is the server's
@@ -265,6 +281,10 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 		}
 		input = &todo.InputError{Problems: []todo.Problem{problem}}
 	}
+	input = &todo.InputError{Problems: slices.Clone(input.Problems)}
+	for i, p := range input.Problems {
+		input.Problems[i].Message = t.word(p)
+	}
 	if t.failure == nil {
 		result = Result{Text: validationFailed(t.words, input)}
 	} else {
@@ -272,6 +292,25 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	}
 	result.IsError = true
 	return result, true
+}
+
+// word returns what is wrong with a call, also what the board found, as a model is told it.
+func (t *Tool) word(p todo.Problem) string {
+	var size *todo.SizeError
+	var unclear *todo.UnclearError
+	switch {
+	case errors.As(p.Err, &size) && size.Items > 0:
+		return fmt.Sprintf(t.words.ListTooLong, todo.MaxItems, size.Items)
+	case errors.As(p.Err, &size):
+		return fmt.Sprintf(t.words.TooLarge, todo.MaxSize/1000, (size.Size+999)/1000)
+	case errors.As(p.Err, &unclear):
+		titles := make([]string, len(unclear.Titles))
+		for i, title := range unclear.Titles {
+			titles[i] = quote(title)
+		}
+		return fmt.Sprintf(t.words.Unclear, strings.Join(titles, ", "), t.view.Words[todo.Completed])
+	}
+	return p.Message
 }
 
 // problems returns what each kind of refusal by the board is to a model.

@@ -85,6 +85,10 @@ func (v value) name() string {
 // (docs/spec/variants.md T7).
 var ErrInvalidJSON = errors.New("invalid JSON")
 
+// ErrListLeftOut is wrapped by the error of [Tool.Read] for a call without the list that its
+// tool needs.
+var ErrListLeftOut = errors.New("the list is left out")
+
 // parse reads one JSON value, behind which may stand what after matches. Nothing is an
 // absent value. It returns ErrInvalidJSON for anything else.
 func parse(raw []byte, after *regexp.Regexp) (v value, err error) {

@@ -38,8 +38,12 @@ func TestDetailsAreNoRewording(t *testing.T) {
 // P3: every tool refuses in the language that is set, also what the board refuses. (What
 // answers say else: testdata/languages.txtar.)
 func TestRefusalsInEveryLanguage(t *testing.T) {
+	said := func(err error) error {
+		return &todo.InputError{Problems: []todo.Problem{{Message: err.Error(), Err: err}}}
+	}
 	refusals := []error{todo.ErrNotFound, &todo.FullError{Err: todo.ErrTooManyLists}, &todo.FullError{Err: todo.ErrStoreFull},
-		todo.ErrOperationReused, todo.ErrMirrored, tools.ErrInvalidJSON, todo.ErrCycle, &todo.TakenError{}}
+		todo.ErrOperationReused, todo.ErrMirrored, tools.ErrInvalidJSON, todo.ErrCycle, &todo.TakenError{},
+		said(&todo.SizeError{Items: 1001}), said(&todo.SizeError{Size: 1}), said(&todo.UnclearError{Titles: []string{"A", "B"}})}
 	refusal := func(tool *tools.Tool, err error) string {
 		got, ok := tool.Failure(fmt.Errorf("apply: %w", err))
 		if !ok {

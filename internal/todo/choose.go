@@ -8,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -437,15 +436,14 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 			return err
 		}
 		if l.Open() && !l.Archived && a.now().Sub(l.Updated) <= CandidateAge {
-			open = append(open, fmt.Sprintf("%q (%s)", Cut(l.Title(), 40), l.List.ID))
+			open = append(open, Excerpt(l.Title()))
 		}
 	}
 	if len(open) < 2 {
 		return nil
 	}
-	return &InputError{Problems: []Problem{{Path: "todos", Message: "Several chats share this connection, " +
-		"and which list to clear is unclear: " + strings.Join(open, ", ") +
-		". Nothing was changed. Send list_id with the id of one, or set its items to completed"}}}
+	unclear := &UnclearError{open}
+	return &InputError{Problems: []Problem{{Message: unclear.Error(), Err: unclear}}}
 }
 
 // recognise chooses the unfinished list that a whole-list write continues, with what its

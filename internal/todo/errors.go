@@ -120,6 +120,8 @@ type Problem struct {
 	// Sentence is true when Message is a complete sentence, which variants show
 	// without a prefix.
 	Sentence bool
+	// Err is what Message says in English, for those who say it otherwise; nil for none.
+	Err error
 }
 
 func (p Problem) String() string {
@@ -127,6 +129,27 @@ func (p Problem) String() string {
 		return p.Message
 	}
 	return p.Path + ": " + p.Message
+}
+
+// SizeError refuses a list of too many items, or of too much text.
+type SizeError struct {
+	Items int // how many it would have, where these are too many
+	Size  int // in bytes, see [Size]
+}
+
+func (e *SizeError) Error() string {
+	if e.Items > 0 {
+		return fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, e.Items)
+	}
+	return fmt.Sprintf("the texts of a list are at most %d kB together, these are %d kB: write fewer items, or shorter ones", MaxSize/1000, (e.Size+999)/1000)
+}
+
+// UnclearError refuses an empty write by a key that several chats share, since it may mean
+// each of some open lists.
+type UnclearError struct{ Titles []string }
+
+func (e *UnclearError) Error() string {
+	return "several chats share this connection, and which list to clear is unclear: " + strings.Join(e.Titles, ", ")
 }
 
 // InputError is the refusal of a change that is not valid. It lists every

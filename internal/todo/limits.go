@@ -44,14 +44,14 @@ func Size(items []Item) (size int) {
 	return size
 }
 
-// CheckSize returns an error if a list of these items has too many, or is larger than
-// [MaxSize]. It is worded for models and people alike.
+// CheckSize returns a [*SizeError] if a list of these items has too many, or is larger than
+// [MaxSize].
 func CheckSize(items []Item) error {
 	if n := len(items); n > MaxItems {
-		return fmt.Errorf("a list holds at most %d items, this would make %d", MaxItems, n)
+		return &SizeError{Items: n}
 	}
 	if size := Size(items); size > MaxSize {
-		return fmt.Errorf("the texts of a list are at most %d kB together, these are %d kB: write fewer items, or shorter ones", MaxSize/1000, (size+999)/1000)
+		return &SizeError{Size: size}
 	}
 	return nil
 }

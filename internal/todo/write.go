@@ -35,6 +35,9 @@ type Write struct {
 type Report struct {
 	// Dropped are the items that were open and are no longer on the list.
 	Dropped []Item `json:"dropped,omitempty"`
+	// Reopened are the items that were completed and that a whole-list write opened again,
+	// as an agent does that forgot what it had done.
+	Reopened []Item `json:"reopened,omitempty"`
 	// Unseen is what others changed since the writing agent last saw the list;
 	// the write was merged with these changes. Titled is the title that a person gave
 	// the list since then, and Ordered are the texts of the items if their order
@@ -339,13 +342,16 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 	// a list no larger is never refused.
 	err := CheckSize(d.next.Items)
 	if err != nil && (len(d.next.Items) > len(d.before.Items) || Size(d.next.Items) > Size(d.before.Items)) {
-		return &InputError{Problems: []Problem{{Message: err.Error()}}}
+		return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
 	}
 	report.Notes = d.notes
 	find := Near(d.next.Items)
 	for n, item := range d.before.Items {
-		if _, stays := find(n, item.ID); !stays && !item.Status.Settled() {
+		switch now, stays := find(n, item.ID); {
+		case !stays && !item.Status.Settled():
 			report.Dropped = append(report.Dropped, item)
+		case stays && item.Status == Completed && !now.Status.Settled() && a.Lines != nil && !a.Writer.Person:
+			report.Reopened = append(report.Reopened, now)
 		}
 	}
 	if a.continues {
