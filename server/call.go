@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -35,15 +36,72 @@ func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools
 				s.failed(r, err)
 				return nil, err
 			}
+			result = s.remind(r, tool, err, result)
 		}
 		if result.IsError {
 			r.errorType = errorTool
 		}
-		if r.left.Revision > 0 {
-			result.Text += "\n" + tool.Left(r.left)
-		}
-		return s.convert(result, clients.Find(r.client.Name)), nil
+		return s.answer(r, tool, result), nil
 	}
+}
+
+// answer returns what the client gets of a tool's result, and beside it what an earlier
+// session left open where the call found no list.
+func (s *Server) answer(r *request, tool *tools.Tool, result tools.Result) *mcp.CallToolResult {
+	if r.left.Revision > 0 {
+		result.Text += "\n" + tool.Left(r.left)
+	}
+	return s.convert(result, clients.Find(r.client.Name))
+}
+
+// remind adds to the refusal of a call without a list the list as it is: so an agent looks
+// for it that lost it, as when its chat was made shorter.
+func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.Result) tools.Result {
+	if !errors.Is(err, tools.ErrListLeftOut) {
+		return refusal
+	}
+	if list, err := r.show(todo.Target{Conversation: r.who, Agent: r.agent}); err == nil {
+		refusal.Text += "\n" + tool.Listing(list).Text
+	}
+	return refusal
+}
+
+// reads are names by which models look for a tool that reads the list: other products have
+// such a one. They are in no listing.
+var reads = []string{"TodoRead", "todo_read", "read_todos"}
+
+// addReads adds a tool for each of these names, which answers as a read by the tool that the
+// client is listed.
+func (s *Server) addReads() {
+	for _, name := range reads {
+		s.mcp.AddTool(mcp.NewToolWithRawSchema(name, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			r := identified(ctx, req.Params.Meta)
+			r.tool = name
+			list, err := r.show(todo.Target{Conversation: r.who, Agent: r.agent})
+			if err != nil {
+				s.failed(r, err)
+				return nil, err
+			}
+			tool := s.listed(r)[0]
+			return s.answer(r, tool, tool.Listing(list)), nil
+		})
+	}
+}
+
+// nameTools returns a refusal of a tool call that names the tools there are, if there is no
+// such tool as it calls.
+func (r *request) nameTools(refused mcp.JSONRPCError) mcp.JSONRPCError {
+	var call struct{ Name string }
+	r.message.Decode(&call)
+	if call.Name == "" || r.server.mcp.GetTool(call.Name) != nil {
+		return refused
+	}
+	var names []string
+	for _, tool := range r.server.listed(r) {
+		names = append(names, tool.Name)
+	}
+	refused.Error.Message = fmt.Sprintf(r.server.Texts.Words.NoTool, strconv.Quote(todo.Excerpt(call.Name)), strings.Join(names, ", "))
+	return refused
 }
 
 // failed notes and logs why a call has no result. What its caller did is no failure of the
@@ -70,10 +128,7 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 	target.Conversation, target.Agent = r.who, r.agent
 	if call.Change == nil {
 		does = "read"
-		out.After, err = r.lists.Show(r.ctx, target)
-		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
-			err = nil
-		}
+		out.After, err = r.show(target)
 	} else {
 		out, err = r.lists.Apply(r.ctx, todo.Write{
 			Target:    target,
@@ -84,13 +139,12 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 			Title:     r.text(metaTitle),
 		})
 	}
-	isFirst := err == nil && call.List == "" && (out.After.Revision == 0 || out.Changed && out.After.Revision == 1)
-	if todo.KindOf(err) == todo.KindInvalid && call.List == "" {
-		_, none := r.lists.Current(r.ctx, todo.Target{Conversation: r.who, Agent: r.agent})
-		isFirst = errors.Is(none, todo.ErrNotFound)
-	}
-	if isFirst {
-		r.left = r.leftBehind(out.After.List)
+	if isFirst := out.Changed && out.After.Revision == 1; isFirst && call.List == "" {
+		r.findLeft(out.After.List)
+	} else if todo.KindOf(err) == todo.KindInvalid && call.List == "" {
+		if _, none := r.lists.Current(r.ctx, target); errors.Is(none, todo.ErrNotFound) {
+			r.findLeft(todo.List{})
+		}
 	}
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("the todo list could not be %s: %w", does, err)
@@ -106,14 +160,20 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 	return tool.Result(call, out), nil
 }
 
-// leftBehind returns the open list that an earlier session may have left to the caller, whose
-// first list is another one or none. Without an answer to that the call is answered, too.
-func (r *request) leftBehind(first todo.List) todo.Snapshot {
-	left, err := r.lists.Left(r.ctx, todo.Target{Conversation: r.who, Agent: r.agent}, first.ID)
-	if err != nil {
-		return todo.Snapshot{}
+// findLeft finds the open list that an earlier session may have left to the caller, whose
+// first list is another one or none. Where that fails the call is answered without it.
+func (r *request) findLeft(first todo.List) {
+	r.left, _ = r.lists.Left(r.ctx, todo.Target{Conversation: r.who, Agent: r.agent}, first.ID)
+}
+
+// show returns the list that a call means; one of revision 0 where its conversation has none.
+func (r *request) show(target todo.Target) (todo.Snapshot, error) {
+	list, err := r.lists.Show(r.ctx, target)
+	if errors.Is(err, todo.ErrNotFound) && target.List == "" {
+		err = nil
+		r.findLeft(todo.List{})
 	}
-	return left
+	return list, err
 }
 
 // Structured says which clients get structured content (docs/spec/variants.md

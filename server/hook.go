@@ -13,7 +13,7 @@ const hookTool = "todo_hook"
 // addHook adds the tool. Its answer is what the host reads of a hook, and an event that is
 // not understood changes nothing.
 func (s *Server) addHook() {
-	s.addTool(hookTool, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.mcp.AddTool(mcp.NewToolWithRawSchema(hookTool, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
 		r.tool = hookTool
 		if r.arguments = r.message.Arguments; r.arguments == nil {

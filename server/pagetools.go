@@ -27,7 +27,7 @@ func (s *Server) addCard() {
 	view, tick := tools.NewPage()
 	s.pageTools = []*tools.Tool{view, tick}
 	for _, tool := range s.pageTools {
-		s.addTool(tool.Name, s.handler(tool, forPage))
+		s.mcp.AddTool(describe(tool), s.handler(tool, forPage))
 	}
 }
 

@@ -110,7 +110,6 @@ func New(c Config) (*Server, error) {
 	c.Subscriptions.Board = c.Board
 	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions), refusals: rate.Sometimes{Interval: time.Minute}}
 	hooks := &mcpserver.Hooks{}
-	hooks.AddAfterListTools(s.listTools)
 	s.introduceItself(hooks)
 	noteMisread(hooks)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
@@ -122,12 +121,14 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithCompletions(),
 		mcpserver.WithPromptCompletionProvider(completions{}),
 		mcpserver.WithHooks(hooks),
+		mcpserver.WithToolFilter(s.listTools),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
 	)
 	for _, tool := range s.published() {
-		s.addTool(tool.Name, s.handler(tool, s.call))
+		s.mcp.AddTool(describe(tool), s.handler(tool, s.call))
 	}
+	s.addReads()
 	if s.Hook != nil {
 		s.addHook()
 	}
@@ -171,23 +172,17 @@ func CheckPublish(names []string) error {
 	return nil
 }
 
-// addTool adds a tool that can be called. What is listed of it, [Server.listTools] says.
-func (s *Server) addTool(name string, do mcpserver.ToolHandlerFunc) {
-	s.mcp.AddTool(mcp.Tool{Name: name, RawInputSchema: json.RawMessage(`{"type":"object"}`)}, do)
-}
-
-// describe returns a tool as tools/list publishes it. It does not use
-// mcp.NewTool, which annotates tools as destructive by default; a raw schema
-// added to its result cannot be marshalled and empties the whole tools/list.
+// describe returns a tool as it is registered. Its schemas are made when it is listed:
+// those of all would take a quarter of the program's start. (mcp.NewTool annotates tools as
+// destructive by default.)
 func describe(t *tools.Tool) mcp.Tool {
 	no, reads := false, t.ReadOnly
-	return mcp.Tool{
-		Meta: card.ToolMeta(), Name: t.Name, Title: t.Title, Description: t.Description,
-		RawInputSchema: t.InputSchema(), RawOutputSchema: t.OutputSchema(),
-		Annotations: mcp.ToolAnnotation{
-			ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,
-		},
+	tool := mcp.NewToolWithRawSchema(t.Name, t.Description, nil)
+	tool.Title = t.Title
+	tool.Annotations = mcp.ToolAnnotation{
+		ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,
 	}
+	return tool
 }
 
 // usualTool is the one tool that is listed for "auto" to a client of which nothing else is
@@ -197,50 +192,62 @@ func describe(t *tools.Tool) mcp.Tool {
 // choose.
 const usualTool = "TodoWrite"
 
-// lists reports whether a tool is listed to a client in a session.
-func (s *Server) lists(tool *tools.Tool, r *request) bool {
-	if !slices.Contains(s.Publish, "auto") || slices.Contains(s.Publish, tool.Name) {
-		return true
+// listed returns the tools that a client is listed, in the order of [Config.Tools]. In the
+// sessionless protocol lists must not vary.
+func (s *Server) listed(r *request) (listed []*tools.Tool) {
+	known, best := clients.Find(r.Client.Name), []string{usualTool}
+	if r.message.Modern {
+		known = clients.Client{}
 	}
-	best := []string{usualTool}
-	if known := clients.Find(r.Client.Name).Tools; len(known) > 0 && !r.message.Modern {
-		best = known
+	if len(known.Tools) > 0 {
+		best = known.Tools
 	}
-	return slices.Contains(best, tool.Name) || best[0] == "all"
-}
-
-// listTools sets the tools/list of one client: which tools, in the order of
-// [Config.Tools], and whether with output schemas. The first of them is marked to be
-// loaded at once.
-//
-// The app page's own tools come last, and only in a session of a client that shows
-// apps: that client hides them from its model. In the sessionless protocol lists must
-// not vary, so they are never listed. They can be called even when they are not
-// listed, and the page works without them.
-func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	r := mcpserver.ClientSessionFromContext(ctx).(*request)
-	result.Tools = nil
+	all := !slices.Contains(s.Publish, "auto") || best[0] == "all"
+	names := make(map[string]string) // of the tool that has a folded name
 	for _, tool := range s.published() {
-		if s.lists(tool, r) {
-			result.Tools = append(result.Tools, describe(tool))
+		if folded := todo.Fold(tool.Name); names[folded] == "" || slices.Contains(best, tool.Name) {
+			names[folded] = tool.Name
+		}
+		if all || slices.Contains(s.Publish, tool.Name) || slices.Contains(best, tool.Name) {
+			listed = append(listed, tool)
 		}
 	}
-	for _, tool := range result.Tools {
-		tool.Meta.AdditionalFields[metaSearchHint] = searchHint
+	if !known.FoldsNames {
+		return listed
 	}
-	if len(result.Tools) > 0 {
-		result.Tools[0].Meta.AdditionalFields[metaAlwaysLoad] = true
+	return slices.DeleteFunc(listed, func(t *tools.Tool) bool { return names[todo.Fold(t.Name)] != t.Name })
+}
+
+// listTools returns what of all tools one client is listed, and whether with output schemas.
+// The first tool is marked to be loaded at once. What is not listed can be called all the
+// same.
+//
+// The app page's own tools come last, and only in a session of a client that shows
+// apps: that client hides them from its model. In the sessionless protocol they are never
+// listed; the page works without them.
+func (s *Server) listTools(ctx context.Context, all []mcp.Tool) (listed []mcp.Tool) {
+	r := mcpserver.ClientSessionFromContext(ctx).(*request)
+	if r.message.Method != string(mcp.MethodToolsList) {
+		return all
+	}
+	add := func(t *tools.Tool, meta *mcp.Meta) {
+		tool := all[slices.IndexFunc(all, func(tool mcp.Tool) bool { return tool.Name == t.Name })]
+		if tool.Meta, tool.RawInputSchema = meta, t.InputSchema(); s.listsOutput(r) {
+			tool.RawOutputSchema = t.OutputSchema()
+		}
+		listed = append(listed, tool)
+	}
+	for i, tool := range s.listed(r) {
+		meta := card.ToolMeta()
+		if meta.AdditionalFields[metaSearchHint] = searchHint; i == 0 {
+			meta.AdditionalFields[metaAlwaysLoad] = true
+		}
+		add(tool, meta)
 	}
 	if r.Apps && !r.message.Modern {
 		for _, tool := range s.pageTools {
-			described := describe(tool)
-			described.Meta = card.OwnMeta()
-			result.Tools = append(result.Tools, described)
+			add(tool, card.OwnMeta())
 		}
 	}
-	if !s.listsOutput(r) {
-		for i := range result.Tools {
-			result.Tools[i].RawOutputSchema = nil
-		}
-	}
+	return listed
 }

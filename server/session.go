@@ -133,6 +133,9 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", s.Timeout)
 		answer = refused
 	}
+	if refused, ok := answer.(mcp.JSONRPCError); ok && m.Method == string(mcp.MethodToolsCall) {
+		answer = r.nameTools(refused)
+	}
 	if r.errorType == errorReadOnly {
 		return answer, todo.ErrReadOnly
 	}

@@ -35,6 +35,9 @@ type Client struct {
 	// sessionless protocol.
 	AnswersRoots bool
 	Sees         Sight
+	// FoldsNames is true when names of tools that differ in case and underscores alone are
+	// one to it: it checks a call of one by the schema of another.
+	FoldsNames bool
 	// Tools are the todo tools that its models know best, beside the one that any model
 	// knows; "all" is every tool.
 	Tools []string
@@ -87,7 +90,7 @@ var All = sync.OnceValue(func() []Client {
 		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Resume: "copilot --resume"},
 		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Resume: "opencode --session", Tools: []string{"todowrite"}},
 		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText, Tools: []string{"todowrite"}},
-		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Resume: "qwen --resume", Tools: []string{"todo_write"}},
+		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Resume: "qwen --resume", FoldsNames: true, Tools: []string{"todo_write"}},
 		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult},
 		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText},
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true},
