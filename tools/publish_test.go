@@ -131,6 +131,9 @@ func TestGuidanceSays(t *testing.T) {
 	for phrase, names := range map[string]string{
 		"careful planning":                "TodoWrite write_todos SetTodoList create_todos",
 		"dd what the user asks meanwhile": "TodoWrite write_todos SetTodoList create_todos",
+		"and what you find":               "TodoWrite write_todos SetTodoList",
+		"also midway":                     "SetTodoList",
+		"moves forward only":              "update_todo",
 		"before the next":                 "TodoWrite write_todos SetTodoList",
 		"Finish a step before":            "update_todo",
 		"[] clears it":                    "TodoWrite write_todos SetTodoList",
