@@ -26,7 +26,8 @@ import (
 	"todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client until its input ends, its output is closed or ctx ends.
+// Serve serves one client until its input ends, its output is closed, ctx ends, or the client
+// was killed and left the pipe to others (BAD-INPUT 164).
 // Streams of subscriptions/listen run beside the other messages. If the client leaves an
 // answer unread for the server's StopTimeout after the end, the messages that were read
 // are still handled for up to a second, without answers (BAD-INPUT 68). When ctx has ended,
@@ -81,6 +82,7 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	t.open.Go(func() {
 		_ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) })
 	})
+	t.watch = sync.OnceFunc(func() { t.open.Go(func() { t.watchParent(streams, in, hangUp) }) })
 	t.handleAll(in)
 	endStreams()
 	t.open.Wait()
@@ -103,7 +105,8 @@ type transport struct {
 	lines   chan []byte     // to be written
 	givenUp context.Context // ends when nothing more is written
 
-	hasRoots bool // the client declared roots, and roots/list was not sent
+	hasRoots bool   // the client declared roots, and roots/list was not sent
+	watch    func() // see watchParent
 }
 
 const (
@@ -122,6 +125,7 @@ type input struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	ahead   bytes.Buffer
+	chunks  int   // that came so far
 	err     error // that follows what was read ahead; nil while there may be more
 }
 
@@ -153,9 +157,17 @@ func (i *input) add(chunk []byte, err error) bool {
 		i.changed.Wait()
 	}
 	i.ahead.Write(chunk)
+	i.chunks++
 	i.err = cmp.Or(i.err, err)
 	i.changed.Broadcast()
 	return i.err == nil
+}
+
+// heard returns how many pieces were read so far, and whether there is no room for another.
+func (i *input) heard() (chunks int, isFull bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.chunks, i.ahead.Len() >= maxAhead
 }
 
 // Read implements io.Reader.
@@ -242,6 +254,7 @@ func (t *transport) handle(line []byte) {
 		return
 	case m.Method == string(mcp.MethodInitialize):
 		t.hasRoots = t.peer.Introduce(m)
+		t.watch()
 	}
 	answer, _ := t.server.Handle(t.calls, t.peer, m)
 	_ = t.send(answer)
