@@ -3,8 +3,10 @@ package install
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,9 +20,9 @@ import (
 	"todo-mcp/internal/atomicfile"
 )
 
-// MaxFile is how large a file of a client may be, in bytes. Files of clients that keep
-// their state beside their settings have some megabytes.
-const MaxFile = 10_000_000
+// MaxFile is how large a file of a client may be, in bytes: it is edited in memory. One client
+// keeps its state beside its settings, and has files of 240 MB.
+const MaxFile = 300_000_000
 
 // file is a configuration file as it was read.
 type file struct {
@@ -49,12 +51,24 @@ func readFile(path string) (file, error) {
 	case !info.Mode().IsRegular():
 		return f, fmt.Errorf("%s is no regular file", path)
 	case info.Size() > MaxFile:
-		return f, fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
+		return f, fmt.Errorf("%s has more than %d MB: %s", path, MaxFile/1_000_000, byHand)
 	}
 	data, err := os.ReadFile(target)
+	err = withHint(err)
 	f.mark = data[:len(data)-len(bytes.TrimLeft(data, "\ufeff"))]
 	f.data = data[len(f.mark):]
 	return f, err
+}
+
+// byHand says what helps with a file that is not edited.
+const byHand = "`install --print` shows what to write by hand"
+
+// withHint returns an error with what helps if a file or its folder is protected.
+func withHint(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: %s", err, byHand)
+	}
+	return err
 }
 
 // wrong returns an error about the file's content with its path. Such an error begins as
@@ -110,22 +124,28 @@ func with(doc, value any, path []any) any {
 	return items
 }
 
-// said returns what a document says: each of its values, with its place. Objects and arrays
-// that have nothing say nothing. A value that is no number has a text that is equal to itself.
-func said(doc any, place string) (all []string) {
-	switch doc := doc.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(doc)) {
-			all = append(all, said(doc[name], place+strconv.Quote(name))...)
+// said returns a digest of what a document says: of each of its values, with its place.
+// Objects and arrays that have nothing say nothing. A value that is no number is equal to
+// itself.
+func said(doc any) (digest [sha256.Size]byte) {
+	all := sha256.New()
+	var add func(doc any, place string)
+	add = func(doc any, place string) {
+		switch doc := doc.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(doc)) {
+				add(doc[name], place+strconv.Quote(name))
+			}
+		case []any:
+			for i, item := range doc {
+				add(item, fmt.Sprintf("%s[%d]", place, i))
+			}
+		default:
+			fmt.Fprintf(all, "%s=%#v\n", place, doc)
 		}
-		return all
-	case []any:
-		for i, item := range doc {
-			all = append(all, said(item, fmt.Sprintf("%s[%d]", place, i))...)
-		}
-		return all
 	}
-	return []string{fmt.Sprintf("%s=%#v", place, doc)}
+	add(doc, "")
+	return [sha256.Size]byte(all.Sum(nil))
 }
 
 // shownPath returns a path as a.b.0; that of an array for a new item of it.
@@ -199,7 +219,7 @@ var errNotEdited = errors.New(": this is written in a way that cannot be edited 
 // so, or anything else than before. Objects and arrays that have nothing do not count.
 func (e *edit) set(value, shown any, path ...any) error {
 	wanted := with(e.root, plainJSON(value), path)
-	if value != nil && slices.Equal(said(e.root, ""), said(wanted, "")) {
+	if value != nil && said(e.root) == said(wanted) {
 		return nil
 	}
 	text, err := e.write(e.after, wanted, value, path)
@@ -207,7 +227,7 @@ func (e *edit) set(value, shown any, path ...any) error {
 		return e.before.wrong(err)
 	}
 	root, err := e.read(text)
-	if err != nil || !slices.Equal(said(root, ""), said(wanted, "")) {
+	if err != nil || said(root) != said(wanted) {
 		return e.before.wrong(errNotEdited)
 	}
 	e.root, e.after = root, text
@@ -274,7 +294,7 @@ func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		backup, err := e.save()
 		if err != nil {
-			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, err)
+			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, withHint(err))
 		}
 		if backup != "" {
 			backups = append(backups, backup)

@@ -48,12 +48,12 @@ func asNobody(t *testing.T, home string) {
 // which nothing may be made: the error says so, and nothing is changed.
 //
 // BAD-INPUT 95: A client's file that is missing, a link, a folder, a pipe, a link to
-// nothing, of more than 10 MB, unreadable, protected, or written, made or removed by
+// nothing, of more than 300 MB, unreadable, protected, or written, made or removed by
 // another program, or another process of this one, since it was read; a `HOME` or
 // `XDG_CONFIG_HOME` that is no whole path → Nothing is made below the current folder:
 // such a `HOME` is refused, and such an `XDG_CONFIG_HOME` has no effect. A missing one
 // is made; where a link leads is changed, and the link stays; the others are refused
-// and left. A file is replaced as a whole, with its mode and owner, after a copy was
+// and left, and the error says how to see what to write by hand. A file is replaced as a whole, with its mode and owner, after a copy was
 // made for you alone, which no later one replaces while this program stands in the
 // file
 func TestProtected(t *testing.T) {
@@ -76,7 +76,7 @@ func TestProtected(t *testing.T) {
 			if err == nil {
 				_, err = change.Write()
 			}
-			if err == nil || !strings.Contains(err.Error(), "permission denied") || !strings.Contains(err.Error(), path) {
+			if err == nil || !strings.Contains(err.Error(), "permission denied: `install --print` shows") || !strings.Contains(err.Error(), path) {
 				t.Error(err)
 			}
 			if err := errors.Join(os.Chmod(filepath.Dir(path), 0o700), os.Chmod(path, 0o600)); err != nil {

@@ -93,10 +93,12 @@ func TestBackup(t *testing.T) {
 // BAD-INPUT 95: what is no file that can be read, or too large, is refused.
 func TestNotAFile(t *testing.T) {
 	for name, place := range map[string]func(path string) error{
-		"is a folder":     func(path string) error { return os.Mkdir(path, 0o700) },
-		"is a link to a":  func(path string) error { return os.Symlink(path+"-gone", path) },
-		"to a file that":  func(path string) error { return os.Symlink(path, path) },
-		"more than 10 MB": func(path string) error { return os.WriteFile(path, make([]byte, 10_000_001), 0o600) },
+		"is a folder":    func(path string) error { return os.Mkdir(path, 0o700) },
+		"is a link to a": func(path string) error { return os.Symlink(path+"-gone", path) },
+		"to a file that": func(path string) error { return os.Symlink(path, path) },
+		"more than 300 MB: `install --print` shows": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 300_000_001))
+		},
 		"no regular file": makePipe,
 	} {
 		r := newRig(t, "gemini")
@@ -107,8 +109,9 @@ func TestNotAFile(t *testing.T) {
 		}
 		r.refused(install.Options{}, name, path)
 	}
-	// One of some megabytes is changed all the same, and little of it is shown.
-	r := withFile(t, "claude-code", `{"history": [`+strings.Repeat(`{"display": "`+strings.Repeat("a line ", 100)+`", "n": 1},`+"\n", 3_000)+"{}]\n}\n")
+	// One of many megabytes, and of many parts, is changed all the same, and little of it is
+	// shown.
+	r := withFile(t, "claude-code", `{"history": [`+strings.Repeat(`{"display": "`+strings.Repeat("a [ line ", 100)+`", "n": 1},`+"\n", 13_000)+strings.Repeat(`{"n": []},`, 200_000)+"{}]\n}\n")
 	before := r.files()
 	if shown := r.install(install.Options{}) + r.uninstall(install.Options{}); len(shown) > 1000 {
 		t.Errorf("%d bytes are shown", len(shown))

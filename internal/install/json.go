@@ -48,9 +48,27 @@ func errorAt(data []byte, n int, text string) error {
 	return fmt.Errorf(":%d:%d: %s", line, column, text)
 }
 
-// maxBrackets is how many brackets a file may open. Each may be within the one before, and
-// the parser would use up the stack.
-const maxBrackets = 300_000
+// maxDepth is how deep the brackets of a file may stand in each other: the parser has a place
+// on the stack for each.
+const maxDepth = 10_000
+
+// isTooDeep reports whether the brackets outside of texts stand deeper than maxDepth.
+func isTooDeep(data []byte) bool {
+	depth, inText := 0, false
+	for i := 0; i < len(data) && depth <= maxDepth; i++ {
+		switch c := data[i]; {
+		case c == '"':
+			inText = !inText
+		case inText && c == '\\':
+			i++
+		case !inText && (c == '{' || c == '['):
+			depth++
+		case !inText && (c == '}' || c == ']'):
+			depth--
+		}
+	}
+	return depth > maxDepth
+}
 
 // readJSON reads a file of JSON, which may have comments. Its root must be an object; an
 // empty file is as one that has an empty object. A name that is twice in an object is an
@@ -59,8 +77,8 @@ func readJSON(data []byte) (root map[string]any, err error) {
 	if isBlank(data) {
 		return nil, nil
 	}
-	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxBrackets {
-		return nil, fmt.Errorf(": it has more than %d brackets", maxBrackets)
+	if isTooDeep(data) {
+		return nil, fmt.Errorf(": brackets stand in each other, more than %d deep", maxDepth)
 	}
 	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // which ends a comment
 	if err != nil {

@@ -2,7 +2,6 @@ package install
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -110,7 +109,7 @@ func TestRefusedJSON(t *testing.T) {
 		"[1]":                                  ":1:1: this is not a JSON object",
 		"{\"a\": \"\xff\"}":                    ":1:8: this is not JSON in UTF-8",
 		"{\"a\": 1,\n\"a\": 2}":                ":2:1: \"a\" is there twice",
-		"{\"a\":\n" + strings.Repeat("[", 1e6): ": it has more than 300000 brackets",
+		"{\"a\":\n" + strings.Repeat("[", 1e6): ": brackets stand in each other, more than 10000 deep",
 	} {
 		if _, err := readJSON([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%.30q: %v", text, err)
@@ -135,7 +134,7 @@ func FuzzDocuments(f *testing.F) {
 		if err != nil {
 			return
 		}
-		says := func() []string { return said(e.root, "") }
+		says := func() [32]byte { return said(e.root) }
 		root, before := e.root, says()
 		servers, isObject := root["servers"].(map[string]any)
 		_, there := root["servers"]
@@ -147,15 +146,15 @@ func FuzzDocuments(f *testing.F) {
 			t.Errorf("%q becomes %q", text, e.after)
 		}
 		err = errors.Join(e.set([]string{}, nil, append(entryPath, "args")...), e.set(nil, nil, append(entryPath, "args")...), e.set(nil, nil, entryPath...))
-		if err != nil || isNew && !slices.Equal(says(), before) {
-			t.Errorf("%q: %v\n%q", text, err, says())
+		if err != nil || isNew && says() != before {
+			t.Errorf("%q: %v", text, err)
 		}
 		items, _ := servers["items"].([]any)
 		if isTOML || e.set("x", nil, "servers", "items", newItem) != nil {
 			return
 		}
-		if err := e.set(nil, nil, "servers", "items", len(items)); err != nil || isNew && !slices.Equal(says(), before) {
-			t.Errorf("%q: %v\n%q", text, err, says())
+		if err := e.set(nil, nil, "servers", "items", len(items)); err != nil || isNew && says() != before {
+			t.Errorf("%q: %v", text, err)
 		}
 	})
 }

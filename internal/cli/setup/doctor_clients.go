@@ -50,7 +50,7 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	case !s.Found && s.Name == "":
 		return
 	case err != nil:
-		r.must(err, "correct the file; `todo-mcp install --print --hooks "+c.Name+"` shows what is needed in it", c.Title+": ")
+		r.must(err, "`todo-mcp install --print --hooks "+c.Name+"` shows what is needed in it", c.Title+": ")
 		return
 	case c.ByHand():
 		r.add(remark, again, "%s: here; its file is not read, so that nobody knows whether it has the server", c.Title)
