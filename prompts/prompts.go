@@ -127,6 +127,7 @@ type Words struct {
 	BlankItem     string `json:"blank_item"`     // number of the blank step, from 1
 	BadItem       string `json:"bad_item"`       // number of the step, from 1; what is wrong
 	UnknownID     string `json:"unknown_id"`     // id
+	TakenAway     string `json:"taken_away"`     // id, text
 	UnknownStatus string `json:"unknown_status"` // status received, allowed statuses
 	Backwards     string `json:"backwards"`      // id, text, current status, status received
 	TooMany       string `json:"too_many"`       // maximum, number of steps there would be

@@ -208,7 +208,7 @@ func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() 
 	view := planView()
 	item, ok := d.Item(id)
 	if !ok {
-		return refuse(words().UnknownID+"\n%s", unquotedExcerpt(id), planText(words(), todo.Snapshot{Items: d.Items()}))
+		return refuse("%s\n%s", noItem(words(), d, id), planText(words(), todo.Snapshot{Items: d.Items()}))
 	}
 	status, _ := view.Core(word)
 	switch current := view.Words[item.Status]; current {

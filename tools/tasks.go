@@ -262,11 +262,19 @@ func (c taskChange) fields() (sent []string) {
 	return sent
 }
 
+// noItem says that no item has an id, or that a person took it away.
+func noItem(w prompts.Words, d *todo.Draft, id string) string {
+	if item, ok := d.TakenAway(id); ok {
+		return fmt.Sprintf(w.TakenAway, id, quote(todo.Excerpt(item.Text)))
+	}
+	return fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
+}
+
 // updateTask makes the change of one task. Who has it is decided in the same transaction.
 func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 	if c.deletes {
 		if d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) != nil {
-			return refuse(w.UnknownID, unquotedExcerpt(c.ID))
+			return refuse("%s", noItem(w, d, c.ID))
 		}
 		return nil
 	}
@@ -281,7 +289,7 @@ func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 	case taken == "" && isNext:
 		return refuse("%s", w.NothingReady)
 	case taken == "":
-		return refuse(w.UnknownID, unquotedExcerpt(c.ID))
+		return refuse("%s", noItem(w, d, c.ID))
 	}
 	if c.ID = taken; isNext {
 		item, _ := d.Item(taken)

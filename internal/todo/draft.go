@@ -100,6 +100,14 @@ func (d *Draft) Item(id string) (Item, bool) {
 	return d.next.Item(id)
 }
 
+// TakenAway returns the item with an id that a person took from the list.
+func (d *Draft) TakenAway(id string) (Item, bool) {
+	if at := indexOf(d.next.Gone, id); at >= 0 && d.next.Gone[at].Deleted {
+		return d.next.Gone[at], true
+	}
+	return Item{}, false
+}
+
 // Append adds a pending item at the end for each text, with ids that continue
 // from the last one, and returns these items.
 func (d *Draft) Append(texts ...string) []Item {

@@ -91,6 +91,33 @@ func TestPanelSaysWhatBecameOfAPersonsHand(t *testing.T) {
 	has("brought back", page(t, h.list), "!is overridden", "yours, waits to be seen")
 }
 
+// What an agent insists on against what a person added and deleted is said on the page, and one
+// click makes it the person's again.
+func TestPanelBringsBackAdditionsAndDeletions(t *testing.T) {
+	h := newHanded(t)
+	h.edit(`{"do":"remove","id":"2"}`)
+	h.edit(`{"do":"add","text":"Call <Ben>"}`)
+	h.write()
+	if text := page(t, h.list); strings.Contains(text, "overridden") || strings.Contains(text, "Bring back") {
+		t.Errorf("an agent that was just told: %s", text)
+	}
+	h.insist()
+	text := page(t, h.list)
+	const out = `The agent left out what you added: <bdi>Call &lt;Ben&gt;</bdi>`
+	const back = `data-edit="{&#34;do&#34;:&#34;back&#34;,&#34;id&#34;:&#34;`
+	if !strings.Contains(text, out) || !strings.Contains(text, "you deleted it, overridden") || strings.Count(text, back) != 2 {
+		t.Fatalf("overridden: %s", text)
+	}
+	for range 2 {
+		_, from, _ := strings.Cut(page(t, h.list), back)
+		id, _, _ := strings.Cut(from, "&")
+		h.edit(`{"do":"back","id":"` + id + `"}`)
+	}
+	if text := page(t, h.list); strings.Contains(text, "Bring back") || strings.Contains(text, "Ship</bdi>") || !strings.Contains(text, "<bdi>Call &lt;Ben&gt;</bdi>") {
+		t.Errorf("brought back: %s", text)
+	}
+}
+
 // What waits is seen as soon as the agent knows, also by a call that changes nothing:
 // an open page is told.
 func TestPanelTellsWhatWasRead(t *testing.T) {
