@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -94,6 +95,7 @@ type Change struct {
 	// Notes are what a person should know besides.
 	Notes []string
 	edits []*edit
+	home  string // of the user
 }
 
 // with returns a document with another value at a path of keys and indices, nil for none.
@@ -292,7 +294,7 @@ func (c Change) Files() (paths, texts []string) {
 // that may not be written, is an error; the files before it are changed then.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
-		backup, err := e.save()
+		backup, err := e.save(c.home)
 		if err != nil {
 			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, withHint(err))
 		}
@@ -303,9 +305,29 @@ func (c Change) Write() (backups []string, err error) {
 	return backups, nil
 }
 
+// Copies returns the paths of the copies that stay beside the files of a change that was made.
+func (c Change) Copies() (paths []string) {
+	for _, e := range c.edits {
+		if path := backupOf(e.before.path); exists(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// RemoveCopies removes them.
+func (c Change) RemoveCopies() (err error) {
+	for _, path := range c.Copies() {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
 // save makes the edit, while no other process of this program changes the file, by a lock
-// beside it. The path of the copy of what was there before is empty when there is none.
-func (e *edit) save() (backup string, err error) {
+// beside it. The path of the copy of what was there before is empty when there is none. A
+// file that comes to be what its copy has, but for line ends behind it, is that to the byte,
+// and the copy goes. With a file that goes, folders below home go that have nothing else.
+func (e *edit) save(home string) (backup string, err error) {
 	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
 		return "", fmt.Errorf("make its folder: %w", err)
 	}
@@ -313,17 +335,30 @@ func (e *edit) save() (backup string, err error) {
 	if err != nil {
 		return "", err
 	}
+	unlock = sync.OnceFunc(unlock)
 	defer unlock()
 	if err := e.check(); err != nil {
 		return "", err
 	}
 	if e.removes() {
-		return "", os.Remove(e.before.path)
+		err := os.Remove(e.before.path)
+		unlock()
+		for dir := filepath.Dir(e.before.path); err == nil && dir != home && os.Remove(dir) == nil; {
+			dir = filepath.Dir(dir)
+		}
+		return "", err
+	}
+	after, copied := slices.Concat(e.before.mark, e.after), backupOf(e.before.path)
+	if old, err := os.ReadFile(copied); err == nil && bytes.Equal(bytes.TrimRight(old, "\r\n"), bytes.TrimRight(after, "\r\n")) {
+		if err = atomicfile.Write(e.before.target, old, e.check); err == nil {
+			err = os.Remove(copied)
+		}
+		return "", err
 	}
 	if backup, err = e.before.copy(e.ours || bytes.Contains(e.before.data, []byte(programName))); err != nil {
 		return "", fmt.Errorf("make a copy: %w", err)
 	}
-	return backup, atomicfile.Write(e.before.target, slices.Concat(e.before.mark, e.after), e.check) // again, since a copy takes long
+	return backup, atomicfile.Write(e.before.target, after, e.check) // again, since a copy takes long
 }
 
 // copy writes what the file holds into its copy, whose path is empty if none is made:

@@ -71,7 +71,6 @@ func TestBackup(t *testing.T) {
 		func() { r.install(install.Options{Hooks: install.Kinds()}) },
 		func() { r.install(install.Options{Hooks: install.Kinds(), Args: []string{"--store", "sqlite:/x"}}) },
 		func() { r.install(install.Options{URL: address}) },
-		func() { r.uninstall(install.Options{}) },
 		func() {
 			before = `{"mcpServers": {"b": {"command": "b"}}}`
 			r.write(path, before)

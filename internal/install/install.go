@@ -304,7 +304,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 // change returns the change that plan makes of the client's file of servers.
 func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) error) (Change, error) {
 	f, err := c.open(m, o)
-	change := Change{Client: c, File: f.before.path, edits: []*edit{f.edit}}
+	change := Change{Client: c, File: f.before.path, edits: []*edit{f.edit}, home: m.Home}
 	if err == nil {
 		err = plan(f, &change)
 	}

@@ -1,0 +1,48 @@
+package install_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"todo-mcp/internal/install"
+)
+
+// BAD-INPUT 167: `uninstall` of a file with a byte order mark, without a last line end, or
+// that a person changed since; a folder that `install` made → The file is as it was, to the
+// byte, and its copy, in which keys of other servers may be, goes. One that differs stays, and
+// is named; a person is asked for it. No empty folder stays
+func TestUninstallLeavesNothing(t *testing.T) {
+	for client, before := range map[string]string{
+		"gemini": "\ufeff{\"a\": 1}\r\n", "cursor": `{"mcpServers": {"k": {"command": "k"}}}`, "codex": "model = \"x\"\n[tui]\nnotifications = true",
+	} {
+		r := withFile(t, client, before)
+		r.install(install.Options{})
+		r.expectCopy(r.file(), before)
+		r.uninstall(install.Options{})
+		if entries, err := os.ReadDir(filepath.Dir(r.file())); err != nil || len(entries) != 1 || r.read(r.file()) != before {
+			t.Errorf("%s: %q and %v (%v)", client, r.read(r.file()), entries, err)
+		}
+	}
+	r := withFile(t, "cursor", `{"a": 1}`)
+	r.install(install.Options{})
+	r.write(r.file(), `{"b": 2, "mcpServers": {"todo": {"command": "todo-mcp"}}}`)
+	change, err := r.Uninstall(r.m, install.Options{})
+	if _, wrong := change.Write(); err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	if copies := change.Copies(); len(copies) != 1 || copies[0] != r.file()+".todo-mcp.bak" {
+		t.Errorf("copies: %v", copies)
+	}
+	if err := change.RemoveCopies(); err != nil || len(change.Copies()) != 0 {
+		t.Error(err, change.Copies())
+	}
+	for _, client := range []string{"cursor", "opencode", "claude-code", "copilot"} {
+		r := newRig(t, client)
+		r.install(install.Options{Hooks: install.Kinds()})
+		r.uninstall(install.Options{})
+		if left, err := os.ReadDir(r.m.Home); err != nil || len(left) != 1 || left[0].Name() != "bin" {
+			t.Errorf("%s: the folder has %v (%v)", client, left, err)
+		}
+	}
+}
