@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 		name, before, after, without string
 		options                      install.Options
 	}{
-		{"a new one", "model = \"x\" # mine", "model = \"x\" # mine\n\n" + table, "model = \"x\" # mine\n", install.Options{}},
+		{"a new one", "model = \"x\" # mine", "model = \"x\" # mine\n\n" + table, "model = \"x\" # mine", install.Options{}},
 		{
 			"what a person added", "model = \"x\"\n\n[mcp_servers.todo]\n# mine\ncommand = \"/gone/todo-mcp\" # \"its\" path\nargs = [\n  \"[tui]\", # it\n]\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n# a screen\n[tui]\n",
 			"model = \"x\"\n\n[mcp_servers.todo]\nargs = ['[tui]']\ncommand = 'todo-mcp'\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = 'secret'\n\n# a screen\n[tui]\n",
