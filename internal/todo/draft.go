@@ -179,7 +179,7 @@ func (d *Draft) Restore(items []Item) {
 			d.next.Items[i].BegunBy = d.hand
 		}
 		if stays {
-			d.next.Items[i].Hand = now.Hand
+			d.next.Items[i].Hand, d.next.Items[i].Added, d.next.Items[i].Deleted = now.Hand, now.Added, now.Deleted
 		}
 	}
 }

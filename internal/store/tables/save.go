@@ -185,10 +185,6 @@ func (s *Saver) addNext(next *todo.Snapshot, wasDeleted bool) error {
 
 // begin stores the first revision of a list, if there is room, and tidies up.
 func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) error {
-	err := s.forgetHostCalls(now)
-	if err != nil {
-		return err
-	}
 	saved, err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
 		err = s.addList(first, now)
@@ -312,9 +308,12 @@ func (s *Saver) forget(lists string, args ...any) error {
 // long, go when a list begins.
 const maxTrash, maxOldCursors = 4, 100
 
-// tidy removes lists that were deleted too long ago to bring them back, and some of the
-// cursors that nobody has used for too long.
+// tidy removes lists that were deleted too long ago to bring them back, some of the cursors
+// that nobody has used for too long, and what hooks said too long ago.
 func (s *Saver) tidy(now time.Time) error {
+	if err := s.forgetHostCalls(now); err != nil {
+		return err
+	}
 	err := s.forget(s.SQL.trash, record.UnixNano(now.Add(-todo.TrashAge)), maxTrash)
 	if err != nil {
 		return err
