@@ -185,8 +185,6 @@ func reword(id, text string) todo.Change {
 
 func person() todo.Writer { return todo.Writer{Client: "panel", Person: true} }
 
-func title(text string) todo.Edit { return todo.Edit{Do: todo.EditRename, Text: text} }
-
 func checkErr(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -195,8 +195,8 @@ func (a answered) judge(texts map[string]string) string {
 	case isOne && a.read != "Load": // of several lists a store leaves out those that it cannot read
 	case isOne && !isOf:
 		return "others are gone with it"
-	case a.fault == todo.ErrNotFound && a.status == http.StatusNotFound && a.lines == nil:
-	case a.fault != todo.ErrNotFound && (isFailure || isEnded):
+	case errors.Is(a.fault, todo.ErrNotFound) && a.status == http.StatusNotFound && a.lines == nil:
+	case !errors.Is(a.fault, todo.ErrNotFound) && (isFailure || isEnded):
 	default:
 		return "not answered, and logged once, as what it is"
 	}
