@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -136,6 +137,9 @@ func TestServerEndsWithItsClient(t *testing.T) {
 		p.ends()
 	})
 	t.Run("SIGHUP", func(t *testing.T) {
+		// A program that these tests start ignores the signal if they were started so, as by nohup.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		defer signal.Reset(syscall.SIGHUP)
 		p := startPiped(t, `exec "$0" stdio <&3 >&4`)
 		p.plan()
 		_ = p.shell.Process.Signal(syscall.SIGHUP)

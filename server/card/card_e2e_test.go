@@ -173,7 +173,7 @@ func TestAppHostileText(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	hostile := []string{
 		`<script>window.hit=1</script>`, `<img src=x onerror=window.hit=1>`, `"><svg onload=window.hit=1>`,
-		`</li></ul></script><script>window.hit=1</script>`, `javascript:window.hit=1`, `{{.}} ${hit} __proto__`,
+		`</li></ul></script><script>window.hit=1</script>`, `javascript:window.hit=1`, `Fill {{.}} ${hit} __proto__`,
 	}
 	honest := []string{"日本語を書く", "שלום עולם", "می‌خواهم", "क्‍ष", "👩‍💻 ❤️ 👍🏽 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ 🇻🇳", "Đặt tên"}
 	hidden := "a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh"
