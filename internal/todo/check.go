@@ -198,7 +198,8 @@ func Fold(text string) string {
 	gap := false
 	for i, r := range rest {
 		folded := foldRune(r)
-		if isArrow(before, r, rest[i:]) {
+		isLoose := (gap || last == 0) && unicode.Is(unicode.Mn, r) // an accent on what is left out
+		if isLoose || isArrow(before, r, rest[i:]) {
 			folded = -1
 		}
 		before = r
@@ -263,6 +264,8 @@ func foldRune(r rune) rune {
 	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r),
 		unicode.Is(unicode.Sm, r) && unicode.Is(arrows, r):
 		return -1
+	case unicode.Is(unicode.Mn, r):
+		return r
 	}
 	return unicode.ToLower(unicode.ToUpper(r))
 }
