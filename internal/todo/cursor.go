@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ func boundedKey(key string) string {
 // and says nothing of who calls. A key that has it already stays.
 func (l Lists) Own(c Conversation) Conversation {
 	c = c.bounded()
-	ending := "/user:" + boundedKey(l.subject)
+	ending := "/user:" + boundedKey(url.PathEscape(l.subject)) // no slash: another subject has another ending
 	if l.subject != "" && c.Key != "" && !strings.HasPrefix(c.Key, NameKey("")) && !strings.HasSuffix(c.Key, ending) {
 		c.Key += ending
 	}
