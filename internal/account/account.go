@@ -18,17 +18,17 @@ import (
 // LongAfter is how long an item may be in progress before its time is marked.
 const LongAfter = 20 * time.Minute
 
-// Family is a main list with the lists of its sub-agents.
-type Family struct {
+// Group is a main list with the lists of its sub-agents.
+type Group struct {
 	Main   todo.Snapshot
 	Subs   []todo.Snapshot       // those that are not archived, the oldest first
 	Away   []todo.Snapshot       // the archived ones
 	States map[string]todo.State // how each list stands for itself, by id
 }
 
-// Of returns a main list with its sub-agents' lists as a family.
-func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.State) Family {
-	f := Family{Main: main, States: states}
+// Of returns a main list with its sub-agents' lists as a group.
+func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.State) Group {
+	f := Group{Main: main, States: states}
 	for _, s := range subs {
 		if s.Archived {
 			f.Away = append(f.Away, s)
@@ -42,10 +42,10 @@ func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.State) 
 	return f
 }
 
-// Families returns the families of lists, in the order of their main lists. A
+// Groups returns the groups of lists, in the order of their main lists. A
 // sub-agent's list whose main list is not among them, or is no main list, stands for
 // itself.
-func Families(lists []todo.Snapshot, states map[string]todo.State) (out []Family) {
+func Groups(lists []todo.Snapshot, states map[string]todo.State) (out []Group) {
 	parents := make(map[string]string, len(lists))
 	for i := range lists {
 		parents[lists[i].List.ID] = lists[i].List.Parent
@@ -61,7 +61,7 @@ func Families(lists []todo.Snapshot, states map[string]todo.State) (out []Family
 			subs[l.List.Parent] = append(subs[l.List.Parent], l)
 		}
 	}
-	out = make([]Family, 0, len(lists)) // a family is large to move
+	out = make([]Group, 0, len(lists)) // a group is large to move
 	for _, l := range lists {
 		if !isSub(l.List) {
 			out = append(out, Of(l, subs[l.List.ID], states))
@@ -71,10 +71,10 @@ func Families(lists []todo.Snapshot, states map[string]todo.State) (out []Family
 }
 
 // Lists returns the main list and then the sub-agents' lists that are not archived.
-func (f *Family) Lists() []todo.Snapshot { return append([]todo.Snapshot{f.Main}, f.Subs...) }
+func (f *Group) Lists() []todo.Snapshot { return append([]todo.Snapshot{f.Main}, f.Subs...) }
 
 // Bare reports whether the lists have no items, and nobody who may be about to add some.
-func (f *Family) Bare() bool {
+func (f *Group) Bare() bool {
 	return f.State().Rests() && !slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
 }
 
@@ -87,7 +87,7 @@ func rank(s todo.State) int {
 // State returns how the lists stand together. A list without items says nothing
 // beside others that have some, and nothing does beside a main list that was put
 // away.
-func (f *Family) State() todo.State {
+func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID]
 	if f.Main.Archived || len(f.Subs) == 0 {
 		return own
@@ -104,7 +104,7 @@ func (f *Family) State() todo.State {
 
 // Asks returns the list whose agent waits for a person to answer what it asks, see
 // [todo.Snapshot.Asks]; ok is false when none asks.
-func (f *Family) Asks() (list todo.Snapshot, ok bool) {
+func (f *Group) Asks() (list todo.Snapshot, ok bool) {
 	for _, l := range f.Lists() {
 		if l.Asks != "" && f.States[l.List.ID] == todo.Waiting && f.State() == todo.Waiting {
 			return l, true
@@ -115,7 +115,7 @@ func (f *Family) Asks() (list todo.Snapshot, ok bool) {
 
 // Waits returns the list whose agent waits for a person, and the item for which it
 // does; ok is false when none waits for an item.
-func (f *Family) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
+func (f *Group) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
 	if f.State() != todo.Waiting {
 		return list, item, false
 	}
@@ -129,7 +129,7 @@ func (f *Family) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
 }
 
 // Seq returns the highest Seq of the lists.
-func (f *Family) Seq() int64 {
+func (f *Group) Seq() int64 {
 	seq := f.Main.Seq
 	for i := range f.Subs {
 		seq = max(seq, f.Subs[i].Seq)
@@ -138,12 +138,12 @@ func (f *Family) Seq() int64 {
 }
 
 // Updated returns when the last of the lists changed.
-func (f *Family) Updated() time.Time {
+func (f *Group) Updated() time.Time {
 	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
 // latest returns the latest of a time that each of the lists has.
-func (f *Family) latest(of func(*todo.Snapshot) time.Time) time.Time {
+func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	at := of(&f.Main)
 	for i := range f.Subs {
 		if t := of(&f.Subs[i]); t.After(at) {
@@ -156,7 +156,7 @@ func (f *Family) latest(of func(*todo.Snapshot) time.Time) time.Time {
 // Since returns since when the lists stand as they do, as people count it: since an
 // agent wrote, as far as that is known, and what is finished, since it changed. What a
 // person does is no sign of an agent.
-func (f *Family) Since() time.Time {
+func (f *Group) Since() time.Time {
 	at := f.latest(func(l *todo.Snapshot) time.Time { return l.Worked })
 	if !at.IsZero() && !f.State().Ended() {
 		return at
@@ -166,7 +166,7 @@ func (f *Family) Since() time.Time {
 
 // Progress returns how far the main list has come; without items of its own, its
 // sub-agents do all the work.
-func (f *Family) Progress() todo.Progress {
+func (f *Group) Progress() todo.Progress {
 	p := f.Main.Progress()
 	if len(f.Main.Items) == 0 {
 		for _, s := range f.Subs {

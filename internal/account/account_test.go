@@ -36,7 +36,7 @@ func states(text string) map[string]todo.State {
 	return out
 }
 
-func ids(fs []account.Family) string {
+func ids(fs []account.Group) string {
 	var out []string
 	for _, f := range fs {
 		out = append(out, f.Main.List.ID)
@@ -44,8 +44,8 @@ func ids(fs []account.Family) string {
 	return strings.Join(out, " ")
 }
 
-// A family stands as the list of it for which a person should look first.
-func TestFamilyState(t *testing.T) {
+// A group stands as the list of it for which a person should look first.
+func TestGroupState(t *testing.T) {
 	archived := func(s todo.Snapshot) todo.Snapshot { s.Archived = true; return s }
 	open, done, blocked, empty := list("m", 2, "pending"), list("m", 2, "completed"), list("m/s", 1, "blocked"), list("m/s", 1, "")
 	for _, c := range []struct {
@@ -84,12 +84,12 @@ func TestFamilyState(t *testing.T) {
 // BAD-INPUT 106: Hooks, `resume`, `list_id` and `_meta` that make sub-agents each
 // other's main agents, or their own, and chats hold each other's lists → Each list
 // stays one, with its own state; all can be read, written, settled and deleted
-func TestFamilies(t *testing.T) {
+func TestGroups(t *testing.T) {
 	cycle := []todo.Snapshot{list("a", 1, ""), list("b", 1, ""), list("c", 1, "")}
 	cycle[0].List.Parent, cycle[1].List.Parent, cycle[2].List.Parent = "b", "a", "c"
 	below := list("x", 1, "")
 	below.List.Parent = "m/one"
-	fs := account.Families(append(cycle, list("m/two", 2, "completed"), list("gone/s", 1, ""), list("m", 9, ""), list("m/one", 3, "pending"), below), nil)
+	fs := account.Groups(append(cycle, list("m/two", 2, "completed"), list("gone/s", 1, ""), list("m", 9, ""), list("m/one", 3, "pending"), below), nil)
 	if got, want := ids(fs), "a b c gone/s m x"; got != want {
 		t.Fatalf("%q, want %q", got, want)
 	}
@@ -105,7 +105,7 @@ func TestFamilies(t *testing.T) {
 func TestBoard(t *testing.T) {
 	away, elsewhere := list("away", 1, "pending"), list("elsewhere", 0, "pending")
 	away.Archived, elsewhere.List.Workspace = true, "/src/web"
-	all := account.Families([]todo.Snapshot{away, elsewhere, list("idle", 1, "pending"), list("old", 3, "pending"), list("new", 2, "pending"), list("waits", 9, "blocked"),
+	all := account.Groups([]todo.Snapshot{away, elsewhere, list("idle", 1, "pending"), list("old", 3, "pending"), list("new", 2, "pending"), list("waits", 9, "blocked"),
 		list("left", 30, "pending"), list("left later", 50, "pending"), list("left later/s", 5, "completed"),
 		list("today", 4, "completed"), list("yesterday", 25, "completed"), list("same day", 30, "completed"), list("before", 70, "completed")},
 		states("away: left open, elsewhere: working, idle: idle, old: working, new: working, waits: waiting, left: left open, left later: left open, "+
@@ -118,17 +118,17 @@ func TestBoard(t *testing.T) {
 		{"past", ids(b.Past), "today left later yesterday left same day before"},
 		{"archived", ids(b.Archived), "away"},
 		{"last day", ids(account.LastDay(b.Past[1:], noon())), "yesterday same day"},
-		{"of one folder", ids(b.Only(func(f account.Family) bool { return f.Main.List.Workspace == "/src/web" }).Active), "elsewhere"},
+		{"of one folder", ids(b.Only(func(f account.Group) bool { return f.Main.List.Workspace == "/src/web" }).Active), "elsewhere"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, c.got, c.want)
 		}
 	}
 	p := b.Projects()
-	if len(p) != 2 || p[1].Folder != "/src/web" || ids(p[0].Families) != "waits new old idle" {
+	if len(p) != 2 || p[1].Folder != "/src/web" || ids(p[0].Groups) != "waits new old idle" {
 		t.Errorf("the folder where one waits is not the first: %+v", p)
 	}
-	answered := b.Only(func(f account.Family) bool { return f.State() != todo.Waiting })
+	answered := b.Only(func(f account.Group) bool { return f.State() != todo.Waiting })
 	if p := answered.Projects(); len(p) != 2 || p[0].Folder != "/src/web" {
 		t.Errorf("the folder with the newest list is not the first: %+v", p)
 	}

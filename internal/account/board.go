@@ -8,25 +8,25 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Board is families in the parts of the board. The lists that rest stand in the order
+// Board is groups in the parts of the board. The lists that rest stand in the order
 // in which they changed, the last one first.
 type Board struct {
-	Active   []Family // an agent is there; see [Projects] for their order
-	Left     []Family // left open
-	Finished []Family // today
-	Past     []Family // all that rest: those left open, and those finished on any day
-	Archived []Family // put away
+	Active   []Group // an agent is there; see [Projects] for their order
+	Left     []Group // left open
+	Finished []Group // today
+	Past     []Group // all that rest: those left open, and those finished on any day
+	Archived []Group // put away
 }
 
-// Sort sorts families into the parts of the board. Today begins at midnight in now's
+// Sort sorts groups into the parts of the board. Today begins at midnight in now's
 // time zone.
-func Sort(all []Family, now time.Time) (b Board) {
-	lastFirst := make([]*Family, len(all)) // a family is large to move
+func Sort(all []Group, now time.Time) (b Board) {
+	lastFirst := make([]*Group, len(all)) // a group is large to move
 	for i := range all {
 		lastFirst[i] = &all[i]
 	}
 	slices.SortFunc(lastFirst, compareResting)
-	b.Past = make([]Family, 0, len(all))
+	b.Past = make([]Group, 0, len(all))
 	for _, f := range lastFirst {
 		switch state := f.State(); {
 		case f.Main.Archived:
@@ -49,30 +49,30 @@ func Sort(all []Family, now time.Time) (b Board) {
 // compareActive orders lists with an agent: those that wait for a person, those that
 // work, those that are idle, and each of these by when it began, the newest first. So
 // nothing moves because an agent wrote.
-func compareActive(a, b Family) int {
+func compareActive(a, b Group) int {
 	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), b.Main.List.Created.Compare(a.Main.List.Created), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 
 // compareResting orders lists by when they changed, the last one first.
-func compareResting(a, b *Family) int {
+func compareResting(a, b *Group) int {
 	return cmp.Or(b.Updated().Compare(a.Updated()), cmp.Compare(b.Seq(), a.Seq()), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 
-// Only returns the board with the families alone for which keep is true.
-func (b Board) Only(keep func(Family) bool) Board {
-	only := func(fs []Family) []Family {
-		return slices.DeleteFunc(slices.Clone(fs), func(f Family) bool { return !keep(f) })
+// Only returns the board with the groups alone for which keep is true.
+func (b Board) Only(keep func(Group) bool) Board {
+	only := func(fs []Group) []Group {
+		return slices.DeleteFunc(slices.Clone(fs), func(f Group) bool { return !keep(f) })
 	}
 	return Board{only(b.Active), only(b.Left), only(b.Finished), only(b.Past), only(b.Archived)}
 }
 
-// Project is the families that work in one folder.
+// Project is the groups that work in one folder.
 type Project struct {
-	Folder   string // its path; empty when unknown
-	Families []Family
+	Folder string // its path; empty when unknown
+	Groups []Group
 }
 
-// Projects returns the active families by folder, each in the order of the board: first
+// Projects returns the active groups by folder, each in the order of the board: first
 // the folders where one waits for a person, and of these and of the others the one with
 // the newest list.
 func (b Board) Projects() (out []Project) {
@@ -83,7 +83,7 @@ func (b Board) Projects() (out []Project) {
 		if i < 0 {
 			i, out = len(out), append(out, Project{Folder: folder})
 		}
-		out[i].Families = append(out[i].Families, f)
+		out[i].Groups = append(out[i].Groups, f)
 		if at := f.Main.List.Created; at.After(newest[folder]) {
 			newest[folder] = at
 		}
@@ -94,9 +94,9 @@ func (b Board) Projects() (out []Project) {
 	return out
 }
 
-// waits returns 1 if a family waits for a person, which is then the first one, else 0.
+// waits returns 1 if a group waits for a person, which is then the first one, else 0.
 func (p Project) waits() int {
-	if p.Families[0].State() == todo.Waiting {
+	if p.Groups[0].State() == todo.Waiting {
 		return 1
 	}
 	return 0
@@ -104,7 +104,7 @@ func (p Project) waits() int {
 
 // LastDay returns of lists, the last changed first, those that were finished on the
 // last day on which any was: for a board that would be blank the morning after.
-func LastDay(lists []Family, now time.Time) (of []Family) {
+func LastDay(lists []Group, now time.Time) (of []Group) {
 	var day time.Time
 	for i := range lists {
 		f := &lists[i]
@@ -121,8 +121,8 @@ func LastDay(lists []Family, now time.Time) (of []Family) {
 	return of
 }
 
-// Counts returns how many families are in each state.
-func Counts(fs []Family) map[todo.State]int {
+// Counts returns how many groups are in each state.
+func Counts(fs []Group) map[todo.State]int {
 	n := make(map[todo.State]int)
 	for _, f := range fs {
 		n[f.State()]++

@@ -122,11 +122,11 @@ func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	now := time.Now()
-	families, err := n.read(ctx, now)
+	groups, err := n.read(ctx, now)
 	if err == nil {
-		n.tracker.see(now, families)
+		n.tracker.see(now, groups)
 		for _, id := range n.tracker.due(now, end) {
-			if err = n.tell(ctx, families[id], now); err != nil {
+			if err = n.tell(ctx, groups[id], now); err != nil {
 				break
 			}
 		}
@@ -144,24 +144,24 @@ func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 	return next
 }
 
-// read reads the families that changed lately, by their main list's id.
-func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account.Family, error) {
+// read reads the groups that changed lately, by their main list's id.
+func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account.Group, error) {
 	read, err := n.Lists.Find(ctx, todo.Query{UpdatedSince: now.Add(-recent), Limit: maxLists, Excerpt: true})
 	if err != nil {
 		return nil, err
 	}
 	states, err := n.Lists.States(ctx, read...)
-	families := make(map[string]*account.Family, len(read))
-	for _, f := range account.Families(read, states) {
+	groups := make(map[string]*account.Group, len(read))
+	for _, f := range account.Groups(read, states) {
 		if f.Main.List.Parent == "" { // else its main list was not read
-			families[f.Main.List.ID] = &f
+			groups[f.Main.List.ID] = &f
 		}
 	}
-	return families, err
+	return groups, err
 }
 
-// tell sends a notice of a family unless another process has, and notes that it was told.
-func (n *Notifier) tell(ctx context.Context, f *account.Family, now time.Time) error {
+// tell sends a notice of a group unless another process has, and notes that it was told.
+func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter-sameAfter/10)
 	if err != nil {
@@ -201,8 +201,8 @@ func (n *Notifier) allows(principal string, now time.Time) bool {
 // maxShown is how many characters of a text a notice has.
 const maxShown = 200
 
-// notice returns what is told of a family.
-func (n *Notifier) notice(f *account.Family, now time.Time) Notice {
+// notice returns what is told of a group.
+func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 	p := f.Progress()
 	out := Notice{ID: todo.NewID(), Event: events[f.State()], Time: now,
 		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,
@@ -221,9 +221,9 @@ func (n *Notifier) notice(f *account.Family, now time.Time) Notice {
 
 func shown(text string) string { return todo.Cut(render.Safe(strings.TrimSpace(text)), maxShown) }
 
-// textOf returns what a family's agent asks or waits for, or at what it stopped; empty
+// textOf returns what a group's agent asks or waits for, or at what it stopped; empty
 // when there is no such text.
-func textOf(f *account.Family) string {
+func textOf(f *account.Group) string {
 	if l, ok := f.Asks(); ok {
 		return l.Asks
 	}

@@ -28,7 +28,7 @@ type tracker struct {
 	lists map[string]*track // by the main list's id
 }
 
-// track is what is known of one family.
+// track is what is known of one group.
 type track struct {
 	state   todo.State
 	since   time.Time // when it was first seen in this state
@@ -38,11 +38,11 @@ type track struct {
 	told    map[todo.State]time.Time // when each state was told last
 }
 
-// see takes in how all families stand. What stood so before the start is not told, nor
+// see takes in how all groups stand. What stood so before the start is not told, nor
 // what a person's write brought about.
-func (t *tracker) see(now time.Time, families map[string]*account.Family) {
-	seen := make(map[string]*track, len(families))
-	for id, f := range families {
+func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
+	seen := make(map[string]*track, len(groups))
+	for id, f := range groups {
 		k, happens := t.lists[id], true
 		if k == nil { // one that is imported comes to stand in no way
 			k, happens = &track{told: make(map[todo.State]time.Time)}, !f.Updated().Before(t.began) && now.Sub(f.Updated()) < skew
@@ -64,8 +64,8 @@ func (t *tracker) see(now time.Time, families map[string]*account.Family) {
 	t.lists = seen
 }
 
-// byPerson reports whether a person made a family's revision with this Seq.
-func byPerson(f *account.Family, seq int64) bool {
+// byPerson reports whether a person made a group's revision with this Seq.
+func byPerson(f *account.Group, seq int64) bool {
 	for _, l := range f.Lists() {
 		if l.Seq == seq {
 			return l.Writer.Person

@@ -55,8 +55,8 @@ func TestToldElsewhere(t *testing.T) {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for told, due := range map[time.Duration]time.Time{-5 * time.Minute: began.Add(sameAfter - 5*time.Minute), -10 * time.Second: {}, 5 * time.Second: {}} {
 		tr := tracker{began: began}
-		tr.see(began.Add(-time.Second), map[string]*account.Family{"list": family("working", 0, began)})
-		tr.see(began, map[string]*account.Family{"list": family("waiting", 1, began)})
+		tr.see(began.Add(-time.Second), map[string]*account.Group{"list": group("working", 0, began)})
+		tr.see(began, map[string]*account.Group{"list": group("waiting", 1, began)})
 		tr.told("list", began.Add(told))
 		if next := tr.next(); !next.Equal(due) {
 			t.Errorf("told %s after: due %s, want %s", told, next, due)
@@ -70,7 +70,7 @@ func TestBeforeTheFirstLook(t *testing.T) {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for updated, due := range map[time.Duration]time.Time{-time.Second: {}, time.Second: began.Add(7 * time.Second)} {
 		tr := tracker{began: began}
-		tr.see(began.Add(2*time.Second), map[string]*account.Family{"list": family("finished", 1, began.Add(updated))})
+		tr.see(began.Add(2*time.Second), map[string]*account.Group{"list": group("finished", 1, began.Add(updated))})
 		if next := tr.next(); !next.Equal(due) {
 			t.Errorf("changed %s after the start: due %s, want %s", updated, next, due)
 		}
@@ -83,15 +83,15 @@ func play(t *testing.T, stands string) string {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	tr := tracker{began: began.Add(1)} // what is so at 0s is so before the start
 	var told []string
-	f, seq := (*account.Family)(nil), int64(0)
+	f, seq := (*account.Group)(nil), int64(0)
 	steps := strings.Split(stands, ", ")
 	for at := time.Duration(0); at < 20*time.Minute; at += time.Second {
 		now := began.Add(at)
 		if when, what, _ := strings.Cut(steps[0], " "); len(steps[0]) > 0 && when == at.String() {
-			f, seq = family(what, seq, now), seq+1
+			f, seq = group(what, seq, now), seq+1
 			steps = append(steps[1:], "")
 		}
-		all := make(map[string]*account.Family)
+		all := make(map[string]*account.Group)
 		if f != nil {
 			all["list"] = f
 		}
@@ -108,8 +108,8 @@ func play(t *testing.T, stands string) string {
 	return strings.Join(told, ", ")
 }
 
-// family is one list of which a step of [play] says how it stands; nil for none.
-func family(what string, seq int64, now time.Time) *account.Family {
+// group is one list of which a step of [play] says how it stands; nil for none.
+func group(what string, seq int64, now time.Time) *account.Group {
 	what, person := strings.CutSuffix(what, " by person")
 	what, old := strings.CutPrefix(what, "old ")
 	if what == "none" {
@@ -122,5 +122,5 @@ func family(what string, seq int64, now time.Time) *account.Family {
 	if old {
 		s.Updated = now.Add(-time.Hour)
 	}
-	return &account.Family{Main: s, States: map[string]todo.State{"list": todo.State(what)}}
+	return &account.Group{Main: s, States: map[string]todo.State{"list": todo.State(what)}}
 }

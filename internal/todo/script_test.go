@@ -114,7 +114,7 @@ func (s *script) run(words []string) string {
 		return s.details(s.load(words[1]))
 	case "states":
 		return s.states()
-	case "family":
+	case "group":
 		lists := s.board("viewer").As("")
 		subs, _, err := lists.Together(s.t.Context(), s.load(words[1]))
 		checkErr(s.t, err)

@@ -12,16 +12,16 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// boardRows returns the rows of the board: the families with an agent by project, then
-// those left open, then those finished today. While a filter is set they are every family
+// boardRows returns the rows of the board: the groups with an agent by project, then
+// those left open, then those finished today. While a filter is set they are every group
 // that matches, the last changed first.
 func (m *model) boardRows(width int) (rows []row) {
-	add := func(heading string, families []account.Family) {
-		if heading != "" && len(families) > 0 {
+	add := func(heading string, groups []account.Group) {
+		if heading != "" && len(groups) > 0 {
 			line := []string{paint(dim, render.Cut(" "+heading, width))}
 			rows = append(rows, row{draw: func(bool) []string { return line }})
 		}
-		for _, f := range families {
+		for _, f := range groups {
 			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string { return m.boardLines(f, width, selected) }})
 		}
 	}
@@ -30,9 +30,9 @@ func (m *model) boardRows(width int) (rows []row) {
 		return rows
 	}
 	// Lists without items that nobody is about to fill are not on it.
-	b := account.Sort(m.families(), m.now).Only(func(f account.Family) bool { return !f.Bare() })
+	b := account.Sort(m.groups(), m.now).Only(func(f account.Group) bool { return !f.Bare() })
 	for _, p := range b.Projects() {
-		add(cmp.Or(render.Safe(p.Families[0].Main.List.Project()), "no folder"), p.Families)
+		add(cmp.Or(render.Safe(p.Groups[0].Main.List.Project()), "no folder"), p.Groups)
 	}
 	add("left open", b.Left)
 	add("finished today", b.Finished)
@@ -42,22 +42,22 @@ func (m *model) boardRows(width int) (rows []row) {
 	return rows
 }
 
-// found returns the families with a list that matches the filter, the last changed first.
-func (m *model) found() []account.Family {
+// found returns the groups with a list that matches the filter, the last changed first.
+func (m *model) found() []account.Group {
 	matches := func(l todo.Snapshot) bool { return render.Matches(l, render.Client(account.Client(l)), m.filter) }
-	found := slices.DeleteFunc(m.families(), func(f account.Family) bool {
+	found := slices.DeleteFunc(m.groups(), func(f account.Group) bool {
 		return !slices.ContainsFunc(append(f.Lists(), f.Away...), matches)
 	})
-	slices.SortFunc(found, func(a, b account.Family) int { return cmp.Compare(b.Seq(), a.Seq()) })
+	slices.SortFunc(found, func(a, b account.Group) int { return cmp.Compare(b.Seq(), a.Seq()) })
 	return found
 }
 
-func (m *model) families() []account.Family {
+func (m *model) groups() []account.Group {
 	lists := slices.Collect(maps.Values(m.lists))
-	return account.Families(lists, m.states(lists...))
+	return account.Groups(lists, m.states(lists...))
 }
 
-func (m *model) family(s todo.Snapshot) account.Family {
+func (m *model) group(s todo.Snapshot) account.Group {
 	var subs []todo.Snapshot
 	for _, l := range m.lists {
 		if l.List.Parent == s.List.ID && l.List.ID != s.List.ID {
@@ -100,7 +100,7 @@ const (
 
 // boardLines draws a list in one line: cursor, sign, title, progress and time. Below the
 // selected one are its next steps where no pane beside it shows them.
-func (m *model) boardLines(f account.Family, width int, selected bool) []string {
+func (m *model) boardLines(f account.Group, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
 		right += spread("", m.listTime(f), timeWidth)
@@ -132,7 +132,7 @@ func (m *model) boardLines(f account.Family, width int, selected bool) []string 
 
 // waitsFor says for what lists wait for a person: what an agent asks, or an item that is
 // blocked, which is returned, too, and why.
-func waitsFor(f account.Family) (question string, item todo.Item) {
+func waitsFor(f account.Group) (question string, item todo.Item) {
 	if asks, ok := f.Asks(); ok {
 		return "asks: " + render.Safe(asks.Asks), item
 	}
@@ -163,7 +163,7 @@ func stateLook(state todo.State) (sign string, name string) {
 
 // listTime returns for how long the current item is in progress or the list rests, and of a
 // finished list when it ended.
-func (m *model) listTime(f account.Family) string {
+func (m *model) listTime(f account.Group) string {
 	item, current := f.Main.Current()
 	switch {
 	case f.State().Ended():
@@ -208,7 +208,7 @@ func (m *model) paintTitle(r role, title string, width int) (painted string) {
 // summary counts the lists by state, for the first line: "5 working  1 waiting". Each count
 // has the role with which the state's sign begins.
 func (m *model) summary() (parts []string) {
-	n := account.Counts(slices.DeleteFunc(m.families(), func(f account.Family) bool { return f.Main.Archived }))
+	n := account.Counts(slices.DeleteFunc(m.groups(), func(f account.Group) bool { return f.Main.Archived }))
 	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {
 		if sign, _ := stateLook(state); n[state] > 0 {
 			parts = append(parts, paint(role(sign[0]), fmt.Sprintf("%d %s", n[state], state)))

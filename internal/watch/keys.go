@@ -37,7 +37,7 @@ func (m *model) where() place {
 // left returns onLeft where the keys act on a list that was left open.
 func (m *model) left() place {
 	if s, ok := m.shown(); ok {
-		if f := m.family(s); f.State() == todo.LeftOpen {
+		if f := m.group(s); f.State() == todo.LeftOpen {
 			return onLeft
 		}
 	}

@@ -31,7 +31,7 @@ func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) 
 			return m.itemLines(s, item, width, cursor(selected), selected && focused)
 		}})
 	}
-	for i, sub := range m.family(s).Subs {
+	for i, sub := range m.group(s).Subs {
 		var above []string
 		if i == 0 && len(rows) > 0 {
 			above = []string{""}
@@ -196,8 +196,8 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 		filled := space * p.Done / max(p.Total, 1)
 		bar = paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", space-filled))
 	}
-	family, said := m.family(s), ""
-	if asks, ok := family.Asks(); ok {
+	group, said := m.group(s), ""
+	if asks, ok := group.Asks(); ok {
 		said = "asks: " + render.Safe(asks.Asks)
 	} else if m.standings[s.List.ID].Hand.Order == account.Overridden {
 		said = "Your order is overridden."
@@ -211,9 +211,9 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 // whoLine says where a list belongs, who works on it, how it stands and since when,
 // and whether something that a person changed waits to be seen.
 func (m *model) whoLine(s todo.Snapshot, width int) string {
-	family := m.family(s)
-	_, said := stateLook(family.State())
-	if item, ok := s.Current(); ok && family.State() == todo.LeftOpen {
+	group := m.group(s)
+	_, said := stateLook(group.State())
+	if item, ok := s.Current(); ok && group.State() == todo.LeftOpen {
 		said += ", stopped at: " + render.Cut(render.Safe(item.Text), 40)
 	}
 	what := ""
@@ -231,5 +231,5 @@ func (m *model) whoLine(s todo.Snapshot, width int) string {
 		unseen = "your changes wait to be seen"
 	}
 	return join(" · ", width, what, render.Safe(s.List.Project()), render.Client(account.Client(s)), said,
-		render.When(family.Since(), m.now), unseen)
+		render.When(group.Since(), m.now), unseen)
 }

@@ -112,7 +112,7 @@ func (m *model) events(before, l todo.Snapshot, known bool) []string {
 		}
 		return events
 	}
-	f := m.family(l)
+	f := m.group(l)
 	if asks, ok := f.Asks(); ok {
 		return []string{string(f.State()) + ": " + render.Safe(asks.Asks)}
 	}

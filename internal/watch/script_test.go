@@ -254,7 +254,7 @@ func fixtures() map[string][]todo.Snapshot {
 		"plans":    {replaced, filling, bare, list("next plan", 4, 1, 0, "pending b")},
 		"forty":    forty,
 		"fresh":    {fresh},
-		"family":   {list("main", 1, 1, 0, "pending Ship"), subList(list("helper", 2, 1, 0, "in_progress look"), "main"), list("other", 3, 1, 0, "pending Rest")},
+		"group":    {list("main", 1, 1, 0, "pending Ship"), subList(list("helper", 2, 1, 0, "in_progress look"), "main"), list("other", 3, 1, 0, "pending Rest")},
 		"handed":   handedHistory(),
 		"mirrored": {mirrored()},
 	}

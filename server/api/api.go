@@ -218,9 +218,9 @@ func link(w http.ResponseWriter, r *edge.Request, relation, cursor string, at in
 type listState struct {
 	List  string     `json:"list"`
 	State todo.State `json:"state"`
-	// Family is the state of a main list together with its sub-agents' lists, where that
+	// Group is the state of a main list together with its sub-agents' lists, where that
 	// is another one.
-	Family todo.State `json:"family,omitempty"`
+	Group todo.State `json:"group,omitempty"`
 	// Client is the client whose agent works on the list.
 	Client string `json:"client,omitempty"`
 	// Hand is what became of what people changed in the list.
@@ -249,10 +249,10 @@ func readStates(r *edge.Request) ([]listState, error) {
 		return nil, err
 	}
 	out := make([]listState, 0, len(found))
-	families := make(map[string]todo.State)
-	for _, f := range account.Families(found, standing) {
+	groups := make(map[string]todo.State)
+	for _, f := range account.Groups(found, standing) {
 		if state := f.State(); state != standing[f.Main.List.ID] {
-			families[f.Main.List.ID] = state
+			groups[f.Main.List.ID] = state
 		}
 	}
 	for _, l := range found {
@@ -260,7 +260,7 @@ func readStates(r *edge.Request) ([]listState, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, listState{List: l.List.ID, State: standing[l.List.ID], Family: families[l.List.ID],
+		out = append(out, listState{List: l.List.ID, State: standing[l.List.ID], Group: groups[l.List.ID],
 			Client: account.Client(l), Hand: account.HandOf(saw, l)})
 	}
 	return out, nil

@@ -21,8 +21,8 @@ func TestStates(t *testing.T) {
 	write("open", "pending")
 	write("ended", "completed")
 	type state struct {
-		List, State, Family, Client string
-		Unseen                      []string
+		List, State, Group, Client string
+		Unseen                     []string
 	}
 	get := func() (states []state) {
 		t.Helper()
@@ -49,7 +49,7 @@ func TestStates(t *testing.T) {
 	sub := get()[0].List
 	servertest.Apply(t, s.Board.As(""), servertest.On(sub), func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "1", Text: "no key"}) })
 	for _, got := range get() {
-		if got.List == sub && (got.State != "waiting" || got.Family != "") || got.List != sub && (got.State != "working" || got.Family != "waiting") {
+		if got.List == sub && (got.State != "waiting" || got.Group != "") || got.List != sub && (got.State != "working" || got.Group != "waiting") {
 			t.Errorf("while a sub-agent waits: %+v", got)
 		}
 	}

@@ -43,15 +43,15 @@ const (
 // boardPage is a page with many lists.
 type boardPage struct {
 	frame
-	warning string // what is wrong with the store, a line each
-	nothing Node   // said in the place of lists
-	groups  []group
-	older   string // the link to what comes after
-	more    Node   // the link to what else may be found
+	warning  string // what is wrong with the store, a line each
+	nothing  Node   // said in the place of lists
+	sections []section
+	older    string // the link to what comes after
+	more     Node   // the link to what else may be found
 }
 
-// group is a part of the board.
-type group struct {
+// section is a part of the board.
+type section struct {
 	id, name, note, href string
 	count                string
 	cards, rows          Group
@@ -66,19 +66,19 @@ func (page *boardPage) draw() string {
 			return P(Class("bar lost"), Text(line))
 		}))),
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
-		Div(ID("groups"), Map(page.groups, group.draw)),
+		Div(ID("groups"), Map(page.sections, section.draw)),
 		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier")))),
 		If(page.more != nil, P(Class("more"), page.more))))
 }
 
 func allLists(text string) Node { return A(Class("link end"), Href("./"), Text(text)) }
 
-func (g group) draw() Node {
+func (g section) draw() Node {
 	name := Text(g.name)
 	if g.href != "" {
 		name = A(Href(g.href), bdi(g.name))
 	}
-	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // several such groups may share a row
+	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // several such sections may share a row
 	return Section(classes{"group": true, "solo": narrow && n == 1, "duo": narrow && n == 2}, ID(g.id),
 		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
 			g.act),
@@ -87,7 +87,7 @@ func (g group) draw() Node {
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
 }
 
-// board is the families there are, sorted by how they stand.
+// board is the groups there are, sorted by how they stand.
 type board struct {
 	account.Board
 	drawing
@@ -112,7 +112,7 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 		return board{}, err
 	}
 	// A list whose main list was not read is on that list's page alone.
-	all := slices.DeleteFunc(account.Families(read, states), func(f account.Family) bool { return f.Main.List.Parent != "" })
+	all := slices.DeleteFunc(account.Groups(read, states), func(f account.Group) bool { return f.Main.List.Parent != "" })
 	s.Board = account.Sort(all, s.now)
 	return s, nil
 }
@@ -126,10 +126,10 @@ func (s board) places() map[string]string {
 	return out
 }
 
-// all are all families.
-func (s board) all() iter.Seq[*account.Family] {
-	return func(yield func(*account.Family) bool) {
-		for _, part := range [][]account.Family{s.Active, s.Past, s.Archived} {
+// all are all groups.
+func (s board) all() iter.Seq[*account.Group] {
+	return func(yield func(*account.Group) bool) {
+		for _, part := range [][]account.Group{s.Active, s.Past, s.Archived} {
 			for i := range part {
 				if !yield(&part[i]) {
 					return
@@ -159,7 +159,7 @@ type kind struct {
 	show, icon, name string
 	note             string // beside the name
 	empty            string // said when there are none
-	lists            []account.Family
+	lists            []account.Group
 }
 
 func (k kind) href() string { return "./?show=" + k.show }
@@ -229,7 +229,7 @@ func kindPage(r *edge.Request, s board, show string) (page boardPage, err error)
 	} else {
 		err = page.addPast(r, s, k)
 	}
-	if len(page.groups) == 0 {
+	if len(page.sections) == 0 {
 		page.nothing = Text(k.empty)
 	}
 	return page, err
@@ -241,24 +241,24 @@ func activePage(s board, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows, rest := cardsOfBoard, cardsOfGroup, rowsOfGroup, restRows
 	if project != nil {
-		s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == *project })
+		s.Board = s.Only(func(f account.Group) bool { return f.Main.List.Workspace == *project })
 		room, cards, rows, rest = maxCards, maxCards, maxRows, maxRows
 		page.frame = frame{head: projectName(*project), sum: render.Safe(shortPath(*project)), workspace: project}
 	}
 	if len(s.Active) == 0 {
 		page.nothing = Text("No agent is working.")
 	}
-	if page.groups, err = projectGroups(s, room, cards, rows); err != nil {
+	if page.sections, err = projectSections(s, room, cards, rows); err != nil {
 		return page, err
 	}
 	page.add(s, s.kinds()[1], rest)
 	page.add(s, s.kinds()[2], rest)
 	if project != nil {
 		if len(s.Active) > 0 {
-			g := &page.groups[0]
+			g := &page.sections[0]
 			g.name, g.note, g.href = "Active", "", ""
 		}
-		earlier := slices.DeleteFunc(s.Past, func(f account.Family) bool {
+		earlier := slices.DeleteFunc(s.Past, func(f account.Group) bool {
 			return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
 		})
 		page.add(s, kind{show: "past", name: "Earlier", lists: earlier}, rest)
@@ -276,7 +276,7 @@ func (page *boardPage) add(s board, k kind, limit int) {
 	if n == 0 {
 		return
 	}
-	g := group{id: k.show, name: k.name, note: k.note, count: decimal(n),
+	g := section{id: k.show, name: k.name, note: k.note, count: decimal(n),
 		rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href()}
 	switch {
 	case k.show == "finished" && g.more == 0:
@@ -284,17 +284,17 @@ func (page *boardPage) add(s board, k kind, limit int) {
 	case k.show == "left" && page.workspace == nil:
 		g.act = s.archiveOlder()
 	}
-	page.groups = append(page.groups, g)
+	page.sections = append(page.sections, g)
 }
 
-func (d drawing) rows(fs []account.Family) (rows Group) {
+func (d drawing) rows(fs []account.Group) (rows Group) {
 	for i := range fs {
 		rows = append(rows, d.row(&fs[i], "", "", 0))
 	}
 	return rows
 }
 
-func summary(active []account.Family) string {
+func summary(active []account.Group) string {
 	if len(active) == 0 {
 		return ""
 	}
@@ -307,17 +307,17 @@ func summary(active []account.Family) string {
 	return strings.Join(parts, ", ")
 }
 
-// projectGroups returns the active lists by project, the project with the newest list
+// projectSections returns the active lists by project, the project with the newest list
 // first: as many as there is room for as cards, then maxRows as rows. The rail leads to
 // all others.
-func projectGroups(s board, room, cards, rows int) (out []group, err error) {
+func projectSections(s board, room, cards, rows int) (out []section, err error) {
 	left := maxRows
 	for _, p := range s.Projects() {
 		if room+left == 0 {
 			break
 		}
-		fs, href := p.Families, projectHref(p.Folder)
-		g := group{id: "p-" + fs[0].Main.List.ID, name: projectName(p.Folder), note: render.Safe(shortPath(p.Folder)),
+		fs, href := p.Groups, projectHref(p.Folder)
+		g := section{id: "p-" + fs[0].Main.List.ID, name: projectName(p.Folder), note: render.Safe(shortPath(p.Folder)),
 			href: href, moreHref: href, count: decimal(len(fs)) + " active"}
 		n := min(len(fs), cards, room)
 		for i := range fs[:n] {
@@ -335,9 +335,9 @@ func projectGroups(s board, room, cards, rows int) (out []group, err error) {
 	return out, nil
 }
 
-// complete reads the whole of the excerpts in a family. A list that was deleted meanwhile
+// complete reads the whole of the excerpts in a group. A list that was deleted meanwhile
 // stays an excerpt, and so does one that is damaged, which is reported (BAD-INPUT 130).
-func (s board) complete(f *account.Family) (isDamaged bool, err error) {
+func (s board) complete(f *account.Group) (isDamaged bool, err error) {
 	excerpts := []*todo.Snapshot{&f.Main}
 	for i := range f.Subs {
 		excerpts = append(excerpts, &f.Subs[i])
@@ -490,12 +490,12 @@ func (page *boardPage) addFound(r *edge.Request, s board, query string, history 
 
 // addRow adds a list to the rows of its day, which is the last one, or a new one. What
 // matches a query is marked, also where it has left the list.
-func (page *boardPage) addRow(s board, f account.Family, query string, left todo.Said) {
+func (page *boardPage) addRow(s board, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
-	if n := len(page.groups); n == 0 || page.groups[n-1].name != day {
-		page.groups = append(page.groups, group{id: "d-" + f.Main.List.ID, name: day})
+	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {
+		page.sections = append(page.sections, section{id: "d-" + f.Main.List.ID, name: day})
 	}
-	g, match := &page.groups[len(page.groups)-1], ""
+	g, match := &page.sections[len(page.sections)-1], ""
 	if item, ok := render.MatchingItem(f.Main, query); left.Left {
 		match = render.Safe(left.Text)
 	} else if ok && query != "" {

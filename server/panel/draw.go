@@ -31,7 +31,7 @@ func drawn(n Node) string {
 
 // card returns a list as boards show it where an agent works, with what else is to be said
 // of it.
-func (d drawing) card(f *account.Family, notes ...Node) Node {
+func (d drawing) card(f *account.Group, notes ...Node) Node {
 	l, progress := f.Main, f.Progress()
 	items, more, moreNarrow := cardItems(f)
 	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
@@ -51,12 +51,12 @@ func (d drawing) card(f *account.Family, notes ...Node) Node {
 }
 
 // question is a bar that says what an agent asks.
-func question(f *account.Family) Node {
+func question(f *account.Group) Node {
 	text := asked(f)
 	return If(text != "", P(Class("bar overridden"), ID("asks-"+f.Main.List.ID), formatted(text)))
 }
 
-func (d drawing) cardSubs(f *account.Family) Node {
+func (d drawing) cardSubs(f *account.Group) Node {
 	shown := min(len(f.Subs), subsOnCard)
 	more := len(f.Subs) - shown
 	return Ul(Class("subs"), Aria("label", "Sub-agents"),
@@ -65,15 +65,15 @@ func (d drawing) cardSubs(f *account.Family) Node {
 }
 
 // subLine returns a sub-agent's list as one line.
-func (d drawing) subLine(f *account.Family, s todo.Snapshot) Node {
+func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
 	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID]]
-	at := cmp.Or(ended, d.at(&account.Family{Main: s, States: f.States}))
+	at := cmp.Or(ended, d.at(&account.Group{Main: s, States: f.States}))
 	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), formatted(at, Class("cut")),
 		progressOf(s.Progress(), "/")}
 }
 
 // at says where the work on a list is, or where it ended; empty when it is finished.
-func (d drawing) at(f *account.Family) string {
+func (d drawing) at(f *account.Group) string {
 	if text := asked(f); text != "" {
 		return text
 	}
@@ -99,7 +99,7 @@ func (v *itemView) spoken() Node {
 
 // row returns a list as one line, with what matches a search marked: query in the title,
 // and in match, which stood last in a revision that is not 0 when it has left the list.
-func (d drawing) row(f *account.Family, query, match string, revision int64) Node {
+func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
 	if text := d.at(f); match != "" {
@@ -132,7 +132,7 @@ func lampOf(state todo.State) Node {
 
 // standing returns the attributes that say to the script how a list stands, and what can
 // be done with it.
-func (d drawing) standing(prefix string, f *account.Family) Node {
+func (d drawing) standing(prefix string, f *account.Group) Node {
 	failed := f.Progress().Failed
 	command, open := takenUp(f)
 	return Group{ID(prefix + f.Main.List.ID), Data("seq", decimal(f.Seq())), Data("place", placeOf(f, d.now)),
@@ -143,7 +143,7 @@ func (d drawing) standing(prefix string, f *account.Family) Node {
 
 // takenUp says how a list that was left open goes on: the command that resumes its chat,
 // and the ids of the lists in which everything can be ticked. Both may be empty.
-func takenUp(f *account.Family) (command, open string) {
+func takenUp(f *account.Group) (command, open string) {
 	if f.State() != todo.LeftOpen {
 		return "", ""
 	}
@@ -192,7 +192,7 @@ func marked(text, query string) Node {
 }
 
 // by says whose list it is, how it stands, and since when.
-func (d drawing) by(f *account.Family) Node {
+func (d drawing) by(f *account.Group) Node {
 	return Group{who(agentOf(f.Main)), separator(), stateOf(f.State()), separator(), d.ago(f.Since())}
 }
 

@@ -142,7 +142,7 @@ func (f *frame) projects() Node {
 		active[l.Main.List.Workspace] = 0
 	}
 	for _, p := range f.board.Projects() {
-		active[p.Folder] = len(p.Families)
+		active[p.Folder] = len(p.Groups)
 	}
 	if len(active) == 0 {
 		return nil

@@ -91,9 +91,9 @@ func jumpTo(r *edge.Request, s board, query string) ([]option, error) {
 	for _, l := range lists {
 		whole[l.List.ID] = l
 	}
-	families := slices.Concat(s.Active, s.Past, s.Archived)
-	j.among(families, nil)
-	j.among(families, whole)
+	groups := slices.Concat(s.Active, s.Past, s.Archived)
+	j.among(groups, nil)
+	j.among(groups, whole)
 	said, err := r.Lists.Said(r.Context(), query, lists...)
 	if err != nil {
 		return nil, err
@@ -111,15 +111,15 @@ func jumpTo(r *edge.Request, s board, query string) ([]option, error) {
 
 // among adds the lists that have each word in what their heads say, and in the items too of
 // those that are whole.
-func (j *jumping) among(families []account.Family, whole map[string]todo.Snapshot) {
-	for i := range families {
-		l := families[i].Main
+func (j *jumping) among(groups []account.Group, whole map[string]todo.Snapshot) {
+	for i := range groups {
+		l := groups[i].Main
 		texts := []string{l.Title(), l.List.Name, l.List.Project(), agentOf(l).Name}
 		for _, item := range whole[l.List.ID].Items {
 			texts = append(texts, item.Text, item.Reason)
 		}
 		if hasWords(j.query, texts...) {
-			state := families[i].State()
+			state := groups[i].State()
 			j.add(l.List.ID, option{icon: agentOf(l).Glyph, name: titleOf(l), href: listHref(l.List.ID),
 				note: Group{Span(classes{"waiting": state == todo.Waiting}, Text(stateWord(state))),
 					If(projectOf(l) != "", Group{Text(" · "), bdi(projectOf(l))})}})

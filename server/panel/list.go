@@ -19,7 +19,7 @@ import (
 // listPage is what a list's own page shows, or its history at one of its revisions.
 type listPage struct {
 	frame
-	account.Family
+	account.Group
 	drawing
 	items   []itemView
 	at      todo.Snapshot // the revision that is shown
@@ -42,7 +42,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 }
 
 func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
-	f, err := readFamily(r.Context(), r.Lists, id)
+	f, err := readGroup(r.Context(), r.Lists, id)
 	if err != nil {
 		return "", err
 	}
@@ -120,9 +120,9 @@ func (page *listPage) path() []Node {
 
 // pageOf returns the content of the page of lists that were read: as they stand, or
 // their history at a revision above 0; at one that is not kept, of the next one that is.
-func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family, revision int64) (*listPage, error) {
+func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Group, revision int64) (*listPage, error) {
 	l := f.Main
-	page := &listPage{Family: f, drawing: drawing{p.now()}, past: revision > 0}
+	page := &listPage{Group: f, drawing: drawing{p.now()}, past: revision > 0}
 	saw, err := lists.Saw(ctx, l)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func (page *listPage) heading() Node {
 	l, progress := page.Main, page.Progress()
 	return Div(ID("head"), Data("state", string(page.State())), Data("failed", decimal(progress.Failed)),
 		H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
-		P(Class("by"), page.by(&page.Family), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
+		P(Class("by"), page.by(&page.Group), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
 			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
 		If(page.unseen() > 0, page.unseenBar()),
@@ -85,7 +85,7 @@ func (page *listPage) heading() Node {
 		Map(l.LeftOut(), page.leftOutBar),
 		If(l.List.Mirrored, P(Class("bar"), ID("mirrored"),
 			Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
-		If(page.State() == todo.LeftOpen, page.leftBar()), question(&page.Family))
+		If(page.State() == todo.LeftOpen, page.leftBar()), question(&page.Group))
 }
 
 // unseenBar says that the agent has not seen what people changed.
@@ -122,7 +122,7 @@ func (page *listPage) leftBar() Node {
 	if stopped := stoppedAt(page.Main); stopped != "" {
 		where = Group{Text("Left open, "), formatted(stopped), Text(". ")}
 	}
-	command, open := takenUp(&page.Family)
+	command, open := takenUp(&page.Group)
 	button := func(what, name string) Node {
 		return Button(Class("btn"), Type("button"), Data("do", what), Text(name))
 	}
@@ -196,7 +196,7 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 	state := page.States[s.List.ID]
 	more := max(len(s.Items)-maxSubItems, 0)
 	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, state.Rests())) }
-	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Family, s)),
+	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Group, s)),
 		Ul(Class("items"), Map(s.Items[:len(s.Items)-more], item),
 			If(more > 0, Li(span("t", Textf("%d more", more))))),
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID)), Text("Open its list"))))

@@ -279,7 +279,7 @@ func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (
 
 func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, person bool) (u update, err error) {
 	c := change{ID: k.list, Person: person}
-	f, err := readFamily(ctx, lists, k.list)
+	f, err := readGroup(ctx, lists, k.list)
 	switch {
 	case errors.Is(err, todo.ErrNotFound), errors.Is(err, todo.ErrDamaged): // the page loads again, and says which
 		c.Gone, c.Person = true, true
@@ -307,7 +307,7 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 }
 
 // describe says how a list stands.
-func (c *change) describe(f *account.Family, now time.Time) {
+func (c *change) describe(f *account.Group, now time.Time) {
 	c.Seq, c.Place, c.Say, c.Archived = f.Seq(), placeOf(f, now), spoken(f), f.Main.Archived
 	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), f.Progress().Failed
 	if l, ok := f.Asks(); ok {
@@ -318,7 +318,7 @@ func (c *change) describe(f *account.Family, now time.Time) {
 	}
 }
 
-func spoken(f *account.Family) string {
+func spoken(f *account.Group) string {
 	progress, present := f.Progress(), nowOf(f)
 	text := fmt.Sprintf("%s: %d of %d done", titleOf(f.Main), progress.Done, progress.Total)
 	switch {

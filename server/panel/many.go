@@ -27,9 +27,9 @@ var ages = []struct {
 
 // older returns the lists that did not change for some days, of some that stand with the
 // last changed first.
-func older(lists []account.Family, days int, now time.Time) []account.Family {
+func older(lists []account.Group, days int, now time.Time) []account.Group {
 	since := now.AddDate(0, 0, -days)
-	n := slices.IndexFunc(lists, func(f account.Family) bool { return f.Updated().Before(since) })
+	n := slices.IndexFunc(lists, func(f account.Group) bool { return f.Updated().Before(since) })
 	if n < 0 {
 		return nil
 	}

@@ -25,13 +25,13 @@ var tableStates = []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftO
 
 // line is a list as the table shows it.
 type line struct {
-	*account.Family
+	*account.Group
 	state todo.State
 	agent string
 	took  time.Duration
 }
 
-func lineOf(f *account.Family, now time.Time) line {
+func lineOf(f *account.Group, now time.Time) line {
 	l := line{f, f.State(), agentOf(f.Main).Name, lasted(f.Main, f.States[f.Main.List.ID], now)}
 	if f.Main.Archived {
 		l.state = todo.Away
@@ -179,7 +179,7 @@ func (t *table) draw() string {
 	return t.page(t.main(t.filters(), nothing,
 		If(t.total > 0, Table(Class("table"), ID("table"), Caption(Class("spoken"), Text("Lists")),
 			THead(Tr(Map(columns(), t.columnHead), Th(span("spoken", Text("Actions"))))),
-			TBody(ID("lines"), Map(t.lines, func(l line) Node { return t.board.line(l.Family) })))),
+			TBody(ID("lines"), Map(t.lines, func(l line) Node { return t.board.line(l.Group) })))),
 		If(t.total > tableRows, Nav(Class("pages small"), Aria("label", "Pages"),
 			If(page > 0, A(Class("btn"), Href(t.address("page", decimal(page-1))), Text("Previous"))),
 			Span(Textf("%d to %d of %d", t.first+1, t.first+len(t.lines), t.total)),
@@ -226,7 +226,7 @@ func (t *table) filters() Node {
 }
 
 // line returns a list as the table shows it.
-func (d drawing) line(f *account.Family) Node {
+func (d drawing) line(f *account.Group) Node {
 	l, progress := lineOf(f, d.now), f.Progress()
 	question := asked(f)
 	live := l.state == todo.Working || l.state == todo.Waiting

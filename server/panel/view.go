@@ -27,11 +27,11 @@ const (
 	subsOnCard = 3
 )
 
-// readFamily reads a main list with its sub-agents' lists and how they stand.
-func readFamily(ctx context.Context, lists todo.Lists, id string) (account.Family, error) {
+// readGroup reads a main list with its sub-agents' lists and how they stand.
+func readGroup(ctx context.Context, lists todo.Lists, id string) (account.Group, error) {
 	main, err := lists.Load(ctx, id, 0)
 	if err != nil {
-		return account.Family{}, err
+		return account.Group{}, err
 	}
 	subs, states, err := lists.Together(ctx, main)
 	return account.Of(main, subs, states), err
@@ -39,9 +39,9 @@ func readFamily(ctx context.Context, lists todo.Lists, id string) (account.Famil
 
 // placeOf says where the lists stand on the board. While it is the same, nothing
 // moves.
-func placeOf(f *account.Family, now time.Time) string { return digestOf(place(f, now)) }
+func placeOf(f *account.Group, now time.Time) string { return digestOf(place(f, now)) }
 
-func place(f *account.Family, now time.Time) string {
+func place(f *account.Group, now time.Time) string {
 	state := f.State()
 	today := state.Ended() && !f.Updated().Before(todo.Midnight(now))
 	return string(state) + strconv.FormatBool(f.Main.Archived) + strconv.FormatBool(today) + f.Main.List.Workspace
@@ -80,7 +80,7 @@ func projectOf(l todo.Snapshot) string { return render.Safe(l.List.Project()) }
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
 // asked says what an agent waits for that asks for something; empty when none does.
-func asked(f *account.Family) string {
+func asked(f *account.Group) string {
 	l, ok := f.Asks()
 	if !ok {
 		return ""
@@ -90,7 +90,7 @@ func asked(f *account.Family) string {
 
 // nowOf returns the item that the agent works at, or the one for which it waits;
 // nil when there is none.
-func nowOf(f *account.Family) *itemView {
+func nowOf(f *account.Group) *itemView {
 	rests := f.States[f.Main.List.ID].Rests()
 	item, ok := f.Main.Current()
 	if list, awaited, waits := f.Waits(); !ok && waits && list.List.ID == f.Main.List.ID {
@@ -143,7 +143,7 @@ func cutItem(v itemView) itemView {
 // cardItems returns the items of a list that its card shows: the present first, then
 // what went wrong, then what comes next; and how many open ones a wide and a narrow
 // card leaves out.
-func cardItems(f *account.Family) (items []itemView, more, moreNarrow int) {
+func cardItems(f *account.Group) (items []itemView, more, moreNarrow int) {
 	present, rests := nowOf(f), f.States[f.Main.List.ID].Rests()
 	const now, also, trouble, next = 0, 1, 2, 3
 	limits := [...]int{now: 1, also: troubleOnCard, trouble: troubleOnCard, next: openOnCard}

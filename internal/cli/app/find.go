@@ -77,16 +77,16 @@ func OfFolder(ctx context.Context, lists todo.Lists, folder string, skip func(to
 // returns the zero snapshot.
 func Foremost(ctx context.Context, lists todo.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
 	states, err := lists.States(ctx, found...)
-	families := account.Families(found, states)
-	for _, fits := range []func(account.Family) bool{
-		func(f account.Family) bool { return !f.State().Rests() && f.Main.Open() },
-		func(f account.Family) bool { return !f.State().Rests() },
-		func(f account.Family) bool { return !f.Main.Archived && f.Main.Open() },
-		func(f account.Family) bool { return !f.Main.Archived },
-		func(account.Family) bool { return true },
+	groups := account.Groups(found, states)
+	for _, fits := range []func(account.Group) bool{
+		func(f account.Group) bool { return !f.State().Rests() && f.Main.Open() },
+		func(f account.Group) bool { return !f.State().Rests() },
+		func(f account.Group) bool { return !f.Main.Archived && f.Main.Open() },
+		func(f account.Group) bool { return !f.Main.Archived },
+		func(account.Group) bool { return true },
 	} {
-		if i := slices.IndexFunc(families, fits); i >= 0 {
-			return families[i].Main, err
+		if i := slices.IndexFunc(groups, fits); i >= 0 {
+			return groups[i].Main, err
 		}
 	}
 	return todo.Snapshot{}, err

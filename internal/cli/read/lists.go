@@ -100,7 +100,7 @@ type reading struct {
 	left    map[string]bool // main lists with a sub-agent's list that was not kept
 }
 
-// read reads the lists, and keeps those that may be shown, with their families and the
+// read reads the lists, and keeps those that may be shown, with their groups and the
 // lists for which they were put away: a year's lists are more than are wanted.
 func (o listsOptions) read(ctx context.Context, lists todo.Lists) (r reading, err error) {
 	q := todo.Query{Excerpt: !o.json && *o.search == "", Limit: maxLists}
@@ -217,9 +217,9 @@ func (r *reading) complete(ctx context.Context, lists todo.Lists) error {
 
 // choose returns the lists that are to be shown, in the order of the board, each main
 // list before the lists of its sub-agents. In states it gives a main list the state of its
-// family.
+// group.
 func (o listsOptions) choose(read reading, states map[string]todo.State) (found []todo.Snapshot) {
-	board := account.Sort(account.Families(read.lists, maps.Clone(states)), time.Now())
+	board := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
 	for _, f := range slices.Concat(board.Active, board.Past, board.Archived) {
 		if f.Bare() && !o.all && !o.archived {
 			continue

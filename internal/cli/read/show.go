@@ -42,24 +42,24 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	if format == "markdown" {
 		return a.Say("%s", render.Markdown(list))
 	}
-	family, line, err := standing(ctx, lists, list)
+	group, line, err := standing(ctx, lists, list)
 	if err != nil {
 		return err
 	}
 	switch format {
 	case "pr":
-		return pullRequest(ctx, a, lists, family)
+		return pullRequest(ctx, a, lists, group)
 	case "json":
-		return app.PrintJSON(a.Stdout, listed{ListDocument: render.Document(list), State: family.State()}, "  ")
+		return app.PrintJSON(a.Stdout, listed{ListDocument: render.Document(list), State: group.State()}, "  ")
 	}
 	box := render.BoxOptions{Title: list.Title(), Width: width}
 	if n := list.Progress(); len(list.Items) > 0 {
 		box.Note = fmt.Sprintf("%d of %d", n.Done, n.Total)
 	}
-	return a.Say("%s%s", a.Picture(list, box, line), subsPicture(a, family.Subs, width))
+	return a.Say("%s%s", a.Picture(list, box, line), subsPicture(a, group.Subs, width))
 }
 
-func pullRequest(ctx context.Context, a *app.App, lists todo.Lists, f account.Family) error {
+func pullRequest(ctx context.Context, a *app.App, lists todo.Lists, f account.Group) error {
 	var all []todo.Snapshot
 	var worked time.Duration
 	for _, l := range append(f.Lists(), f.Away...) {
@@ -72,7 +72,7 @@ func pullRequest(ctx context.Context, a *app.App, lists todo.Lists, f account.Fa
 	return a.Say("%s", render.PullRequest(all, worked))
 }
 
-func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (account.Family, error) {
+func groupOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (account.Group, error) {
 	subs, states, err := lists.Together(ctx, list)
 	return account.Of(list, subs, states), err
 }
@@ -80,8 +80,8 @@ func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (accoun
 // standing returns a list with the lists of its sub-agents, and how it stands, what its
 // agent asks, since when, where, whose it is, and its id, in one line. One that has no
 // items and nobody there is not said to be finished.
-func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account.Family, line string, err error) {
-	if f, err = familyOf(ctx, lists, s); err != nil {
+func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account.Group, line string, err error) {
+	if f, err = groupOf(ctx, lists, s); err != nil {
 		return f, "", err
 	}
 	word, next := render.StateWord(s, f.State()), ""

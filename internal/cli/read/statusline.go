@@ -34,14 +34,14 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 		if err != nil || len(list.Items) == 0 {
 			return nil //nolint:nilerr // see above
 		}
-		family, err := familyOf(ctx, lists, list)
+		group, err := groupOf(ctx, lists, list)
 		if err != nil {
 			return err
 		}
-		asks, _ := family.Asks() // what nobody waits for any more is not asked
+		asks, _ := group.Asks() // what nobody waits for any more is not asked
 		list.Asks = asks.Asks
 		line := render.StatusLine(list)
-		if family.State() == todo.LeftOpen && time.Since(family.Since()) > todo.IdleAfter {
+		if group.State() == todo.LeftOpen && time.Since(group.Since()) > todo.IdleAfter {
 			line = strings.Replace(line, " ", " left open: ", 1)
 		}
 		return a.Say("%s\n", render.Cut(line, width))

@@ -12,7 +12,7 @@ import (
 
 // The terminal says of a list what the panel says: while a sub-agent waits for a
 // person, its main list waits, although the main agent works on.
-func TestFamilyStandsAsOnThePanel(t *testing.T) {
+func TestGroupStandsAsOnThePanel(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
 	id := servertest.Session(t, web.URL+"/mcp", "claude-code")

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // The commands say of a main list how it stands together with its sub-agents' lists,
 // as the panel does.
-func TestFamily(t *testing.T) {
+func TestGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	store, err := sqlite.Open(file, todo.Keep{})
 	if err != nil {
