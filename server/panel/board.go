@@ -87,8 +87,8 @@ func (g section) draw() Node {
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
 }
 
-// board is the groups there are, sorted by how they stand.
-type board struct {
+// groups are all the groups there are, sorted by how they stand.
+type groups struct {
 	account.Board
 	drawing
 	many bool // there are more lists than were read
@@ -97,19 +97,19 @@ type board struct {
 }
 
 // readBoard reads all lists that a page may show.
-func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
+func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (groups, error) {
 	read, err := lists.Find(ctx, todo.Query{Limit: maxRead, Excerpt: true})
 	if err != nil {
-		return board{}, err
+		return groups{}, err
 	}
-	s := board{drawing: drawing{p.now()}, many: len(read) == maxRead}
+	s := groups{drawing: drawing{p.now()}, many: len(read) == maxRead}
 	s.load = func(id string) (todo.Snapshot, error) { return lists.Load(ctx, id, 0) }
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
 	}
 	states, err := lists.States(ctx, read...)
 	if err != nil {
-		return board{}, err
+		return groups{}, err
 	}
 	// A list whose main list was not read is on that list's page alone.
 	all := slices.DeleteFunc(account.Groups(read, states), func(f account.Group) bool { return f.Main.List.Parent != "" })
@@ -118,7 +118,7 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 }
 
 // places returns where the lists stand, by the main list's id.
-func (s board) places() map[string]string {
+func (s groups) places() map[string]string {
 	out := make(map[string]string)
 	for f := range s.all() {
 		out[f.Main.List.ID] = placeOf(f, s.now)
@@ -127,7 +127,7 @@ func (s board) places() map[string]string {
 }
 
 // all are all groups.
-func (s board) all() iter.Seq[*account.Group] {
+func (s groups) all() iter.Seq[*account.Group] {
 	return func(yield func(*account.Group) bool) {
 		for _, part := range [][]account.Group{s.Active, s.Past, s.Archived} {
 			for i := range part {
@@ -140,12 +140,12 @@ func (s board) all() iter.Seq[*account.Group] {
 }
 
 // waiting returns how many lists wait for a person.
-func (s board) waiting() int { return account.Counts(s.Active)[todo.Waiting] }
+func (s groups) waiting() int { return account.Counts(s.Active)[todo.Waiting] }
 
 // version differs when a list stands elsewhere, on every server alike: a sum, since lists
 // come in the order in which they changed, of hashes that do not add up alike when two
 // lists change places.
-func (s board) version() string {
+func (s groups) version() string {
 	sum := uint64(0)
 	for f := range s.all() {
 		one := sha256.Sum256([]byte(f.Main.List.ID + "\x00" + place(f, s.now)))
@@ -165,7 +165,7 @@ type kind struct {
 func (k kind) href() string { return "./?show=" + k.show }
 
 // kinds returns the kinds of lists. The first is the board.
-func (s board) kinds() []kind {
+func (s groups) kinds() []kind {
 	return []kind{
 		{"active", "play", "Active", "", "", s.Active},
 		{"left", "pause", "Left open", "the agent’s session has ended", "No list was left open.", s.Left},
@@ -217,7 +217,7 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	return page.draw(), nil
 }
 
-func kindPage(r *edge.Request, s board, show string) (page boardPage, err error) {
+func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error) {
 	n := slices.IndexFunc(s.kinds(), func(k kind) bool { return k.show == show })
 	if n <= 0 {
 		return activePage(s, nil)
@@ -237,7 +237,7 @@ func kindPage(r *edge.Request, s board, show string) (page boardPage, err error)
 
 // activePage returns the board: what agents do, by project, and then what rests. With a
 // project it is the project's page.
-func activePage(s board, project *string) (page boardPage, err error) {
+func activePage(s groups, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows, rest := cardsOfBoard, cardsOfGroup, rowsOfGroup, restRows
 	if project != nil {
@@ -271,7 +271,7 @@ func activePage(s board, project *string) (page boardPage, err error) {
 }
 
 // add adds lists that rest, the last changed first, if there are any.
-func (page *boardPage) add(s board, k kind, limit int) {
+func (page *boardPage) add(s groups, k kind, limit int) {
 	n := len(k.lists)
 	if n == 0 {
 		return
@@ -310,7 +310,7 @@ func summary(active []account.Group) string {
 // projectSections returns the active lists by project, the project with the newest list
 // first: as many as there is room for as cards, then maxRows as rows. The rail leads to
 // all others.
-func projectSections(s board, room, cards, rows int) (out []section, err error) {
+func projectSections(s groups, room, cards, rows int) (out []section, err error) {
 	left := maxRows
 	for _, p := range s.Projects() {
 		if room+left == 0 {
@@ -337,7 +337,7 @@ func projectSections(s board, room, cards, rows int) (out []section, err error) 
 
 // complete reads the whole of the excerpts in a group. A list that was deleted meanwhile
 // stays an excerpt, and so does one that is damaged, which is reported (BAD-INPUT 130).
-func (s board) complete(f *account.Group) (isDamaged bool, err error) {
+func (s groups) complete(f *account.Group) (isDamaged bool, err error) {
 	excerpts := []*todo.Snapshot{&f.Main}
 	for i := range f.Subs {
 		excerpts = append(excerpts, &f.Subs[i])
@@ -406,7 +406,7 @@ const (
 )
 
 // addPast adds a page of the lists that rest, by day, or of the archived ones.
-func (page *boardPage) addPast(r *edge.Request, s board, k kind) error {
+func (page *boardPage) addPast(r *edge.Request, s groups, k kind) error {
 	page.sum = count(len(k.lists), "list") + ", newest first"
 	if s.many {
 		page.sum = fmt.Sprintf("more than %d lists, newest first", len(k.lists))
@@ -423,7 +423,7 @@ func (page *boardPage) addPast(r *edge.Request, s board, k kind) error {
 
 // search returns the lists whose title, items, project or agent match, the last
 // changed first.
-func search(r *edge.Request, s board, query string) (page boardPage, err error) {
+func search(r *edge.Request, s groups, query string) (page boardPage, err error) {
 	query = todo.Cut(query, todo.MaxTitle)
 	page.head, page.search = "Search", render.Safe(query)
 	history := r.URL.Query().Get("history") == "true"
@@ -449,7 +449,7 @@ func search(r *edge.Request, s board, query string) (page boardPage, err error) 
 // those before the Seq that the address names, and the link to the next ones. It holds
 // one page of lists and what it keeps, however many there are. It returns how many it
 // added.
-func (page *boardPage) addFound(r *edge.Request, s board, query string, history bool, keep func(todo.Snapshot) bool) (
+func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (
 	rows int, err error) {
 	before := cmp.Or(numberIn(r, "before"), math.MaxInt64) // in the order of Seq from the first page on
 	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
@@ -490,7 +490,7 @@ func (page *boardPage) addFound(r *edge.Request, s board, query string, history 
 
 // addRow adds a list to the rows of its day, which is the last one, or a new one. What
 // matches a query is marked, also where it has left the list.
-func (page *boardPage) addRow(s board, f account.Group, query string, left todo.Said) {
+func (page *boardPage) addRow(s groups, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {
 		page.sections = append(page.sections, section{id: "d-" + f.Main.List.ID, name: day})

@@ -12,7 +12,7 @@ import (
 // whichever they are.
 func TestVersionsOfChangedPlaces(t *testing.T) {
 	version := func(a, b string, ofA, ofB todo.State) string {
-		var s board
+		var s groups
 		for id, state := range map[string]todo.State{a: ofA, b: ofB} {
 			main := todo.Snapshot{List: todo.List{ID: id, Workspace: "/src"}}
 			s.Active = append(s.Active, account.Of(main, nil, map[string]todo.State{id: state}))

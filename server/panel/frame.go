@@ -35,7 +35,7 @@ const (
 
 // frame is what every page has around its content.
 type frame struct {
-	board     board         // all lists that there are
+	board     groups      // all lists that there are
 	reader    todo.Identity // who reads the page
 	theme     string        // that the reader chose: light, dark, or empty
 	root      string        // where the addresses on the page begin, see [edge.Request.Root]
@@ -57,7 +57,7 @@ type frame struct {
 }
 
 // of says who asked for the page of a board, and from where.
-func (f *frame) of(r *edge.Request, s board) {
+func (f *frame) of(r *edge.Request, s groups) {
 	f.board, f.reader, f.theme, f.seq = s, r.Identity, themeOf(r), s.seq
 	f.root, f.here = r.Root(), "."+r.URL.RequestURI()
 }

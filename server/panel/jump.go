@@ -77,7 +77,7 @@ func (j *jumping) add(list string, o option) {
 // jumpTo returns the lists that words lead to: without words those that an agent is at, or
 // was; else those that have each word in what people see of them, in their title first; and
 // then those that said them all once.
-func jumpTo(r *edge.Request, s board, query string) ([]option, error) {
+func jumpTo(r *edge.Request, s groups, query string) ([]option, error) {
 	j := jumping{query: query, shown: make(map[string]bool)}
 	if query == "" {
 		j.among(slices.Concat(s.Active, s.Left), nil)
@@ -139,7 +139,7 @@ func hasWords(query string, texts ...string) bool {
 }
 
 // commands returns what can be done on any page, as far as a query has its words.
-func (s board) commands(query string, reader todo.Identity) (options []option) {
+func (s groups) commands(query string, reader todo.Identity) (options []option) {
 	all := []option{
 		{icon: "cards", name: "Board", href: "./"}, {icon: "table", name: "Table", href: "./?view=table"},
 		{icon: "day", name: "Today", href: "today"},

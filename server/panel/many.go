@@ -38,7 +38,7 @@ func older(lists []account.Group, days int, now time.Time) []account.Group {
 
 // archiveOlder returns the button that archives what was left open for long: its data
 // says for how many days, in words, and how many lists that are.
-func (s board) archiveOlder() Node {
+func (s groups) archiveOlder() Node {
 	var counts [][3]any
 	for _, a := range ages {
 		if n := len(older(s.Left, a.days, s.now)); n > 0 {

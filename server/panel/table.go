@@ -91,7 +91,7 @@ type table struct {
 
 // tablePage returns the table as a request asks for it. Archived lists are there when they
 // are asked for.
-func tablePage(r *edge.Request, s board) *table {
+func tablePage(r *edge.Request, s groups) *table {
 	t := &table{query: r.URL.Query()}
 	t.frame.of(r, s)
 	t.head = "Table"
