@@ -152,3 +152,17 @@ func (s Snapshot) Current() (item Item, ok bool) {
 	}
 	return item, ok
 }
+
+// Folder returns the path of a folder as lists have it. Of one on Windows hosts, hooks and
+// shells know several spellings, with slashes, with a small letter for the drive and with a
+// separator at the end: C:\work is the one for all.
+func Folder(path string) string {
+	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // as in file:///c:/work
+		path = path[1:]
+	}
+	if len(path) < 3 || path[1] != ':' || !strings.ContainsRune(`\/`, rune(path[2])) {
+		return path
+	}
+	path = strings.ToUpper(path[:1]) + strings.ReplaceAll(path[1:], "/", `\`)
+	return path[:3] + strings.TrimRight(path[3:], `\`)
+}

@@ -166,6 +166,23 @@ func CleanText(text string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
+// OneLine returns a text of any kind in one clean line of at most limit runes: what is no
+// valid UTF-8 is a question mark, control characters and white space are one space, and
+// characters that turn the direction of a text or are not seen are left out.
+func OneLine(text string, limit int) string {
+	const joiners = "\u200c\u200d" // emoji and some scripts need them
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r), unicode.IsSpace(r):
+			return ' '
+		case unicode.Is(unicode.Cf, r) && !strings.ContainsRune(joiners, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	return strings.TrimSpace(Cut(strings.Join(strings.Fields(text), " "), limit))
+}
+
 // Cut returns the first limit runes of a text, or all when there are fewer.
 func Cut(text string, limit int) string {
 	n := 0

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 )
@@ -60,8 +59,8 @@ type attempt struct {
 	list    Snapshot // the one that the call means; revision 0 for none
 	// shown is what the caller's agent was shown of the list, or where the write was
 	// recognised by that, any of its agents; revision 0 where it was not needed.
-	shown  Snapshot
-	folded folded // Lines, once they were compared with a list
+	shown Snapshot
+	sent  Sent // Lines and View, set by choose
 	// begins is true when the write begins the conversation's next list.
 	begins bool
 	// mends is true when the newest revision is damaged, and the list is one before it.
@@ -75,6 +74,7 @@ type attempt struct {
 // choose finds the list that the call means. It returns [ErrNotFound] when the call
 // names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
+	a.sent = Sent{Lines: a.Lines, View: a.View}
 	if currentKey := a.Conversation.CurrentKey(); currentKey != "" {
 		if a.byKey, err = a.read.Cursors(ctx, Key{a.principal, currentKey}); err != nil {
 			return fmt.Errorf("find the conversation's list: %w", err)
@@ -233,7 +233,7 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 		}
 	case settled: // a person has added to it what is to be done yet
 		return nil
-	case hasAny(a.View, a.Lines, a.shown), len(a.shown.Items) == 0:
+	case a.sent.HasAny(a.shown), len(a.shown.Items) == 0:
 		return nil
 	}
 	return a.leave(ctx)
@@ -276,33 +276,6 @@ func (a *attempt) next(ctx context.Context) error {
 	return err
 }
 
-// hasAny reports whether a whole-list write has an item of a list, by its id or by what
-// it is called.
-func hasAny(view View, lines []Line, list Snapshot) bool {
-	for i, line := range lines[:min(len(lines), len(list.Items))] {
-		if line.Text == list.Items[i].Text {
-			return true // as almost always
-		}
-	}
-	return shared(lines, list.Items) > 0 || named(view, lines, list.Items) > 0
-}
-
-// named counts the lines that name an item by its id. The numbers that agents give items
-// themselves begin anew with each plan, and name none.
-func named(view View, lines []Line, items []Item) (count int) {
-	near := Near(items)
-	if view.Keys {
-		places := view.placesOf(items)
-		near = func(_ int, id string) (i Item, ok bool) { _, ok = places[id]; return i, ok && itemNumber(id) == 0 }
-	}
-	for n, l := range lines {
-		if _, names := near(n, l.ID); names {
-			count++
-		}
-	}
-	return count
-}
-
 // guess chooses for a whole-list write of a conversation that is not certain: an earlier
 // list that the write shows to be the agent's, else the next one.
 func (a *attempt) guess(ctx context.Context) error {
@@ -311,8 +284,7 @@ func (a *attempt) guess(ctx context.Context) error {
 		a.begins = current.Settled()
 		return a.checkOnlyOneOpen(ctx)
 	}
-	namesAll := named(a.View, a.Lines, current.Items) == len(a.Lines)
-	if current.Revision > 0 && !a.isElsewhere(current) && (len(current.Items) == 0 || namesAll) {
+	if current.Revision > 0 && !a.isElsewhere(current) && (len(current.Items) == 0 || a.sent.NamesAll(current)) {
 		return nil
 	}
 	found, err := a.recognise(ctx)
@@ -329,14 +301,14 @@ func (a *attempt) guess(ctx context.Context) error {
 // withItem chooses the list that has the item: the current one, else the one that the
 // conversation held last. Where none has it, a call that adds items adds it.
 func (a *attempt) withItem(ctx context.Context) error {
-	if indexOf(a.current.Items, a.Item) >= 0 {
+	if a.isOn(a.current) {
 		return nil
 	}
 	for l, err := range a.ownLists(ctx) {
 		if err != nil {
 			return err
 		}
-		if indexOf(l.Items, a.Item) >= 0 {
+		if a.isOn(l) {
 			a.list = l
 			return nil
 		}
@@ -345,14 +317,20 @@ func (a *attempt) withItem(ctx context.Context) error {
 		return a.next(ctx)
 	}
 	left, err := a.leftBehind(ctx)
-	if err != nil || len(left) != 1 || indexOf(left[0].Items, a.Item) < 0 {
+	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i Item) bool { return itemNumber(i.ID) <= left[0].LastID } // then the number may be meant of either
+	isOther := func(i Item) bool { return i.Number() <= left[0].LastID } // then the number may be meant of either
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}
 	return nil
+}
+
+// isOn reports whether the item that the call changes is on a list.
+func (a *attempt) isOn(list Snapshot) bool {
+	_, ok := list.Item(a.Item)
+	return ok
 }
 
 // leftBehind returns the open lists that earlier sessions of this client left in this folder,
@@ -442,7 +420,7 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 	if len(open) < 2 {
 		return nil
 	}
-	unclear := &UnclearError{open}
+	unclear := &UnclearError{Titles: open}
 	return &InputError{Problems: []Problem{{Message: unclear.Error(), Err: unclear}}}
 }
 
@@ -487,16 +465,9 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 	if !a.mayContinue(l) {
 		return most, nil
 	}
-	if a.folded == nil {
-		a.folded = fold(a.Lines)
-	}
-	missing := len(l.Items)
-	if !l.Writer.Person {
-		missing = mayMiss(l.Items) // what an agent wrote it was shown
-	}
-	n, certain := a.folded.in(l.Items, missing), a.isCertain()
+	n, certain := a.sent.Count(l), a.isCertain()
 	mayBeOne := certain || l.List.ID == a.current.List.ID
-	if n <= most || !l.Writer.Person && !continues(a.Target, l, mayBeOne) {
+	if n <= most || !l.Writer.Person && !a.sent.Continues(l, mayBeOne) {
 		return most, nil
 	}
 	on, err := a.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
@@ -504,7 +475,7 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 		return most, fmt.Errorf("find who holds the list: %w", err)
 	}
 	shown, err := shownToAgents(ctx, a.read, l, on)
-	if err != nil || !certain && !a.isFree(on) || !continues(a.Target, shown, mayBeOne) {
+	if err != nil || !certain && !a.isFree(on) || !a.sent.Continues(shown, mayBeOne) {
 		return most, err
 	}
 	if a.list, a.shown = l, shown; certain {
@@ -544,108 +515,6 @@ func (a *attempt) isFree(on []Cursor) bool {
 	}
 	isTheirs := func(c Cursor) bool { return c.holds() && a.isPresent(c) }
 	return slices.ContainsFunc(on, isMine) || !slices.ContainsFunc(on, isTheirs)
-}
-
-// continues reports whether a whole-list write shows that its agent knows a list as it
-// was shown to its agents: four fifths of its items, and two, or all of the one that
-// its conversation holds. Where agents finished items one of these has to be sent as
-// finished: a plan of the same shape for another task has none.
-func continues(t Target, shown Snapshot, isCurrent bool) bool {
-	n := fold(t.Lines).in(shown.Items, mayMiss(shown.Items))
-	if n == 0 || n < 2 && !(isCurrent && n == len(shown.Items)) {
-		return false
-	}
-	finished := slices.DeleteFunc(slices.Clone(shown.Items), func(i Item) bool { return !i.Status.Settled() || i.ByPerson })
-	if t.View.Words == nil || len(finished) == 0 {
-		return true
-	}
-	sent := slices.DeleteFunc(slices.Clone(t.Lines), func(l Line) bool {
-		status, ok := t.View.Core(l.Status)
-		return !ok || !status.Settled()
-	})
-	return shared(sent, finished) > 0
-}
-
-// mayMiss returns how many of the items that its agents were shown a whole-list write that
-// continues a list may lack: a fifth.
-func mayMiss(shown []Item) int { return len(shown) / 5 }
-
-// keeps reports whether a whole-list write keeps at least half of a list's open items,
-// and two of its items (all, where list or write has fewer): then its agent knows the
-// list.
-func keeps(lines []Line, list Snapshot) bool {
-	open := open(list.Items)
-	return 2*shared(lines, open) >= len(open) && shared(lines, list.Items) >= min(2, len(lines), len(list.Items))
-}
-
-// shared counts the items that a line has. Each line counts for one item at most.
-func shared(lines []Line, items []Item) (n int) { return fold(lines).in(items, len(items)) }
-
-// folded is how many lines have a folded text.
-type folded map[string]int
-
-func fold(lines []Line) folded {
-	texts := make(folded, len(lines))
-	for _, l := range lines {
-		texts[Fold(l.Text)]++
-	}
-	return texts
-}
-
-// in counts the items that a line has, see [shared]. It returns 0 as soon as more than
-// some are missing.
-func (f folded) in(items []Item, missing int) (n int) {
-	unmatched := maps.Clone(f)
-	for i, item := range items {
-		for name := range item.names() {
-			if unmatched[name] > 0 {
-				unmatched[name]--
-				n++
-				break
-			}
-		}
-		if i+1-n > missing {
-			return 0
-		}
-	}
-	return n
-}
-
-// names yields the folded texts by which an agent may mean the item: its text, its
-// active text, the short forms of a long text, and the wordings that a person replaced.
-func (i Item) names() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if !yield(Fold(i.Text)) || i.ActiveText() != i.Text && !yield(Fold(i.Active)) {
-			return
-		}
-		for _, text := range slices.Concat(shortened(i.Text), i.Hand.wordings()) {
-			if !yield(Fold(text)) {
-				return
-			}
-		}
-	}
-}
-
-// isNamed reports whether one of the item's names is what is asked for.
-func (i Item) isNamed(is func(name string) bool) bool {
-	for name := range i.names() {
-		if is(name) {
-			return true
-		}
-	}
-	return false
-}
-
-// Names returns the folded texts by which an agent may mean one of the items: its own, as
-// the agent was told it, or one that a person replaced.
-func Names(items []Item) map[string]bool {
-	names := make(map[string]bool, 2*len(items))
-	for _, item := range items {
-		for name := range item.names() {
-			names[name] = true
-		}
-	}
-	return names
 }
 
 // revision returns a revision of a list, or the first kept one after it.

@@ -1,10 +1,6 @@
 package todo
 
-import (
-	"context"
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // This file has how several agents share the items of one list.
 
@@ -62,24 +58,4 @@ func (d *Draft) isTaken(i Item, owner string, begins bool) bool {
 		return owner != "" || begins
 	}
 	return i.Owner != "" && i.Owner != owner && isThere(i.Holder) && (owner != "" || begins)
-}
-
-// presentHands returns a function that reports whether a conversation that knows a list is
-// present, by its hand. It reads them when it is called first.
-func (a *attempt) presentHands(ctx context.Context, list List, failed *error) func(hand string) bool {
-	var hands []string
-	var isRead bool
-	return func(hand string) bool {
-		if !isRead {
-			isRead = true
-			on, err := a.read.CursorsOn(ctx, list.Principal, list.ID)
-			*failed = err
-			for _, c := range on {
-				if a.isPresent(c) {
-					hands = append(hands, handOf(c.Conversation))
-				}
-			}
-		}
-		return slices.Contains(hands, hand)
-	}
 }

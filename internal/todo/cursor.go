@@ -52,20 +52,6 @@ func (c Conversation) CurrentKey() string {
 	return c.Key
 }
 
-// Folder returns the path of a folder as lists have it. Of one on Windows hosts, hooks and
-// shells know several spellings, with slashes, with a small letter for the drive and with a
-// separator at the end: C:\work is the one for all.
-func Folder(path string) string {
-	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // as in file:///c:/work
-		path = path[1:]
-	}
-	if len(path) < 3 || path[1] != ':' || !strings.ContainsRune(`\/`, rune(path[2])) {
-		return path
-	}
-	path = strings.ToUpper(path[:1]) + strings.ReplaceAll(path[1:], "/", `\`)
-	return path[:3] + strings.TrimRight(path[3:], `\`)
-}
-
 // bounded returns the conversation with its workspace as [Folder] and of at most [MaxWorkspace]
 // bytes and a key of at most maxKey: both may be of any size as callers send them,
 // and both are stored with every list and cursor (BAD-INPUT 82). Of a longer key it has
@@ -85,7 +71,7 @@ func boundedKey(key string) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	digest := "digest:" + hex.EncodeToString(sum[:])
-	if sharedKey(key) {
+	if IsSharedKey(key) {
 		digest = SharedKey(digest)
 	}
 	return digest
@@ -109,9 +95,6 @@ func (l Lists) isOwn(key string) bool { return l.Own(Conversation{Key: key}).Key
 // maxKey is the size in bytes above which a key of a conversation is replaced: a cursor
 // has it several times on the disk.
 const maxKey = 512
-
-// NameKey returns the key whose cursor says which list has a name.
-func NameKey(name string) string { return "name:" + name }
 
 // Key is whose cursors: a conversation's of a principal, or a name's.
 type Key struct{ Principal, Conversation string }

@@ -50,6 +50,9 @@ func (d *Draft) nextID() string {
 	return strconv.Itoa(d.next.LastID)
 }
 
+// Before returns the revision that the draft began with, or that it was merged with since.
+func (d *Draft) Before() Snapshot { return d.before }
+
 // Items returns the items as edited so far; the caller must not change them.
 func (d *Draft) Items() []Item { return d.next.Items }
 
@@ -87,6 +90,19 @@ func (d *Draft) Begun() (begun, running []Item) {
 func (d *Draft) Archive(away bool) {
 	d.next.Archived, d.next.ReplacedBy, d.archives = away, "", true
 }
+
+// ArchiveFor puts the list away for the one with an id, which its conversation began instead;
+// empty for none.
+func (d *Draft) ArchiveFor(list string) {
+	d.Archive(true)
+	d.next.ReplacedBy = list
+}
+
+// StayLeft has a list that was put away for another one stay so, whichever of its items change.
+func (d *Draft) StayLeft() { d.archives = d.before.ReplacedBy != "" }
+
+// BringsBack reports whether the change says that the list is not put away.
+func (d *Draft) BringsBack() bool { return d.archives && !d.next.Archived }
 
 // Explain says what the writer says of the revision, see [Snapshot.Explanation].
 func (d *Draft) Explain(text string) { d.next.Explanation = text }
@@ -184,6 +200,19 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
+// Undo takes back what a list became from an old revision to the one that was seen: its
+// items, its title, and whether it was put away. Applied as by a person who saw a later one it
+// leaves what came after that.
+func (d *Draft) Undo(old, seen Snapshot) {
+	d.Restore(old.Items)
+	if old.GivenTitle != seen.GivenTitle {
+		d.next.GivenTitle = old.GivenTitle
+	}
+	if old.Archived != seen.Archived {
+		d.Archive(old.Archived)
+	}
+}
+
 // keepEnded gives items that begin a list the status of those of the list before which had
 // ended and are shown as the lines: what is sent back so is not begun.
 func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
@@ -247,8 +276,8 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	return item
 }
 
-// snapshot returns the next revision, ready to be saved.
-func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
+// Snapshot returns the next revision, ready to be saved.
+func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 	next := d.next
 	next.Revision++
 	if next.Items == nil {
@@ -327,6 +356,9 @@ func (d *Draft) insert(view View, line Line) int {
 
 // IsItemID reports whether an id is one that [Draft.Put] accepts.
 func IsItemID(id string) bool { return itemNumber(id) > 0 }
+
+// Number returns the number that the item's id is, or 0 if it is none.
+func (i Item) Number() int { return itemNumber(i.ID) }
 
 // itemNumber returns the number that an item's id is, or 0 if it is none.
 func itemNumber(id string) int {

@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-// ChangedList is what [Lists.During] is called with: how a list stands now, and its
-// revisions up to the end of the time, ascending, each of which is read when it is asked
-// for. They end with an error that is yielded.
-type ChangedList func(state State, revisions iter.Seq2[Snapshot, error]) error
-
 // During calls with with each list that began before a time and was saved after another,
 // the last saved first: all that changed in between are among them, each once. It holds
 // one page of excerpts, however many there are. It returns the first error of with.

@@ -1,9 +1,6 @@
 package todo
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,76 +69,15 @@ func (e Edit) OfItems() bool {
 	return !slices.Contains([]EditKind{EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete}, e.Do)
 }
 
-// Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],
-// [ErrItemGone] and the error of [Edit.Check].
-func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcome, error) {
-	e, err := e.clean()
-	if err != nil {
-		return Outcome{}, err
-	}
-	if list == "" {
-		return Outcome{}, ErrNotFound // a write without one would begin a list
-	}
-	by.Person = true
-	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: e.operation(list),
-		Change: func(d *Draft) error { return d.Edit(e) }}
-	if e.OfItems() {
-		w.Seen = e.Seen
-	}
-	switch e.Do {
-	case EditDelete, EditUndelete:
-		return l.delete(ctx, list, e, by)
-	case EditRestore:
-		w.Seen = 0 // it takes the place of what was written since, too
-		w.damaged = true
-		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
-	case EditUndo:
-		w.Change, err = l.undoing(ctx, list, e.From, e.Seen)
-	}
-	if err != nil {
-		return Outcome{}, err
-	}
-	out, err := l.Apply(ctx, w)
-	if err == nil {
-		l.Look(ctx, out.After)
-	}
-	return out, err
-}
-
-// delete deletes a list and the lists of its sub-agents, or brings them back within
-// [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
-// holds another list by now belong to that list, and stay as they are.
-func (l Lists) delete(ctx context.Context, list string, e Edit, w Writer) (out Outcome, err error) {
-	main, err := l.load(ctx, list, 0)
-	if err != nil {
-		return Outcome{}, err
-	}
-	// A deleted list is held until its conversation begins the next one: until then
-	// its sub-agents' lists, which are deleted too, are found to be brought back.
-	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
-	for n, s := range append([]Snapshot{main}, subs...) {
-		if err != nil || n > 0 && s.Deleted == (e.Do == EditDelete) {
-			continue
-		}
-		var done Outcome
-		done, err = l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
-			Change: func(d *Draft) error { return d.Edit(e) }})
-		if n == 0 {
-			out = done
-		}
-	}
-	return out, err
-}
-
 // Check returns an [*InputError] that says what would be right, unless some list
 // can be edited so.
 func (e Edit) Check() error {
-	_, err := e.clean()
+	_, err := e.Clean()
 	return err
 }
 
-// clean returns the edit with its text as it is stored, or the error of Check.
-func (e Edit) clean() (Edit, error) {
+// Clean returns the edit with its text as it is stored, or the error of [Edit.Check].
+func (e Edit) Clean() (Edit, error) {
 	clean := CleanText
 	if e.Do == EditRename {
 		clean = CleanTitle
@@ -198,8 +134,8 @@ func (e Edit) checkLines() error {
 	return nil
 }
 
-// Edit makes an edit that needs no other revision or list; those that do are for
-// [Lists.Edit]. It returns [ErrItemGone] when no item has the id of one that needs it.
+// Edit makes an edit that needs no other revision or list; those that do are for the
+// board. It returns [ErrItemGone] when no item has the id of one that needs it.
 func (d *Draft) Edit(e Edit) error {
 	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
 	if at < 0 && (e.Do.ofItem() || e.Do == EditBack && e.Item != "" && indexOf(d.next.Gone, e.Item) < 0) {
@@ -259,35 +195,4 @@ func (d *Draft) bringBack(at int, id string) {
 	case at >= 0 && d.next.Items[at].Overridden():
 		d.next.Items[at].setText(d.next.Items[at].Hand.Text)
 	}
-}
-
-// undoing returns the change that takes back what a list became from one revision to
-// another: its items, its title, and whether it was put away. Applied as by a person who
-// saw a later one it leaves what came after that. It returns [ErrNotFound] when there is
-// no such list or revision.
-func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (Change, error) {
-	old, err := l.Load(ctx, list, from)
-	if err != nil {
-		return nil, err
-	}
-	saw, err := l.Load(ctx, list, seen)
-	return func(d *Draft) error {
-		d.Restore(old.Items)
-		if old.GivenTitle != saw.GivenTitle {
-			d.next.GivenTitle = old.GivenTitle
-		}
-		if old.Archived != saw.Archived {
-			d.Archive(old.Archived)
-		}
-		return nil
-	}, err
-}
-
-// operation returns the identity of the edit; the zero Operation when it has none.
-func (e Edit) operation(list string) Operation {
-	if e.Operation == "" {
-		return Operation{}
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %+v", list, e))
-	return Operation{ID: "edit:" + Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 var (
@@ -34,9 +33,6 @@ var (
 	ErrStoreFull = errors.New("the store is full")
 	// ErrReadOnly: the identity may see the lists and not change them.
 	ErrReadOnly = errors.New("these lists may only be read")
-	// ErrMirrored: the list is a copy of one that the agent keeps elsewhere, see
-	// [List.Mirrored]; nothing was changed.
-	ErrMirrored = errors.New("the agent keeps this list in a todo tool of its own: it can only be changed there")
 	// ErrUnavailable: the database of the store cannot be reached, or is starting.
 	ErrUnavailable = errors.New("the database does not answer")
 	// ErrClosed: the store or board is closed.
@@ -107,63 +103,4 @@ func KindOf(err error) Kind {
 func IsRefusal(err error) bool {
 	refusals := []Kind{KindInvalid, KindMissing, KindItemGone, KindReused, KindMirrored, KindReadOnly, KindFull}
 	return slices.Contains(refusals, KindOf(err))
-}
-
-// Problem is one thing wrong with a change, worded so that a model can correct
-// it.
-type Problem struct {
-	// Path is where the problem is, as in "todos[1].status"; empty when it
-	// concerns the whole change.
-	Path string
-	// Message says what is wrong and what is allowed.
-	Message string
-	// Sentence is true when Message is a complete sentence, which variants show
-	// without a prefix.
-	Sentence bool
-	// Err is what Message says in English, for those who say it otherwise; nil for none.
-	Err error
-}
-
-func (p Problem) String() string {
-	if p.Path == "" {
-		return p.Message
-	}
-	return p.Path + ": " + p.Message
-}
-
-// SizeError refuses a list of too many items, or of too much text.
-type SizeError struct {
-	Items int // how many it would have, where these are too many
-	Size  int // in bytes, see [Size]
-}
-
-func (e *SizeError) Error() string {
-	if e.Items > 0 {
-		return fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, e.Items)
-	}
-	return fmt.Sprintf("the texts of a list are at most %d kB together, these are %d kB: write fewer items, or shorter ones", MaxSize/1000, (e.Size+999)/1000)
-}
-
-// UnclearError refuses an empty write by a key that several chats share, since it may mean
-// each of some open lists.
-type UnclearError struct{ Titles []string }
-
-func (e *UnclearError) Error() string {
-	return "several chats share this connection, and which list to clear is unclear: " + strings.Join(e.Titles, ", ")
-}
-
-// InputError is the refusal of a change that is not valid. It lists every
-// problem found. Nothing was changed.
-type InputError struct {
-	Problems []Problem
-}
-
-// Error joins the problems with semicolons, for people and logs. Variants format
-// Problems for models themselves.
-func (e *InputError) Error() string {
-	texts := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		texts[i] = p.String()
-	}
-	return strings.Join(texts, "; ")
 }

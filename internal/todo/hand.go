@@ -14,7 +14,8 @@ import (
 // PersonsHand is the hand of people, see [Item.BegunBy].
 const PersonsHand = "person"
 
-func handOf(conversation string) string {
+// HandOf returns the hand of a conversation by its key, see [Item.BegunBy]; empty for nobody.
+func HandOf(conversation string) string {
 	if conversation == "" {
 		return ""
 	}

@@ -250,9 +250,6 @@ func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
 	return nil
 }
 
-// PersonKey is whose cursors say that a person looked at a list.
-const PersonKey = "person"
-
 // Look notes that a person looked at a list, for [Leaving]. A failure is ignored, and so is a
 // store that cannot be written within a second.
 func (l Lists) Look(ctx context.Context, s Snapshot) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 )
 
 // News returns the list that a target means, and what others changed in it since the
@@ -27,7 +25,7 @@ func (l Lists) News(ctx context.Context, t Target) (list Snapshot, news Report, 
 		list = b.list
 		saw, err := b.saw(ctx, list)
 		if err == nil && saw.Revision != list.Revision {
-			err = b.tell(ctx, saw, list, &news)
+			b.tell(saw, list, &news)
 		}
 		if err == nil && b.seen(list) < list.Revision {
 			err = tx.SetCursor(ctx, Cursor{Key: key, List: list.List.ID, Seen: list.Revision})
@@ -66,7 +64,7 @@ func (l Lists) say(ctx context.Context, t Target, question string, rests bool) e
 		if err != nil || newest.Asks == question && newest.Rests == rests || !newest.Open() {
 			return err
 		}
-		_, err = tx.Save(ctx, newest.says(question, rests, l.board.now()))
+		_, err = tx.Save(ctx, newest.Asking(question, rests, l.board.now()))
 		return err
 	})
 	if err != nil {
@@ -81,21 +79,4 @@ func PassOver(err error) error {
 		return nil
 	}
 	return err
-}
-
-// OneLine returns a text of any kind in one clean line of at most limit runes: what is no
-// valid UTF-8 is a question mark, control characters and white space are one space, and
-// characters that turn the direction of a text or are not seen are left out.
-func OneLine(text string, limit int) string {
-	const joiners = "\u200c\u200d" // emoji and some scripts need them
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r), unicode.IsSpace(r):
-			return ' '
-		case unicode.Is(unicode.Cf, r) && !strings.ContainsRune(joiners, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	return strings.TrimSpace(Cut(strings.Join(strings.Fields(text), " "), limit))
 }

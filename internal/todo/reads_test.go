@@ -62,7 +62,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	lines := []todo.Line{{Text: "A", Active: "A", Status: "pending"}}
 	whole := target("a")
 	whole.Lines = lines
-	out, err := other.As("").Apply(t.Context(), todo.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(plain, lines); return nil }})
+	out, err := other.As("").Apply(t.Context(), todo.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
 	if err != nil || len(out.Unseen) > 0 || len(out.After.Items) != 1 {
 		t.Errorf("told of %v, %v, %v", out.Unseen, out.After.Items, err)
 	}

@@ -1,8 +1,6 @@
 package todo
 
 import (
-	"context"
-	"slices"
 	"strings"
 	"time"
 )
@@ -40,32 +38,3 @@ type Said struct {
 	// Left is true when the newest revision does not say it any more.
 	Left bool `json:"left"`
 }
-
-// Said returns where a text stood last in each of some lists, or excerpts, in which it
-// stands or ever stood, by id; see [Query.Text].
-func (l Lists) Said(ctx context.Context, text string, lists ...Snapshot) (map[string]Said, error) {
-	said := make(map[string]Said)
-	newest := make(map[string]int64, len(lists))
-	seqs := make([]int64, 0, len(lists))
-	for _, s := range lists {
-		newest[s.List.ID] = s.Revision
-		seqs = append(seqs, s.Seq)
-	}
-	slices.Sort(seqs)
-	for page := range slices.Chunk(seqs, saidPage) {
-		found, err := l.Find(ctx, Query{Text: Cut(text, MaxTitle), AfterSeq: page[0] - 1, BeforeSeq: page[len(page)-1] + 1})
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range found {
-			if revision, wanted := newest[s.List.ID]; wanted {
-				whole, _ := s.Saying(text)
-				said[s.List.ID] = Said{s.Revision, s.Updated, Cut(whole, MaxTitle), s.Revision < revision}
-			}
-		}
-	}
-	return said, nil
-}
-
-// saidPage is through the revisions of how many lists [Lists.Said] looks at a time.
-const saidPage = 50

@@ -42,8 +42,7 @@ type List struct {
 	Previous string `json:"previous,omitempty"`
 	// Chat is the host's own id of the chat that began the list, as far as known.
 	Chat string `json:"chat,omitempty"`
-	// Topic is what the chat was about when the list began, see [Topic]; empty when no hook
-	// said it.
+	// Topic is what the chat was about when the list began; empty when no hook said it.
 	Topic   string    `json:"topic,omitempty"`
 	Created time.Time `json:"created"`
 }
@@ -58,14 +57,14 @@ type Writer struct {
 	// Person is true when a person wrote, so that the list's agent has not seen
 	// the revision.
 	Person bool `json:"person,omitempty"`
-	// Process is the id of the process that wrote, see [Board.Process]. By it a
+	// Process is the id of the process that wrote. By it a
 	// process recognises its own writes in a shared store.
 	Process string `json:"process,omitempty"`
 }
 
 // Operation identifies a write, so that repeating it is harmless: a store that
-// already has ID returns the snapshot it stored then if Digest is equal, else
-// [ErrOperationReused]. The zero Operation is never compared.
+// already has ID returns the snapshot it stored then if Digest is equal, else an
+// error. The zero Operation is never compared.
 type Operation struct {
 	ID     string `json:"id,omitempty"`
 	Digest string `json:"digest,omitempty"`
@@ -116,7 +115,7 @@ type Snapshot struct {
 	// this one away; empty otherwise.
 	ReplacedBy string `json:"replaced_by,omitempty"`
 	// Deleted is true when a person deleted the list: then no conversation holds
-	// it, nothing finds it, and after [TrashAge] the store forgets it.
+	// it, nothing finds it, and after a day the store forgets it.
 	Deleted bool   `json:"deleted,omitempty"`
 	Writer  Writer `json:"writer,omitzero"`
 	// Other is the newest revision before this one whose writer was a person if this
@@ -156,8 +155,9 @@ func (s Snapshot) IsNewer(than Snapshot) bool {
 	return s.Revision > than.Revision || s.Revision == than.Revision && s.Said > than.Said
 }
 
-// says returns the snapshot with what its agent asks for, or whether it rests, from a time on.
-func (s Snapshot) says(question string, rests bool, at time.Time) Snapshot {
+// Asking returns the snapshot with what its agent asks for, or whether it rests, from a time on.
+// It is the same revision.
+func (s Snapshot) Asking(question string, rests bool, at time.Time) Snapshot {
 	s.Asks, s.Rests = question, rests
 	s.Said++
 	if !rests {

@@ -1,10 +1,8 @@
 package todo
 
 import (
-	"context"
-	"fmt"
+	"iter"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -40,40 +38,6 @@ func (s State) Rests() bool { return s == LeftOpen || s == Away || s.Ended() }
 // Ended reports whether nothing more is expected of a list in this state.
 func (s State) Ended() bool { return s == Finished || s == InVain }
 
-// States returns the states of lists, by id.
-func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
-	states := make(map[string]State, len(lists))
-	asks := func(s Snapshot) bool { return !s.Settled() && !s.Archived && s.List.Conversation != "" }
-	asked := 0
-	for _, s := range lists {
-		if asks(s) {
-			asked++
-		}
-	}
-	who := l.attendance(asked)
-	for _, s := range lists {
-		there := false
-		if asks(s) {
-			var err error
-			if there, err = who.attend(ctx, s); err != nil {
-				return nil, err
-			}
-		}
-		states[s.List.ID] = s.State(there, l.board.now())
-	}
-	return states, nil
-}
-
-// Together returns the lists of the sub-agents of a main list, and the states of all
-// of them and of the main list, by id.
-func (l Lists) Together(ctx context.Context, main Snapshot) (subs []Snapshot, states map[string]State, err error) {
-	if subs, err = l.Find(ctx, Query{Parent: main.List.ID}); err != nil {
-		return nil, nil, err
-	}
-	states, err = l.States(ctx, append(subs, main)...)
-	return subs, states, err
-}
-
 // State returns how the list stands; there is false when no agent is.
 func (s Snapshot) State(there bool, now time.Time) State {
 	_, current := s.Current()
@@ -96,153 +60,7 @@ func (s Snapshot) State(there bool, now time.Time) State {
 	return Working
 }
 
-// Saw returns the revision of a list up to s that any of its agents last saw; s where
-// no agent ever saw or wrote one.
-func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
-	if !s.Writer.Person {
-		return s, nil
-	}
-	on, err := l.board.store.CursorsOn(ctx, s.List.Principal, s.List.ID)
-	if err != nil {
-		return s, fmt.Errorf("find what agents have seen: %w", err)
-	}
-	saw, err := shownToAgents(ctx, l.board.store, s, on)
-	if err != nil || saw.Revision == 0 {
-		return s, err
-	}
-	return saw, nil
-}
-
-// SharedRest is how long a list must rest before it counts as left behind by a
-// key that several chats share: one of them writing another list does not mean
-// that the chat of this one has left it.
-const SharedRest = time.Hour
-
-// attendance finds who holds lists. Of many it reads all cursors once, of few those on each;
-// each process is asked for once.
-type attendance struct {
-	lists Lists
-	few   bool
-	held  map[string]map[string]bool // lists by principal, that somebody present holds
-	alive map[string]bool            // processes
-}
-
-// fewLists is how many lists are asked for one by one.
-const fewLists = 16
-
-func (l Lists) attendance(lists int) *attendance {
-	return &attendance{lists: l, few: lists <= fewLists, held: make(map[string]map[string]bool), alive: make(map[string]bool)}
-}
-
-// attend reports whether a conversation that is present holds a list.
-func (a *attendance) attend(ctx context.Context, s Snapshot) (bool, error) {
-	of, id := s.List.Principal, s.List.ID
-	if a.held[of] == nil || a.few {
-		only := ""
-		if a.few {
-			only = id
-		}
-		on, err := a.lists.board.store.CursorsOn(ctx, of, only)
-		if err != nil {
-			return false, fmt.Errorf("find who holds the lists: %w", err)
-		}
-		a.held[of] = make(map[string]bool)
-		for _, c := range on {
-			if c.Current && !a.held[of][c.List] {
-				a.held[of][c.List] = a.isPresent(c)
-			}
-		}
-	}
-	// A key that several chats share holds the list that one of them wrote last; the
-	// others are at rest only after a while.
-	if a.held[of][id] || !sharedKey(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
-		return a.held[of][id], nil
-	}
-	cursors, err := a.lists.board.store.Cursors(ctx, Key{of, s.List.Conversation})
-	if err != nil {
-		return false, fmt.Errorf("find whose current list it is: %w", err)
-	}
-	return slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && a.isPresent(c) }), nil
-}
-
-// isPresent is [Board.isPresent], which asks the system for a process.
-func (a *attendance) isPresent(c Cursor) bool {
-	board := a.lists.board
-	return c.isPresent(board.now(), func(process string) bool {
-		alive, known := a.alive[process]
-		if !known {
-			alive = process == board.process || board.store.Alive(process)
-			a.alive[process] = alive
-		}
-		return alive
-	})
-}
-
-// isPresent reports whether the conversation of a cursor is there as far as can be
-// told.
-func (b *Board) isPresent(c Cursor) bool {
-	return c.isPresent(b.now(), func(process string) bool { return process == b.process || b.store.Alive(process) })
-}
-
-func (c Cursor) isPresent(now time.Time, alive func(process string) bool) bool {
-	served := c.Process == Detached || c.Process != "" && alive(c.Process)
-	return served && (c.Until.IsZero() || now.Before(c.Until))
-}
-
-// holds reports whether a conversation may hold the list of its cursor: of one that is
-// several chats any of them may.
-func (c Cursor) holds() bool { return c.Current || c.Moved > 0 && sharedKey(c.Conversation) }
-
-// presence returns what [Cursor.Process] and [Cursor.Until] are for a conversation that
-// calls this board.
-func (b *Board) presence(c Conversation) (process string, until time.Time) {
-	process = b.process
-	if c.Detached {
-		process = Detached
-	}
-	if c.Lasts > 0 {
-		until = b.now().Add(c.Lasts)
-	}
-	return process, until
-}
-
-// Stay says that a conversation is connected, although it makes no call now; Leave
-// that it has ended. What it holds stays bound to it.
-func (l Lists) Stay(ctx context.Context, c Conversation) error {
-	_, until := l.board.presence(c)
-	return l.setUntil(ctx, c, until)
-}
-
-// Leave is described at [Lists.Stay].
-func (l Lists) Leave(ctx context.Context, c Conversation) error {
-	return l.setUntil(ctx, c, l.board.now())
-}
-
-func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) error {
-	if l.readOnly {
-		return nil // it holds nothing
-	}
-	c = l.Own(c)
-	key := Key{l.principal, c.Key}
-	if c.Key == "" {
-		return nil
-	}
-	cursors, err := l.board.store.Cursors(ctx, key)
-	if err != nil {
-		return fmt.Errorf("find the conversation's list: %w", err)
-	}
-	if len(cursors) == 0 || !cursors[0].Current || cursors[0].Until.Equal(until) {
-		return nil
-	}
-	l.attend(c)
-	process, _ := l.board.presence(c)
-	return l.setCursors(ctx, Cursor{Key: key, List: cursors[0].List, Process: process, Until: until})
-}
-
-// SharedKey returns the key of a conversation that several chats may be at the same
-// time.
-func SharedKey(key string) string { return sharedKind + key }
-
-const sharedKind = "shared:"
-
-func sharedKey(key string) bool { return strings.HasPrefix(key, sharedKind) }
+// ChangedList is called with a list that changed in a time: how it stands now, and its
+// revisions up to the end of the time, ascending, each of which is read when it is asked
+// for. They end with an error that is yielded.
+type ChangedList func(state State, revisions iter.Seq2[Snapshot, error]) error

@@ -165,7 +165,7 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 		return nil, fmt.Errorf("find who holds the list: %w", err)
 	}
 	for _, held := range on {
-		if held.Moved == 0 || held.Current || sharedKey(held.Conversation) {
+		if held.Moved == 0 || held.Current || IsSharedKey(held.Conversation) {
 			continue
 		}
 		later, err := l.board.store.Cursors(ctx, held.Key)

@@ -29,59 +29,6 @@ type Write struct {
 	Seen int64
 }
 
-// Report is what the answer to a write says beyond the list. If the caller may
-// repeat the write, the report is stored with its revision, so that the repeat
-// gets the same answer.
-type Report struct {
-	// Dropped are the items that were open and are no longer on the list.
-	Dropped []Item `json:"dropped,omitempty"`
-	// Reopened are the items that were completed and that a whole-list write opened again,
-	// as an agent does that forgot what it had done.
-	Reopened []Item `json:"reopened,omitempty"`
-	// Unseen is what others changed since the writing agent last saw the list;
-	// the write was merged with these changes. Titled is the title that a person gave
-	// the list since then, and Ordered are the texts of the items if their order
-	// changed.
-	Unseen  []Difference `json:"unseen,omitempty"`
-	Titled  string       `json:"titled,omitempty"`
-	Ordered []string     `json:"ordered,omitempty"`
-	// By is who made the changes in Unseen.
-	By Others `json:"by,omitempty"`
-	// Kept is what stays although the agent, which had been told, sent it as it was before
-	// a person changed it: items with another text (Before has the agent's), and with
-	// [Moved] the order, which is in Ordered.
-	Kept []Difference `json:"kept,omitempty"`
-	// Elsewhere is the id of the list when it is not the one that the conversation
-	// holds: the call changed an item that only an earlier list of it has.
-	Elsewhere string `json:"elsewhere,omitempty"`
-	// Continues is the title of the list if it is one of an earlier chat, which the
-	// conversation goes on with from this call on.
-	Continues string `json:"continues,omitempty"`
-	// PutAway is the list that the write put away.
-	PutAway PutAway `json:"put_away,omitzero"`
-	// Notes are the sentences that the change added, see [Draft.Note].
-	Notes []string `json:"notes,omitempty"`
-}
-
-// OthersDid reports whether others changed something since the agent last saw the list.
-func (r Report) OthersDid() bool { return len(r.Unseen)+len(r.Ordered) > 0 || r.Titled != "" }
-
-// PutAway is a list that was put away because its conversation began another plan.
-type PutAway struct {
-	Title string `json:"title,omitempty"`
-	Open  []Item `json:"open,omitempty"`
-}
-
-// Others is who changed a list besides the agent that writes it.
-type Others string
-
-// Who may have changed a list.
-const (
-	People          Others = "people"
-	Agents          Others = "agents"
-	PeopleAndAgents Others = "people and agents"
-)
-
 // Outcome is the result of a write.
 type Outcome struct {
 	// After is the list after the write: the revision that the write made or,
@@ -157,7 +104,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) 
 	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
 	// A list that only its age archived is not said to be so in the store. To bring it
 	// back it needs a revision of today.
-	wakes := draft.archives && !draft.next.Archived && a.archived(draft.before).Archived
+	wakes := draft.BringsBack() && a.archived(draft.Before()).Archived
 	return a.save(ctx, draft, report, clears || wakes || a.mends || draft.Changed())
 }
 
@@ -171,11 +118,11 @@ func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err er
 		}
 	}
 	saw, err := a.saw(ctx, a.list)
-	if err == nil && saw.Revision != a.list.Revision && a.Seen == 0 {
-		err = a.tell(ctx, saw, a.list, &told)
-	}
 	if err != nil {
 		return nil, told, err
+	}
+	if saw.Revision != a.list.Revision && a.Seen == 0 {
+		a.tell(saw, a.list, &told)
 	}
 	base := saw
 	if a.Lines == nil && a.Seen == 0 {
@@ -188,42 +135,51 @@ func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err er
 	return draft, told, err
 }
 
+// step returns the step that the write is; present is as in a [Step].
+func (a *attempt) step(present func(hand string) bool) Step {
+	s := Step{Change: a.Change, Sent: &a.sent, Hand: PersonsHand, At: a.at, Present: present,
+		Title: a.Title, Mirrors: a.Begin.Mirrored}
+	if !a.Writer.Person {
+		s.Hand = HandOf(a.Conversation.Key)
+	}
+	if a.begins {
+		s.Earlier = a.current.Items
+	}
+	return s
+}
+
 // draft returns the draft of a revision after newest, as the change makes it of one that
 // the writer was shown.
 func (a *attempt) draft(ctx context.Context, shown, newest Snapshot) (*Draft, error) {
-	d := NewDraft(shown, a.at)
-	if d.hand = PersonsHand; !a.Writer.Person {
-		d.hand = handOf(a.Conversation.Key)
-	}
-	if a.begins {
-		d.earlier = a.current.Items
-	}
 	var failed error
-	d.present = a.presentHands(ctx, newest.List, &failed)
-	if err := cmp.Or(a.Change(d), failed); err != nil {
-		return nil, err
-	}
-	if shown.Revision != newest.Revision {
-		d.rebase(newest)
-	}
-	if !a.Writer.Person {
-		d.next.Asks, d.next.Rests = "", false
-	}
-	return d, nil
+	d, err := a.step(a.presentHands(ctx, newest.List, &failed)).Draft(shown, newest)
+	return d, cmp.Or(err, failed)
 }
 
-// changes reports whether the write would change what stands on a list, or be refused,
-// when its agent was shown one revision. Another active text, and a wording that a person
-// replaced, change nothing.
+// changes is [Step.Changes]; true where who is present cannot be read.
 func (a *attempt) changes(ctx context.Context, shown, newest Snapshot) bool {
-	d, err := a.draft(ctx, shown, newest)
-	if err != nil {
-		return true
+	var failed error
+	return a.step(a.presentHands(ctx, newest.List, &failed)).Changes(shown, newest) || failed != nil
+}
+
+// presentHands returns a function that reports whether a conversation that knows a list is
+// present, by its hand. It reads them when it is called first.
+func (a *attempt) presentHands(ctx context.Context, list List, failed *error) func(hand string) bool {
+	var hands []string
+	var isRead bool
+	return func(hand string) bool {
+		if !isRead {
+			isRead = true
+			on, err := a.read.CursorsOn(ctx, list.Principal, list.ID)
+			*failed = err
+			for _, c := range on {
+				if a.isPresent(c) {
+					hands = append(hands, HandOf(c.Conversation))
+				}
+			}
+		}
+		return slices.Contains(hands, hand)
 	}
-	d.applyHand(shown, len(a.Lines) > 0)
-	return !slices.EqualFunc(newest.Items, d.next.Items, func(a, b Item) bool {
-		return a.ID == b.ID && a.Text == b.Text && a.Status == b.Status
-	})
 }
 
 // tellOfLeft adds to a report what others changed in the current list, which the write
@@ -235,12 +191,10 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 		return nil
 	}
 	left, err := a.lastShown(ctx, a.current)
-	if err == nil {
-		err = a.tell(ctx, left, a.current, told)
-	}
 	if err != nil {
 		return err
 	}
+	a.tell(left, a.current, told)
 	a.left = []Cursor{{Key: Key{a.principal, a.Conversation.Key}, List: a.current.List.ID, Seen: a.current.Revision}}
 	return nil
 }
@@ -258,7 +212,7 @@ func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
 		return a.shown, nil
 	case seen > 0:
 		return revision(ctx, a.read, list, seen)
-	case seen < 0 && (len(a.Lines) == 0 || keeps(a.Lines, list)): // it knows the list
+	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // it knows the list
 		return shownToAgents(ctx, a.read, list, nil)
 	case list.Settled():
 		return list, nil // what is to be done is all the writer's
@@ -267,101 +221,25 @@ func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
 }
 
 // tell adds to a report what others changed from a revision of a list to the newest one.
-func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) error {
-	changed := Diff(base, newest)
-	if a.seen(newest) <= 0 {
-		sent := make(map[string]bool, len(a.Lines))
-		for _, l := range a.Lines {
-			sent[Fold(l.Text)] = true
-		}
-		changed = slices.DeleteFunc(changed, func(d Difference) bool {
-			return d.Kind == Added && d.After.isNamed(func(name string) bool { return sent[name] })
-		})
-	}
-	if len(changed) > 0 && len(a.Lines) > 0 {
-		changed = slices.DeleteFunc(changed, a.saysItself(base))
-	}
-	r.Unseen = append(r.Unseen, changed...)
-	if !InSameOrder(base.Items, newest.Items) {
-		r.Ordered = append(r.Ordered, texts(newest.Items)...)
-	}
-	isTitled := newest.GivenTitle != base.GivenTitle && base.Revision > 0
-	if isTitled {
-		r.Titled = newest.GivenTitle
-	}
-	if len(changed) == 0 && !isTitled {
-		return nil
-	}
-	switch { // at least one revision since base is the newest one's writer's
-	case newest.Other > base.Revision:
-		r.By = PeopleAndAgents
-	case newest.Writer.Person:
-		r.By = People
-	default:
-		r.By = Agents
-	}
-	return nil
+func (a *attempt) tell(base, newest Snapshot, r *Report) {
+	r.Tell(base, newest, &a.sent, a.seen(newest) > 0)
 }
 
-// saysItself returns a function that reports whether the write gives an item the status
-// that others gave it since a revision, as an agent does that was told of it elsewhere, such
-// as by the page in its chat.
-func (a *attempt) saysItself(base Snapshot) func(Difference) bool {
-	sent := make(map[string]string)
-	for n, item := range match(a.View, base.Items, a.Lines) {
-		if item != nil {
-			sent[item.ID] = a.Lines[n].Status
-		}
-	}
-	return func(d Difference) bool {
-		before, _ := a.View.Show(d.Before)
-		after, isShown := a.View.Show(d.After)
-		return d.Kind == Changed && d.Before.Text == d.After.Text && d.Before.Reason == d.After.Reason &&
-			isShown && before.Status != after.Status && sent[d.After.ID] == after.Status
-	}
-}
-
-// settle decides what becomes of a draft beside what the write asks for, and checks it.
-// saw is what the writer was shown.
+// settle settles a draft, and says in the report of which list it is, where that is not the
+// one that the conversation holds. saw is what the writer was shown.
 func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
-	report.Kept = d.applyHand(saw, len(a.Lines) > 0)
-	d.tidy()
-	if d.next.GivenTitle == "" && a.Title != "" {
-		d.next.GivenTitle, _ = CleanTitle(a.Title)
-	}
-	if slices.ContainsFunc(report.Kept, func(k Difference) bool { return k.Kind == Moved }) {
-		report.Ordered = texts(d.next.Items)
-	}
-	if d.before.List.Mirrored && !a.Begin.Mirrored && !slices.EqualFunc(d.before.Items, d.next.Items, Item.same) {
-		return ErrMirrored
-	}
-	if err := checkWaits(d.next.Items); err != nil && !d.before.List.Mirrored && !a.Begin.Mirrored {
+	before := d.Before()
+	if err := a.step(nil).Settle(d, saw, report); err != nil {
 		return err
 	}
-	// A variant limits what one call sends; a merge may add what others added. What makes
-	// a list no larger is never refused.
-	err := CheckSize(d.next.Items)
-	if err != nil && (len(d.next.Items) > len(d.before.Items) || Size(d.next.Items) > Size(d.before.Items)) {
-		return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
-	}
-	report.Notes = d.notes
-	find := Near(d.next.Items)
-	for n, item := range d.before.Items {
-		switch now, stays := find(n, item.ID); {
-		case !stays && !item.Status.Settled():
-			report.Dropped = append(report.Dropped, item)
-		case stays && item.Status == Completed && !now.Status.Settled() && a.Lines != nil && !a.Writer.Person:
-			report.Reopened = append(report.Reopened, now)
-		}
-	}
 	if a.continues {
-		report.Continues = d.before.Title()
+		report.Continues = before.Title()
 	}
-	switch wasLeft := d.before.ReplacedBy != ""; {
-	case a.Item != "" && a.List == "" && a.current.List.ID != d.before.List.ID && !a.continues:
-		report.Elsewhere = d.before.List.ID
-		d.archives = wasLeft // and stays so
-	case wasLeft && a.Lines != nil && !a.Writer.Person:
+	switch {
+	case a.Item != "" && a.List == "" && a.current.List.ID != before.List.ID && !a.continues:
+		report.Elsewhere = before.List.ID
+		d.StayLeft()
+	case before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person:
 		d.Archive(false) // its own chat writes it again
 	}
 	return nil
@@ -370,9 +248,10 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 // save saves the draft of the write if it changed anything, puts away what it replaces,
 // and moves the cursors.
 func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed bool) (Outcome, error) {
-	after := draft.before
+	before := draft.Before()
+	after := before
 	if changed {
-		after = draft.snapshot(a.Writer, a.Operation)
+		after = draft.Snapshot(a.Writer, a.Operation)
 		if after.Revision == 1 {
 			var err error
 			if after.List, err = a.begun(ctx, after); err != nil {
@@ -381,7 +260,7 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 		}
 	}
 	if a.putsAway {
-		report.PutAway = PutAway{Title: a.current.Title(), Open: open(a.current.Items)}
+		report.PutAway = a.current.PutAway()
 		if err := a.archive(ctx, a.current, after.List.ID, a.Writer); err != nil {
 			return Outcome{}, err
 		}
@@ -394,15 +273,15 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 		if after, err = a.tx.Save(ctx, after); err != nil {
 			return Outcome{}, err
 		}
-		if after.Settled() && !draft.before.Settled() {
+		if after.Settled() && !before.Settled() {
 			if err := a.archiveSubLists(ctx, after.List); err != nil {
 				return Outcome{}, err
 			}
 		}
 	}
-	if goesOn := after.Asks != draft.next.Asks || after.Rests != draft.next.Rests; goesOn && !changed {
+	if goesOn := !a.Writer.Person && (after.Asks != "" || after.Rests); goesOn && !changed {
 		var err error
-		if after, err = a.tx.Save(ctx, after.says("", false, a.at)); err != nil {
+		if after, err = a.tx.Save(ctx, after.Asking("", false, a.at)); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -412,31 +291,13 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 	return Outcome{After: after, Changed: changed, Report: report}, nil
 }
 
-func open(items []Item) (out []Item) {
-	for _, item := range items {
-		if !item.Status.Settled() {
-			out = append(out, item)
-		}
-	}
-	return out
-}
-
-func texts(items []Item) []string {
-	out := make([]string, len(items))
-	for i, item := range items {
-		out[i] = item.Text
-	}
-	return out
-}
-
 // archive puts a list away; replacedBy is the one that its conversation began
 // instead, or empty.
 func (a *attempt) archive(ctx context.Context, list Snapshot, replacedBy string, by Writer) error {
 	draft := NewDraft(list, a.at)
-	draft.Archive(true)
-	draft.next.ReplacedBy = replacedBy
+	draft.ArchiveFor(replacedBy)
 	by.Process = a.process
-	_, err := a.tx.Save(ctx, draft.snapshot(by, Operation{})) // no call's, see feed.deliver
+	_, err := a.tx.Save(ctx, draft.Snapshot(by, Operation{})) // no call's, see feed.deliver
 	return err
 }
 

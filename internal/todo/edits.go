@@ -1,0 +1,89 @@
+package todo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],
+// [ErrItemGone] and the error of [Edit.Check].
+func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcome, error) {
+	e, err := e.Clean()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if list == "" {
+		return Outcome{}, ErrNotFound // a write without one would begin a list
+	}
+	by.Person = true
+	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: operationOf(list, e),
+		Change: func(d *Draft) error { return d.Edit(e) }}
+	if e.OfItems() {
+		w.Seen = e.Seen
+	}
+	switch e.Do {
+	case EditDelete, EditUndelete:
+		return l.delete(ctx, list, e, by)
+	case EditRestore:
+		w.Seen = 0 // it takes the place of what was written since, too
+		w.damaged = true
+		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
+	case EditUndo:
+		w.Change, err = l.undoing(ctx, list, e.From, e.Seen)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	out, err := l.Apply(ctx, w)
+	if err == nil {
+		l.Look(ctx, out.After)
+	}
+	return out, err
+}
+
+// delete deletes a list and the lists of its sub-agents, or brings them back within
+// [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
+// holds another list by now belong to that list, and stay as they are.
+func (l Lists) delete(ctx context.Context, list string, e Edit, w Writer) (out Outcome, err error) {
+	main, err := l.load(ctx, list, 0)
+	if err != nil {
+		return Outcome{}, err
+	}
+	// A deleted list is held until its conversation begins the next one: until then
+	// its sub-agents' lists, which are deleted too, are found to be brought back.
+	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
+	for n, s := range append([]Snapshot{main}, subs...) {
+		if err != nil || n > 0 && s.Deleted == (e.Do == EditDelete) {
+			continue
+		}
+		var done Outcome
+		done, err = l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
+			Change: func(d *Draft) error { return d.Edit(e) }})
+		if n == 0 {
+			out = done
+		}
+	}
+	return out, err
+}
+
+// undoing returns the change that takes back what a list became from one revision to
+// another, see [Draft.Undo]. It returns [ErrNotFound] when there is no such list or revision.
+func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (Change, error) {
+	old, err := l.Load(ctx, list, from)
+	if err != nil {
+		return nil, err
+	}
+	saw, err := l.Load(ctx, list, seen)
+	return func(d *Draft) error { d.Undo(old, saw); return nil }, err
+}
+
+// operationOf returns the identity of an edit of a list; the zero Operation when it has none.
+func operationOf(list string, e Edit) Operation {
+	if e.Operation == "" {
+		return Operation{}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %+v", list, e))
+	return Operation{ID: "edit:" + Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
+}

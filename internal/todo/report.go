@@ -1,0 +1,114 @@
+package todo
+
+import "slices"
+
+// Report is what the answer to a write says beyond the list. If the caller may
+// repeat the write, the report is stored with its revision, so that the repeat
+// gets the same answer.
+type Report struct {
+	// Dropped are the items that were open and are no longer on the list.
+	Dropped []Item `json:"dropped,omitempty"`
+	// Reopened are the items that were completed and that a whole-list write opened again,
+	// as an agent does that forgot what it had done.
+	Reopened []Item `json:"reopened,omitempty"`
+	// Unseen is what others changed since the writing agent last saw the list;
+	// the write was merged with these changes. Titled is the title that a person gave
+	// the list since then, and Ordered are the texts of the items if their order
+	// changed.
+	Unseen  []Difference `json:"unseen,omitempty"`
+	Titled  string       `json:"titled,omitempty"`
+	Ordered []string     `json:"ordered,omitempty"`
+	// By is who made the changes in Unseen.
+	By Others `json:"by,omitempty"`
+	// Kept is what stays although the agent, which had been told, sent it as it was before
+	// a person changed it: items with another text (Before has the agent's), and with
+	// [Moved] the order, which is in Ordered.
+	Kept []Difference `json:"kept,omitempty"`
+	// Elsewhere is the id of the list when it is not the one that the conversation
+	// holds: the call changed an item that only an earlier list of it has.
+	Elsewhere string `json:"elsewhere,omitempty"`
+	// Continues is the title of the list if it is one of an earlier chat, which the
+	// conversation goes on with from this call on.
+	Continues string `json:"continues,omitempty"`
+	// PutAway is the list that the write put away.
+	PutAway PutAway `json:"put_away,omitzero"`
+	// Notes are the sentences that the change added, see [Draft.Note].
+	Notes []string `json:"notes,omitempty"`
+}
+
+// OthersDid reports whether others changed something since the agent last saw the list.
+func (r Report) OthersDid() bool { return len(r.Unseen)+len(r.Ordered) > 0 || r.Titled != "" }
+
+// PutAway is a list that was put away because its conversation began another plan.
+type PutAway struct {
+	Title string `json:"title,omitempty"`
+	Open  []Item `json:"open,omitempty"`
+}
+
+// Others is who changed a list besides the agent that writes it.
+type Others string
+
+// Who may have changed a list.
+const (
+	People          Others = "people"
+	Agents          Others = "agents"
+	PeopleAndAgents Others = "people and agents"
+)
+
+// PutAway returns what is told of a list when it is put away.
+func (s Snapshot) PutAway() PutAway { return PutAway{Title: s.Title(), Open: open(s.Items)} }
+
+func open(items []Item) (out []Item) {
+	for _, item := range items {
+		if !item.Status.Settled() {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// Tell adds what others changed from a revision of a list to the newest one, which the writing
+// agent is told: not what it sends itself. isKnown is false if that agent was never shown the
+// list.
+func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown bool) {
+	changed := Diff(base, newest)
+	if !isKnown {
+		texts := make(map[string]bool, len(sent.Lines))
+		for _, l := range sent.Lines {
+			texts[Fold(l.Text)] = true
+		}
+		changed = slices.DeleteFunc(changed, func(d Difference) bool {
+			return d.Kind == Added && d.After.isNamed(func(name string) bool { return texts[name] })
+		})
+	}
+	if len(changed) > 0 && len(sent.Lines) > 0 {
+		changed = slices.DeleteFunc(changed, sent.saysItself(base))
+	}
+	r.Unseen = append(r.Unseen, changed...)
+	if !InSameOrder(base.Items, newest.Items) {
+		r.Ordered = append(r.Ordered, texts(newest.Items)...)
+	}
+	isTitled := newest.GivenTitle != base.GivenTitle && base.Revision > 0
+	if isTitled {
+		r.Titled = newest.GivenTitle
+	}
+	if len(changed) == 0 && !isTitled {
+		return
+	}
+	switch { // at least one revision since base is the newest one's writer's
+	case newest.Other > base.Revision:
+		r.By = PeopleAndAgents
+	case newest.Writer.Person:
+		r.By = People
+	default:
+		r.By = Agents
+	}
+}
+
+func texts(items []Item) []string {
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = item.Text
+	}
+	return out
+}

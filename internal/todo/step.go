@@ -1,0 +1,96 @@
+package todo
+
+import (
+	"slices"
+	"time"
+)
+
+// Step is how a writer takes a list to its next revision.
+type Step struct {
+	Change Change
+	Sent   *Sent
+	// Hand is whose hand writes: [PersonsHand], or what [HandOf] returns for the key of a
+	// conversation.
+	Hand string
+	At   time.Time
+	// Earlier are the items of the list that the conversation leaves for the one that the
+	// step begins, see [Draft.Earlier].
+	Earlier []Item
+	// Present reports whether the conversation with a hand is there; nil is that nobody is.
+	Present func(hand string) bool
+	// Title is the list's title from its host, unless it was given one; empty for none. One
+	// that [CleanTitle] refuses is passed over.
+	Title string
+	// Mirrors is true for a write of a copy, which alone changes the items of a list that is
+	// [List.Mirrored].
+	Mirrors bool
+}
+
+// Draft returns the draft of a revision after newest, as the change makes it of one that the
+// writer was shown. It returns the error of the change.
+func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
+	d := NewDraft(shown, s.At)
+	d.hand, d.earlier, d.present = s.Hand, s.Earlier, s.Present
+	if err := s.Change(d); err != nil {
+		return nil, err
+	}
+	if shown.Revision != newest.Revision {
+		d.rebase(newest)
+	}
+	if s.Hand != PersonsHand {
+		d.next.Asks, d.next.Rests = "", false
+	}
+	return d, nil
+}
+
+// Changes reports whether the step would change what stands on a list, or be refused, when
+// its agent was shown one revision. Another active text, and a wording that a person
+// replaced, change nothing.
+func (s Step) Changes(shown, newest Snapshot) bool {
+	d, err := s.Draft(shown, newest)
+	if err != nil {
+		return true
+	}
+	d.applyHand(shown, len(s.Sent.Lines) > 0)
+	return !slices.EqualFunc(newest.Items, d.next.Items, func(a, b Item) bool {
+		return a.ID == b.ID && a.Text == b.Text && a.Status == b.Status
+	})
+}
+
+// Settle decides what becomes of a draft beside what the change asks for, checks it, and adds
+// to a report what the writer is told of it. saw is what the writer was shown. It returns
+// [ErrMirrored], [ErrCycle], or an [*InputError] for a list that grows beyond what
+// [CheckSize] admits.
+func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
+	report.Kept = d.applyHand(saw, len(s.Sent.Lines) > 0)
+	d.tidy()
+	if d.next.GivenTitle == "" && s.Title != "" {
+		d.next.GivenTitle, _ = CleanTitle(s.Title)
+	}
+	if slices.ContainsFunc(report.Kept, func(k Difference) bool { return k.Kind == Moved }) {
+		report.Ordered = texts(d.next.Items)
+	}
+	if d.before.List.Mirrored && !s.Mirrors && !slices.EqualFunc(d.before.Items, d.next.Items, Item.same) {
+		return ErrMirrored
+	}
+	if err := checkWaits(d.next.Items); err != nil && !d.before.List.Mirrored && !s.Mirrors {
+		return err
+	}
+	// A variant limits what one call sends; a merge may add what others added. What makes
+	// a list no larger is never refused.
+	err := CheckSize(d.next.Items)
+	if err != nil && (len(d.next.Items) > len(d.before.Items) || Size(d.next.Items) > Size(d.before.Items)) {
+		return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
+	}
+	report.Notes = d.notes
+	find := Near(d.next.Items)
+	for n, item := range d.before.Items {
+		switch now, stays := find(n, item.ID); {
+		case !stays && !item.Status.Settled():
+			report.Dropped = append(report.Dropped, item)
+		case stays && item.Status == Completed && !now.Status.Settled() && s.Sent.Lines != nil && s.Hand != PersonsHand:
+			report.Reopened = append(report.Reopened, now)
+		}
+	}
+	return nil
+}
