@@ -22,7 +22,7 @@ DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/at
 # What `make test` runs beside the tests.
 BESIDE    = lint cross bits developers allocations fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
-CORE      = ./internal/todo ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
+CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
 CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses|TestAnotherProcessOpensAndCloses)$$
 # Several programs on one store, some of which are killed.
@@ -113,7 +113,7 @@ cross:
 # Other processors are all under qemu, arm for 32 bits: a kernel may run no 32-bit x86.
 bits: deps
 	@echo "== with 32 bits (arm, under qemu): tests of the model, and the program, killed and shared"
-	@CGO_ENABLED=0 GOARCH=arm GOARM=7 $(GO) test -vet=off -exec qemu-arm ./internal/todo ./internal/store/memory ./internal/store/record
+	@CGO_ENABLED=0 GOARCH=arm GOARM=7 $(GO) test -vet=off -exec qemu-arm ./internal/todo ./internal/board ./internal/store/memory ./internal/store/record
 	@.ci/processor arm $(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
 	@echo "== on arm64, under qemu: the program, shared"
 	@.ci/processor arm64 $(GO) test $(E2E) -count=1 -vet=off -run '^TestClaims$$' ./internal/faults

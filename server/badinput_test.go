@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
@@ -47,7 +47,7 @@ func TestOddNames(t *testing.T) {
 		}
 	})
 	for _, name := range odd {
-		c := server.Config{Board: todo.NewBoard(memory.New()), List: name}
+		c := server.Config{Board: board.NewBoard(memory.New()), List: name}
 		if _, err := server.New(c); err == nil || !strings.Contains(err.Error(), "letters, digits") {
 			t.Errorf("42: --list %.20q: %v", name, err)
 		}
@@ -70,13 +70,13 @@ func quoted(text string) string {
 // conversation with the list it held. What goes on with a list still works, and
 // other processes on the file keep to the same limit.
 func TestTooManyLists(t *testing.T) {
-	keep := todo.Keep{Lists: 3}
-	for name, stores := range map[string]func(t *testing.T) (one, two todo.Store){
-		"memory": func(*testing.T) (one, two todo.Store) {
+	keep := board.Keep{Lists: 3}
+	for name, stores := range map[string]func(t *testing.T) (one, two board.Store){
+		"memory": func(*testing.T) (one, two board.Store) {
 			s := memory.NewKeeping(keep)
 			return s, s
 		},
-		"file": func(t *testing.T) (one, two todo.Store) {
+		"file": func(t *testing.T) (one, two board.Store) {
 			path := t.TempDir() + "/todo.db"
 			return chattest.File(t, path, keep), chattest.File(t, path, keep)
 		},

@@ -12,8 +12,8 @@ import (
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
@@ -44,7 +44,7 @@ func (c comparison) floor(t testing.TB) caller {
 }
 
 // own returns the caller of this server on a store.
-func (c comparison) own(t testing.TB, store todo.Store) caller {
+func (c comparison) own(t testing.TB, store board.Store) caller {
 	s := servertest.New(t, store, func(c *server.Config) { c.Publish = []string{"auto"} })
 	if c.transport == "stdio" {
 		return c.overPipe(t, servertest.NewPipe(t, s))

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
@@ -60,7 +61,7 @@ func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.R
 	if !errors.Is(err, tools.ErrListLeftOut) {
 		return refusal
 	}
-	if list, err := r.show(todo.Target{Conversation: r.who, Agent: r.agent}); err == nil {
+	if list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent}); err == nil {
 		refusal.Text += "\n" + tool.Listing(list).Text
 	}
 	return refusal
@@ -77,7 +78,7 @@ func (s *Server) addReads() {
 		s.mcp.AddTool(mcp.NewToolWithRawSchema(name, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			r := identified(ctx, req.Params.Meta)
 			r.tool = name
-			list, err := r.show(todo.Target{Conversation: r.who, Agent: r.agent})
+			list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent})
 			if err != nil {
 				s.failed(r, err)
 				return nil, err
@@ -112,8 +113,8 @@ func (s *Server) failed(r *request, err error) {
 	case errors.Is(err, context.Canceled) && errors.Is(r.ctx.Err(), context.Canceled):
 		r.errorType = errorCancelled
 		s.Log.Debug("call cancelled", "tool", r.tool, "error", err)
-	case todo.IsRefusal(err):
-		r.errorType = strings.ReplaceAll(string(todo.KindOf(err)), " ", "_")
+	case board.IsRefusal(err):
+		r.errorType = strings.ReplaceAll(string(board.KindOf(err)), " ", "_")
 		s.refusals.Do(func() { s.Log.Info("call refused", "tool", r.tool, "user", r.User, "error", err) })
 	default:
 		s.Log.Error("call failed", "tool", r.tool, "error", err)
@@ -122,7 +123,7 @@ func (s *Server) failed(r *request, err error) {
 
 // call applies a tool's call to the list of its caller, or reads that.
 func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
-	var out todo.Outcome
+	var out board.Outcome
 	var err error
 	target, does := call.Target, "saved"
 	target.Conversation, target.Agent = r.who, r.agent
@@ -130,7 +131,7 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 		does = "read"
 		out.After, err = r.show(target)
 	} else {
-		out, err = r.lists.Apply(r.ctx, todo.Write{
+		out, err = r.lists.Apply(r.ctx, board.Write{
 			Target:    target,
 			Begin:     todo.List{ParentConversation: r.parent},
 			Writer:    todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent},
@@ -141,8 +142,8 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 	}
 	if isFirst := out.Changed && out.After.Revision == 1; isFirst && call.List == "" {
 		r.findLeft(out.After.List)
-	} else if todo.KindOf(err) == todo.KindInvalid && call.List == "" {
-		if _, none := r.lists.Current(r.ctx, target); errors.Is(none, todo.ErrNotFound) {
+	} else if board.KindOf(err) == board.KindInvalid && call.List == "" {
+		if _, none := r.lists.Current(r.ctx, target); errors.Is(none, board.ErrNotFound) {
 			r.findLeft(todo.List{})
 		}
 	}
@@ -163,13 +164,13 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 // findLeft finds the open list that an earlier session may have left to the caller, whose
 // first list is another one or none. Where that fails the call is answered without it.
 func (r *request) findLeft(first todo.List) {
-	r.left, _ = r.lists.Left(r.ctx, todo.Target{Conversation: r.who, Agent: r.agent}, first.ID)
+	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who, Agent: r.agent}, first.ID)
 }
 
 // show returns the list that a call means; one of revision 0 where its conversation has none.
-func (r *request) show(target todo.Target) (todo.Snapshot, error) {
+func (r *request) show(target board.Target) (todo.Snapshot, error) {
 	list, err := r.lists.Show(r.ctx, target)
-	if errors.Is(err, todo.ErrNotFound) && target.List == "" {
+	if errors.Is(err, board.ErrNotFound) && target.List == "" {
 		err = nil
 		r.findLeft(todo.List{})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 )
@@ -25,7 +26,7 @@ func (r *request) identify(meta *mcp.Meta) {
 		r.client = *client
 	}
 	if id := r.text(metaToolUse); id != "" {
-		r.host, _ = r.lists.HostCall(r.ctx, todo.CallKind, id)
+		r.host, _ = r.lists.HostCall(r.ctx, board.CallKind, id)
 	}
 	r.findCaller()
 	r.who = r.lists.Own(r.who)
@@ -65,7 +66,7 @@ func (r *request) findCaller() {
 	known := clients.Find(r.client.Name)
 	// The workspace is what a hook said, else the client's header or roots, else the
 	// working directory, which is empty over HTTP.
-	r.who = todo.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: todo.Folder(cmp.Or(r.host.Folder, r.Folder))}
+	r.who = board.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: todo.Folder(cmp.Or(r.host.Folder, r.Folder))}
 	who, variable := &r.who, ""
 	if !r.Process {
 		who.Lasts = sessionLasts

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
@@ -59,8 +59,8 @@ func TestConversationKeys(t *testing.T) {
 			if c.stdio {
 				r.By = chattest.Stdio
 			}
-			hookSays(r, todo.HostCall{HostCallKey: storetest.CallOf("", "toolu_1"), Session: "s-1"}, time.Now())
-			hookSays(r, todo.HostCall{HostCallKey: storetest.CallOf("", "toolu_2"), Session: "s-1", Agent: "a-1"}, time.Now())
+			hookSays(r, board.HostCall{HostCallKey: storetest.CallOf("", "toolu_1"), Session: "s-1"}, time.Now())
+			hookSays(r, board.HostCall{HostCallKey: storetest.CallOf("", "toolu_2"), Session: "s-1", Agent: "a-1"}, time.Now())
 			chat := r.Start(func(cfg *server.Config) {
 				cfg.List, cfg.Getenv = c.list, func(name string) string { return environment[name] }
 			}).Chat(cmp.Or(c.client, "tester"))
@@ -79,7 +79,7 @@ func TestConversationKeys(t *testing.T) {
 func TestRoots(t *testing.T) {
 	store := chattest.Memory()
 	for _, folder := range []string{"/home/me/app", "/elsewhere"} {
-		chattest.Write(t, store, "", todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: folder, Workspace: folder}},
+		chattest.Write(t, store, "", board.Write{Target: board.Target{Conversation: board.Conversation{Key: folder, Workspace: folder}},
 			Change: chattest.Adds("Left in " + folder)})
 	}
 	p := servertest.NewPipe(t, servertest.New(t, store, nil))
@@ -96,7 +96,7 @@ func TestRoots(t *testing.T) {
 		t.Errorf("resume: %s", a.Raw)
 	}
 	p.Read()
-	lists, _ := store.Find(t.Context(), todo.Query{Limit: 1})
+	lists, _ := store.Find(t.Context(), board.Query{Limit: 1})
 	if lists[0].List.Workspace != "/home/me/app" {
 		t.Errorf("workspace: %+v", lists[0].List)
 	}

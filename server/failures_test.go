@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -61,13 +62,13 @@ func TestClientTextCannotForgeLog(t *testing.T) {
 }
 
 // panicking is a store in which every read panics.
-type panicking struct{ todo.Store }
+type panicking struct{ board.Store }
 
-func (panicking) Update(context.Context, todo.Key, func(todo.Tx) error) error { panic("secret") }
+func (panicking) Update(context.Context, board.Key, func(board.Tx) error) error { panic("secret") }
 
-func (panicking) Cursors(context.Context, todo.Key) ([]todo.Cursor, error) { panic("secret") }
+func (panicking) Cursors(context.Context, board.Key) ([]board.Cursor, error) { panic("secret") }
 
-func (panicking) Find(context.Context, todo.Query) ([]todo.Snapshot, error) { panic("secret") }
+func (panicking) Find(context.Context, board.Query) ([]todo.Snapshot, error) { panic("secret") }
 
 func (panicking) Load(context.Context, string, int64) (todo.Snapshot, error) { panic("secret") }
 

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -18,7 +19,7 @@ import (
 
 // fuzzed is a server in whose store another principal has a list as well.
 type fuzzed struct {
-	store   todo.Store
+	store   board.Store
 	server  *server.Server
 	foreign todo.Snapshot
 }
@@ -30,9 +31,9 @@ func newFuzzed(t *testing.T) *fuzzed {
 	t.Helper()
 	f := &fuzzed{store: memory.New()}
 	f.server = servertest.New(t, f.store, nil)
-	b := todo.NewBoard(f.store)
+	b := board.NewBoard(f.store)
 	defer b.Close()
-	out, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
+	out, err := b.As("somebody").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}},
 		Change: func(d *todo.Draft) error { d.Append(secret); return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func newFuzzed(t *testing.T) *fuzzed {
 func (f *fuzzed) own(t *testing.T) []todo.Snapshot {
 	t.Helper()
 	own := ""
-	lists, err := f.store.Find(t.Context(), todo.Query{Principal: &own})
+	lists, err := f.store.Find(t.Context(), board.Query{Principal: &own})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 )
 
 // hookSays stores what a hook of Claude Code said about a call before it came.
-func hookSays(r *chattest.Rig, call todo.HostCall, at time.Time) {
+func hookSays(r *chattest.Rig, call board.HostCall, at time.Time) {
 	r.Helper()
 	if err := storetest.NoteHostCall(r.Context(), r.Store, call, at); err != nil {
 		r.Fatal(err)
@@ -25,11 +25,11 @@ func TestHookAboutAnotherCall(t *testing.T) {
 		now := time.Now()
 		note := func(principal, id string, at time.Time) {
 			t.Helper()
-			hookSays(r, todo.HostCall{HostCallKey: storetest.CallOf(principal, id), Session: "s-" + id}, at)
+			hookSays(r, board.HostCall{HostCallKey: storetest.CallOf(principal, id), Session: "s-" + id}, at)
 		}
 		note("somebody", "foreign", now)
 		note("", "new", now)
-		note("", "old", now.Add(-todo.HostCallAge-time.Minute))
+		note("", "old", now.Add(-board.HostCallAge-time.Minute))
 		conn := r.Start(nil).Chat("claude-code")
 		for id, known := range map[string]bool{"old": false, "foreign": false, "unknown": false, "new": true} {
 			conn.With(`"claudecode/toolUseId":%q`, id).Writes("p:" + id + "1 p:" + id + "2")

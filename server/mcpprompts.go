@@ -12,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -67,7 +68,7 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 		return fmt.Sprintf(s.Texts.Words.SetUpFor, strconv.Quote(r.who.Name)), nil
 	}
 	switch err := r.lists.SetCurrent(r.ctx, r.who, list); {
-	case errors.Is(err, todo.ErrReadOnly):
+	case errors.Is(err, board.ErrReadOnly):
 		return s.Texts.Words.SeeOnly, nil
 	case err != nil:
 		return "", err
@@ -108,7 +109,7 @@ func resumeText(w prompts.Words, text string, list todo.Snapshot) string {
 // unfinished returns the lists of main agents that have an open item: first
 // the lists of the caller's workspace, then the others, each last changed first.
 func unfinished(r *request) ([]todo.Snapshot, error) {
-	all, err := r.lists.Find(r.ctx, todo.Query{Limit: 500})
+	all, err := r.lists.Find(r.ctx, board.Query{Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
@@ -125,7 +126,7 @@ func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 		switch byID, err := r.lists.Load(r.ctx, wanted, 0); {
 		case err == nil && byID.Open() && byID.List.Agent == "":
 			return []todo.Snapshot{byID}, nil
-		case err != nil && !errors.Is(err, todo.ErrNotFound):
+		case err != nil && !errors.Is(err, board.ErrNotFound):
 			return nil, fmt.Errorf("find list: %w", err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/card"
 	"todo-mcp/tools"
@@ -57,7 +58,7 @@ func forPage(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, erro
 // readOrTick reads a list, or sets an item's status as a person does on the panel: the
 // board merges it with what came after the revision that the person saw, and the agent
 // is told with its next write.
-func readOrTick(r *request, tool *tools.Tool, call *tools.Call) (out todo.Outcome, err error) {
+func readOrTick(r *request, tool *tools.Tool, call *tools.Call) (out board.Outcome, err error) {
 	if call.Edit.Do == "" {
 		out.After, err = r.lists.Load(r.ctx, call.List, 0)
 		return out, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -56,7 +57,7 @@ func TestListStateForThePage(t *testing.T) {
 // A list that only persons wrote, as after an import, has no revision by an agent.
 func TestNoRevisionByAnAgent(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {
-		l := r.Write("", todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
+		l := r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}},
 			Writer: todo.Writer{Person: true}, Change: chattest.Adds("A")})
 		if state := listState(r.Connect(), "todo_list_view", fmt.Sprintf(`{"list_id":%q}`, l.List.ID)); state.Written != 0 || state.Revision != 1 {
 			t.Errorf("%+v", state)

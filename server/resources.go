@@ -10,8 +10,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/subscriptions"
 )
 
@@ -33,13 +33,13 @@ func (s *Server) addResources() {
 // under the same URI.
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r, uri := identified(ctx, req.Params.Meta), req.Params.URI
-	target := todo.Target{Conversation: r.who, Agent: r.agent}
+	target := board.Target{Conversation: r.who, Agent: r.agent}
 	id, one := strings.CutPrefix(uri, subscriptions.One)
 	if one {
 		target.List = id
 	}
 	list, err := r.lists.Show(ctx, target)
-	if err != nil && (one || !errors.Is(err, todo.ErrNotFound)) {
+	if err != nil && (one || !errors.Is(err, board.ErrNotFound)) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
 	data, err := json.Marshal(render.Document(list))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 )
@@ -15,11 +16,11 @@ import (
 func TestListsResource(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {
 		now := time.Date(2026, 11, 24, 9, 30, 0, 0, time.UTC)
-		b := todo.NewBoard(r.Store, todo.WithClock(func() time.Time { return now.Add(123 * time.Millisecond) }))
+		b := board.NewBoard(r.Store, board.WithClock(func() time.Time { return now.Add(123 * time.Millisecond) }))
 		defer b.Close()
-		other := todo.Conversation{Key: "x", Client: "other", Workspace: "/elsewhere"}
-		elsewhere, err := b.As("").Apply(t.Context(), todo.Write{
-			Target: todo.Target{Conversation: other, Append: true},
+		other := board.Conversation{Key: "x", Client: "other", Workspace: "/elsewhere"}
+		elsewhere, err := b.As("").Apply(t.Context(), board.Write{
+			Target: board.Target{Conversation: other, Append: true},
 			Change: func(d *todo.Draft) error {
 				d.Append("E1", "E2", "E3")
 				d.SetStatus("1", todo.Completed)

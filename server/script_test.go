@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -135,11 +136,11 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	case first == "newest":
 		of.Vars[words[1]] = s.Newest()
 	case first == "foreign":
-		target := todo.Target{Conversation: todo.Conversation{Key: rest}, Append: true}
-		l := s.Write("somebody", todo.Write{Target: target, Change: chattest.Adds("theirs")})
+		target := board.Target{Conversation: board.Conversation{Key: rest}, Append: true}
+		l := s.Write("somebody", board.Write{Target: target, Change: chattest.Adds("theirs")})
 		of.Vars["foreign"] = l.List.ID
 	case first == "hook":
-		call := todo.HostCall{HostCallKey: storetest.CallOf("", words[1])}
+		call := board.HostCall{HostCallKey: storetest.CallOf("", words[1])}
 		for _, word := range words[2 : len(words)-2] {
 			name, value, _ := strings.Cut(word, "=")
 			*map[string]*string{"session": &call.Session, "agent": &call.Agent, "folder": &call.Folder}[name] = value

@@ -25,6 +25,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"golang.org/x/time/rate"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -35,7 +36,7 @@ import (
 
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
-	Board *todo.Board
+	Board *board.Board
 	// Tools are all tools. Publish names those to list, or is "all" or "auto";
 	// see [CheckPublish].
 	Tools   []*tools.Tool
@@ -71,7 +72,7 @@ type Config struct {
 	// Hook takes in an event of a host's hook, a JSON object, and returns what the host reads,
 	// as JSON; nil where the client's hooks do not call this server. An error is for its
 	// reader, and says nothing of a list.
-	Hook func(ctx context.Context, lists todo.Lists, event json.RawMessage) (answer []byte, err error)
+	Hook func(ctx context.Context, lists board.Lists, event json.RawMessage) (answer []byte, err error)
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/card"
 	"todo-mcp/server/jsonrpc"
@@ -22,7 +23,7 @@ import (
 // Peer describes the sender of one message, as its transport knows it.
 type Peer struct {
 	// Identity is who sent it.
-	todo.Identity
+	board.Identity
 	// Client is what the session's client sent as its clientInfo. A request of
 	// 2026-07-28 may carry its own clientInfo, which takes precedence.
 	Client mcp.Implementation
@@ -63,12 +64,12 @@ type request struct {
 	misread error           // why mcp-go could not read the params; nil if it could
 
 	// What [request.identify] found:
-	lists  todo.Lists // those that the sender may read and write: of its principal
+	lists  board.Lists // those that the sender may read and write: of its principal
 	meta   map[string]any
 	client mcp.Implementation // what the message itself says, else its session
 	// host is what a hook of the host said about this call; the zero HostCall for most.
-	host   todo.HostCall
-	who    todo.Conversation
+	host   board.HostCall
+	who    board.Conversation
 	agent  string // the sub-agent; empty for the main agent
 	parent string // the key of a sub-agent's main conversation
 
@@ -108,7 +109,7 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 func (r *request) gone() bool { return errors.Is(r.came.Err(), context.Canceled) }
 
 // Handle answers a message within the timeout of a request; the answer to a notification
-// or a response is nil. A panic ends the message alone. The error is [todo.ErrReadOnly] if
+// or a response is nil. A panic ends the message alone. The error is [board.ErrReadOnly] if
 // the message would have changed a list that its sender may only read; the answer then
 // says so to the model.
 func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer mcp.JSONRPCMessage, err error) {
@@ -137,7 +138,7 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 		answer = r.nameTools(refused)
 	}
 	if r.errorType == errorReadOnly {
-		return answer, todo.ErrReadOnly
+		return answer, board.ErrReadOnly
 	}
 	return answer, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -75,9 +76,9 @@ func (s shape) reader() func(r *reader, args value) *Call {
 		if s.explains {
 			explanation = r.optionalText(args, "explanation")
 		}
-		target := todo.Target{Lines: lines}
+		target := board.Target{Lines: lines}
 		if merge {
-			target = todo.Target{Append: true}
+			target = board.Target{Append: true}
 		}
 		return &Call{Target: target, Change: func(d *todo.Draft) error {
 			if len(r.problems) > 0 { // with long texts

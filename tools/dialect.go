@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -27,7 +28,7 @@ func dialect(s shape, input any, ack func(w prompts.Words) string) variant {
 	listed := s.view
 	s.reasons, s.lenient, s.view.Unlisted = true, true, true
 	return variant{view: s.view, input: input, output: listResult{}, read: s.reader(), failure: planFailure,
-		answer: func(w prompts.Words, c *Call, out todo.Outcome) Result {
+		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(listed, out.After, func(l todo.Line, item todo.Item) listShown {
 				shown := listShown{Title: l.Text, Status: l.Status, Priority: item.Priority, BlockedBy: listed.IDs(waiting(item))}

@@ -3,6 +3,7 @@ package tools_test
 import (
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
@@ -16,17 +17,17 @@ func TestNewPlanWithOldIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool := tools.Find(list, "TodoWrite")
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	lists := board.As("")
+	b := board.NewBoard(memory.New())
+	defer b.Close()
+	lists := b.As("")
 	write := func(args string) todo.Snapshot {
 		t.Helper()
 		call, err := tool.Read([]byte(args))
 		if err != nil {
 			t.Fatal(err)
 		}
-		call.Conversation = todo.Conversation{Key: "chat"}
-		out, err := lists.Apply(t.Context(), todo.Write{Target: call.Target, Change: call.Change})
+		call.Conversation = board.Conversation{Key: "chat"}
+		out, err := lists.Apply(t.Context(), board.Write{Target: call.Target, Change: call.Change})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -13,7 +14,7 @@ import (
 // changed nothing (docs/spec/variants.md V4), and lines on the open items that the write
 // dropped, on what people changed before it, and the notes of the change. A repeated call
 // has the same report and so the same notes.
-func resultNotes(w prompts.Words, o todo.Outcome) string {
+func resultNotes(w prompts.Words, o board.Outcome) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
 	if o.Continues != "" {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -59,7 +60,7 @@ func pageTool(t *Tool, v variant) *Tool {
 	return t
 }
 
-func viewAnswer(_ prompts.Words, _ *Call, out todo.Outcome) Result {
+func viewAnswer(_ prompts.Words, _ *Call, out board.Outcome) Result {
 	s, n := out.After, out.After.Progress()
 	text := fmt.Sprintf("%d of %d completed", n.Done, n.Total)
 	shown, counts := show(todo.CoreView(), s, func(l todo.Line, item todo.Item) viewItem {

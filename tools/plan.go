@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -46,7 +47,7 @@ func planText(w prompts.Words, s todo.Snapshot) string {
 
 // planAnswer returns the text and the structured content of a successful call:
 // a first line and the plan.
-func planAnswer(w prompts.Words, first string, out todo.Outcome) Result {
+func planAnswer(w prompts.Words, first string, out board.Outcome) Result {
 	notes := resultNotes(w, out)
 	shown, n := show(planView(), out.After, func(l todo.Line, _ todo.Item) planItem { return planItem{l.ID, l.Text, l.Status} })
 	return newResult(first+"\n"+planText(w, out.After)+afterPlan(notes), first+notes, out.After, shown,
@@ -65,7 +66,7 @@ func createTodos() variant {
 		for i, s := range steps {
 			texts[i] = s.Text
 		}
-		return &Call{Target: todo.Target{Append: true}, created: len(texts), Change: func(d *todo.Draft) error {
+		return &Call{Target: board.Target{Append: true}, created: len(texts), Change: func(d *todo.Draft) error {
 			if n := len(d.Items()) + len(texts); n > todo.MaxItems {
 				return refuse(r.words().TooMany, todo.MaxItems, n)
 			}
@@ -78,7 +79,7 @@ func createTodos() variant {
 			return nil
 		}}
 	}
-	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
+	answer := func(w prompts.Words, c *Call, out board.Outcome) Result {
 		return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 	}
 	return variant{view: planView(), input: createTodosInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
@@ -179,9 +180,9 @@ func updateTodo() variant {
 		word := r.stepStatus(args.get("status"))
 		reason := r.detail(args, "", todo.MaxText, "reason")
 		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, reason, r.words) }
-		return &Call{Target: todo.Target{Item: id}, Change: change}
+		return &Call{Target: board.Target{Item: id}, Change: change}
 	}
-	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
+	answer := func(w prompts.Words, c *Call, out board.Outcome) Result {
 		item, _ := out.After.Item(c.Item)
 		return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status]), out)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -132,7 +133,7 @@ func textsIn(t testing.TB, language string) *prompts.Texts {
 // memory.
 type session struct {
 	t       testing.TB
-	board   *todo.Board
+	board   *board.Board
 	tools   []*tools.Tool
 	outputs map[string]*jsonschema.Resolved
 	last    tools.Result
@@ -141,9 +142,9 @@ type session struct {
 func newSession(t testing.TB, edit func(*tools.Options)) *session {
 	t.Helper()
 	store := memory.New()
-	board := todo.NewBoard(store)
-	t.Cleanup(func() { board.Close(); store.Close() })
-	s := &session{t: t, board: board, tools: newTools(t, edit), outputs: map[string]*jsonschema.Resolved{}}
+	b := board.NewBoard(store)
+	t.Cleanup(func() { b.Close(); store.Close() })
+	s := &session{t: t, board: b, tools: newTools(t, edit), outputs: map[string]*jsonschema.Resolved{}}
 	for _, tool := range s.tools {
 		s.outputs[tool.Name] = compile(t, tool.Name, tool.OutputSchema())
 	}
@@ -330,18 +331,18 @@ func (s *session) about(list string, revision int64) string {
 }
 
 // who returns the conversation of the session.
-func who() todo.Conversation { return todo.Conversation{Key: "test"} }
+func who() board.Conversation { return board.Conversation{Key: "test"} }
 
 func (s *session) answer(tool *tools.Tool, args, operation string) tools.Result {
 	s.t.Helper()
 	call, err := tool.Read([]byte(args))
-	var out todo.Outcome
+	var out board.Outcome
 	switch {
 	case err != nil:
 	case call.Change == nil:
 		out.After = s.list()
 	default:
-		w := todo.Write{Target: call.Target, Writer: todo.Writer{Variant: tool.Name}, Change: call.Change}
+		w := board.Write{Target: call.Target, Writer: todo.Writer{Variant: tool.Name}, Change: call.Change}
 		w.Conversation = who()
 		if operation != "" {
 			w.Operation = todo.Operation{ID: operation, Digest: tool.Name + args}
@@ -359,7 +360,7 @@ func (s *session) answer(tool *tools.Tool, args, operation string) tools.Result 
 }
 
 func (s *session) list() todo.Snapshot {
-	snapshot, err := s.board.As("").Current(context.Background(), todo.Target{Conversation: who()})
+	snapshot, err := s.board.As("").Current(context.Background(), board.Target{Conversation: who()})
 	if err != nil {
 		return todo.Snapshot{}
 	}

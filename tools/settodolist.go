@@ -3,6 +3,7 @@ package tools
 import (
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -47,7 +48,7 @@ func setTodoList() variant {
 		answer: setTodoListAnswer, failure: setTodoListFailure}
 }
 
-func setTodoListAnswer(w prompts.Words, c *Call, out todo.Outcome) Result {
+func setTodoListAnswer(w prompts.Words, c *Call, out board.Outcome) Result {
 	view := setTodoListView()
 	shown, n := show(view, out.After, func(l todo.Line, item todo.Item) setTodoListItem {
 		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -50,9 +51,9 @@ type taskShown struct {
 func tasksView() todo.View { return TodoWriteView() }
 
 // tasks returns a task tool.
-func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, todo.Outcome) (text string, failed bool)) variant {
+func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) (text string, failed bool)) variant {
 	return variant{view: tasksView(), input: input, output: taskResult{}, read: read, failure: planFailure, list: tasksText,
-		answer: func(w prompts.Words, c *Call, out todo.Outcome) Result {
+		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(tasksView(), out.After, func(l todo.Line, item todo.Item) taskShown {
 				return taskShown{l.ID, l.Text, l.Status, item.Owner, tasksView().IDs(waiting(item))}
@@ -89,7 +90,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	if v := args.optional("status"); !v.missing() {
 		status = r.status(plainly(todo.CoreView(), v), "status", tasksView().Accepts())
 	}
-	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
+	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
 		if n := len(d.Items()) + 1; n > todo.MaxItems {
 			return refuse(r.words().TooMany, todo.MaxItems, n)
 		}
@@ -99,7 +100,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	}}
 }
 
-func taskCreated(w prompts.Words, _ *Call, out todo.Outcome) (string, bool) {
+func taskCreated(w prompts.Words, _ *Call, out board.Outcome) (string, bool) {
 	last := todo.Item{}
 	if n := len(out.After.Items); n > 0 {
 		last = out.After.Items[n-1]
@@ -214,14 +215,14 @@ func readTaskUpdate(r *reader, args value) *Call {
 		return &Call{}
 	}
 	c := r.taskChange(args, r.requiredID)
-	target := todo.Target{Item: c.ID}
+	target := board.Target{Item: c.ID}
 	if c.ID == todo.Next {
 		target.Item = ""
 	}
 	return &Call{Target: target, fields: c.fields(), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words()) }}
 }
 
-func taskUpdated(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
+func taskUpdated(w prompts.Words, c *Call, out board.Outcome) (string, bool) {
 	if c.Item == "" {
 		return out.Notes[0], false // which task it took
 	}
@@ -308,7 +309,7 @@ func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 
 func readTaskList(*reader, value) *Call { return &Call{} }
 
-func taskListed(w prompts.Words, _ *Call, out todo.Outcome) (string, bool) {
+func taskListed(w prompts.Words, _ *Call, out board.Outcome) (string, bool) {
 	return tasksText(w, out.After), false
 }
 
@@ -343,10 +344,10 @@ func readTaskGet(r *reader, args value) *Call {
 	if !ok {
 		return &Call{}
 	}
-	return &Call{Target: todo.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
+	return &Call{Target: board.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
 }
 
-func taskShownAlone(w prompts.Words, c *Call, out todo.Outcome) (string, bool) {
+func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) (string, bool) {
 	item, ok := out.After.Item(c.Item)
 	if !ok {
 		return fmt.Sprintf(w.UnknownID, unquotedExcerpt(c.Item)), true
@@ -392,7 +393,7 @@ func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
 	t.Text, _ = r.text(input.get("subject"), "subject", 0)
 	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input)
-	return &Call{Target: todo.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
+	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
 		// What a quicker hook of an update said of it stays.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
 			d.Put(todo.CoreView(), t)
@@ -406,7 +407,7 @@ func mirrorUpdate(r *reader, input, response value) *Call {
 		return nil // there is no such task
 	}
 	c := r.taskChange(input, r.taskID)
-	return &Call{Target: todo.Target{Item: c.ID, Append: !c.deletes}, Change: func(d *todo.Draft) error {
+	return &Call{Target: board.Target{Item: c.ID, Append: !c.deletes}, Change: func(d *todo.Draft) error {
 		if c.deletes {
 			_ = d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) // it may be gone
 			return nil
@@ -435,7 +436,7 @@ func mirrorTasks(r *reader, _, response value) *Call {
 		path := fmt.Sprintf("tasks[%d]", i)
 		tasks[i].Line = r.task(e.value, path, e.value.get("id"), "id", "blockedBy", r.taskID)
 	}
-	return &Call{Target: todo.Target{Append: true}, Change: func(d *todo.Draft) error {
+	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
 		for _, t := range tasks {
 			if _, isKnown := d.Item(t.ID); isKnown || t.Status != string(todo.Completed) { // else of an earlier list of the chat, perhaps
 				t.put(d)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -103,7 +104,7 @@ func todoWrite(s shape, ids, all, counts bool) variant {
 	s.view.Unlisted = !all
 	v := variant{view: s.view, allStatuses: all, read: s.reader(), limits: s.limits}
 	v.input, v.output = todoWriteTypes(ids, all)
-	v.answer = func(w prompts.Words, _ *Call, out todo.Outcome) Result {
+	v.answer = func(w prompts.Words, _ *Call, out board.Outcome) Result {
 		shown, n := show(listed, out.After, func(l todo.Line, item todo.Item) todoWriteShownAll {
 			shown := todoWriteShownAll{Title: l.Text, Status: l.Status}
 			if ids {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -99,7 +100,7 @@ type variant struct {
 	allStatuses bool
 	// read returns the call for some arguments and adds their problems to r.
 	read   func(r *reader, args value) *Call
-	answer func(w prompts.Words, c *Call, o todo.Outcome) Result
+	answer func(w prompts.Words, c *Call, o board.Outcome) Result
 	// list returns the list as text; nil is [listing].
 	list func(w prompts.Words, s todo.Snapshot) string
 	// failure words the refusal of a call; nil is validationFailed.
@@ -107,11 +108,11 @@ type variant struct {
 }
 
 // Call is a tool call with valid arguments. It is immutable: the result of
-// applying it is a [todo.Outcome].
+// applying it is a [board.Outcome].
 type Call struct {
 	// Target is what the call says about its list; of whose conversation it is, and of
 	// which sub-agent, its caller knows.
-	todo.Target
+	board.Target
 	// Change is the change to apply; nil for a call that only reads, or is an Edit.
 	Change todo.Change
 	// Edit is what a person does by the tick tool; zero in other calls.
@@ -250,7 +251,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 }
 
 // Result returns the result for the outcome of a call.
-func (t *Tool) Result(c *Call, o todo.Outcome) Result { return t.answer(t.words, c, o) }
+func (t *Tool) Result(c *Call, o board.Outcome) Result { return t.answer(t.words, c, o) }
 
 // Listing returns a list as the tool's model reads it, also of a tool that has no such call.
 func (t *Tool) Listing(s todo.Snapshot) Result {
@@ -274,7 +275,7 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if !errors.As(err, &input) {
 		problem, known := takenProblem(t.words, err)
 		if !known {
-			problem, known = t.problems(err)[todo.KindOf(err)]
+			problem, known = t.problems(err)[board.KindOf(err)]
 		}
 		if !known {
 			return Result{}, false
@@ -314,19 +315,19 @@ func (t *Tool) word(p todo.Problem) string {
 }
 
 // problems returns what each kind of refusal by the board is to a model.
-func (t *Tool) problems(err error) map[todo.Kind]todo.Problem {
-	w, full, detail := t.words, t.words.ListsFull, (*todo.FullError)(nil)
-	if errors.Is(err, todo.ErrStoreFull) {
+func (t *Tool) problems(err error) map[board.Kind]todo.Problem {
+	w, full, detail := t.words, t.words.ListsFull, (*board.FullError)(nil)
+	if errors.Is(err, board.ErrStoreFull) {
 		full = w.StoreFull
 	}
 	if errors.As(err, &detail) {
 		full += " (" + detail.Detail + ")"
 	}
-	return map[todo.Kind]todo.Problem{
-		todo.KindMissing:  {Path: "list_id", Message: w.NoList},
-		todo.KindMirrored: {Path: "list_id", Message: w.Mirrored},
-		todo.KindFull:     {Path: "list", Message: full},
-		todo.KindReused:   {Path: "_meta.todo-mcp/operation", Message: w.OperationUsed},
+	return map[board.Kind]todo.Problem{
+		board.KindMissing:  {Path: "list_id", Message: w.NoList},
+		board.KindMirrored: {Path: "list_id", Message: w.Mirrored},
+		board.KindFull:     {Path: "list", Message: full},
+		board.KindReused:   {Path: "_meta.todo-mcp/operation", Message: w.OperationUsed},
 	}
 }
 

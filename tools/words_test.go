@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/tools"
@@ -20,7 +21,7 @@ func TestDetailsAreNoRewording(t *testing.T) {
 	s := newSession(t, nil)
 	s.call("TodoWrite", todos("p A"), "")
 	high := "high"
-	w := todo.Write{Target: todo.Target{List: s.list().List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error {
+	w := board.Write{Target: board.Target{List: s.list().List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error {
 		d.Put(todo.CoreView(), todo.Line{ID: "1", Text: "A", Active: "A", Status: "pending", Priority: &high})
 		return nil
 	}}
@@ -41,8 +42,8 @@ func TestRefusalsInEveryLanguage(t *testing.T) {
 	said := func(err error) error {
 		return &todo.InputError{Problems: []todo.Problem{{Message: err.Error(), Err: err}}}
 	}
-	refusals := []error{todo.ErrNotFound, &todo.FullError{Err: todo.ErrTooManyLists}, &todo.FullError{Err: todo.ErrStoreFull},
-		todo.ErrOperationReused, todo.ErrMirrored, tools.ErrInvalidJSON, todo.ErrCycle, &todo.TakenError{},
+	refusals := []error{board.ErrNotFound, &board.FullError{Err: board.ErrTooManyLists}, &board.FullError{Err: board.ErrStoreFull},
+		board.ErrOperationReused, todo.ErrMirrored, tools.ErrInvalidJSON, todo.ErrCycle, &todo.TakenError{},
 		said(&todo.SizeError{Items: 1001}), said(&todo.SizeError{Size: 1}), said(&todo.UnclearError{Titles: []string{"A", "B"}})}
 	refusal := func(tool *tools.Tool, err error) string {
 		got, ok := tool.Failure(fmt.Errorf("apply: %w", err))

@@ -4,7 +4,7 @@
 // this from here, so that all of them say the same of one list.
 //
 // It is pure. It is given snapshots, and what a snapshot does not tell: how each list
-// stands ([todo.Lists.States]) and what its agents last saw ([todo.Lists.Saw]).
+// stands ([board.Lists.States]) and what its agents last saw ([board.Lists.Saw]).
 package account
 
 import (

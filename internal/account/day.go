@@ -93,7 +93,7 @@ type DayItem struct {
 	Ended   time.Time   `json:"ended,omitzero"`
 }
 
-// During reads the lists that changed in a time; it is [todo.Lists.During].
+// During reads the lists that changed in a time; it is [board.Lists.During].
 type During func(ctx context.Context, from, to time.Time, with todo.ChangedList) error
 
 // ParseDay returns noon of a day as a person writes it (2006-01-02), in now's time zone;

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -17,15 +18,15 @@ import (
 type diary struct {
 	t     *testing.T
 	now   time.Time
-	lists todo.Lists
+	lists board.Lists
 }
 
 func newDiary(t *testing.T) *diary {
 	d := &diary{t: t}
 	store := memory.New()
-	board := todo.NewBoard(store, todo.WithClock(func() time.Time { return d.now }))
-	t.Cleanup(func() { board.Close(); store.Close() })
-	d.lists = board.As("")
+	b := board.NewBoard(store, board.WithClock(func() time.Time { return d.now }))
+	t.Cleanup(func() { b.Close(); store.Close() })
+	d.lists = b.As("")
 	return d
 }
 
@@ -40,12 +41,12 @@ func (d *diary) write(at, chat, folder, items string) {
 		status, text, _ := strings.Cut(word, ":")
 		lines = append(lines, todo.Line{Text: text, Status: words[status]})
 	}
-	target := todo.Target{Conversation: todo.Conversation{Key: chat}, Lines: lines, View: todo.CoreView()}
+	target := board.Target{Conversation: board.Conversation{Key: chat}, Lines: lines, View: todo.CoreView()}
 	begin := todo.List{Workspace: folder}
 	if main, agent, ok := strings.Cut(chat, "/"); ok {
 		target.Agent, begin.ParentConversation = agent, main
 	}
-	_, err := d.lists.Apply(d.t.Context(), todo.Write{Target: target, Begin: begin, Writer: todo.Writer{Client: "claude-code"},
+	_, err := d.lists.Apply(d.t.Context(), board.Write{Target: target, Begin: begin, Writer: todo.Writer{Client: "claude-code"},
 		Change: func(c *todo.Draft) error { c.Replace(todo.CoreView(), lines); return nil }})
 	if err != nil {
 		d.t.Fatal(at, err)
@@ -66,7 +67,7 @@ func (d *diary) at(text string) {
 func (d *diary) edit(at, title string, e todo.Edit) {
 	d.t.Helper()
 	d.at(at)
-	all, err := d.lists.Find(d.t.Context(), todo.Query{})
+	all, err := d.lists.Find(d.t.Context(), board.Query{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestDayNow(t *testing.T) {
 	d := newDiary(t)
 	d.write("01 10:00", "works", "/src/app", "i:A")
 	d.write("01 10:02", "asks", "/src/web", "i:B p:C")
-	if err := d.lists.Ask(t.Context(), todo.Target{Conversation: todo.Conversation{Key: "asks"}}, "push?"); err != nil {
+	if err := d.lists.Ask(t.Context(), board.Target{Conversation: board.Conversation{Key: "asks"}}, "push?"); err != nil {
 		t.Fatal(err)
 	}
 	d.at("01 10:05")

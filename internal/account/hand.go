@@ -39,7 +39,7 @@ type Hand struct {
 }
 
 // HandOf returns what became of what people changed in a list. saw is the revision
-// that its agents last saw, see [todo.Lists.Saw].
+// that its agents last saw, see [board.Lists.Saw].
 func HandOf(saw, list todo.Snapshot) Hand {
 	h := Hand{Saw: saw.Revision}
 	for _, d := range todo.Diff(saw, list) {

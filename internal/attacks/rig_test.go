@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"todo-mcp/internal/programtest"
@@ -165,12 +166,12 @@ var longest = strings.Repeat("x", todo.MaxText)
 func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(path, todo.Keep{})
+	store, err := sqlite.Open(path, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	board := todo.NewBoard(store)
-	defer func() { board.Close(); store.Close() }()
+	b := board.NewBoard(store)
+	defer func() { b.Close(); store.Close() }()
 	texts := slices.Repeat([]string{longest}, mostItems)
 	for l := range lists {
 		id = ""
@@ -179,8 +180,8 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 			if n > 0 {
 				change = chattest.Sets(strconv.Itoa(n%mostItems+1), []todo.Status{todo.Pending, todo.InProgress}[n/mostItems%2^1])
 			}
-			out, err := board.As("").Apply(context.Background(), todo.Write{
-				Target: todo.Target{Conversation: todo.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0}, Change: change})
+			out, err := b.As("").Apply(context.Background(), board.Write{
+				Target: board.Target{Conversation: board.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0}, Change: change})
 			if err != nil {
 				t.Fatal(err)
 			}

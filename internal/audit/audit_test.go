@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/audit"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -28,7 +29,7 @@ func logged() (*bytes.Buffer, *audit.Log) {
 
 // A store with an audit log keeps every promise of a store.
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(testing.TB) todo.Store {
+	storetest.Run(t, func(testing.TB) board.Store {
 		_, log := logged()
 		return audit.Store(memory.New(), log, false)
 	})
@@ -60,14 +61,14 @@ func check(t *testing.T, data fmt.Stringer, members string, want ...string) {
 	}
 }
 
-func save(t *testing.T, s todo.Store, list string, revision int64) {
+func save(t *testing.T, s board.Store, list string, revision int64) {
 	t.Helper()
 	if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func apply(t *testing.T, lists todo.Lists, w todo.Write) (list string) {
+func apply(t *testing.T, lists board.Lists, w board.Write) (list string) {
 	t.Helper()
 	out, err := lists.Apply(t.Context(), w)
 	if err != nil {
@@ -80,15 +81,15 @@ func apply(t *testing.T, lists todo.Lists, w todo.Write) (list string) {
 // change, and no text. What saved nothing has none.
 func TestLines(t *testing.T) {
 	out, log := logged()
-	board := todo.NewBoard(audit.Store(memory.New(), log, false))
-	defer board.Close()
-	lists := board.For(todo.Identity{Principal: "team", User: "ann"})
+	b := board.NewBoard(audit.Store(memory.New(), log, false))
+	defer b.Close()
+	lists := b.For(board.Identity{Principal: "team", User: "ann"})
 	agent := todo.Writer{Client: "client\u009b\u202e", Variant: "TodoWrite"}
-	target := todo.Target{Conversation: todo.Conversation{Key: "c"}}
-	add := todo.Write{Target: target, Writer: agent, Operation: todo.Operation{ID: "op-1", Digest: "d"}, Change: func(d *todo.Draft) error { d.Append("secret a", "secret b"); return nil }}
+	target := board.Target{Conversation: board.Conversation{Key: "c"}}
+	add := board.Write{Target: target, Writer: agent, Operation: todo.Operation{ID: "op-1", Digest: "d"}, Change: func(d *todo.Draft) error { d.Append("secret a", "secret b"); return nil }}
 	list := apply(t, lists, add)
 	apply(t, lists, add) // a repeat
-	apply(t, lists, todo.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
+	apply(t, lists, board.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
 	person := todo.Writer{Person: true}
 	for _, edit := range []todo.Edit{{Do: todo.EditRename, Text: "secret title"}, {Do: todo.EditArchive}, {Do: todo.EditRestore, Revision: 1}, {Do: todo.EditDelete}} {
 		if _, err := lists.Edit(t.Context(), list, edit, person); err != nil {
@@ -124,12 +125,12 @@ func TestLines(t *testing.T) {
 // conversation begins the next one has its own.
 func TestSeveralLists(t *testing.T) {
 	out, log := logged()
-	board := todo.NewBoard(audit.Store(memory.New(), log, false))
-	defer board.Close()
+	b := board.NewBoard(audit.Store(memory.New(), log, false))
+	defer b.Close()
 	var ids []string
 	for _, text := range []string{"a", "b"} {
-		ids = append(ids, apply(t, board.As(""), todo.Write{
-			Target: todo.Target{Lines: []todo.Line{{Text: text, Status: "pending"}}, Conversation: todo.Conversation{Key: "session:c"}},
+		ids = append(ids, apply(t, b.As(""), board.Write{
+			Target: board.Target{Lines: []todo.Line{{Text: text, Status: "pending"}}, Conversation: board.Conversation{Key: "session:c"}},
 			Writer: todo.Writer{Variant: "TodoWrite"}, Change: func(d *todo.Draft) error { d.Append(text); return nil }}))
 	}
 	check(t, out, "outcome list revision changes", `applied `+ids[0]+` 1 {"added":1}`, `applied `+ids[0]+` 2 {"archived":true}`, `applied `+ids[1]+` 1 {"added":1}`)
@@ -137,17 +138,17 @@ func TestSeveralLists(t *testing.T) {
 
 // updating is a store whose updates end in another way.
 type updating struct {
-	todo.Store
-	end func(update func(change func(todo.Tx) error) error, change func(todo.Tx) error) error
+	board.Store
+	end func(update func(change func(board.Tx) error) error, change func(board.Tx) error) error
 }
 
-func (u updating) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	return u.end(func(change func(todo.Tx) error) error { return u.Store.Update(ctx, key, change) }, change)
+func (u updating) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
+	return u.end(func(change func(board.Tx) error) error { return u.Store.Update(ctx, key, change) }, change)
 }
 
 // failing returns a store that fails after an update.
-func failing(st todo.Store, failure error) todo.Store {
-	return updating{st, func(update func(func(todo.Tx) error) error, change func(todo.Tx) error) error {
+func failing(st board.Store, failure error) board.Store {
+	return updating{st, func(update func(func(board.Tx) error) error, change func(board.Tx) error) error {
 		return errors.Join(update(change), failure)
 	}}
 }
@@ -156,15 +157,15 @@ func failing(st todo.Store, failure error) todo.Store {
 func TestUnknownAndRefused(t *testing.T) {
 	out, log := logged()
 	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-	_, _ = storetest.Save(t.Context(), audit.Store(failing(memory.New(), todo.ErrUnknownOutcome), log, false), next)
-	full := audit.Store(memory.NewKeeping(todo.Keep{Lists: 1}), log, false)
+	_, _ = storetest.Save(t.Context(), audit.Store(failing(memory.New(), board.ErrUnknownOutcome), log, false), next)
+	full := audit.Store(memory.NewKeeping(board.Keep{Lists: 1}), log, false)
 	for _, id := range []string{"b", "b", "c"} { // saved, not the next revision, no room
 		next.List.ID = id
 		_, _ = storetest.Save(t.Context(), full, next)
 	}
-	for _, refusal := range []error{&todo.InputError{}, todo.ErrUnknownOutcome} { // of the function itself
+	for _, refusal := range []error{&todo.InputError{}, board.ErrUnknownOutcome} { // of the function itself
 		next.List.ID, next.Revision = "b", 2
-		err := full.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+		err := full.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 			if _, err := tx.Save(t.Context(), next); err != nil {
 				t.Error(err)
 			}
@@ -181,8 +182,8 @@ func TestUnknownAndRefused(t *testing.T) {
 func TestRunAgain(t *testing.T) {
 	out, log := logged()
 	errAgain := errors.New("run again")
-	st := audit.Store(updating{memory.New(), func(update func(func(todo.Tx) error) error, change func(todo.Tx) error) error {
-		err := update(func(tx todo.Tx) error { return errors.Join(change(tx), errAgain) })
+	st := audit.Store(updating{memory.New(), func(update func(func(board.Tx) error) error, change func(board.Tx) error) error {
+		err := update(func(tx board.Tx) error { return errors.Join(change(tx), errAgain) })
 		if !errors.Is(err, errAgain) {
 			return err
 		}
@@ -197,14 +198,14 @@ func TestRunAgain(t *testing.T) {
 func TestPurgeThatFails(t *testing.T) {
 	for err, want := range map[error][]string{
 		errors.New("disk on fire"): nil,
-		todo.ErrUnknownOutcome:     {"purge unknown a true prune", "purge unknown b true prune"},
+		board.ErrUnknownOutcome:    {"purge unknown a true prune", "purge unknown b true prune"},
 	} {
 		out, log := logged()
 		st := memory.New()
 		save(t, st, "a", 1)
 		save(t, st, "b", 1)
-		board := todo.NewBoard(audit.Store(failing(st, err), log, false))
-		if _, got := board.Everyone().Purge(t.Context(), todo.Writer{Variant: "prune", Person: true}, "a", "b"); !errors.Is(got, err) {
+		b := board.NewBoard(audit.Store(failing(st, err), log, false))
+		if _, got := b.Everyone().Purge(t.Context(), todo.Writer{Variant: "prune", Person: true}, "a", "b"); !errors.Is(got, err) {
 			t.Error(got)
 		}
 		check(t, out, "action outcome list person variant", want...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -12,16 +13,16 @@ import (
 // removes by itself is not: lists that were deleted a day ago, and abandoned ones
 // that make room. Where imports is true, who wrote a revision is what a file says: the lines
 // have the action "import" and no writer but the command.
-func Store(st todo.Store, l *Log, imports bool) todo.Store { return &audited{st, l, imports} }
+func Store(st board.Store, l *Log, imports bool) board.Store { return &audited{st, l, imports} }
 
 type audited struct {
-	todo.Store
+	board.Store
 	log     *Log
 	imports bool
 }
 
 // Unwrap returns the store whose saves these are.
-func (a *audited) Unwrap() todo.Store { return a.Store }
+func (a *audited) Unwrap() board.Store { return a.Store }
 
 type line struct {
 	Time   time.Time `json:"time"`
@@ -63,11 +64,11 @@ func countChanges(before, after todo.Snapshot) map[string]any {
 	return changes
 }
 
-// Update implements todo.Store. Each revision that it stored has a line, and each list
+// Update implements board.Store. Each revision that it stored has a line, and each list
 // that it removed.
-func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (a *audited) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	var saved []line
-	err := a.Store.Update(ctx, key, func(tx todo.Tx) error {
+	err := a.Store.Update(ctx, key, func(tx board.Tx) error {
 		t := &auditedTx{Tx: tx, imports: a.imports}
 		saved = nil // of a run before, which was not stored
 		err := change(t)
@@ -76,7 +77,7 @@ func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx)
 		}
 		return err
 	})
-	unknown := errors.Is(err, todo.ErrUnknownOutcome)
+	unknown := errors.Is(err, board.ErrUnknownOutcome)
 	for i := range saved {
 		if unknown {
 			saved[i].Outcome, saved[i].Changes = "unknown", nil
@@ -90,12 +91,12 @@ func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx)
 
 // auditedTx is a transaction that describes what it saved and removed.
 type auditedTx struct {
-	todo.Tx
+	board.Tx
 	imports bool
 	saved   []line
 }
 
-// Save implements todo.Tx. The revision before it, which the store has to know, too, is
+// Save implements board.Tx. The revision before it, which the store has to know, too, is
 // read from what the transaction remembers. Reading the newest one instead would lock
 // it: then a store no longer sees that the caller has an older one.
 func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
@@ -127,10 +128,10 @@ func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 	}
 }
 
-// Purge implements todo.Tx.
+// Purge implements board.Tx.
 func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	before, err := t.Load(ctx, list, 0)
-	if errors.Is(err, todo.ErrDamaged) { // it can be purged all the same
+	if errors.Is(err, board.ErrDamaged) { // it can be purged all the same
 		before.List.ID, err = list, nil
 	}
 	if err == nil {
@@ -142,7 +143,7 @@ func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now 
 	return err
 }
 
-// Close implements todo.Store. It writes the lines that wait.
+// Close implements board.Store. It writes the lines that wait.
 func (a *audited) Close() error {
 	err := a.Store.Close()
 	if a.log.Waiting() > 0 {

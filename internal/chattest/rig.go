@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
@@ -17,7 +18,7 @@ import (
 type Rig struct {
 	*testing.T
 	By    Transport
-	Store todo.Store
+	Store board.Store
 }
 
 // Over runs a test once for each transport, or for all, on a memory store of its own.
@@ -42,7 +43,7 @@ func OverFile(t *testing.T, run func(r *Rig, open func() *Rig), transports ...Tr
 }
 
 // Memory returns a new store in memory.
-func Memory() todo.Store { return memory.New() }
+func Memory() board.Store { return memory.New() }
 
 func someOrAll(some []Transport) []Transport {
 	if len(some) > 0 {
@@ -52,9 +53,9 @@ func someOrAll(some []Transport) []Transport {
 }
 
 // File opens a SQLite file until the test ends.
-func File(t testing.TB, path string, keep ...todo.Keep) *sqlite.Store {
+func File(t testing.TB, path string, keep ...board.Keep) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(path, append(keep, todo.Keep{})[0])
+	s, err := sqlite.Open(path, append(keep, board.Keep{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +64,8 @@ func File(t testing.TB, path string, keep ...todo.Keep) *sqlite.Store {
 }
 
 // Stores returns a new store in memory and one in a file, by name.
-func Stores(t testing.TB) map[string]todo.Store {
-	return map[string]todo.Store{"memory": memory.New(), "SQLite": File(t, filepath.Join(t.TempDir(), "todo.db"))}
+func Stores(t testing.TB) map[string]board.Store {
+	return map[string]board.Store{"memory": memory.New(), "SQLite": File(t, filepath.Join(t.TempDir(), "todo.db"))}
 }
 
 // Server is a server on a rig's store.
@@ -121,7 +122,7 @@ func (r *Rig) Connect() *Chat {
 func (r *Rig) Found() []todo.Snapshot {
 	r.Helper()
 	own := ""
-	all, err := r.Store.Find(r.Context(), todo.Query{Principal: &own})
+	all, err := r.Store.Find(r.Context(), board.Query{Principal: &own})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func (r *Rig) Load(list string) todo.Snapshot {
 // Subs returns the agents of the lists below a list.
 func (r *Rig) Subs(list string) (agents []string) {
 	r.Helper()
-	subs, err := r.Store.Find(r.Context(), todo.Query{Parent: list})
+	subs, err := r.Store.Find(r.Context(), board.Query{Parent: list})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -175,15 +176,15 @@ func (r *Rig) Subs(list string) (agents []string) {
 }
 
 // Write makes a write in a process of its own, for a principal.
-func (r *Rig) Write(principal string, w todo.Write) todo.Snapshot {
+func (r *Rig) Write(principal string, w board.Write) todo.Snapshot {
 	r.Helper()
 	return Write(r.T, r.Store, principal, w)
 }
 
 // Write makes a write on a store, in a process of its own, for a principal.
-func Write(t testing.TB, store todo.Store, principal string, w todo.Write) todo.Snapshot {
+func Write(t testing.TB, store board.Store, principal string, w board.Write) todo.Snapshot {
 	t.Helper()
-	b := todo.NewBoard(store)
+	b := board.NewBoard(store)
 	defer b.Close()
 	out, err := b.As(principal).Apply(t.Context(), w)
 	if err != nil {
@@ -195,7 +196,7 @@ func Write(t testing.TB, store todo.Store, principal string, w todo.Write) todo.
 // Edit makes an edit of a person, in a process of its own.
 func (r *Rig) Edit(list string, edit todo.Edit) {
 	r.Helper()
-	b := todo.NewBoard(r.Store)
+	b := board.NewBoard(r.Store)
 	defer b.Close()
 	if _, err := b.As("").Edit(r.Context(), list, edit, todo.Writer{}); err != nil {
 		r.Fatal(err)
@@ -213,8 +214,8 @@ func Adds(texts ...string) todo.Change {
 }
 
 // Foreign makes a list of another principal, with the item "theirs", and returns its id.
-func Foreign(t testing.TB, store todo.Store) string {
+func Foreign(t testing.TB, store board.Store) string {
 	t.Helper()
-	target := todo.Target{Conversation: todo.Conversation{Key: "x"}}
-	return Write(t, store, "somebody", todo.Write{Target: target, Change: Adds("theirs")}).List.ID
+	target := board.Target{Conversation: board.Conversation{Key: "x"}}
+	return Write(t, store, "somebody", board.Write{Target: target, Change: Adds("theirs")}).List.ID
 }

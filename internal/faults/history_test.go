@@ -12,9 +12,9 @@ import (
 
 	_ "modernc.org/sqlite" // checks the file without todo-mcp
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/todo"
 )
 
 // writer makes writes that a history can be searched for.
@@ -66,7 +66,7 @@ func (o *outcomes) sort(a chattest.Answer, write string) outcome {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if strings.Contains(err.Error(), todo.ErrUnknownOutcome.Error()) {
+	if strings.Contains(err.Error(), board.ErrUnknownOutcome.Error()) {
 		o.unknown = append(o.unknown, write)
 		return isUnknown
 	}

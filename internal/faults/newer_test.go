@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 	"todo-mcp/server/servertest"
 )
 
@@ -36,10 +36,10 @@ func TestNewerBeside(t *testing.T) {
 			}
 			refuses := func(with string) {
 				answer, err := agent.Try("TodoWrite", `{"todos":[{"content":"B","status":"pending","activeForm":"B"}]}`)
-				if err != nil || answer.Refused() == nil || !strings.Contains(answer.Refused().Error(), todo.ErrTooNew.Error()) || strings.Contains(answer.Refused().Error(), "SQL") {
+				if err != nil || answer.Refused() == nil || !strings.Contains(answer.Refused().Error(), board.ErrTooNew.Error()) || strings.Contains(answer.Refused().Error(), "SQL") {
 					t.Errorf("%s: an agent is told %v, %v", with, answer.Refused(), err)
 				}
-				if code, _, said := servertest.Ask(t, http.MethodGet, s.url+"/readyz", ""); code != http.StatusServiceUnavailable || !strings.Contains(said, todo.ErrTooNew.Error()) {
+				if code, _, said := servertest.Ask(t, http.MethodGet, s.url+"/readyz", ""); code != http.StatusServiceUnavailable || !strings.Contains(said, board.ErrTooNew.Error()) {
 					t.Errorf("%s: /readyz %d %s", with, code, said)
 				}
 			}
@@ -48,7 +48,7 @@ func TestNewerBeside(t *testing.T) {
 			behind("ALTER TABLE lists RENAME TO plans", "ALTER TABLE todo_mcp.lists RENAME TO plans")
 			refuses("another version, other tables")
 			for _, path := range []string{"/api/lists", "/"} {
-				if code, _, said := servertest.Ask(t, http.MethodGet, s.url+path, ""); code != http.StatusServiceUnavailable || !strings.Contains(said, todo.ErrTooNew.Error()) {
+				if code, _, said := servertest.Ask(t, http.MethodGet, s.url+path, ""); code != http.StatusServiceUnavailable || !strings.Contains(said, board.ErrTooNew.Error()) {
 					t.Errorf("%s says %d %s", path, code, said)
 				}
 			}

@@ -7,13 +7,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
 // Before returns a store with the spool in front of it: before anything is read or changed,
 // what hooks left there is applied. So it is as if a hook had done that itself, at the time
 // when it was told. Watching the store tells of what is left, too, see the store.
-func (s Spool) Before(st todo.Store) todo.Store {
+func (s Spool) Before(st board.Store) board.Store {
 	if s.Folder == "" {
 		return st
 	}
@@ -22,7 +23,7 @@ func (s Spool) Before(st todo.Store) todo.Store {
 
 // fronted is a store with a spool in front of it.
 type fronted struct {
-	todo.Store
+	board.Store
 	spool Spool
 	// empty is when the folder had been changed last as nothing was found in it, in Unix
 	// nanoseconds.
@@ -71,14 +72,14 @@ func (f *fronted) settle(ctx context.Context) {
 }
 
 // Unwrap returns the store behind the spool.
-func (f *fronted) Unwrap() todo.Store { return f.Store }
+func (f *fronted) Unwrap() board.Store { return f.Store }
 
 func (f *fronted) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	f.settle(ctx)
 	return f.Store.Load(ctx, list, revision)
 }
 
-func (f *fronted) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (f *fronted) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	f.settle(ctx)
 	return f.Store.Find(ctx, q)
 }
@@ -88,17 +89,17 @@ func (f *fronted) History(ctx context.Context, list string, after int64, limit i
 	return f.Store.History(ctx, list, after, limit)
 }
 
-func (f *fronted) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
+func (f *fronted) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
 	f.settle(ctx)
 	return f.Store.Cursors(ctx, of)
 }
 
-func (f *fronted) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+func (f *fronted) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
 	f.settle(ctx)
 	return f.Store.CursorsOn(ctx, principal, list)
 }
 
-func (f *fronted) HostCall(ctx context.Context, of todo.HostCallKey) (todo.HostCall, error) {
+func (f *fronted) HostCall(ctx context.Context, of board.HostCallKey) (board.HostCall, error) {
 	f.settle(ctx)
 	return f.Store.HostCall(ctx, of)
 }
@@ -108,7 +109,7 @@ func (f *fronted) Position(ctx context.Context) (int64, error) {
 	return f.Store.Position(ctx)
 }
 
-func (f *fronted) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (f *fronted) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	f.settle(ctx)
 	return f.Store.Update(ctx, key, change)
 }

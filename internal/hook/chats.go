@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
@@ -13,7 +14,7 @@ import (
 
 // earlier tells the agent of a new chat of the open list that the chat before it left. Its
 // own is that only when the agent takes it up.
-func (e Event) earlier(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	before, err := e.chatBefore(ctx, lists)
 	if err != nil || before == "" {
 		return "", err
@@ -21,7 +22,7 @@ func (e Event) earlier(ctx context.Context, lists todo.Lists) (string, error) {
 	if e.isGemini() { // its server goes on with the list
 		return "", e.takeOver(ctx, lists, before)
 	}
-	return Event{Session: before}.tell(ctx, lists, func(t todo.Target) (saying, error) {
+	return Event{Session: before}.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
 			return nil, err
@@ -36,11 +37,11 @@ func (e Event) earlier(ctx context.Context, lists todo.Lists) (string, error) {
 
 // chatBefore returns the host's id of the chat that a new one comes from; empty where it
 // is not certain.
-func (e Event) chatBefore(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) chatBefore(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Source == "fork" {
 		return e.Parent, nil
 	}
-	note, err := lists.HostCall(ctx, todo.ClearedKind, e.Folder)
+	note, err := lists.HostCall(ctx, board.ClearedKind, e.Folder)
 	if err != nil || note.Session == "" || !isLately(note) {
 		return "", err
 	}
@@ -56,7 +57,7 @@ func (e Event) chatBefore(ctx context.Context, lists todo.Lists) (string, error)
 const clearLasts = time.Minute
 
 // isLately reports whether the chat of a note was cleared a moment ago.
-func isLately(note todo.HostCall) bool {
+func isLately(note board.HostCall) bool {
 	at, err := time.Parse(time.RFC3339, note.Agent)
 	return err == nil && time.Since(at) <= clearLasts
 }
@@ -66,8 +67,8 @@ const several = "several"
 
 // noteCleared notes that the chat was cleared: the next one in its folder comes from it,
 // unless another one is cleared before that begins.
-func (e Event) noteCleared(ctx context.Context, lists todo.Lists) error {
-	note, err := lists.HostCall(ctx, todo.ClearedKind, e.Folder)
+func (e Event) noteCleared(ctx context.Context, lists board.Lists) error {
+	note, err := lists.HostCall(ctx, board.ClearedKind, e.Folder)
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,8 @@ func (e Event) noteCleared(ctx context.Context, lists todo.Lists) error {
 	if note.Session != "" && isLately(note) && (note.Session != chat || note.Folder == several) {
 		folder = several
 	}
-	key := todo.HostCallKey{Kind: todo.ClearedKind, ID: e.Folder}
-	return lists.NoteHostCall(ctx, todo.HostCall{HostCallKey: key, Session: chat, Agent: time.Now().UTC().Format(time.RFC3339), Folder: folder})
+	key := board.HostCallKey{Kind: board.ClearedKind, ID: e.Folder}
+	return lists.NoteHostCall(ctx, board.HostCall{HostCallKey: key, Session: chat, Agent: time.Now().UTC().Format(time.RFC3339), Folder: folder})
 }
 
 // gemini is what Gemini CLI is called, as hooks and lists say.
@@ -99,13 +100,13 @@ func (e Event) isGemini() bool {
 // boundKind begins the key of a conversation that is bound to the list of a chat.
 const boundKind = "bound:"
 
-func bound(session string) todo.Conversation {
-	return todo.Conversation{Key: boundKind + server.ChatID(session)}
+func bound(session string) board.Conversation {
+	return board.Conversation{Key: boundKind + server.ChatID(session)}
 }
 
 // bind binds the chat, which has just written its list by one of our tools, to that list: the
 // only one of its host in the folder that a chat holds and no other chat is bound to.
-func (e Event) bind(ctx context.Context, lists todo.Lists) error {
+func (e Event) bind(ctx context.Context, lists board.Lists) error {
 	isBound := func(key string) bool { return strings.HasPrefix(key, boundKind) }
 	list, err := lists.FindUnbound(ctx, bound(e.Session), isBound, func(l todo.List) bool {
 		return l.Workspace == e.Folder && l.Agent == "" && !l.Mirrored && strings.HasPrefix(l.Client, gemini)
@@ -119,10 +120,10 @@ func (e Event) bind(ctx context.Context, lists todo.Lists) error {
 // takeOver binds the chat to the list of the one before it, which its process goes on with,
 // and has its agent told of it: Gemini CLI gives the model nothing that a hook says when
 // a chat was cleared.
-func (e Event) takeOver(ctx context.Context, lists todo.Lists, before string) error {
-	list, err := lists.Current(ctx, todo.Target{Conversation: bound(before)})
+func (e Event) takeOver(ctx context.Context, lists board.Lists, before string) error {
+	list, err := lists.Current(ctx, board.Target{Conversation: bound(before)})
 	if err != nil || !list.Open() {
-		return todo.PassOver(err)
+		return board.PassOver(err)
 	}
 	if err := lists.Bind(ctx, bound(e.Session), list.List.ID); err != nil {
 		return err
@@ -132,16 +133,16 @@ func (e Event) takeOver(ctx context.Context, lists todo.Lists, before string) er
 
 // noteForgotten notes that the chat's context is shortened: at its next prompt the agent
 // is told of its list.
-func (e Event) noteForgotten(ctx context.Context, lists todo.Lists) error {
-	return e.note(ctx, lists, todo.ForgottenKind, server.ChatID(e.Session), "")
+func (e Event) noteForgotten(ctx context.Context, lists board.Lists) error {
+	return e.note(ctx, lists, board.ForgottenKind, server.ChatID(e.Session), "")
 }
 
 // hasForgotten reports whether the agent has to be told of its list, once.
-func (e Event) hasForgotten(ctx context.Context, lists todo.Lists) (bool, error) {
+func (e Event) hasForgotten(ctx context.Context, lists board.Lists) (bool, error) {
 	if !e.isGemini() {
 		return false, nil
 	}
-	note, err := lists.HostCall(ctx, todo.ForgottenKind, server.ChatID(e.Session))
+	note, err := lists.HostCall(ctx, board.ForgottenKind, server.ChatID(e.Session))
 	if err != nil || note.Session == "" {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
@@ -47,7 +48,7 @@ func TestAfterClear(t *testing.T) {
 		}, true},
 		"taken up by another chat": {func(r *rig, l todo.Snapshot) {
 			r.tells(cleared, "")
-			if err := r.lists.SetCurrent(r.Context(), todo.Conversation{Key: server.ChatKey("other")}, l); err != nil {
+			if err := r.lists.SetCurrent(r.Context(), board.Conversation{Key: server.ChatKey("other")}, l); err != nil {
 				r.Fatal(err)
 			}
 		}, false},
@@ -128,11 +129,11 @@ func (r geminiRig) event(session, name, more string) string {
 }
 
 // writes has a process write its list, and its host tell so.
-func (r geminiRig) writes(session, process string, lines ...todo.Line) todo.Outcome {
+func (r geminiRig) writes(session, process string, lines ...todo.Line) board.Outcome {
 	r.Helper()
 	view := todo.CoreView()
-	who := todo.Conversation{Key: "process:" + process, Hint: true, Client: "gemini-cli-mcp-client", Workspace: "/home/ada/parser"}
-	out, err := r.lists.Apply(r.Context(), todo.Write{Target: todo.Target{Conversation: who, Lines: lines, View: view}, Writer: todo.Writer{Client: who.Client},
+	who := board.Conversation{Key: "process:" + process, Hint: true, Client: "gemini-cli-mcp-client", Workspace: "/home/ada/parser"}
+	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view}, Writer: todo.Writer{Client: who.Client},
 		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
 	if err != nil {
 		r.Fatal(err)
@@ -180,8 +181,8 @@ func TestGeminiKnowsItsChats(t *testing.T) {
 func TestGeminiDoesNotGuess(t *testing.T) {
 	r := geminiRig{newRig(t)}
 	for _, process := range []string{"1", "2"} {
-		who := todo.Conversation{Key: "process:" + process, Client: "gemini-cli-mcp-client", Workspace: "/home/ada/parser"}
-		if _, err := r.lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: who, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }}); err != nil {
+		who := board.Conversation{Key: "process:" + process, Client: "gemini-cli-mcp-client", Workspace: "/home/ada/parser"}
+		if _, err := r.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
 )
 
 // The schema of session.db as Copilot CLI 1.0.102 makes it.
@@ -59,7 +59,7 @@ func (r copilotRig) tell(event string) error {
 	if e, err = e.WithTodos(r.Context(), func(name string) string { return map[string]string{"COPILOT_HOME": home}[name] }); err != nil {
 		return err
 	}
-	_, err = hook.Do(r.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
+	_, err = hook.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
 	return err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"todo-mcp/internal/asutf8"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/tools"
@@ -273,7 +274,7 @@ type act struct {
 }
 
 // doing does what an event asks for, and returns what the agent is to be told.
-type doing func(context.Context, todo.Lists) (string, error)
+type doing func(context.Context, board.Lists) (string, error)
 
 // order says when an act is done.
 type order int
@@ -286,8 +287,8 @@ const (
 
 func telling(do doing) *act { return &act{do, afterOthers} }
 
-func silent(when order, do func(context.Context, todo.Lists) error) *act {
-	return &act{func(ctx context.Context, lists todo.Lists) (string, error) { return "", do(ctx, lists) }, when}
+func silent(when order, do func(context.Context, board.Lists) error) *act {
+	return &act{func(ctx context.Context, lists board.Lists) (string, error) { return "", do(ctx, lists) }, when}
 }
 
 // action returns what to do; nil if that is nothing.
@@ -303,7 +304,7 @@ func (e Event) action() (*act, error) {
 		return silent(atOnce, e.noteCall), nil
 	case "posttooluse", "aftertool":
 		if e.List != "" {
-			return silent(inOrder, func(ctx context.Context, lists todo.Lists) error {
+			return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
 				return lists.Bind(ctx, bound(e.Session), e.List)
 			}), nil
 		}
@@ -351,14 +352,14 @@ func isOurs(tool string) bool {
 }
 
 // noteCall notes who makes a call of one of our tools.
-func (e Event) noteCall(ctx context.Context, lists todo.Lists) error {
-	return e.note(ctx, lists, todo.CallKind, e.Call, e.agent())
+func (e Event) noteCall(ctx context.Context, lists board.Lists) error {
+	return e.note(ctx, lists, board.CallKind, e.Call, e.agent())
 }
 
 // note notes something of the chat, which is in its folder.
-func (e Event) note(ctx context.Context, lists todo.Lists, kind todo.HostCallKind, id, what string) error {
-	key := todo.HostCallKey{Kind: kind, ID: id}
-	return lists.NoteHostCall(ctx, todo.HostCall{HostCallKey: key, Session: server.ChatID(e.Session), Agent: what, Folder: e.Folder})
+func (e Event) note(ctx context.Context, lists board.Lists, kind board.HostCallKind, id, what string) error {
+	key := board.HostCallKey{Kind: kind, ID: id}
+	return lists.NoteHostCall(ctx, board.HostCall{HostCallKey: key, Session: server.ChatID(e.Session), Agent: what, Folder: e.Folder})
 }
 
 // mirrorAction returns what mirrors a call of a built-in tool. After any other tool the
@@ -381,13 +382,13 @@ func (e Event) mirrorAction() (*act, error) {
 	if err != nil || call == nil {
 		return nil, err
 	}
-	return silent(inOrder, func(ctx context.Context, lists todo.Lists) error {
+	return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
 		w := e.mirror(tool, call)
 		if e.isLate(ctx, lists, w) {
 			return nil
 		}
 		_, err := lists.Apply(ctx, w)
-		if errors.Is(err, todo.ErrOperationReused) { // it was applied by a process that was killed then
+		if errors.Is(err, board.ErrOperationReused) { // it was applied by a process that was killed then
 			err = nil
 		}
 		return err
@@ -395,9 +396,9 @@ func (e Event) mirrorAction() (*act, error) {
 }
 
 // mirror returns the write of a call of a built-in tool to the list that mirrors it.
-func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) todo.Write {
+func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) board.Write {
 	agent := server.AgentName(e.agent())
-	w := todo.Write{
+	w := board.Write{
 		Begin:     todo.List{Mirrored: true},
 		Writer:    todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
 		Change:    call.Change,
@@ -418,21 +419,21 @@ func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) todo.Write {
 }
 
 // chat returns the conversation with a key, which outlives the process of a hook.
-func chat(key string) todo.Conversation {
-	return todo.Conversation{Key: key, Lasts: lasts, Detached: true}
+func chat(key string) board.Conversation {
+	return board.Conversation{Key: key, Lasts: lasts, Detached: true}
 }
 
 // stay says that a chat that was resumed is there again. As far as it has one by
 // our tools, their server says so.
-func (e Event) stay(ctx context.Context, lists todo.Lists) error {
+func (e Event) stay(ctx context.Context, lists board.Lists) error {
 	return lists.Stay(ctx, chat(server.MirrorKey(e.Session)))
 }
 
 // end says that the chat has ended.
-func (e Event) end(ctx context.Context, lists todo.Lists) error {
+func (e Event) end(ctx context.Context, lists board.Lists) error {
 	err := e.leave(ctx, lists)
 	if e.isGemini() {
-		err = errors.Join(err, todo.PassOver(e.leaveList(ctx, lists, bound(e.Session).Key)), e.noteTopic(ctx, lists, todo.Topic{}))
+		err = errors.Join(err, board.PassOver(e.leaveList(ctx, lists, bound(e.Session).Key)), e.noteTopic(ctx, lists, board.Topic{}))
 	}
 	if e.Reason == "clear" {
 		err = errors.Join(err, e.noteCleared(ctx, lists))
@@ -442,9 +443,9 @@ func (e Event) end(ctx context.Context, lists todo.Lists) error {
 
 // leave says that a sub-agent of the chat has left the lists that it has by our tools and by
 // the host's own, or without one the chat itself with its sub-agents.
-func (e Event) leave(ctx context.Context, lists todo.Lists) error {
+func (e Event) leave(ctx context.Context, lists board.Lists) error {
 	for _, c := range e.conversations() {
-		if err := todo.PassOver(e.leaveList(ctx, lists, c.Key)); err != nil {
+		if err := board.PassOver(e.leaveList(ctx, lists, c.Key)); err != nil {
 			return err
 		}
 	}
@@ -453,19 +454,19 @@ func (e Event) leave(ctx context.Context, lists todo.Lists) error {
 
 // leaveList says that a conversation has left its list. It asks for nothing any more, and
 // a sub-agent's list is archived if it is settled.
-func (e Event) leaveList(ctx context.Context, lists todo.Lists, key string) error {
-	current, err := lists.Current(ctx, todo.Target{Conversation: chat(key)})
+func (e Event) leaveList(ctx context.Context, lists board.Lists, key string) error {
+	current, err := lists.Current(ctx, board.Target{Conversation: chat(key)})
 	if err != nil {
 		return err
 	}
 	if current.Asks != "" {
-		err = lists.Ask(ctx, todo.Target{List: current.List.ID}, "")
+		err = lists.Ask(ctx, board.Target{List: current.List.ID}, "")
 	}
 	var subs []todo.Snapshot
 	switch {
 	case err != nil:
 	case e.Agent == "":
-		subs, err = lists.Find(ctx, todo.Query{Parent: current.List.ID})
+		subs, err = lists.Find(ctx, board.Query{Parent: current.List.ID})
 	case current.Settled() && !current.Archived:
 		_, err = lists.Archive(ctx, current.List.ID, true, current.Writer)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
@@ -33,17 +34,17 @@ import (
 // rig is a board that events are sent to.
 type rig struct {
 	*testing.T
-	lists todo.Lists
-	store todo.Store
+	lists board.Lists
+	store board.Store
 	told  string // to the agent, by the last event
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	store := memory.New()
-	board := todo.NewBoard(store)
-	t.Cleanup(func() { board.Close(); store.Close() })
-	return &rig{T: t, lists: board.As(""), store: store}
+	b := board.NewBoard(store)
+	t.Cleanup(func() { b.Close(); store.Close() })
+	return &rig{T: t, lists: b.As(""), store: store}
 }
 
 // send sends an event and returns what is said of it in the log.
@@ -52,7 +53,7 @@ func (r *rig) send(event string) error {
 	if err != nil {
 		return err
 	}
-	r.told, err = hook.Do(r.Context(), e.WithFiles(), func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
+	r.told, err = hook.Do(r.Context(), e.WithFiles(), func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
 	return err
 }
 
@@ -78,7 +79,7 @@ func recorded(t testing.TB, name string) string {
 // all returns all lists, as they began.
 func (r *rig) all() []todo.Snapshot {
 	r.Helper()
-	found, err := r.lists.Find(r.Context(), todo.Query{OldestFirst: true})
+	found, err := r.lists.Find(r.Context(), board.Query{OldestFirst: true})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -120,8 +121,8 @@ func (r *rig) board() (lists []string) {
 // expectNone checks that there is no list.
 func (r *rig) expectNone() {
 	r.Helper()
-	if board := r.board(); board != nil {
-		r.Errorf("there is\n%s", board)
+	if b := r.board(); b != nil {
+		r.Errorf("there is\n%s", b)
 	}
 }
 
@@ -175,8 +176,8 @@ func (r *rig) script(text string) string {
 			err = r.send(event)
 			time.Sleep(time.Second)
 		case "tool":
-			ours := todo.Conversation{Key: server.ChatKey(claudeChat), Client: "claude-code"}
-			_, err = r.lists.Apply(r.Context(), todo.Write{Target: todo.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
+			ours := board.Conversation{Key: server.ChatKey(claudeChat), Client: "claude-code"}
+			_, err = r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
 			time.Sleep(time.Second)
 		case "wait":
 			long, _ := time.ParseDuration(words[1])
@@ -204,7 +205,7 @@ const claudeChat = "11111111-2222-4333-8444-555555555555"
 // What is before a call of one of our tools is noted for it: the chat, the sub-agent
 // and the folder. Nothing is written to a list.
 func TestCallsOfOurTools(t *testing.T) {
-	for name, want := range map[string]todo.HostCall{
+	for name, want := range map[string]board.HostCall{
 		"claude-code-ours":          {HostCallKey: storetest.CallOf("", "toolu_s3"), Session: claudeChat, Folder: "/home/ada/parser"},
 		"claude-code-ours-subagent": {HostCallKey: storetest.CallOf("", "toolu_s4"), Session: claudeChat, Agent: "general-purpose ed0d7661", Folder: "/home/ada/parser"},
 	} {
@@ -296,13 +297,13 @@ func TestNoStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	if _, err := hook.Do(t.Context(), e, func() (todo.Lists, func(), error) { return todo.Lists{}, nil, broken }); !errors.Is(err, broken) {
+	if _, err := hook.Do(t.Context(), e, func() (board.Lists, func(), error) { return board.Lists{}, nil, broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := hook.Do(ctx, e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil }); !errors.Is(err, context.Canceled) {
+	if _, err := hook.Do(ctx, e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil }); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	r.expectNone()
@@ -344,7 +345,7 @@ func FuzzEvents(f *testing.F) {
 				return
 			}
 			e.Finish = true
-			told, _ := hook.Do(t.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
+			told, _ := hook.Do(t.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
 			if len(told) > 4000 || !utf8.ValidString(told) {
 				t.Errorf("the agent is told %d bytes", len(told))
 			}

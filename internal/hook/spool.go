@@ -17,11 +17,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // Opener opens the lists, until done is called.
-type Opener func() (lists todo.Lists, done func(), err error)
+type Opener func() (lists board.Lists, done func(), err error)
 
 // Spool is a folder with what hooks were told and what is not in the store yet, each event
 // in a file whose name orders it by when the process of its hook began. It is the front of
@@ -78,7 +78,7 @@ func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err e
 		defer done()
 		_, err = lists.Load(ctx, "", 0) // to read anything applies what is there
 	}
-	return "", e.describe(todo.PassOver(err))
+	return "", e.describe(board.PassOver(err))
 }
 
 // newID returns the id of an event of this process. In their order are the processes that
@@ -154,10 +154,10 @@ func (s Spool) ids() (ids []string) {
 
 // Drain applies all events to the lists of a store. It waits while another process does. An
 // error is of the store, or of ctx, and the events stay.
-func (s Spool) Drain(ctx context.Context, st todo.Store) error {
+func (s Spool) Drain(ctx context.Context, st board.Store) error {
 	for len(s.ids()) > 0 {
 		unlock, err := atomicfile.TryLock(filepath.Join(s.Folder, "lock"))
-		if errors.Is(err, atomicfile.ErrLocked) && todo.Sleep(ctx, lockEvery) {
+		if errors.Is(err, atomicfile.ErrLocked) && board.Sleep(ctx, lockEvery) {
 			continue
 		}
 		if err != nil {
@@ -174,11 +174,11 @@ func (s Spool) Drain(ctx context.Context, st todo.Store) error {
 
 // applyAll applies one event after the other, the first that is there each time, at the time
 // when it was put there. One that the store fails on keeps back those of its chat alone.
-func (s Spool) applyAll(ctx context.Context, st todo.Store) error {
+func (s Spool) applyAll(ctx context.Context, st board.Store) error {
 	var at time.Time
-	board := todo.NewBoard(st, todo.WithClock(func() time.Time { return at }))
-	defer board.Close()
-	lists := board.As("")
+	b := board.NewBoard(st, board.WithClock(func() time.Time { return at }))
+	defer b.Close()
+	lists := b.As("")
 	s.sweep()
 	var took time.Duration
 	var failed error
@@ -190,7 +190,7 @@ func (s Spool) applyAll(ctx context.Context, st todo.Store) error {
 		for _, id := range ids {
 			took = max(took, late(id))
 		}
-		if wait := settles(ids[0], took); wait > 0 && todo.Sleep(ctx, wait) {
+		if wait := settles(ids[0], took); wait > 0 && board.Sleep(ctx, wait) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -255,7 +255,7 @@ func times(id string) (began, put time.Time) {
 
 // apply applies an event and removes its file, unless it is of one of the chats that are kept
 // back. It returns its chat, and an error if it is to be tried again.
-func (s Spool) apply(ctx context.Context, id string, lists todo.Lists, back map[string]bool) (chat string, err error) {
+func (s Spool) apply(ctx context.Context, id string, lists board.Lists, back map[string]bool) (chat string, err error) {
 	e, err := s.read(id)
 	switch {
 	case err != nil:
@@ -268,7 +268,7 @@ func (s Spool) apply(ctx context.Context, id string, lists todo.Lists, back map[
 	err = e.run(ctx, lists)
 	began, _ := times(id)
 	isTooOld := ctx.Err() == nil && time.Since(began) > keepFor
-	if err != nil && !todo.IsRefusal(err) && !errors.Is(err, errPanic) && !isTooOld {
+	if err != nil && !board.IsRefusal(err) && !errors.Is(err, errPanic) && !isTooOld {
 		return e.Session, err
 	}
 	if err != nil {
@@ -308,7 +308,7 @@ func (s Spool) read(id string) (spooled, error) {
 var errPanic = errors.New("panic")
 
 // run does what the event asks for.
-func (e spooled) run(ctx context.Context, lists todo.Lists) (err error) {
+func (e spooled) run(ctx context.Context, lists board.Lists) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%w: %v", errPanic, v)
@@ -320,10 +320,10 @@ func (e spooled) run(ctx context.Context, lists todo.Lists) (err error) {
 
 // isLate reports whether the list was written by a later event than this one, which came
 // late to the spool.
-func (e Event) isLate(ctx context.Context, lists todo.Lists, w todo.Write) bool {
+func (e Event) isLate(ctx context.Context, lists board.Lists, w board.Write) bool {
 	if w.Lines == nil || late(e.id) < lateAfter {
 		return false
 	}
-	now, err := lists.Current(ctx, todo.Target{Conversation: w.Conversation})
+	now, err := lists.Current(ctx, board.Target{Conversation: w.Conversation})
 	return err == nil && now.Writer.Variant == w.Writer.Variant && len(now.Operation.ID) == len(e.id) && now.Operation.ID > e.id
 }

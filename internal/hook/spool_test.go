@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
 )
 
 // spoolRig is a board with a spool.
@@ -33,7 +33,7 @@ func newSpoolRig(t *testing.T) *spoolRig {
 		Folder: filepath.Join(t.TempDir(), "hooks"),
 		Log:    func(err error) { r.logged = append(r.logged, err.Error()) },
 	}
-	r.lists = todo.NewBoard(r.Before(r.store)).As("")
+	r.lists = board.NewBoard(r.Before(r.store)).As("")
 	if err := os.Mkdir(r.Folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (r *spoolRig) tell(event string) (told string, err error) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	return r.Do(r.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, r.broken })
+	return r.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, r.broken })
 }
 
 // expect checks the second step of all revisions of the lists of chats, and how many files
@@ -69,7 +69,7 @@ func (r *spoolRig) tell(event string) (told string, err error) {
 func (r *spoolRig) expect(files int, lists ...string) {
 	r.Helper()
 	var got []string
-	found, err := r.store.Find(r.Context(), todo.Query{})
+	found, err := r.store.Find(r.Context(), board.Query{})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -158,23 +158,23 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 
 // What hooks left is applied before anything is read or changed, by every method of a store.
 func TestSpoolIsBeforeTheStore(t *testing.T) {
-	key := todo.Key{Conversation: "mirror:a"}
-	for name, use := range map[string]func(context.Context, todo.Store) error{
-		"Load": func(ctx context.Context, st todo.Store) error {
+	key := board.Key{Conversation: "mirror:a"}
+	for name, use := range map[string]func(context.Context, board.Store) error{
+		"Load": func(ctx context.Context, st board.Store) error {
 			_, err := st.Load(ctx, "x", 0)
-			return todo.PassOver(err)
+			return board.PassOver(err)
 		},
-		"Find":      func(ctx context.Context, st todo.Store) error { _, err := st.Find(ctx, todo.Query{}); return err },
-		"History":   func(ctx context.Context, st todo.Store) error { _, err := st.History(ctx, "x", 0, 0); return err },
-		"Cursors":   func(ctx context.Context, st todo.Store) error { _, err := st.Cursors(ctx, key); return err },
-		"CursorsOn": func(ctx context.Context, st todo.Store) error { _, err := st.CursorsOn(ctx, "", "x"); return err },
-		"HostCall": func(ctx context.Context, st todo.Store) error {
-			_, err := st.HostCall(ctx, todo.HostCallKey{Kind: todo.CallKind, ID: "x"})
+		"Find":      func(ctx context.Context, st board.Store) error { _, err := st.Find(ctx, board.Query{}); return err },
+		"History":   func(ctx context.Context, st board.Store) error { _, err := st.History(ctx, "x", 0, 0); return err },
+		"Cursors":   func(ctx context.Context, st board.Store) error { _, err := st.Cursors(ctx, key); return err },
+		"CursorsOn": func(ctx context.Context, st board.Store) error { _, err := st.CursorsOn(ctx, "", "x"); return err },
+		"HostCall": func(ctx context.Context, st board.Store) error {
+			_, err := st.HostCall(ctx, board.HostCallKey{Kind: board.CallKind, ID: "x"})
 			return err
 		},
-		"Position": func(ctx context.Context, st todo.Store) error { _, err := st.Position(ctx); return err },
-		"Update": func(ctx context.Context, st todo.Store) error {
-			return st.Update(ctx, key, func(tx todo.Tx) error {
+		"Position": func(ctx context.Context, st board.Store) error { _, err := st.Position(ctx); return err },
+		"Update": func(ctx context.Context, st board.Store) error {
+			return st.Update(ctx, key, func(tx board.Tx) error {
 				if held, err := tx.Cursors(ctx, key); err != nil || len(held) != 1 {
 					return fmt.Errorf("the chat has %d lists, %w", len(held), err)
 				}
@@ -212,7 +212,7 @@ func TestSpoolBeforeWhoGoesAway(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _ = r.Before(r.store).Find(ctx, todo.Query{})
+	_, _ = r.Before(r.store).Find(ctx, board.Query{})
 	if r.expect(0, "a: 1"); r.logged != nil {
 		t.Error(r.logged)
 	}
@@ -229,7 +229,7 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 			t.Error(err)
 		}
 		find := func() { // by who is told of the failure
-			if _, err := st.Find(t.Context(), todo.Query{}); err != nil {
+			if _, err := st.Find(t.Context(), board.Query{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -251,11 +251,11 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 
 // failing is a store that fails on a list of one chat.
 type failing struct {
-	todo.Store
+	board.Store
 	chat string
 }
 
-func (f failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (f failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	if strings.HasSuffix(key.Conversation, f.chat) {
 		return errors.New("broken")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
@@ -17,13 +18,13 @@ import (
 // conversations returns those that the agent of the event may be: by our tools, whose
 // server knows the chat by a hook, by the environment or by what its host sends with a
 // call, and by the host's own tool.
-func (e Event) conversations() (all []todo.Conversation) {
+func (e Event) conversations() (all []board.Conversation) {
 	keys := []string{server.ChatKey(e.Session), server.ThreadKey(e.Session), server.MirrorKey(e.Session)}
 	if e.Agent != "" { // in Codex a sub-agent has a thread of its own
 		keys = []string{server.AgentKey(keys[0], e.agent()), server.ThreadKey(e.Agent), server.AgentKey(keys[2], e.agent())}
 	}
 	for _, key := range keys {
-		all = append(all, todo.Conversation{Key: key})
+		all = append(all, board.Conversation{Key: key})
 	}
 	return all
 }
@@ -33,7 +34,7 @@ type saying func(prompts.Words) string
 
 // tell returns what is to be said of the first list that the agent of the event holds and
 // of which there is something to say, as about tells. Words are read for that alone.
-func (e Event) tell(ctx context.Context, lists todo.Lists, about func(todo.Target) (saying, error)) (string, error) {
+func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error)) (string, error) {
 	all := e.conversations()
 	if e.Agent == "" && (e.isGemini() || e.Host == opencode) {
 		holder, err := lists.Holder(ctx, bound(e.Session))
@@ -43,8 +44,8 @@ func (e Event) tell(ctx context.Context, lists todo.Lists, about func(todo.Targe
 		all = append(all, holder)
 	}
 	for _, c := range all {
-		say, err := about(todo.Target{Conversation: c})
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+		say, err := about(board.Target{Conversation: c})
+		if err != nil && !errors.Is(err, board.ErrNotFound) {
 			return "", err
 		}
 		if say == nil {
@@ -60,9 +61,9 @@ func (e Event) tell(ctx context.Context, lists todo.Lists, about func(todo.Targe
 
 // each does something with each open list that the agent of the event holds. A sub-agent
 // without one stands for its main agent then.
-func (e Event) each(ctx context.Context, lists todo.Lists, do func(todo.Snapshot, todo.Target) error) error {
+func (e Event) each(ctx context.Context, lists board.Lists, do func(todo.Snapshot, board.Target) error) error {
 	found := false
-	_, err := e.tell(ctx, lists, func(t todo.Target) (saying, error) {
+	_, err := e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil || !list.Open() {
 			return nil, err
@@ -78,11 +79,11 @@ func (e Event) each(ctx context.Context, lists todo.Lists, do func(todo.Snapshot
 }
 
 // news tells the agent what others changed in its list since it last saw it.
-func (e Event) news(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) news(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.goesOn(ctx, lists); err != nil {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(t todo.Target) (saying, error) {
+	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		_, news, err := lists.News(ctx, t)
 		if err != nil || !news.OthersDid() {
 			return nil, err
@@ -93,9 +94,9 @@ func (e Event) news(ctx context.Context, lists todo.Lists) (string, error) {
 
 // goesOn says that the agent, which was given a prompt or has used a tool, waits for nobody.
 // For its main agent a sub-agent says so only of its own question.
-func (e Event) goesOn(ctx context.Context, lists todo.Lists) error {
+func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	own := todo.OneLine(e.question(), todo.MaxTitle)
-	return e.each(ctx, lists, func(list todo.Snapshot, t todo.Target) error {
+	return e.each(ctx, lists, func(list todo.Snapshot, t board.Target) error {
 		isMain := e.Agent != "" && list.List.Agent == ""
 		if list.Asks == "" && !list.Rests || isMain && list.Asks != own {
 			return nil
@@ -108,12 +109,12 @@ func (e Event) goesOn(ctx context.Context, lists todo.Lists) error {
 const askTool = "AskUserQuestion"
 
 // asks says of the open list that the agent holds that it waits for a person.
-func (e Event) asks(ctx context.Context, lists todo.Lists) error {
+func (e Event) asks(ctx context.Context, lists board.Lists) error {
 	question := e.question()
 	if question == "" {
 		return nil
 	}
-	return e.each(ctx, lists, func(list todo.Snapshot, t todo.Target) error {
+	return e.each(ctx, lists, func(list todo.Snapshot, t board.Target) error {
 		if list.Asks != "" && e.Message != "" && len(e.Details) == 0 {
 			return nil // it says less than what came before
 		}
@@ -168,7 +169,7 @@ func (e Event) asksInMessage() bool {
 
 // remind tells the agent of its open list, which it may have forgotten, as it is now. A
 // mirrored list has its agent again.
-func (e Event) remind(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
 	switch e.Source {
 	case "startup":
 		return "", nil // a new chat has no current list yet
@@ -182,11 +183,11 @@ func (e Event) remind(ctx context.Context, lists todo.Lists) (string, error) {
 }
 
 // show tells the agent, which goes on, of its open list.
-func (e Event) show(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.goesOn(ctx, lists); err != nil {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(t todo.Target) (saying, error) {
+	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Show(ctx, t)
 		if err != nil || !list.Open() {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -20,11 +21,11 @@ func event(name, more string) string {
 func started(source string) string { return event("SessionStart", `,"source":"`+source+`"`) }
 
 // agent writes a whole list in the chat, by one of our tools.
-func (r *rig) agent(lines ...todo.Line) todo.Outcome {
+func (r *rig) agent(lines ...todo.Line) board.Outcome {
 	r.Helper()
 	view := todo.View{Words: map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed", todo.Failed: "in_progress", todo.Blocked: "pending", todo.Cancelled: "completed"}}
-	who := todo.Conversation{Key: server.ChatKey(claudeChat), Chat: server.ChatID(claudeChat), Client: "claude-code", Workspace: "/home/ada/parser"}
-	out, err := r.lists.Apply(r.Context(), todo.Write{Target: todo.Target{Conversation: who, Lines: lines, View: view},
+	who := board.Conversation{Key: server.ChatKey(claudeChat), Chat: server.ChatID(claudeChat), Client: "claude-code", Workspace: "/home/ada/parser"}
+	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view},
 		Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"},
 		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
 	if err != nil {
@@ -236,7 +237,7 @@ func TestTheTurnIsFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Finish = true
-		told, err := hook.Do(t.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
+		told, err := hook.Do(t.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
 		if err != nil || told != want {
 			t.Errorf("%s: %q, want %q, %v", more, told, want, err)
 		}

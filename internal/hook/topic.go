@@ -7,13 +7,14 @@ import (
 	"strings"
 	"unicode"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
 // prompt takes in a prompt: it may say what the chat's next list is about, and its agent
 // is told the news.
-func (e Event) prompt(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	forgot, err := e.hasForgotten(ctx, lists)
 	if err != nil {
 		return "", err
@@ -25,15 +26,15 @@ func (e Event) prompt(ctx context.Context, lists todo.Lists) (string, error) {
 }
 
 // start takes in how a session starts. One that goes on is told of its list.
-func (e Event) start(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	return e.withTopic(ctx, lists, e.remind)
 }
 
 // withTopic notes what the event says of the topic of the chat, unless it is at work on a
 // list, and then does something.
-func (e Event) withTopic(ctx context.Context, lists todo.Lists, do doing) (string, error) {
+func (e Event) withTopic(ctx context.Context, lists board.Lists, do doing) (string, error) {
 	works := false
-	err := e.each(ctx, lists, func(todo.Snapshot, todo.Target) error { works = true; return nil })
+	err := e.each(ctx, lists, func(todo.Snapshot, board.Target) error { works = true; return nil })
 	topic := e.topic()
 	if err == nil && !works && topic.Text != "" {
 		err = e.noteTopic(ctx, lists, topic)
@@ -46,11 +47,11 @@ func (e Event) withTopic(ctx context.Context, lists todo.Lists, do doing) (strin
 
 // noteTopic notes the topic for the list that begins next by a tool of the chat's host, or
 // by one of ours. Gemini CLI does not say to a server which chat calls it.
-func (e Event) noteTopic(ctx context.Context, lists todo.Lists, t todo.Topic) error {
+func (e Event) noteTopic(ctx context.Context, lists board.Lists, t board.Topic) error {
 	chat := server.ChatID(e.Session)
-	err := lists.NoteTopic(ctx, todo.Conversation{Chat: chat}, chat, t)
+	err := lists.NoteTopic(ctx, board.Conversation{Chat: chat}, chat, t)
 	if e.isGemini() {
-		folder := todo.Conversation{Client: gemini, Workspace: e.Folder}
+		folder := board.Conversation{Client: gemini, Workspace: e.Folder}
 		err = errors.Join(err, lists.NoteTopic(ctx, folder, chat, t))
 	}
 	return err
@@ -58,20 +59,20 @@ func (e Event) noteTopic(ctx context.Context, lists todo.Lists, t todo.Topic) er
 
 // topic returns what the chat is about, as far as the event says it: by the chat's title, a
 // person's prompt, or else the project.
-func (e Event) topic() todo.Topic {
+func (e Event) topic() board.Topic {
 	typed, isTyped := e.typed()
 	switch title := todo.OneLine(e.Title, todo.MaxTitle); {
 	case e.Agent != "":
-		return todo.Topic{}
+		return board.Topic{}
 	case title != "":
-		return todo.Topic{Text: title, From: todo.FromHost}
+		return board.Topic{Text: title, From: board.FromHost}
 	case !isTyped:
-		return todo.Topic{}
+		return board.Topic{}
 	default:
 		if line := firstLine(typed); line != "" {
-			return todo.Topic{Text: line, From: todo.FromPrompt}
+			return board.Topic{Text: line, From: board.FromPrompt}
 		}
-		return todo.Topic{Text: e.project(), From: todo.FromFolder}
+		return board.Topic{Text: e.project(), From: board.FromFolder}
 	}
 }
 

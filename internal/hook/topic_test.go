@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -120,9 +121,9 @@ func TestTitlesOfGemini(t *testing.T) {
 		return fmt.Sprintf(`{"session_id":%q,"cwd":"/home/ada/parser","hook_event_name":"BeforeAgent","timestamp":"2026","prompt":%q}`, session, text)
 	}
 	begin := func(r *rig, process string) string {
-		who := todo.Conversation{Key: "process:" + process, Hint: true, Client: "gemini-cli-mcp-client-todo", Workspace: "/home/ada/parser"}
+		who := board.Conversation{Key: "process:" + process, Hint: true, Client: "gemini-cli-mcp-client-todo", Workspace: "/home/ada/parser"}
 		lines := []todo.Line{plan("pending")}
-		out, err := r.lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: who, Lines: lines, View: todo.CoreView()},
+		out, err := r.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()},
 			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/tools"
@@ -22,7 +23,7 @@ func (e Event) endsTurn() bool {
 
 // endTurn says of the agent's open lists that it asks what it said last, or else that it
 // rests. If it is to finish first, it is told once what is open, and goes on.
-func (e Event) endTurn(ctx context.Context, lists todo.Lists) (string, error) {
+func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
 		return "", nil // the agent goes on by itself
 	}
@@ -32,15 +33,15 @@ func (e Event) endTurn(ctx context.Context, lists todo.Lists) (string, error) {
 			return text, err
 		}
 	}
-	return "", e.each(ctx, lists, func(_ todo.Snapshot, t todo.Target) error {
+	return "", e.each(ctx, lists, func(_ todo.Snapshot, t board.Target) error {
 		return lists.Rest(ctx, t, question)
 	})
 }
 
 // idles says that no turn is under way, as a host says a while after it ended. One that a
 // person broke off ends without an event, and what it asked is asked no more.
-func (e Event) idles(ctx context.Context, lists todo.Lists) error {
-	return e.each(ctx, lists, func(list todo.Snapshot, t todo.Target) error {
+func (e Event) idles(ctx context.Context, lists board.Lists) error {
+	return e.each(ctx, lists, func(list todo.Snapshot, t board.Target) error {
 		if list.Rests {
 			return nil
 		}
@@ -50,8 +51,8 @@ func (e Event) idles(ctx context.Context, lists todo.Lists) error {
 
 // finish returns what keeps the agent from ending its turn: that items are open on which
 // it can go on. Of the same items it is told once.
-func (e Event) finish(ctx context.Context, lists todo.Lists) (string, error) {
-	return e.tell(ctx, lists, func(t todo.Target) (saying, error) {
+func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
+	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		open := make([]string, 0, len(list.Items))
 		for _, i := range list.Items {
@@ -63,7 +64,7 @@ func (e Event) finish(ctx context.Context, lists todo.Lists) (string, error) {
 			return nil, err
 		}
 		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
-		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), todo.HostCallAge)
+		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), board.HostCallAge)
 		if err != nil || !told.IsZero() {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -69,12 +70,12 @@ func (r *rig) found(conversation string) todo.Snapshot {
 // statesNow returns how the lists stand.
 func (r *rig) statesNow() (states map[string]todo.State) {
 	r.t.Helper()
-	r.read(func(ctx context.Context, s todo.Store) (err error) {
-		board := todo.NewBoard(s)
-		defer board.Close()
-		all, err := board.As("").Find(ctx, todo.Query{})
+	r.read(func(ctx context.Context, s board.Store) (err error) {
+		b := board.NewBoard(s)
+		defer b.Close()
+		all, err := b.As("").Find(ctx, board.Query{})
 		if err == nil {
-			states, err = board.As("").States(ctx, all...)
+			states, err = b.As("").States(ctx, all...)
 		}
 		return err
 	})
@@ -84,7 +85,7 @@ func (r *rig) statesNow() (states map[string]todo.State) {
 // writes returns how often agents wrote a list, without what hooks said of how it stands.
 func (r *rig) writes(l todo.Snapshot) (n int) {
 	r.t.Helper()
-	r.read(func(ctx context.Context, s todo.Store) error {
+	r.read(func(ctx context.Context, s board.Store) error {
 		all, err := s.History(ctx, l.List.ID, 0, int(l.Revision))
 		n = len(slices.DeleteFunc(all, func(s todo.Snapshot) bool { return s.Writer.Variant == "hook" }))
 		return err

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
@@ -167,19 +168,19 @@ func command(ctx context.Context, t *testing.T, home, dir string, args, env []st
 func (r *rig) lists() []todo.Snapshot {
 	r.t.Helper()
 	var found []todo.Snapshot
-	r.read(func(ctx context.Context, s todo.Store) (err error) {
-		found, err = s.Find(ctx, todo.Query{})
+	r.read(func(ctx context.Context, s board.Store) (err error) {
+		found, err = s.Find(ctx, board.Query{})
 		return err
 	})
 	return found
 }
 
 // read opens the store's file, behind what hooks left for it, for a moment.
-func (r *rig) read(f func(context.Context, todo.Store) error) {
+func (r *rig) read(f func(context.Context, board.Store) error) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	s, err := sqlite.Open(r.store, todo.Keep{})
+	s, err := sqlite.Open(r.store, board.Keep{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

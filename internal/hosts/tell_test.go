@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -270,12 +271,12 @@ func (r *rig) lines(args ...string) string {
 // awaitList waits until the newest list is as it should be.
 func (r *rig) awaitList(what string, is func(todo.Snapshot) bool) {
 	r.t.Helper()
-	r.read(func(ctx context.Context, s todo.Store) error {
-		board := todo.NewBoard(s)
-		defer board.Close()
-		changes := board.As("").Watch(nil)
+	r.read(func(ctx context.Context, s board.Store) error {
+		b := board.NewBoard(s)
+		defer b.Close()
+		changes := b.As("").Watch(nil)
 		defer changes.Close()
-		now, err := board.As("").Find(ctx, todo.Query{})
+		now, err := b.As("").Find(ctx, board.Query{})
 		for err == nil && (len(now) == 0 || !is(now[0])) {
 			now, err = changes.Next(ctx)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -26,7 +27,7 @@ type Notice struct {
 }
 
 // Test is the notice by which a person tries whether notices arrive.
-func Test() Notice { return Notice{ID: todo.NewID(), Event: "test", Time: time.Now()} }
+func Test() Notice { return Notice{ID: board.NewID(), Event: "test", Time: time.Now()} }
 
 // events are the words for the states that are told.
 var events = map[todo.State]string{

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -28,11 +29,11 @@ import (
 
 // Config says what is told, and where.
 type Config struct {
-	Lists   todo.Lists // which lists are told of
-	Targets []Target   // where to; not empty
-	Private bool       // Targets may have private addresses
-	Texts   bool       // notices have what lists say
-	Panel   string     // where people reach the panel, as https://host; empty is unknown
+	Lists   board.Lists // which lists are told of
+	Targets []Target    // where to; not empty
+	Private bool        // Targets may have private addresses
+	Texts   bool        // notices have what lists say
+	Panel   string      // where people reach the panel, as https://host; empty is unknown
 	Log     *slog.Logger
 }
 
@@ -103,14 +104,14 @@ func (n *Notifier) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		next := n.look(ctx, false)
-		todo.Sleep(ctx, max(restAfter, restShare*time.Since(began)))
+		board.Sleep(ctx, max(restAfter, restShare*time.Since(began)))
 		until, cancel := context.WithCancel(ctx)
 		if !next.IsZero() {
 			until, cancel = context.WithDeadline(ctx, next)
 		}
 		_, err := watch.Next(until)
 		cancel()
-		if errors.Is(err, todo.ErrClosed) {
+		if errors.Is(err, board.ErrClosed) {
 			return
 		}
 	}
@@ -146,7 +147,7 @@ func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 
 // read reads the groups that changed lately, by their main list's id.
 func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account.Group, error) {
-	read, err := n.Lists.Find(ctx, todo.Query{UpdatedSince: now.Add(-recent), Limit: maxLists, Excerpt: true})
+	read, err := n.Lists.Find(ctx, board.Query{UpdatedSince: now.Add(-recent), Limit: maxLists, Excerpt: true})
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ const maxShown = 200
 // notice returns what is told of a group.
 func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 	p := f.Progress()
-	out := Notice{ID: todo.NewID(), Event: events[f.State()], Time: now,
+	out := Notice{ID: board.NewID(), Event: events[f.State()], Time: now,
 		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,
 		// Only the name of a known client: any other is a text that somebody sent.
 		Client: clients.Find(account.Client(f.Main)).Title}

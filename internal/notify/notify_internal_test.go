@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
@@ -24,7 +25,7 @@ import (
 // noted, in a bubble of time.
 type desk struct {
 	*testing.T
-	boards []*todo.Board
+	boards []*board.Board
 	store  *watchedStore
 	whose  string // the principal of the agents
 	log    bytes.Buffer
@@ -35,12 +36,12 @@ type desk struct {
 
 // watchedStore is a store that counts how often the lists are looked at, and can fail.
 type watchedStore struct {
-	todo.Store
+	board.Store
 	looks atomic.Int32
 	fails atomic.Bool
 }
 
-func (s *watchedStore) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (s *watchedStore) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	if !q.UpdatedSince.IsZero() {
 		s.looks.Add(1)
 		if s.fails.Load() {
@@ -57,9 +58,9 @@ func atDesk(t *testing.T, processes int, test func(d *desk)) {
 		ctx, stop := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		for range processes {
-			board := todo.NewBoard(d.store)
-			d.boards = append(d.boards, board)
-			n := New(Config{Lists: board.Everyone(), Texts: true, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
+			bd := board.NewBoard(d.store)
+			d.boards = append(d.boards, bd)
+			n := New(Config{Lists: bd.Everyone(), Texts: true, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
 			s := &sender{log: n.Log, queue: make(chan Notice, maxWaiting)}
 			n.senders = []*sender{s}
 			work.Go(func() { n.watch(ctx); close(s.queue) })
@@ -97,15 +98,15 @@ func (d *desk) expect(wait time.Duration, want ...string) {
 	d.told = nil
 }
 
-func chat(key string) todo.Conversation {
-	return todo.Conversation{Key: key, Client: "claude-code", Lasts: time.Hour}
+func chat(key string) board.Conversation {
+	return board.Conversation{Key: key, Client: "claude-code", Lasts: time.Hour}
 }
 
 // agent writes a list with an item of each status, in a chat at a process.
 func (d *desk) agent(process int, key string, statuses ...string) {
 	d.Helper()
-	_, err := d.boards[process].As(d.whose).Apply(d.Context(), todo.Write{
-		Target: todo.Target{Conversation: chat(key)}, Writer: todo.Writer{Client: "claude-code"},
+	_, err := d.boards[process].As(d.whose).Apply(d.Context(), board.Write{
+		Target: board.Target{Conversation: chat(key)}, Writer: todo.Writer{Client: "claude-code"},
 		Change: func(t *todo.Draft) error {
 			var lines []todo.Line
 			for i, status := range statuses {
@@ -125,7 +126,7 @@ func TestEachNoticeOnce(t *testing.T) {
 	atDesk(t, 3, func(d *desk) {
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
-		ask := todo.Target{Conversation: chat("a")}
+		ask := board.Target{Conversation: chat("a")}
 		if err := d.boards[1].As("").Ask(d.Context(), ask, "run `npm publish`?\x1b[2J"); err != nil {
 			d.Fatal(err)
 		}

@@ -22,7 +22,7 @@ import (
 	"code.dny.dev/ssrf"
 	"golang.org/x/net/http/httpproxy"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 const (
@@ -93,7 +93,7 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 		if err == nil || errors.As(err, new(refusal)) || try == maxTries-1 || wait > maxWait || ctx.Err() != nil {
 			return err
 		}
-		todo.Sleep(ctx, wait)
+		board.Sleep(ctx, wait)
 	}
 	return nil
 }

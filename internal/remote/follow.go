@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -43,7 +44,7 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 
 // backOff waits 200 ms, then twice as long each time, up to 3 s.
 func backOff(ctx context.Context, try int) {
-	todo.Sleep(ctx, min(100*time.Millisecond<<min(try, 10), 3*time.Second))
+	board.Sleep(ctx, min(100*time.Millisecond<<min(try, 10), 3*time.Second))
 }
 
 // followOnce reads all lists and then follows the stream of later changes over

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -106,15 +107,15 @@ func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]S
 
 // Edit makes an edit in the name of a person. Of the outcome the server says After
 // and Changed alone.
-func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
+func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error) {
 	var d struct {
 		render.ListDocument
 		Changed bool `json:"changed"`
 	}
 	if _, err := c.call(ctx, "lists/"+url.PathEscape(list)+"/edit", e, &d); err != nil {
-		return todo.Outcome{}, err
+		return board.Outcome{}, err
 	}
-	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
+	return board.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
 }
 
 // Hook passes on what a host tells a hook, which is JSON of at most [todo.MaxRequest] bytes,

@@ -15,22 +15,23 @@ import (
 	"testing/synctest"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
 // startServer starts a todo-mcp server and returns it with its lists.
-func startServer(t *testing.T) (todo.Lists, *httptest.Server) {
+func startServer(t *testing.T) (board.Lists, *httptest.Server) {
 	t.Helper()
 	s := servertest.New(t, nil, nil)
 	return s.Board.As(""), servertest.Serve(t, s, nil)
 }
 
 // writeItems appends items to a named list, and returns its id.
-func writeItems(t *testing.T, lists todo.Lists, name string, texts ...string) string {
+func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) string {
 	t.Helper()
-	out, err := lists.Apply(context.Background(), todo.Write{
-		Target: todo.Target{Conversation: todo.Conversation{Key: "name:" + name, Name: name}},
+	out, err := lists.Apply(context.Background(), board.Write{
+		Target: board.Target{Conversation: board.Conversation{Key: "name:" + name, Name: name}},
 		Writer: todo.Writer{Client: "tester", Variant: "create_todos"},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
@@ -154,7 +155,7 @@ func TestEdit(t *testing.T) {
 }
 
 // outcome says in short what an edit made of the list.
-func outcome(out todo.Outcome, err error) string {
+func outcome(out board.Outcome, err error) string {
 	if err != nil {
 		return err.Error()
 	}

@@ -6,29 +6,29 @@ import (
 	"fmt"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // Bounded returns a store in which an update whose context has no end of its own ends within
 // a time: another program may have the store locked for ever.
-func Bounded(st todo.Store, within time.Duration) todo.Store { return &bounded{st, within} }
+func Bounded(st board.Store, within time.Duration) board.Store { return &bounded{st, within} }
 
 type bounded struct {
-	todo.Store
+	board.Store
 	within time.Duration
 }
 
 // Unwrap returns the store that is bounded.
-func (b *bounded) Unwrap() todo.Store { return b.Store }
+func (b *bounded) Unwrap() board.Store { return b.Store }
 
-func (b *bounded) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (b *bounded) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	if _, ends := ctx.Deadline(); ends {
 		return b.Store.Update(ctx, key, change)
 	}
 	within, cancel := context.WithTimeout(ctx, b.within)
 	defer cancel()
 	err := b.Store.Update(within, key, change)
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, todo.ErrUnknownOutcome) {
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, board.ErrUnknownOutcome) {
 		return fmt.Errorf("nothing was saved within %v, another program has the store locked; end it, or try again: %w", b.within, err)
 	}
 	return err

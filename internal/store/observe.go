@@ -5,29 +5,30 @@ import (
 	"errors"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
-// Observer is called as each update, load, find and history of a [todo.Store] ends, with
+// Observer is called as each update, load, find and history of a [board.Store] ends, with
 // that word. What the function of an update asks of its transaction is part of
 // the update. It is not called for what only some stores can do, see [As]. Several
 // goroutines call it at once.
 type Observer func(operation string, took time.Duration, err error)
 
 // Outcome says in one word how an operation ended. The words are applied (it did
-// what it was asked), missing ([todo.ErrNotFound]), full (a quota is reached:
-// [todo.ErrTooManyLists], [todo.ErrStoreFull]), refused (by the rules for lists, see
-// [todo.IsRefusal]: its caller's mistake), unknown ([todo.ErrUnknownOutcome]),
+// what it was asked), missing ([board.ErrNotFound]), full (a quota is reached:
+// [board.ErrTooManyLists], [board.ErrStoreFull]), refused (by the rules for lists, see
+// [board.IsRefusal]: its caller's mistake), unknown ([board.ErrUnknownOutcome]),
 // cancelled (its caller had gone) and failed (the store could not do it; nothing
 // changed).
 func Outcome(err error) string {
-	switch kind := todo.KindOf(err); kind {
-	case todo.KindNone:
+	switch kind := board.KindOf(err); kind {
+	case board.KindNone:
 		return "applied"
-	case todo.KindUnknown, todo.KindMissing, todo.KindFull, todo.KindCancelled:
+	case board.KindUnknown, board.KindMissing, board.KindFull, board.KindCancelled:
 		return string(kind)
 	}
-	if todo.IsRefusal(err) {
+	if board.IsRefusal(err) {
 		return "refused"
 	}
 	return "failed"
@@ -35,25 +36,25 @@ func Outcome(err error) string {
 
 // Observed returns a store that tells an observer of its calls: of what writes and of what
 // reads lists. What reads a row or two beside them would fail with them.
-func Observed(st todo.Store, observer Observer) todo.Store { return &observed{st, observer} }
+func Observed(st board.Store, observer Observer) board.Store { return &observed{st, observer} }
 
 type observed struct {
-	todo.Store
+	board.Store
 	observer Observer
 }
 
 // Unwrap returns the store that is observed.
-func (o *observed) Unwrap() todo.Store { return o.Store }
+func (o *observed) Unwrap() board.Store { return o.Store }
 
 // As returns the first that is a T of a store and of those that it wraps, each by
-// its method Unwrap() todo.Store; ok is false if none is. T is what only some
+// its method Unwrap() board.Store; ok is false if none is. T is what only some
 // stores can do, such as [SessionKeeper].
-func As[T any](st todo.Store) (as T, ok bool) {
+func As[T any](st board.Store) (as T, ok bool) {
 	for st != nil {
 		if as, ok = st.(T); ok {
 			return as, true
 		}
-		wrapper, wraps := st.(interface{ Unwrap() todo.Store })
+		wrapper, wraps := st.(interface{ Unwrap() board.Store })
 		if !wraps {
 			break
 		}
@@ -74,7 +75,7 @@ func observe[T any](o *observed, operation string, run func() (T, error)) (resul
 	return result, err
 }
 
-func (o *observed) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (o *observed) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	_, err := observe(o, "update", func() (any, error) { return nil, o.Store.Update(ctx, key, change) })
 	return err
 }
@@ -83,7 +84,7 @@ func (o *observed) Load(ctx context.Context, list string, revision int64) (todo.
 	return observe(o, "load", func() (todo.Snapshot, error) { return o.Store.Load(ctx, list, revision) })
 }
 
-func (o *observed) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (o *observed) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	return observe(o, "find", func() ([]todo.Snapshot, error) { return o.Store.Find(ctx, q) })
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
@@ -33,7 +34,7 @@ func untold(string, time.Duration, error) {}
 
 // A store that is observed keeps every promise of a store.
 func TestObservedConformance(t *testing.T) {
-	storetest.Run(t, func(testing.TB) todo.Store {
+	storetest.Run(t, func(testing.TB) board.Store {
 		return store.Observed(memory.New(), untold)
 	})
 }
@@ -41,22 +42,22 @@ func TestObservedConformance(t *testing.T) {
 // An observer is told of writes and of reads of lists, with the word for how each ended.
 func TestObservedTells(t *testing.T) {
 	c := &calls{ended: map[string]int{}}
-	st := store.Observed(memory.NewKeeping(todo.Keep{Lists: 1}), c.count)
+	st := store.Observed(memory.NewKeeping(board.Keep{Lists: 1}), c.count)
 	ctx, gone := context.WithCancel(t.Context())
 	gone()
 	begin := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
 	refuse := func(err error) error {
-		return st.Update(t.Context(), todo.Key{}, func(todo.Tx) error { return err })
+		return st.Update(t.Context(), board.Key{}, func(board.Tx) error { return err })
 	}
 	_ = []error{ // what each is, the outcomes say
 		second(storetest.Save(t.Context(), st, begin)), second(storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
-		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(todo.ErrNotFound), refuse(errors.New("disk on fire")),
+		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(board.ErrNotFound), refuse(errors.New("disk on fire")),
 		second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)),
-		second(st.Find(t.Context(), todo.Query{})), second(st.History(t.Context(), "a", 0, 0)),
+		second(st.Find(t.Context(), board.Query{})), second(st.History(t.Context(), "a", 0, 0)),
 	}
 	func() {
 		defer func() { _ = recover() }()
-		_ = st.Update(t.Context(), todo.Key{}, func(todo.Tx) error { panic("on purpose") })
+		_ = st.Update(t.Context(), board.Key{}, func(board.Tx) error { panic("on purpose") })
 	}()
 	want := map[string]int{
 		"update applied": 1, "update full": 1, "update cancelled": 1, "update refused": 1, "update missing": 1, "update failed": 2,
@@ -73,12 +74,12 @@ func second[T any](_ T, err error) error { return err }
 func TestOutcome(t *testing.T) {
 	for want, errs := range map[string][]error{
 		"applied":   {nil},
-		"unknown":   {fmt.Errorf("update: %w (%w)", todo.ErrUnknownOutcome, context.Canceled)},
-		"failed":    {errors.New("the disk is full"), context.DeadlineExceeded, todo.ErrClosed},
-		"full":      {&todo.FullError{Err: todo.ErrStoreFull}, &todo.FullError{Err: todo.ErrTooManyLists}},
-		"missing":   {fmt.Errorf("write list: %w", todo.ErrNotFound)},
+		"unknown":   {fmt.Errorf("update: %w (%w)", board.ErrUnknownOutcome, context.Canceled)},
+		"failed":    {errors.New("the disk is full"), context.DeadlineExceeded, board.ErrClosed},
+		"full":      {&board.FullError{Err: board.ErrStoreFull}, &board.FullError{Err: board.ErrTooManyLists}},
+		"missing":   {fmt.Errorf("write list: %w", board.ErrNotFound)},
 		"cancelled": {fmt.Errorf("update: %w", context.Canceled)},
-		"refused":   {fmt.Errorf("write list: %w", todo.ErrOperationReused), fmt.Errorf("write list: %w", &todo.InputError{}), todo.ErrMirrored},
+		"refused":   {fmt.Errorf("write list: %w", board.ErrOperationReused), fmt.Errorf("write list: %w", &todo.InputError{}), todo.ErrMirrored},
 	} {
 		for _, err := range errs {
 			if got := store.Outcome(err); got != want {
@@ -92,7 +93,7 @@ func TestOutcome(t *testing.T) {
 func TestAs(t *testing.T) {
 	type closer interface{ Close() error }
 	type keeper struct {
-		todo.Store
+		board.Store
 		store.SessionKeeper
 	}
 	st := keeper{Store: memory.New()}

@@ -13,10 +13,10 @@ import (
 	"runtime"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/postgres"
 	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
 )
 
 // Place is where a setting says that lists are kept. Nothing is opened or made on
@@ -92,7 +92,7 @@ func (p Place) String(home string) string {
 
 // Open opens the store, which keeps what keep says. The caller closes it. noticeURL
 // is another address of a database, see [postgres.Open].
-func (p Place) Open(keep todo.Keep, noticeURL string) (todo.Store, error) {
+func (p Place) Open(keep board.Keep, noticeURL string) (board.Store, error) {
 	switch {
 	case p.Memory():
 		return memory.NewKeeping(keep), nil

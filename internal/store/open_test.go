@@ -6,20 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
 // opened opens the store that a setting names, in an environment with a state
 // folder.
-func opened(setting, state string) (todo.Store, error) {
+func opened(setting, state string) (board.Store, error) {
 	place, err := Locate(setting, func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": state, "HOME": state, "LocalAppData": state}[name]
 	})
 	if err != nil {
 		return nil, err
 	}
-	return place.Open(todo.Keep{}, "")
+	return place.Open(board.Keep{}, "")
 }
 
 func TestOpen(t *testing.T) {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -41,7 +42,7 @@ func (m *model) mayEdit(list string, items bool) bool {
 // answered notes the outcome of an edit that was under way, see edited. What the person
 // undid meanwhile is undone once nothing else is under way, unless this was refused: an
 // older change would be undone for it.
-func (m *model) answered(e edit, before todo.Snapshot, out todo.Outcome, err error) {
+func (m *model) answered(e edit, before todo.Snapshot, out board.Outcome, err error) {
 	m.underWay--
 	if m.edited(e, before, out, err); err != nil {
 		m.undos = 0
@@ -53,7 +54,7 @@ func (m *model) answered(e edit, before todo.Snapshot, out todo.Outcome, err err
 }
 
 // edited notes the outcome of an edit: what it did, and how it is undone.
-func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error) {
+func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err error) {
 	if err != nil {
 		m.say(bad, "Not changed: "+rootCause(err))
 		return

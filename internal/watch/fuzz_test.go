@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -67,9 +68,9 @@ func FuzzFrame(f *testing.F) {
 				m.showHistory([]todo.Snapshot{before, l}, nil)
 			}
 			if e.edit != nil {
-				m.edited(*e.edit, l, todo.Outcome{After: l, Changed: true}, nil)
+				m.edited(*e.edit, l, board.Outcome{After: l, Changed: true}, nil)
 				check()
-				m.edited(*e.edit, l, todo.Outcome{}, errors.New("refused"+other))
+				m.edited(*e.edit, l, board.Outcome{}, errors.New("refused"+other))
 			}
 			check()
 		}

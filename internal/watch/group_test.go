@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
@@ -25,7 +26,7 @@ func TestGroupStandsAsOnThePanel(t *testing.T) {
 	lists := s.Board.As("")
 	expect := func(top, beside, page, plainly string) {
 		t.Helper()
-		all, err := lists.Find(t.Context(), todo.Query{})
+		all, err := lists.Find(t.Context(), board.Query{})
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%d lists, %v", len(all), err)
 		}
@@ -54,11 +55,11 @@ func TestGroupStandsAsOnThePanel(t *testing.T) {
 		}
 	}
 	expect("1 working", "working", "Working", "working: Ship it")
-	all, err := lists.Find(t.Context(), todo.Query{Limit: 1})
+	all, err := lists.Find(t.Context(), board.Query{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = lists.Apply(t.Context(), todo.Write{Target: todo.Target{List: all[0].List.ID}, Writer: todo.Writer{Client: "claude-code"},
+	_, err = lists.Apply(t.Context(), board.Write{Target: board.Target{List: all[0].List.ID}, Writer: todo.Writer{Client: "claude-code"},
 		Change: func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditBlock, Item: "1", Text: "which key?"}) }})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -70,7 +71,7 @@ func TestAnythingGoes(t *testing.T) {
 				after := known[e.edit.list]
 				after.Revision++
 				known[e.edit.list] = after
-				m.edited(*e.edit, known[e.edit.list], todo.Outcome{After: after, Changed: rapid.Bool().Draw(t, "changed")},
+				m.edited(*e.edit, known[e.edit.list], board.Outcome{After: after, Changed: rapid.Bool().Draw(t, "changed")},
 					rapid.SampledFrom([]error{nil, errors.New("refused")}).Draw(t, "error"))
 			}
 		}

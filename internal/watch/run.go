@@ -14,6 +14,7 @@ import (
 
 	"github.com/gdamore/tcell/v3"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -269,11 +270,11 @@ func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
 func (v *viewer) make(ctx context.Context, e edit) {
 	before := v.lists[e.list]
 	v.underWay++
-	ask(ctx, v, func() (todo.Outcome, error) {
+	ask(ctx, v, func() (board.Outcome, error) {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
 		defer cancel()
 		return v.source.Edit(ctx, e.list, e.Edit)
-	}, func(out todo.Outcome, err error) {
+	}, func(out board.Outcome, err error) {
 		v.drawn, v.stale = time.Time{}, true
 		v.answered(e, before, out, err)
 	})

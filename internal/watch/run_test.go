@@ -11,22 +11,23 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
-func newLists(t *testing.T) todo.Lists {
+func newLists(t *testing.T) board.Lists {
 	t.Helper()
-	board := todo.NewBoard(memory.New())
-	t.Cleanup(board.Close)
-	return board.As("")
+	b := board.NewBoard(memory.New())
+	t.Cleanup(b.Close)
+	return b.As("")
 }
 
-func writeItems(t *testing.T, lists todo.Lists, name string, texts ...string) {
+func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) {
 	t.Helper()
-	_, err := lists.Apply(context.Background(), todo.Write{
-		Target: todo.Target{Conversation: todo.Conversation{Key: "name:" + name, Name: name}},
+	_, err := lists.Apply(context.Background(), board.Write{
+		Target: board.Target{Conversation: board.Conversation{Key: "name:" + name, Name: name}},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
 	if err != nil {
@@ -80,10 +81,10 @@ type slow struct {
 	answer chan error
 }
 
-func (s slow) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
+func (s slow) Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error) {
 	s.begun <- struct{}{}
 	if err := <-s.answer; err != nil {
-		return todo.Outcome{}, err
+		return board.Outcome{}, err
 	}
 	return s.Source.Edit(ctx, list, e)
 }
@@ -331,12 +332,12 @@ func (s *shown) Write(p []byte) (int, error) {
 // the lists, or shows all of them, as far as they tell themselves.
 func TestPlainWhateverReadFails(t *testing.T) {
 	faults := &servertest.Nth{}
-	board := todo.NewBoard(&servertest.Failing{Store: memory.New(), Fault: faults.Fault})
-	t.Cleanup(board.Close)
-	lists := board.As("")
+	b := board.NewBoard(&servertest.Failing{Store: memory.New(), Fault: faults.Fault})
+	t.Cleanup(b.Close)
+	lists := b.As("")
 	writeItems(t, lists, "release", "Write tests")
 	writeItems(t, lists, "docs", "Write pages")
-	found, err := lists.Find(t.Context(), todo.Query{})
+	found, err := lists.Find(t.Context(), board.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +345,7 @@ func TestPlainWhateverReadFails(t *testing.T) {
 	if _, err := lists.Edit(t.Context(), found[0].List.ID, edit, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, todo.ErrDamaged, todo.ErrNotFound} {
+	for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, board.ErrDamaged, board.ErrNotFound} {
 		for n := 1; ; n++ {
 			ctx, cancel := context.WithCancel(t.Context())
 			out := &shown{done: cancel}

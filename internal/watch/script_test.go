@@ -17,6 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -163,9 +164,9 @@ func (s *script) run(name, rest string) {
 		after := before
 		after.Revision++
 		after.Writer.Person = true
-		m.edited(s.sent, before, todo.Outcome{After: after, Changed: true}, nil)
+		m.edited(s.sent, before, board.Outcome{After: after, Changed: true}, nil)
 	case "refused":
-		m.edited(s.sent, m.lists[s.sent.list], todo.Outcome{}, errors.New(rest))
+		m.edited(s.sent, m.lists[s.sent.list], board.Outcome{}, errors.New(rest))
 	case "saw": // the agent saw all but the last revision of a list
 		revisions := fixture()
 		n := len(revisions)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/todo"
 )
@@ -25,7 +26,7 @@ type Source interface {
 	// whose items are settled, its snapshot says.
 	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
 	// Edit makes an edit of a list. The outcome has After and Changed at least.
-	Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error)
+	Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error)
 }
 
 // Standing is how a list stands.
@@ -36,14 +37,14 @@ const maxLists = 2000
 
 // Local is the source for a store on this machine, which other processes may
 // write to.
-type Local struct{ Lists todo.Lists }
+type Local struct{ Lists board.Lists }
 
 // Follow implements [Source]. It never calls lost: if the store cannot be read at
 // the start it returns an error, and later the board retries.
 func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ func(error)) error {
 	watcher := l.Lists.Watch(nil)
 	defer watcher.Close()
-	lists, err := l.Lists.Find(ctx, todo.Query{Limit: maxLists})
+	lists, err := l.Lists.Find(ctx, board.Query{Limit: maxLists})
 	if err != nil {
 		return fmt.Errorf("read lists: %w", err)
 	}
@@ -81,6 +82,6 @@ func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string
 }
 
 // Edit implements [Source].
-func (l Local) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
+func (l Local) Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error) {
 	return l.Lists.Edit(ctx, list, e, todo.Writer{Client: "todo-mcp", Variant: "watch"})
 }

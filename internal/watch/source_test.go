@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
@@ -20,7 +21,7 @@ func items(s todo.Snapshot) string {
 }
 
 // apply makes an edit and fails the test where that is refused.
-func apply(t *testing.T, source Source, e edit) todo.Outcome {
+func apply(t *testing.T, source Source, e edit) board.Outcome {
 	t.Helper()
 	out, err := source.Edit(t.Context(), e.list, e.Edit)
 	if err != nil {
@@ -30,9 +31,9 @@ func apply(t *testing.T, source Source, e edit) todo.Outcome {
 }
 
 // load returns the newest revision of the only list.
-func load(t *testing.T, lists todo.Lists) todo.Snapshot {
+func load(t *testing.T, lists board.Lists) todo.Snapshot {
 	t.Helper()
-	found, err := lists.Find(t.Context(), todo.Query{Deleted: true})
+	found, err := lists.Find(t.Context(), board.Query{Deleted: true})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d lists, %v", len(found), err)
 	}
@@ -90,7 +91,7 @@ func TestUndo(t *testing.T) {
 	shown := load(t, lists)
 	m := modelWith(80, 20, shown)
 	writeItems(t, lists, "release", "B")
-	do := func(e edit, says string) (out todo.Outcome) {
+	do := func(e edit, says string) (out board.Outcome) {
 		t.Helper()
 		out = apply(t, source, e)
 		m.edited(e, shown, out, nil)
@@ -116,7 +117,7 @@ func TestUndo(t *testing.T) {
 // Putting away a list that mirrors another program's is undone like any edit.
 func TestUndoOfAMirror(t *testing.T) {
 	lists := newLists(t)
-	_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "mirror"}}, Begin: todo.List{Mirrored: true},
+	_, err := lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "mirror"}}, Begin: todo.List{Mirrored: true},
 		Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
 	if err != nil {
 		t.Fatal(err)

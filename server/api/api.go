@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -54,14 +55,14 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	found := inOrder(r.Context(), r, todo.Query{BeforeSeq: before, Limit: listsRead})
+	found := inOrder(r.Context(), r, board.Query{BeforeSeq: before, Limit: listsRead})
 	return writePage(w, r, found, maxLists, "before", func(l todo.Snapshot) int64 { return l.Seq })
 }
 
 // inOrder yields the lists of a query in the order of Seq, downwards unless it says
-// [todo.Query.OldestFirst]: it reads as many at a time as the query's limit says. It ends
+// [board.Query.OldestFirst]: it reads as many at a time as the query's limit says. It ends
 // with an error that is yielded.
-func inOrder(ctx context.Context, r *edge.Request, q todo.Query) iter.Seq2[todo.Snapshot, error] {
+func inOrder(ctx context.Context, r *edge.Request, q board.Query) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for {
 			some, err := find(ctx, r, q)
@@ -86,7 +87,7 @@ func inOrder(ctx context.Context, r *edge.Request, q todo.Query) iter.Seq2[todo.
 }
 
 // find reads lists within the time that one read may take.
-func find(ctx context.Context, r *edge.Request, q todo.Query) ([]todo.Snapshot, error) {
+func find(ctx context.Context, r *edge.Request, q board.Query) ([]todo.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
 	defer cancel()
 	return r.Lists.Find(ctx, q)
@@ -122,7 +123,7 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil && !errors.Is(err, todo.ErrDamaged) { // earlier revisions may be good
+	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil && !errors.Is(err, board.ErrDamaged) { // earlier revisions may be good
 		return err
 	}
 	revisions := r.Lists.Revisions(r.Context(), id, after)
@@ -239,7 +240,7 @@ func states(w http.ResponseWriter, r *edge.Request) error {
 }
 
 func readStates(r *edge.Request) ([]listState, error) {
-	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
+	found, err := r.Lists.Find(r.Context(), board.Query{Limit: maxListed})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
@@ -153,7 +154,7 @@ func TestHugeWorkspace(t *testing.T) {
 	if a := first.Read(); !strings.Contains(a.Text(), "1 completed") {
 		t.Fatalf("%.300s", a.Raw)
 	}
-	lists, err := store.Find(t.Context(), todo.Query{})
+	lists, err := store.Find(t.Context(), board.Query{})
 	if err != nil || len(lists) != 2 || lists[0].Revision != 2 || lists[1].Revision != 1 {
 		t.Fatalf("%d lists, %v", len(lists), err)
 	}

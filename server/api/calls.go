@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"
@@ -56,7 +57,7 @@ func blockID(s todo.Snapshot) string {
 
 // callID returns the id of a call's block: the id of the revision that the call made,
 // or a different one when it made none.
-func callID(c todo.Call) string {
+func callID(c board.Call) string {
 	if c.ID == "" {
 		return blockID(c.List)
 	}
@@ -96,7 +97,7 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 
 // blockEvents returns a call as two events: the start has the whole input, and the stop
 // follows at once.
-func blockEvents(call todo.Call, key eventKey) []sse.Event {
+func blockEvents(call board.Call, key eventKey) []sse.Event {
 	block := blockOf(call.List, key.call)
 	return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
 }
@@ -143,7 +144,7 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 		answer.Workspace.Todos = todosOf(l, false)
 		p, err = workspaceHistory(r, l, before)
 	}
-	if err != nil && !errors.Is(err, todo.ErrNotFound) {
+	if err != nil && !errors.Is(err, board.ErrNotFound) {
 		return err
 	}
 	if p.full {
@@ -162,10 +163,10 @@ func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (*page, er
 	p := &page{limit: maxListed, most: maxPage}
 	for n := before - 1; n > 0 && !p.full; n-- {
 		s, err := r.Lists.Load(r.Context(), l.List.ID, n)
-		if errors.Is(err, todo.ErrNotFound) {
+		if errors.Is(err, board.ErrNotFound) {
 			break // it is kept no more, nor are those before it
 		}
-		if errors.Is(err, todo.ErrDamaged) {
+		if errors.Is(err, board.ErrDamaged) {
 			continue
 		}
 		if err != nil {
@@ -192,17 +193,17 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 		return todo.Snapshot{}, err
 	}
 	if wanted != "" {
-		if l, err := r.Lists.Load(r.Context(), chain.Newest(), 0); !errors.Is(err, todo.ErrNotFound) {
+		if l, err := r.Lists.Load(r.Context(), chain.Newest(), 0); !errors.Is(err, board.ErrNotFound) {
 			return l, err
 		}
 	}
 	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
-	for l, err := range inOrder(r.Context(), r, todo.Query{BeforeSeq: math.MaxInt64, Limit: listsAtOnce}) {
+	for l, err := range inOrder(r.Context(), r, board.Query{BeforeSeq: math.MaxInt64, Limit: listsAtOnce}) {
 		if err != nil || matches(l) {
 			return l, err
 		}
 	}
-	return todo.Snapshot{}, todo.ErrNotFound
+	return todo.Snapshot{}, board.ErrNotFound
 }
 
 // listsAtOnce is how many lists are held while one is looked for.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -103,7 +104,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // chainOf returns the lists that a stream with ?list= follows.
-func chainOf(r *edge.Request) (*todo.Chain, error) {
+func chainOf(r *edge.Request) (*board.Chain, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
 	defer cancel()
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
@@ -118,14 +119,14 @@ const catchUpPage = 4
 // another store; then it sends all lists.
 func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
 	wanted func(todo.Snapshot) bool) (int64, error) {
-	newest, err := find(stream.Context(), r, todo.Query{Limit: 1})
+	newest, err := find(stream.Context(), r, board.Query{Limit: 1})
 	if err != nil {
 		return 0, err
 	}
 	if len(newest) > 0 && newest[0].Seq < after {
 		after = 0
 	}
-	for l, err := range inOrder(stream.Context(), r, todo.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}) {
+	for l, err := range inOrder(stream.Context(), r, board.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}) {
 		if err == nil && wanted(l) {
 			err = s.send(stream, l)
 		}

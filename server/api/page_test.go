@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -22,7 +23,7 @@ import (
 
 // weighing is a store that notes the most text it returned at once, in bytes.
 type weighing struct {
-	todo.Store
+	board.Store
 	most atomic.Int64
 }
 
@@ -42,7 +43,7 @@ func (w *weighing) Load(ctx context.Context, list string, revision int64) (todo.
 	return s, err
 }
 
-func (w *weighing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (w *weighing) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	lists, err := w.Store.Find(ctx, q)
 	w.weigh(lists...)
 	return lists, err
@@ -172,11 +173,11 @@ func TestStreamsCatchUpInPieces(t *testing.T) {
 
 // inTurn is a store that notes how many read lists at the same time.
 type inTurn struct {
-	todo.Store
+	board.Store
 	reading, most atomic.Int64
 }
 
-func (s *inTurn) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (s *inTurn) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	s.most.Store(max(s.most.Load(), s.reading.Add(1)))
 	defer s.reading.Add(-1)
 	for range 10_000 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -63,7 +64,7 @@ type searching struct {
 // through maxSearched.
 func (s *searching) look() (none struct{}, err error) {
 	for looked := 0; looked < maxSearched; looked += listsRead {
-		lists, err := find(s.r.Context(), s.r, todo.Query{BeforeSeq: s.before, Limit: listsRead})
+		lists, err := find(s.r.Context(), s.r, board.Query{BeforeSeq: s.before, Limit: listsRead})
 		if err == nil {
 			err = s.among(lists)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
@@ -35,7 +36,7 @@ func TestStates(t *testing.T) {
 	if len(before) != 1 || before[0].State != "working" || before[0].Unseen != nil || before[0].Client != "tester" {
 		t.Fatalf("states %+v", before)
 	}
-	byPerson := todo.Write{Target: todo.Target{List: before[0].List}, Writer: todo.Writer{Client: "panel", Person: true}}
+	byPerson := board.Write{Target: board.Target{List: before[0].List}, Writer: todo.Writer{Client: "panel", Person: true}}
 	servertest.Apply(t, s.Board.As(""), byPerson, func(d *todo.Draft) { d.SetStatus("2", todo.Completed) })
 	if got := get(); fmt.Sprint(got[0].Unseen) != "[2]" {
 		t.Errorf("after a person's edit: %+v", got)

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // The scopes of a token. Who may write may also read.
@@ -17,7 +17,7 @@ const (
 
 // Grant is what a token entitles to.
 type Grant struct {
-	Identity todo.Identity
+	Identity board.Identity
 	Expires  time.Time // zero is never
 	Token    string    // the id of a token of [Tokens]; empty for an issuer's
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/auth"
@@ -51,7 +52,7 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 	}
 	held := func() todo.Snapshot {
 		t.Helper()
-		l, err := s.board.For(todo.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), todo.Target{Conversation: todo.Conversation{Key: server.ChatKey("chat")}})
+		l, err := s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), board.Target{Conversation: board.Conversation{Key: server.ChatKey("chat")}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -226,27 +227,27 @@ func Refused(why string) *Refusal {
 }
 
 // identity returns who an access token is for.
-func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity, error) {
+func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity, error) {
 	scopes := scopesOf(claims)
 	if !slices.Contains(scopes, ScopeRead) && !slices.Contains(scopes, ScopeWrite) {
-		return todo.Identity{}, errNoScope
+		return board.Identity{}, errNoScope
 	}
 	name, _ := claims["preferred_username"].(string)
 	email, _ := claims["email"].(string)
 	user := todo.Cut(strings.Map(visible, cmp.Or(name, email, subject)), MaxTokenName)
-	id := todo.Identity{Principal: userKind + subject, Subject: subject, User: user, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
+	id := board.Identity{Principal: userKind + subject, Subject: subject, User: user, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
 	if name := i.TenantClaim; name != "" {
 		teams := texts(claims[name])
 		if len(teams) != 1 || teams[0] == "" {
-			return todo.Identity{}, &Refusal{http.StatusForbidden, "the token does not say one team in its claim " + name}
+			return board.Identity{}, &Refusal{http.StatusForbidden, "the token does not say one team in its claim " + name}
 		}
 		id.Principal = "team:" + teams[0]
 	}
 	if subject == "" || strings.ContainsFunc(subject+id.Principal, isControl) {
-		return todo.Identity{}, ErrUnknown
+		return board.Identity{}, ErrUnknown
 	}
 	if len(subject) > maxSubject || len(id.Principal) > len(userKind)+maxSubject {
-		return todo.Identity{}, &Refusal{http.StatusForbidden, fmt.Sprintf("the token's user or team is longer than %d bytes", maxSubject)}
+		return board.Identity{}, &Refusal{http.StatusForbidden, fmt.Sprintf("the token's user or team is longer than %d bytes", maxSubject)}
 	}
 	return id, nil
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -29,7 +30,7 @@ import (
 // site is a server with sign-in.
 type site struct {
 	*httptest.Server
-	board *todo.Board
+	board *board.Board
 	path  string // of the tokens' file
 	log   *servertest.Log
 	later atomic.Int64 // how far the clock is ahead
@@ -85,7 +86,7 @@ func (s *site) token(t *testing.T, token auth.Token) string {
 // list makes a list of a principal and returns its id.
 func (s *site) list(t *testing.T, principal, text string) string {
 	t.Helper()
-	return servertest.Apply(t, s.board.As(principal), servertest.In(todo.NewID()), func(d *todo.Draft) { d.Append(text, "second") }).List.ID
+	return servertest.Apply(t, s.board.As(principal), servertest.In(board.NewID()), func(d *todo.Draft) { d.Append(text, "second") }).List.ID
 }
 
 // add appends an item to a list of a principal.
@@ -123,7 +124,7 @@ func (s *site) ask(t *testing.T, what, body string, headers ...string) answer {
 }
 
 // allLists finds every list, the last changed first.
-var allLists = todo.Query{}
+var allLists = board.Query{}
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"todo-mcp/internal/atomicfile"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -81,7 +82,7 @@ func (t Token) grant(now time.Time) (Grant, error) {
 	if person == t.Principal {
 		person = t.Name
 	}
-	id := todo.Identity{Principal: t.Principal, Subject: cmp.Or(t.User, person), User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
+	id := board.Identity{Principal: t.Principal, Subject: cmp.Or(t.User, person), User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
 	return Grant{Identity: id, Expires: t.Expires, Token: t.ID}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -28,7 +29,7 @@ func person(t *testing.T, s *server.Server, change func(d *todo.Draft)) string {
 
 func newest(t *testing.T, s *server.Server) todo.Snapshot {
 	t.Helper()
-	lists, err := s.Board.As("").Find(t.Context(), todo.Query{Limit: 1})
+	lists, err := s.Board.As("").Find(t.Context(), board.Query{Limit: 1})
 	if err != nil || len(lists) != 1 {
 		t.Fatalf("%d lists: %v", len(lists), err)
 	}

@@ -26,7 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 	"todo-mcp/server/auth"
 	"todo-mcp/server/signed"
 	"todo-mcp/server/sse"
@@ -34,7 +34,7 @@ import (
 
 // Config configures an [Edge]. Board is required.
 type Config struct {
-	Board *todo.Board
+	Board *board.Board
 	// Hosts are the names, in lower case and without port, that a Host header
 	// may have besides the loopback names.
 	Hosts []string
@@ -298,7 +298,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 		stream.Farewell("the server stops; connect again")
 	}
 	// ErrClosed: the board closes when the program stops.
-	if err != nil && stream.Context().Err() == nil && !errors.Is(err, todo.ErrClosed) {
+	if err != nil && stream.Context().Err() == nil && !errors.Is(err, board.ErrClosed) {
 		e.config.Log.Error("stream failed", "method", r.Method, "route", r.Pattern, "error", err)
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
@@ -171,11 +171,11 @@ func TestHeadOfAStreamEnds(t *testing.T) {
 // readOnly is a store that can be read, and in which every write fails while
 // Broken is true.
 type readOnly struct {
-	todo.Store
+	board.Store
 	broken atomic.Bool
 }
 
-func (s *readOnly) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (s *readOnly) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	if s.broken.Load() {
 		return servertest.ErrDisk
 	}
@@ -280,7 +280,7 @@ func TestOneStream(t *testing.T) {
 
 // newSite returns an edge with all routes of a server on a store; a nil store means a
 // new memory store. edit, if not nil, changes the configuration.
-func newSite(t *testing.T, store todo.Store, edit func(*edge.Config)) *edge.Edge {
+func newSite(t *testing.T, store board.Store, edit func(*edge.Config)) *edge.Edge {
 	t.Helper()
 	e := servertest.Handler(t, servertest.New(t, store, nil), edit)
 	t.Cleanup(e.Close)

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/auth"
 )
@@ -77,31 +78,31 @@ func describe(err error) *Error {
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		return &Error{Status: refusal.Status, Text: refusal.Text}
 	}
-	switch todo.KindOf(err) {
-	case todo.KindInvalid:
+	switch board.KindOf(err) {
+	case board.KindInvalid:
 		if input, ok := errors.AsType[*todo.InputError](err); ok {
 			return newError(http.StatusUnprocessableEntity, "%s", input)
 		}
-	case todo.KindFull:
-		if full, ok := errors.AsType[*todo.FullError](err); ok {
+	case board.KindFull:
+		if full, ok := errors.AsType[*board.FullError](err); ok {
 			return newError(http.StatusInsufficientStorage, "%s", full)
 		}
-	case todo.KindMissing:
+	case board.KindMissing:
 		return newError(http.StatusNotFound, "no such list")
-	case todo.KindItemGone:
+	case board.KindItemGone:
 		return newError(http.StatusConflict, "%s", todo.ErrItemGone)
-	case todo.KindMirrored:
+	case board.KindMirrored:
 		return newError(http.StatusConflict, "%s", todo.ErrMirrored)
-	case todo.KindReadOnly:
+	case board.KindReadOnly:
 		return newError(http.StatusForbidden, "you may see these lists, not change them: the scope %s is missing", auth.ScopeWrite)
-	case todo.KindTooNew:
-		return newError(http.StatusServiceUnavailable, "%s", todo.ErrTooNew)
-	case todo.KindUnknown:
+	case board.KindTooNew:
+		return newError(http.StatusServiceUnavailable, "%s", board.ErrTooNew)
+	case board.KindUnknown:
 		return newError(http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it")
-	case todo.KindLate:
+	case board.KindLate:
 		return newError(http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)")
 	}
-	if errors.Is(err, todo.ErrDamaged) {
+	if errors.Is(err, board.ErrDamaged) {
 		return newError(http.StatusServiceUnavailable, "the list is damaged in the store: `todo-mcp restore` brings an earlier revision of it back")
 	}
 	return newError(http.StatusServiceUnavailable, "the store failed; the server's log says why")
@@ -123,14 +124,14 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 	case answer.Status == http.StatusUnauthorized && visits:
 		e.redirect(w, r, e.signInAddress(r))
 		return
-	case isRefusal || errors.Is(err, todo.ErrReadOnly):
+	case isRefusal || errors.Is(err, board.ErrReadOnly):
 		e.challenge(w, r, answer)
 	case answer.Status >= http.StatusInternalServerError:
 		level := slog.LevelError
-		if todo.KindOf(err) == todo.KindFull {
+		if board.KindOf(err) == board.KindFull {
 			level = slog.LevelWarn
 		}
-		if answer.Status == http.StatusServiceUnavailable && !errors.Is(err, todo.ErrDamaged) {
+		if answer.Status == http.StatusServiceUnavailable && !errors.Is(err, board.ErrDamaged) {
 			w.Header().Set("Retry-After", "2")
 		}
 		e.config.Log.Log(r.Context(), level, "request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)

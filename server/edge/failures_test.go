@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -23,11 +24,11 @@ func routes(list string) []string {
 }
 
 // newList makes a list and returns its id.
-func newList(t *testing.T, store todo.Store) string {
+func newList(t *testing.T, store board.Store) string {
 	t.Helper()
-	board := todo.NewBoard(store)
-	defer board.Close()
-	return servertest.Apply(t, board.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("secret text") }).List.ID
+	b := board.NewBoard(store)
+	defer b.Close()
+	return servertest.Apply(t, b.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("secret text") }).List.ID
 }
 
 // BAD-INPUT 50: when the store fails, every route answers with a fitting status and a
@@ -72,9 +73,9 @@ func TestFailingStoreIsAnsweredAndLogged(t *testing.T) {
 }
 
 // stuck is a store in which each read blocks until its context ends.
-type stuck struct{ todo.Store }
+type stuck struct{ board.Store }
 
-func (stuck) Find(ctx context.Context, _ todo.Query) ([]todo.Snapshot, error) {
+func (stuck) Find(ctx context.Context, _ board.Query) ([]todo.Snapshot, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -84,12 +85,12 @@ func (stuck) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error)
 	return todo.Snapshot{}, ctx.Err()
 }
 
-func (stuck) Cursors(ctx context.Context, _ todo.Key) ([]todo.Cursor, error) {
+func (stuck) Cursors(ctx context.Context, _ board.Key) ([]board.Cursor, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (stuck) Update(ctx context.Context, _ todo.Key, _ func(todo.Tx) error) error {
+func (stuck) Update(ctx context.Context, _ board.Key, _ func(board.Tx) error) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -139,11 +140,11 @@ func TestStuckStoreTimesOut(t *testing.T) {
 
 // leaving is a store during whose reads the reader of a stream disconnects.
 type leaving struct {
-	todo.Store
+	board.Store
 	leave func()
 }
 
-func (s leaving) Find(ctx context.Context, _ todo.Query) ([]todo.Snapshot, error) {
+func (s leaving) Find(ctx context.Context, _ board.Query) ([]todo.Snapshot, error) {
 	s.leave()
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -179,7 +180,7 @@ func TestFailuresOfAHandler(t *testing.T) {
 	})
 	e.Handle("GET /waits", edge.JSON, func(_ http.ResponseWriter, r *edge.Request) error { <-r.Context().Done(); return r.Context().Err() })
 	e.Handle("GET /full", edge.JSON, func(http.ResponseWriter, *edge.Request) error {
-		return fmt.Errorf("bang: %w", &todo.FullError{Err: todo.ErrTooManyLists, Detail: "prune"})
+		return fmt.Errorf("bang: %w", &board.FullError{Err: board.ErrTooManyLists, Detail: "prune"})
 	})
 	for path, want := range map[string]struct {
 		status, logged int

@@ -14,7 +14,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 	"todo-mcp/server/auth"
 	"todo-mcp/server/palette"
 )
@@ -59,7 +59,7 @@ type session struct {
 	Expires  time.Time `json:"e"`
 }
 
-// identity is a [todo.Identity] as a cookie has it, also one of another version.
+// identity is a [board.Identity] as a cookie has it, also one of another version.
 type identity struct {
 	Principal string `json:"p"`
 	Subject   string `json:"s"`
@@ -245,20 +245,20 @@ func (e *Edge) signInAddress(r *http.Request) string {
 }
 
 // fromCookie returns who signed in as a request's cookie says.
-func (e *Edge) fromCookie(r *http.Request) (todo.Identity, error) {
+func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 	var in session
 	now := e.config.Now()
 	switch err := e.cookie(r, sessionCookie, &in); {
 	case err != nil:
-		return todo.Identity{}, err
+		return board.Identity{}, err
 	case !now.Before(in.Expires):
 	case in.Token != "" && e.config.Tokens != nil:
 		granted, err := e.config.Tokens.Granted(in.Token, now)
 		return granted.Identity, err
 	case in.Token == "" && e.config.Issuer != nil && in.Issuer == e.config.Issuer.URL && in.Identity.Principal != "":
-		return todo.Identity(in.Identity), nil
+		return board.Identity(in.Identity), nil
 	}
-	return todo.Identity{}, errNobody // or the server signs in differently now
+	return board.Identity{}, errNobody // or the server signs in differently now
 }
 
 // signOut ends the session of a browser.

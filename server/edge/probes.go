@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // live answers /livez: the process answers.
@@ -25,7 +25,7 @@ func ready(w http.ResponseWriter, r *Request) error {
 		Text(w, http.StatusServiceUnavailable, "stopping")
 		return nil
 	}
-	if _, err := r.Lists.Find(r.Context(), todo.Query{Limit: 1}); err != nil {
+	if _, err := r.Lists.Find(r.Context(), board.Query{Limit: 1}); err != nil {
 		return err
 	}
 	if err := r.edge.probe.check(r); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -19,9 +20,9 @@ import (
 // fleet makes lists of all kinds, of which each has a text of its own, and returns the
 // texts by id: one with a sub-agent's list and a change by a person, and others that are
 // worked on, finished, left open, archived and deleted.
-func fleet(t *testing.T, board *todo.Board) (texts map[string]string, main string) {
+func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) {
 	t.Helper()
-	lists := board.As("")
+	lists := b.As("")
 	texts = make(map[string]string)
 	write := func(key, text string, status todo.Status, begin todo.List) string {
 		w := servertest.In(key)
@@ -54,7 +55,7 @@ func fleet(t *testing.T, board *todo.Board) (texts map[string]string, main strin
 	write("mast", "Mast", todo.InProgress, todo.List{Workspace: "/src/mast"})
 	write("sail", "Sail", todo.Completed, todo.List{Workspace: "/src/sail"})
 	write("rope", "Rope", todo.Pending, todo.List{Workspace: "/src/rope"})
-	if err := lists.Leave(t.Context(), todo.Conversation{Key: "rope"}); err != nil {
+	if err := lists.Leave(t.Context(), board.Conversation{Key: "rope"}); err != nil {
 		t.Fatal(err)
 	}
 	edit(write("pump", "Pump", todo.Pending, todo.List{Workspace: "/src/pump"}), todo.Edit{Do: todo.EditArchive})
@@ -142,7 +143,7 @@ func TestEachReadThatFails(t *testing.T) {
 		if lines := log.Take(); status >= 500 || lines != nil {
 			t.Fatalf("%s: %d, log %q", path, status, lines)
 		}
-		for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, todo.ErrNotFound, todo.ErrDamaged} {
+		for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, board.ErrNotFound, board.ErrDamaged} {
 			for n := 1; ; n++ {
 				faults.Fail(n, fmt.Errorf("read: %w", fault))
 				a := answered{path: path, fault: fault, want: want}
@@ -184,8 +185,8 @@ func (a answered) isWhole(texts map[string]string) bool {
 // judge says what is wrong with the answer; empty for nothing.
 func (a answered) judge(texts map[string]string) string {
 	isOf := a.list != "" && strings.Contains(a.path, a.list)
-	isOne := errors.Is(a.fault, todo.ErrNotFound) || errors.Is(a.fault, todo.ErrDamaged)
-	says := map[error]string{servertest.ErrDisk: "the store failed", context.DeadlineExceeded: "did not answer in time", todo.ErrDamaged: "is damaged"}[a.fault]
+	isOne := errors.Is(a.fault, board.ErrNotFound) || errors.Is(a.fault, board.ErrDamaged)
+	says := map[error]string{servertest.ErrDisk: "the store failed", context.DeadlineExceeded: "did not answer in time", board.ErrDamaged: "is damaged"}[a.fault]
 	isFailure := a.status == http.StatusServiceUnavailable && strings.Contains(a.body, says) && len(a.lines) == 1
 	isEnded := strings.Contains(a.path, "/events") && a.status == http.StatusOK && len(a.lines) == 1
 	switch {
@@ -195,8 +196,8 @@ func (a answered) judge(texts map[string]string) string {
 	case isOne && a.read != "Load": // of several lists a store leaves out those that it cannot read
 	case isOne && !isOf:
 		return "others are gone with it"
-	case errors.Is(a.fault, todo.ErrNotFound) && a.status == http.StatusNotFound && a.lines == nil:
-	case !errors.Is(a.fault, todo.ErrNotFound) && (isFailure || isEnded):
+	case errors.Is(a.fault, board.ErrNotFound) && a.status == http.StatusNotFound && a.lines == nil:
+	case !errors.Is(a.fault, board.ErrNotFound) && (isFailure || isEnded):
 	default:
 		return "not answered, and logged once, as what it is"
 	}

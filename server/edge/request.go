@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -17,9 +18,9 @@ import (
 type Request struct {
 	*http.Request
 	// Identity is who sent the request.
-	todo.Identity
+	board.Identity
 	// Lists are the lists of the identity.
-	Lists todo.Lists
+	Lists board.Lists
 
 	edge *Edge
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 	"todo-mcp/server/auth"
 )
 
@@ -18,7 +18,7 @@ import (
 const maxRefusals = 10
 
 // identify returns who sent a request to a route with some traits.
-func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err error) {
+func (e *Edge) identify(r *http.Request, traits []Trait) (id board.Identity, err error) {
 	if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
 		return id, newError(http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)")
 	}
@@ -32,16 +32,16 @@ func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err 
 }
 
 // signIn returns who signed in to send a request (BAD-INPUT 29).
-func (e *Edge) signIn(r *http.Request) (todo.Identity, error) {
+func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 	id, err := e.authenticate(r)
 	if err != nil {
 		if r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // without either nothing was tried
 			err = cmp.Or(e.countRefusal(r), err)
 		}
-		return todo.Identity{}, err
+		return board.Identity{}, err
 	}
 	if !e.rates.allow(id.Principal + "\x00" + id.Subject) {
-		return todo.Identity{}, newError(http.StatusTooManyRequests, "too many requests, %d a second is the most (see --max-rate)", e.config.MaxRate)
+		return board.Identity{}, newError(http.StatusTooManyRequests, "too many requests, %d a second is the most (see --max-rate)", e.config.MaxRate)
 	}
 	return id, nil
 }
@@ -50,7 +50,7 @@ var errNobody = &auth.Refusal{Status: http.StatusUnauthorized, Text: "sign in: s
 
 // authenticate returns who sent a request. A token in the query of the address is not
 // read (BAD-INPUT 32).
-func (e *Edge) authenticate(r *http.Request) (todo.Identity, error) {
+func (e *Edge) authenticate(r *http.Request) (board.Identity, error) {
 	switch sent := r.Header.Values("Authorization"); len(sent) {
 	case 0:
 		id, err := e.fromCookie(r)
@@ -58,12 +58,12 @@ func (e *Edge) authenticate(r *http.Request) (todo.Identity, error) {
 	case 1:
 		scheme, token, _ := strings.Cut(sent[0], " ")
 		if !strings.EqualFold(scheme, "Bearer") {
-			return todo.Identity{}, errNobody
+			return board.Identity{}, errNobody
 		}
 		granted, err := e.check(r, strings.TrimSpace(token))
 		return granted.Identity, outage(err)
 	}
-	return todo.Identity{}, auth.ErrUnknown // which of them?
+	return board.Identity{}, auth.ErrUnknown // which of them?
 }
 
 // check returns what a token entitles to.
@@ -131,7 +131,7 @@ func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error)
 // Forbid says in the header of an answer which scope the sender lacks to change
 // a list, and returns the answer's error.
 func (r *Request) Forbid(w http.ResponseWriter) *Error {
-	refusal := describe(todo.ErrReadOnly)
+	refusal := describe(board.ErrReadOnly)
 	r.edge.challenge(w, r.Request, refusal)
 	return refusal
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -81,7 +82,7 @@ func FuzzHTTP(f *testing.F) {
 }
 
 // checkAnswer checks the answer to a request, before which the store was empty.
-func checkAnswer(t *testing.T, store todo.Store, body string, w recorder) {
+func checkAnswer(t *testing.T, store board.Store, body string, w recorder) {
 	t.Helper()
 	answer := w.Body.String()
 	switch w.Code {
@@ -111,7 +112,7 @@ func checkAnswer(t *testing.T, store todo.Store, body string, w recorder) {
 		}
 		refused = refused || a.Error != nil || a.Result.IsError
 	}
-	lists, err := store.Find(t.Context(), todo.Query{})
+	lists, err := store.Find(t.Context(), board.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}

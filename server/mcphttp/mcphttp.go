@@ -18,6 +18,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
@@ -174,7 +175,7 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	}
 	answer, err := h.server.Handle(x.Context(), x.peer, x.message)
 	switch {
-	case errors.Is(err, todo.ErrReadOnly):
+	case errors.Is(err, board.ErrReadOnly):
 		forbidden := x.Forbid(w)
 		return x.refuse(w, forbidden.Status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", forbidden.Text))
 	case answer == nil:

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
@@ -284,7 +285,7 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 	// A last call that waits for its answer is applied after all others.
 	servertest.Post(t, web.URL+"/mcp?list=gone", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "the", "last", "plan")), "Mcp-Session-Id", session)
-	lists, err := store.Find(t.Context(), todo.Query{})
+	lists, err := store.Find(t.Context(), board.Query{})
 	if err != nil || len(lists) != 1 {
 		t.Fatalf("28: %d lists, %v", len(lists), err)
 	}

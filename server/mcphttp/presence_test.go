@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -21,20 +22,20 @@ func TestHTTPPresence(t *testing.T) {
 	var ahead atomic.Int64
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	began := time.Now()
-	board := todo.NewBoard(memory.New(), todo.WithClock(func() time.Time { return began.Add(time.Duration(ahead.Load())) }))
-	t.Cleanup(board.Close)
-	web := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.Board = board }), nil)
+	b := board.NewBoard(memory.New(), board.WithClock(func() time.Time { return began.Add(time.Duration(ahead.Load())) }))
+	t.Cleanup(b.Close)
+	web := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.Board = b }), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	if _, _, body := servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id); body == "" {
 		t.Fatal("no answer")
 	}
 	expect := func(when string, want todo.State) {
 		t.Helper()
-		lists, err := board.As("").Find(t.Context(), todo.Query{})
+		lists, err := b.As("").Find(t.Context(), board.Query{})
 		if err != nil || len(lists) != 1 {
 			t.Fatalf("%d lists, %v", len(lists), err)
 		}
-		states, err := board.As("").States(t.Context(), lists...)
+		states, err := b.As("").States(t.Context(), lists...)
 		if got := states[lists[0].List.ID]; got != want || err != nil {
 			t.Errorf("%s: %q, %v; want %q", when, got, err, want)
 		}
@@ -59,9 +60,9 @@ func TestHTTPPresence(t *testing.T) {
 }
 
 // silent is a store that does not say which list is a conversation's.
-type silent struct{ todo.Store }
+type silent struct{ board.Store }
 
-func (silent) Cursors(ctx context.Context, _ todo.Key) ([]todo.Cursor, error) {
+func (silent) Cursors(ctx context.Context, _ board.Key) ([]board.Cursor, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/signed"
 )
@@ -44,8 +45,8 @@ func newSessions(key func() []byte) *sessions {
 
 // ownerOf returns by what a session's id tells the identity that began it; empty
 // for the server itself.
-func ownerOf(id todo.Identity) string {
-	if id == (todo.Identity{}) {
+func ownerOf(id board.Identity) string {
+	if id == (board.Identity{}) {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(id.Principal + "\x00" + id.Subject))
@@ -53,7 +54,7 @@ func ownerOf(id todo.Identity) string {
 }
 
 // begin returns the id of a new session.
-func (s *sessions) begin(owner todo.Identity, client mcp.Implementation, apps bool) string {
+func (s *sessions) begin(owner board.Identity, client mcp.Implementation, apps bool) string {
 	claims := sessionClaims{Nonce: make([]byte, 16), Owner: ownerOf(owner), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
 	rand.Read(claims.Nonce) //nolint:errcheck // never fails
 	return s.key.Sign(purpose, claims)
@@ -61,7 +62,7 @@ func (s *sessions) begin(owner todo.Identity, client mcp.Implementation, apps bo
 
 // check returns the claims of a session's id. They are not valid if the id was not signed
 // with this key, if somebody else began the session, or if its client ended it.
-func (s *sessions) check(id string, owner todo.Identity) (claims sessionClaims, valid bool) {
+func (s *sessions) check(id string, owner board.Identity) (claims sessionClaims, valid bool) {
 	if s.key.Open(purpose, id, &claims) != nil || claims.Owner != ownerOf(owner) {
 		return claims, false
 	}
@@ -71,7 +72,7 @@ func (s *sessions) check(id string, owner todo.Identity) (claims sessionClaims, 
 }
 
 // end records that the client ended a session of an owner.
-func (s *sessions) end(id string, of todo.Identity) {
+func (s *sessions) end(id string, of board.Identity) {
 	owner := ownerOf(of)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
@@ -37,7 +37,7 @@ func New(version string) *Metrics {
 	}
 	m.gauges = append(m.gauges, gauge{"todo_build_info" + labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 }})
 	// An alert sees the first write that a quota refuses only if there was none before.
-	m.store.series[values{"update", store.Outcome(todo.ErrStoreFull)}] = &series{}
+	m.store.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
@@ -22,7 +23,7 @@ import (
 )
 
 // measured serves a server that is measured and returns its address.
-func measured(t *testing.T, st todo.Store) string {
+func measured(t *testing.T, st board.Store) string {
 	t.Helper()
 	m := metrics.New("v1")
 	s := servertest.New(t, store.Observed(st, m.Store), func(c *server.Config) { c.Observe = m.MCP })
@@ -126,7 +127,7 @@ func TestCancelledCalls(t *testing.T) {
 }
 
 // refusing serves a server with a store, and returns its metrics, its log and its address.
-func refusing(t *testing.T, st todo.Store, edit func(*edge.Config)) (m *metrics.Metrics, log *servertest.Log, base string) {
+func refusing(t *testing.T, st board.Store, edit func(*edge.Config)) (m *metrics.Metrics, log *servertest.Log, base string) {
 	t.Helper()
 	m, log = metrics.New("v1"), &servertest.Log{}
 	s := servertest.New(t, st, func(c *server.Config) { c.Observe, c.Log = m.MCP, log.Logger() })
@@ -175,12 +176,12 @@ func TestWhoseFailureACallIs(t *testing.T) {
 	for err, want := range map[error]struct {
 		kind, level string
 	}{
-		&todo.InputError{Problems: []todo.Problem{{Message: "too long"}}}: {"tool_error", ""}, todo.ErrNotFound: {"tool_error", ""},
+		&todo.InputError{Problems: []todo.Problem{{Message: "too long"}}}: {"tool_error", ""}, board.ErrNotFound: {"tool_error", ""},
 		&todo.TakenError{}: {"tool_error", ""}, todo.ErrCycle: {"tool_error", ""}, todo.ErrMirrored: {"tool_error", ""},
-		todo.ErrOperationReused: {"tool_error", ""}, &todo.FullError{Err: todo.ErrTooManyLists}: {"tool_error", ""},
-		&todo.FullError{Err: todo.ErrStoreFull}: {"tool_error", ""}, todo.ErrItemGone: {"item_gone", "INFO"}, todo.ErrReadOnly: {"read_only", "INFO"},
-		todo.ErrUnknownOutcome: {"-32603", "ERROR"}, todo.ErrTooNew: {"-32603", "ERROR"}, context.DeadlineExceeded: {"-32603", "ERROR"},
-		context.Canceled: {"-32603", "ERROR"}, servertest.ErrDisk: {"-32603", "ERROR"}, todo.ErrUnavailable: {"-32603", "ERROR"},
+		board.ErrOperationReused: {"tool_error", ""}, &board.FullError{Err: board.ErrTooManyLists}: {"tool_error", ""},
+		&board.FullError{Err: board.ErrStoreFull}: {"tool_error", ""}, todo.ErrItemGone: {"item_gone", "INFO"}, board.ErrReadOnly: {"read_only", "INFO"},
+		board.ErrUnknownOutcome: {"-32603", "ERROR"}, board.ErrTooNew: {"-32603", "ERROR"}, context.DeadlineExceeded: {"-32603", "ERROR"},
+		context.Canceled: {"-32603", "ERROR"}, servertest.ErrDisk: {"-32603", "ERROR"}, board.ErrUnavailable: {"-32603", "ERROR"},
 	} {
 		st := &servertest.Failing{Store: memory.New(), Fault: func(method, _ string) error {
 			if method != "Update" {

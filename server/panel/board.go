@@ -20,6 +20,7 @@ import (
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -97,8 +98,8 @@ type groups struct {
 }
 
 // readBoard reads all lists that a page may show.
-func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (groups, error) {
-	read, err := lists.Find(ctx, todo.Query{Limit: maxRead, Excerpt: true})
+func (p *Panel) readBoard(ctx context.Context, lists board.Lists) (groups, error) {
+	read, err := lists.Find(ctx, board.Query{Limit: maxRead, Excerpt: true})
 	if err != nil {
 		return groups{}, err
 	}
@@ -346,9 +347,9 @@ func (s groups) complete(f *account.Group) (isDamaged bool, err error) {
 		switch whole, err := s.load(excerpt.List.ID); {
 		case err == nil:
 			*excerpt = whole
-		case errors.Is(err, todo.ErrDamaged):
+		case errors.Is(err, board.ErrDamaged):
 			isDamaged = true
-		case !errors.Is(err, todo.ErrNotFound):
+		case !errors.Is(err, board.ErrNotFound):
 			return false, err
 		}
 	}
@@ -453,7 +454,7 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 	rows int, err error) {
 	before := cmp.Or(numberIn(r, "before"), math.MaxInt64) // in the order of Seq from the first page on
 	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
-		lists, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: scanPage, Excerpt: query == ""})
+		lists, err := r.Lists.Find(r.Context(), board.Query{BeforeSeq: before, Limit: scanPage, Excerpt: query == ""})
 		if err != nil {
 			return rows, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
@@ -16,7 +17,7 @@ import (
 // read. Everything else is there, and open pages go on when something changes beside it.
 func TestDamagedListAtWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	write := func(lists todo.Lists, key, agent, text string) string {
+	write := func(lists board.Lists, key, agent, text string) string {
 		t.Helper()
 		w := servertest.In(key)
 		w.Target.Conversation.Detached, w.Target.Agent, w.Begin = true, agent, todo.List{Agent: agent}
@@ -25,21 +26,21 @@ func TestDamagedListAtWork(t *testing.T) {
 		}
 		return servertest.Apply(t, lists, w, func(d *todo.Draft) { d.Append(text) }).List.ID
 	}
-	before, err := sqlite.Open(path, todo.Keep{})
+	before, err := sqlite.Open(path, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	board := todo.NewBoard(before)
-	damaged := write(board.As(""), "keel", "", "Keel")
-	write(board.As(""), "keel", "", "Ribs")
-	write(board.As(""), "mast", "", "Mast")
-	write(board.As(""), "keel/agent:helper", "helper", "Caulk")
-	board.Close()
+	b := board.NewBoard(before)
+	damaged := write(b.As(""), "keel", "", "Keel")
+	write(b.As(""), "keel", "", "Ribs")
+	write(b.As(""), "mast", "", "Mast")
+	write(b.As(""), "keel/agent:helper", "helper", "Caulk")
+	b.Close()
 	if err := before.Close(); err != nil {
 		t.Fatal(err)
 	}
 	lockStore(t, path, "UPDATE history SET body = replace(body, 'Ribs', 'Rips') WHERE list = '"+damaged+"' AND revision = 2")()
-	store, err := sqlite.Open(path, todo.Keep{})
+	store, err := sqlite.Open(path, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -35,17 +36,17 @@ const (
 
 // frame is what every page has around its content.
 type frame struct {
-	board     groups      // all lists that there are
-	reader    todo.Identity // who reads the page
-	theme     string        // that the reader chose: light, dark, or empty
-	root      string        // where the addresses on the page begin, see [edge.Request.Root]
-	here      string        // the address of the page, from there
-	workspace *string       // the project that is shown, or nil
-	head      string        // the page's heading, and its title in the browser
-	sum       string        // a summary beside the heading
-	crumbs    []Node        // the path to the page, in the place of the heading
-	show      string        // which filter is on: active, left, finished, past, archived; empty on other pages
-	search    string        // what was searched for
+	board     groups         // all lists that there are
+	reader    board.Identity // who reads the page
+	theme     string         // that the reader chose: light, dark, or empty
+	root      string         // where the addresses on the page begin, see [edge.Request.Root]
+	here      string         // the address of the page, from there
+	workspace *string        // the project that is shown, or nil
+	head      string         // the page's heading, and its title in the browser
+	sum       string         // a summary beside the heading
+	crumbs    []Node         // the path to the page, in the place of the heading
+	show      string         // which filter is on: active, left, finished, past, archived; empty on other pages
+	search    string         // what was searched for
 	class     string
 	table     string // the address of the lists as a table, and
 	cards     string // as a board; empty for all lists

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
@@ -49,8 +50,8 @@ func TestPanelFrames(t *testing.T) {
 	lists := s.Board.As("")
 	write := func(n, items int, text string) string {
 		t.Helper()
-		c := todo.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%12)}
-		return servertest.Apply(t, lists, todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
+		c := board.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%12)}
+		return servertest.Apply(t, lists, board.Write{Target: board.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
 			for len(d.Items()) < items {
 				d.Append(fmt.Sprint("Item ", len(d.Items())))
 			}
@@ -114,8 +115,8 @@ func TestPanelFrames(t *testing.T) {
 func TestPanelAtRest(t *testing.T) {
 	s, base := servertest.Site(t)
 	for n := range 20 {
-		c := todo.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%3)}
-		servertest.Apply(t, s.Board.As(""), todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
+		c := board.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%3)}
+		servertest.Apply(t, s.Board.As(""), board.Write{Target: board.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
 			d.Append("Read", "Write", "Ship")
 			if n == 0 {
 				d.SetStatus("2", todo.InProgress)

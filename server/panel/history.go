@@ -11,6 +11,7 @@ import (
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -51,7 +52,7 @@ func (page *listPage) around(revision, n int64) (first, last int64) {
 // addHistory adds what the revisions around the one shown changed, the oldest first. In
 // the history it adds the items of the one shown; of one that is not kept any more, those
 // of the next one.
-func (page *listPage) addHistory(ctx context.Context, lists todo.Lists, shown int64) error {
+func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown int64) error {
 	n := int64(logRows)
 	if page.past {
 		n = maxTicks
@@ -75,7 +76,7 @@ func (page *listPage) addHistory(ctx context.Context, lists todo.Lists, shown in
 			return nil
 		}
 	}
-	return todo.ErrNotFound // it was deleted in this moment
+	return board.ErrNotFound // it was deleted in this moment
 }
 
 // compare adds the items of a revision, with what it changed said at them. An item that

@@ -9,7 +9,7 @@ import (
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 	"todo-mcp/server/servertest"
 )
 
@@ -61,7 +61,7 @@ func TestPanelSaysThatOneWaits(t *testing.T) {
 		if title := servertest.Eval[string](t, ctx, `document.title`); strings.Contains(title, "wait") {
 			t.Errorf("%s: %q although none waits", path, title)
 		}
-		err := s.Board.As("").Ask(t.Context(), todo.Target{List: id}, "run `npm publish`?")
+		err := s.Board.As("").Ask(t.Context(), board.Target{List: id}, "run `npm publish`?")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -83,7 +84,7 @@ func jumpTo(r *edge.Request, s groups, query string) ([]option, error) {
 		j.among(slices.Concat(s.Active, s.Left), nil)
 		return j.options, nil
 	}
-	lists, err := r.Lists.Find(r.Context(), todo.Query{Limit: jumpLooks})
+	lists, err := r.Lists.Find(r.Context(), board.Query{Limit: jumpLooks})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func hasWords(query string, texts ...string) bool {
 }
 
 // commands returns what can be done on any page, as far as a query has its words.
-func (s groups) commands(query string, reader todo.Identity) (options []option) {
+func (s groups) commands(query string, reader board.Identity) (options []option) {
 	all := []option{
 		{icon: "cards", name: "Board", href: "./"}, {icon: "table", name: "Table", href: "./?view=table"},
 		{icon: "day", name: "Today", href: "today"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -195,14 +196,14 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	write, resume, _ := inSession(t, base)
 	write(firstPlan)
 	first := servertest.ListIDs(t, base)[0]
-	board, _ := follow(t, base+"/panel/events")
+	b, _ := follow(t, base+"/panel/events")
 	own, _ := follow(t, base+"/panel/events?list="+first)
 	resume(second)
-	if version := greeted(t, board); version != shown(t, base) {
+	if version := greeted(t, b); version != shown(t, base) {
 		t.Errorf("the board is told to show %s", version)
 	}
 	write(strings.Replace(secondPlan, "pending", "completed", 1))
-	if d := nextDrawn(t, board); d.ID != second || d.State != "working" || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
+	if d := nextDrawn(t, b); d.ID != second || d.State != "working" || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
 		t.Errorf("the second plan: %+v", d)
 	}
 	if row := element(t, page(t, base), "li", "row-"+first); !strings.Contains(row, "stopped at") {
@@ -220,9 +221,9 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	store := memory.New()
 	s := servertest.New(t, store, nil)
 	web := servertest.Serve(t, s, nil)
-	other := todo.NewBoard(store)
-	conversation := todo.Conversation{Key: "process:a", Hint: true}
-	list := servertest.Apply(t, other.As(""), todo.Write{Target: todo.Target{Conversation: conversation, Append: true}}, func(d *todo.Draft) { d.Append("A") })
+	other := board.NewBoard(store)
+	conversation := board.Conversation{Key: "process:a", Hint: true}
+	list := servertest.Apply(t, other.As(""), board.Write{Target: board.Target{Conversation: conversation, Append: true}}, func(d *todo.Draft) { d.Append("A") })
 	stream, working := follow(t, web.URL+"/panel/events")
 	if before := shown(t, web.URL); working != before {
 		t.Errorf("nothing changed, but the page shows %s and should show %s", before, working)

@@ -11,6 +11,7 @@ import (
 	. "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -120,7 +121,7 @@ func (page *listPage) path() []Node {
 
 // pageOf returns the content of the page of lists that were read: as they stand, or
 // their history at a revision above 0; at one that is not kept, of the next one that is.
-func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Group, revision int64) (*listPage, error) {
+func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, revision int64) (*listPage, error) {
 	l := f.Main
 	page := &listPage{Group: f, drawing: drawing{p.now()}, past: revision > 0}
 	saw, err := lists.Saw(ctx, l)

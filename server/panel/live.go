@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -121,7 +122,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	err := o.readVersion(ctx)
 	var missed []todo.Snapshot
 	if err == nil && resumes && o.list == "" {
-		missed, err = o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, Limit: 1})
+		missed, err = o.request.Lists.Find(ctx, board.Query{AfterSeq: after, Limit: 1})
 	}
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (o *openPage) readVersion(ctx context.Context) error {
 }
 
 // follow sends changes until the stream ends or the store cannot be read.
-func (o *openPage) follow(watch *todo.Watcher) error {
+func (o *openPage) follow(watch *board.Watcher) error {
 	due := o.panel.next(0, presenceEvery)
 	rest := time.Duration(0)
 	for {
@@ -196,7 +197,7 @@ func (p *Panel) next(rest, every time.Duration) time.Time {
 }
 
 // nextUntil waits for changes until a time; then it returns none.
-func nextUntil(ctx context.Context, watch *todo.Watcher, due time.Time) ([]todo.Snapshot, error) {
+func nextUntil(ctx context.Context, watch *board.Watcher, due time.Time) ([]todo.Snapshot, error) {
 	until, cancel := context.WithDeadline(ctx, due)
 	defer cancel()
 	changed, err := watch.Next(until)
@@ -269,7 +270,7 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 }
 
 // standing reads how all lists stand.
-func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (*standing, error) {
+func (p *Panel) standing(ctx context.Context, lists board.Lists, k standingKey) (*standing, error) {
 	return p.standings.Get(ctx, k, func() (standing, error) {
 		began := time.Now()
 		s, err := p.readBoard(ctx, lists)
@@ -277,11 +278,11 @@ func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (
 	})
 }
 
-func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, person bool) (u update, err error) {
+func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, person bool) (u update, err error) {
 	c := change{ID: k.list, Person: person}
 	f, err := readGroup(ctx, lists, k.list)
 	switch {
-	case errors.Is(err, todo.ErrNotFound), errors.Is(err, todo.ErrDamaged): // the page loads again, and says which
+	case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged): // the page loads again, and says which
 		c.Gone, c.Person = true, true
 	case err != nil:
 		return u, err

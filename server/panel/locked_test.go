@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -47,7 +48,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "todo.db")
 			list := twoRevisions(t, path)
-			store, err := sqlite.Open(path, todo.Keep{})
+			store, err := sqlite.Open(path, board.Keep{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,15 +89,15 @@ func TestEditsOnALockedStore(t *testing.T) {
 // twoRevisions makes a store with a list of two revisions, and returns its id.
 func twoRevisions(t *testing.T, path string) (list string) {
 	t.Helper()
-	store, err := sqlite.Open(path, todo.Keep{})
+	store, err := sqlite.Open(path, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	board := todo.NewBoard(store)
-	defer board.Close()
+	b := board.NewBoard(store)
+	defer b.Close()
 	for range 2 {
-		list = servertest.Apply(t, board.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("item") }).List.ID
+		list = servertest.Apply(t, b.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("item") }).List.ID
 	}
 	return list
 }

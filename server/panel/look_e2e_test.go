@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -105,12 +106,12 @@ func TestPanelIsAccessible(t *testing.T) {
 // manyStates writes lists in every state, and returns their ids: the first has
 // edits that its agent has not seen and a sub-agent, the next waits, the others
 // work, were left open, are finished with a failure, archived.
-func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
+func manyStates(t *testing.T, lists board.Lists) (ids []string) {
 	t.Helper()
 	for n, state := range []string{"edited", "waits", "works", "works", "left", "failed", "archived"} {
-		c := todo.Conversation{Key: "chat:" + string(rune('a'+n)), Client: "claude-code", Workspace: "/work/shop"}
+		c := board.Conversation{Key: "chat:" + string(rune('a'+n)), Client: "claude-code", Workspace: "/work/shop"}
 		agent := todo.Writer{Client: c.Client}
-		id := servertest.Apply(t, lists, todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: agent}, func(d *todo.Draft) {
+		id := servertest.Apply(t, lists, board.Write{Target: board.Target{Conversation: c, Append: true}, Writer: agent}, func(d *todo.Draft) {
 			d.Append("One of "+state, "Two", "Three", "Four", "Five")
 			d.SetStatus("1", todo.Completed)
 			d.SetStatus("2", todo.InProgress)
@@ -129,7 +130,7 @@ func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
 		var err error
 		switch state {
 		case "edited":
-			servertest.Apply(t, lists, todo.Write{Target: todo.Target{List: id}, Writer: todo.Writer{Client: "panel", Person: true}}, func(d *todo.Draft) {
+			servertest.Apply(t, lists, board.Write{Target: board.Target{List: id}, Writer: todo.Writer{Client: "panel", Person: true}}, func(d *todo.Draft) {
 				_ = d.Edit(todo.Edit{Do: todo.EditText, Item: "4", Text: "Four, but better"})
 				_ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "5", Text: "Wait for Ann"})
 			})
@@ -156,8 +157,8 @@ func TestPanelLayout(t *testing.T) {
 	s, base := servertest.Site(t)
 	write := func(key, folder string, status todo.Status, texts ...string) string {
 		t.Helper()
-		c := todo.Conversation{Key: key, Client: "claude-code", Workspace: folder}
-		return servertest.Apply(t, s.Board.As(""), todo.Write{Target: todo.Target{Conversation: c, Append: true}}, func(d *todo.Draft) {
+		c := board.Conversation{Key: key, Client: "claude-code", Workspace: folder}
+		return servertest.Apply(t, s.Board.As(""), board.Write{Target: board.Target{Conversation: c, Append: true}}, func(d *todo.Draft) {
 			d.Append(texts...)
 			d.SetStatus("1", status)
 		}).List.ID

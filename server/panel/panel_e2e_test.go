@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -130,7 +130,7 @@ func TestPanelHistory(t *testing.T) {
 // The history's keys reach the revisions that are kept and no others, also after
 // further ones were dropped while the page is open.
 func TestPanelKeptRevisions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
+	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(board.Keep{Revisions: 2}), nil), nil)
 	ctx := servertest.Tab(t)
 	write := named(t, web.URL)
 	for _, text := range []string{"A", "B", "C", "D"} {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -58,7 +59,7 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 			id := servertest.ListIDs(t, web.URL)[0]
 			servertest.GetJSON(t, web.URL+strings.Replace(path, "%s", id, 1), nil)
 			write(servertest.Todos("completed", "A"))
-			cursors, err := store.Cursors(t.Context(), todo.Key{Conversation: "person"})
+			cursors, err := store.Cursors(t.Context(), board.Key{Conversation: "person"})
 			if err != nil || len(cursors) != looked || looked == 1 && (cursors[0].List != id || cursors[0].Seen != 1) {
 				t.Errorf("65: cursors %+v, %v", cursors, err)
 			}
@@ -68,7 +69,7 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 
 // A list's page offers the revisions that are kept and no others.
 func TestPanelOffersKeptRevisions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
+	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(board.Keep{Revisions: 2}), nil), nil)
 	write := servertest.Writer(t, web.URL, "claude-code")
 	for _, text := range []string{"A", "B", "C", "D"} {
 		write(servertest.Todos("pending", "All", text))
@@ -179,7 +180,7 @@ func TestPanelPastLists(t *testing.T) {
 func TestPanelOfAListWithADot(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	err := store.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+	err := store.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 		_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "team.plan"}, Revision: 1})
 		return err
 	})
@@ -200,7 +201,7 @@ func TestPanelNotesThatSubAgentsWereLookedAt(t *testing.T) {
 	web := servertest.Serve(t, s, nil)
 	ids := make(map[string]string)
 	for key, parent := range map[string]string{"sub": "main", "main": ""} {
-		out, err := s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}},
+		out, err := s.Board.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: key}},
 			Begin: todo.List{ParentConversation: parent}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -208,7 +209,7 @@ func TestPanelNotesThatSubAgentsWereLookedAt(t *testing.T) {
 		ids[key] = out.After.List.ID
 	}
 	page(t, web.URL+"/lists/"+ids["main"])
-	cursors, err := store.Cursors(t.Context(), todo.Key{Conversation: todo.PersonKey})
+	cursors, err := store.Cursors(t.Context(), board.Key{Conversation: todo.PersonKey})
 	if err != nil || len(cursors) != 2 {
 		t.Errorf("looked at: %+v, %v", cursors, err)
 	}
@@ -216,11 +217,11 @@ func TestPanelNotesThatSubAgentsWereLookedAt(t *testing.T) {
 
 // counted is a store that counts the lists that are read whole.
 type counted struct {
-	todo.Store
+	board.Store
 	whole atomic.Int64
 }
 
-func (c *counted) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (c *counted) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	found, err := c.Store.Find(ctx, q)
 	if !q.Excerpt {
 		c.whole.Add(int64(len(found)))
@@ -260,7 +261,7 @@ func TestPanelSaysWhatIsAsked(t *testing.T) {
 	servertest.Writer(t, url, "claude-code")(servertest.Todos("in_progress", "B"))
 	ask := func(question string) {
 		t.Helper()
-		if err := s.Board.As("").Ask(t.Context(), todo.Target{List: id}, question); err != nil {
+		if err := s.Board.As("").Ask(t.Context(), board.Target{List: id}, question); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 	"todo-mcp/server/servertest"
 )
 
@@ -48,7 +48,7 @@ func TestPanelTableInTheBrowser(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelector('#lines .c-state').textContent === 'Finished' && document.querySelector('#lines .n').textContent === '1/1'`)
 	codex(servertest.Todos("pending", "Yak"))
 	asked := servertest.ListIDs(t, base)[0]
-	if err := lists.Ask(t.Context(), todo.Target{List: asked}, "may I <b>?"); err != nil {
+	if err := lists.Ask(t.Context(), board.Target{List: asked}, "may I <b>?"); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Until(t, ctx, `document.querySelector('#line-`+asked+` .asking')?.textContent === 'Codex asks: may I <b>?' && document.querySelector('#line-`+asked+` .c-state').matches('.waiting')`)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -28,7 +29,7 @@ const (
 )
 
 // readGroup reads a main list with its sub-agents' lists and how they stand.
-func readGroup(ctx context.Context, lists todo.Lists, id string) (account.Group, error) {
+func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group, error) {
 	main, err := lists.Load(ctx, id, 0)
 	if err != nil {
 		return account.Group{}, err

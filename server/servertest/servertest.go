@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -26,12 +27,12 @@ const (
 
 // New returns a server on a store; a nil store means a new memory store. edit,
 // if not nil, changes the configuration.
-func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server {
+func New(t testing.TB, st board.Store, edit func(*server.Config)) *server.Server {
 	t.Helper()
 	if st == nil {
 		st = memory.New()
 	}
-	board := todo.NewBoard(st)
+	b := board.NewBoard(st)
 	list, err := tools.New(tools.Defaults())
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project", SessionKey: Key}
+	c := server.Config{Board: b, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project", SessionKey: Key}
 	if edit != nil {
 		edit(&c)
 	}
@@ -48,7 +49,7 @@ func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close(); board.Close() })
+	t.Cleanup(func() { s.Close(); b.Close() })
 	return s
 }
 
@@ -103,7 +104,7 @@ func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge
 }
 
 // Apply writes to lists with a change, and returns the list as it is then.
-func Apply(t testing.TB, lists todo.Lists, w todo.Write, change func(d *todo.Draft)) todo.Snapshot {
+func Apply(t testing.TB, lists board.Lists, w board.Write, change func(d *todo.Draft)) todo.Snapshot {
 	t.Helper()
 	w.Change = func(d *todo.Draft) error { change(d); return nil }
 	out, err := lists.Apply(t.Context(), w)
@@ -114,9 +115,9 @@ func Apply(t testing.TB, lists todo.Lists, w todo.Write, change func(d *todo.Dra
 }
 
 // In returns a write that begins a list of a conversation, or changes its current one.
-func In(conversation string) todo.Write {
-	return todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: conversation}, Append: true}}
+func In(conversation string) board.Write {
+	return board.Write{Target: board.Target{Conversation: board.Conversation{Key: conversation}, Append: true}}
 }
 
 // On returns a write to the list with an id.
-func On(list string) todo.Write { return todo.Write{Target: todo.Target{List: list}} }
+func On(list string) board.Write { return board.Write{Target: board.Target{List: list}} }

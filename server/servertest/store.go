@@ -7,13 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
 // Failing is a store that returns [ErrDisk] while Broken is true, and else the errors that
 // Fault says.
 type Failing struct {
-	todo.Store
+	board.Store
 	Broken atomic.Bool
 	// Fault, unless it is nil, returns the error with which a method fails that is called
 	// with a list, or with none; nil for none. What a board reads to inform its watchers
@@ -34,15 +35,15 @@ func (f *Failing) fails(method, list string) error {
 	return f.Fault(method, list)
 }
 
-// Update implements todo.Store.
-func (f *Failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+// Update implements board.Store.
+func (f *Failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	if err := f.fails("Update", ""); err != nil {
 		return err
 	}
 	return f.Store.Update(ctx, key, change)
 }
 
-// Load implements todo.Store.
+// Load implements board.Store.
 func (f *Failing) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	if err := f.fails("Load", list); err != nil {
 		return todo.Snapshot{}, err
@@ -50,8 +51,8 @@ func (f *Failing) Load(ctx context.Context, list string, revision int64) (todo.S
 	return f.Store.Load(ctx, list, revision)
 }
 
-// Find implements todo.Store.
-func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+// Find implements board.Store.
+func (f *Failing) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	method := "Find"
 	if q.OldestFirst && q.Deleted {
 		method = "" // for watchers
@@ -62,7 +63,7 @@ func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, erro
 	return f.Store.Find(ctx, q)
 }
 
-// History implements todo.Store.
+// History implements board.Store.
 func (f *Failing) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	if err := f.fails("History", list); err != nil {
 		return nil, err
@@ -70,16 +71,16 @@ func (f *Failing) History(ctx context.Context, list string, after int64, limit i
 	return f.Store.History(ctx, list, after, limit)
 }
 
-// Cursors implements todo.Store.
-func (f *Failing) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
+// Cursors implements board.Store.
+func (f *Failing) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
 	if err := f.fails("Cursors", ""); err != nil {
 		return nil, err
 	}
 	return f.Store.Cursors(ctx, of)
 }
 
-// CursorsOn implements todo.Store.
-func (f *Failing) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+// CursorsOn implements board.Store.
+func (f *Failing) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
 	if err := f.fails("CursorsOn", list); err != nil {
 		return nil, err
 	}
@@ -123,22 +124,22 @@ func (f *Nth) Failed() (method, list string) {
 // Slow is a store in which each save waits, in its transaction, until a value is sent
 // on Let.
 type Slow struct {
-	todo.Store
+	board.Store
 	Saving chan string   // receives the text of the first item before each save
 	Let    chan struct{} // each value sent lets one save continue
 }
 
-// Update implements todo.Store.
-func (s Slow) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	return s.Store.Update(ctx, key, func(tx todo.Tx) error { return change(slowTx{tx, s}) })
+// Update implements board.Store.
+func (s Slow) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
+	return s.Store.Update(ctx, key, func(tx board.Tx) error { return change(slowTx{tx, s}) })
 }
 
 type slowTx struct {
-	todo.Tx
+	board.Tx
 	slow Slow
 }
 
-// Save implements todo.Tx.
+// Save implements board.Tx.
 func (t slowTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	t.slow.Saving <- next.Items[0].Text
 	select {

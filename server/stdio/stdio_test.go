@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/stdio"
@@ -214,7 +214,7 @@ func TestStdioClosedOut(t *testing.T) {
 	}()
 	stdio.Serve(context.Background(), s, in, &brokenPipe{left: 2000})
 	in.Close()
-	lists, err := store.Find(context.Background(), todo.Query{})
+	lists, err := store.Find(context.Background(), board.Query{})
 	if err != nil || len(lists) == 0 {
 		t.Errorf("acknowledged lists: %v, %v", lists, err)
 	}
@@ -323,9 +323,9 @@ func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 }
 
 // slowStore is a store whose updates take a second.
-type slowStore struct{ todo.Store }
+type slowStore struct{ board.Store }
 
-func (s slowStore) Update(ctx context.Context, k todo.Key, change func(todo.Tx) error) error {
+func (s slowStore) Update(ctx context.Context, k board.Key, change func(board.Tx) error) error {
 	<-time.After(time.Second)
 	return s.Store.Update(ctx, k, change)
 }
@@ -390,7 +390,7 @@ func TestStdioEndsUnread(t *testing.T) {
 			if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "answers are given up") {
 				t.Errorf("68: logged %q", lines)
 			}
-			lists, err := store.Find(t.Context(), todo.Query{})
+			lists, err := store.Find(t.Context(), board.Query{})
 			if err != nil || len(lists) != 1 || lists[0].Revision != n {
 				t.Errorf("68: stored %+v, %v", lists, err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -21,7 +22,7 @@ type Stream struct {
 	end  context.CancelFunc
 
 	watch   sync.Once // when the client wants anything: most have a stream and never subscribe
-	watcher *todo.Watcher
+	watcher *board.Watcher
 }
 
 // Open opens a client's stream, which ends the one before. [Stream.Close] must be called.
@@ -140,7 +141,7 @@ func (s *Stream) due() []string {
 
 // current reads the id of a conversation's current list, which is empty if there is none,
 // when it has its turn, or fails within [readTimeout].
-func (r *Room) current(ctx context.Context, c Client, who todo.Conversation) (string, error) {
+func (r *Room) current(ctx context.Context, c Client, who board.Conversation) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	select {
@@ -149,8 +150,8 @@ func (r *Room) current(ctx context.Context, c Client, who todo.Conversation) (st
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	list, err := r.Board.For(c.Identity).Current(ctx, todo.Target{Conversation: who})
-	if errors.Is(err, todo.ErrNotFound) {
+	list, err := r.Board.For(c.Identity).Current(ctx, board.Target{Conversation: who})
+	if errors.Is(err, board.ErrNotFound) {
 		err = nil
 	}
 	return list.List.ID, err

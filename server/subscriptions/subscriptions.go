@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // The URIs of the resources; One is followed by the id of a list.
@@ -40,7 +40,7 @@ const (
 
 // Config configures a [Room]. Board is required.
 type Config struct {
-	Board *todo.Board
+	Board *board.Board
 	// Max is how many subscriptions a session or stream may have, each conversation's
 	// todo://list counted; 0 means 100. MaxAll is for all together; 0 means 10,000
 	// (BAD-INPUT 64).
@@ -52,10 +52,10 @@ type Config struct {
 
 // Client says who subscribes.
 type Client struct {
-	todo.Identity
+	board.Identity
 	// Session is what the session, or the stream of subscriptions/listen, is known by.
 	Session      string
-	Conversation todo.Conversation // whose list todo://list is
+	Conversation board.Conversation // whose list todo://list is
 	// Listen is the id of the request subscriptions/listen, as JSON; nil for a session.
 	Listen json.RawMessage
 }
@@ -91,7 +91,7 @@ type want struct {
 type current struct {
 	pending bool // the client is to be notified
 	// For [Current]:
-	who   todo.Conversation
+	who   board.Conversation
 	list  string // its current list, as it was last read
 	stale bool   // it may be another one now
 }
@@ -117,7 +117,7 @@ func (r *Room) Close() {
 // follow makes all current lists stale again and again: nothing says that another server
 // gave a conversation another one.
 func (r *Room) follow() {
-	for again := time.Tick(readTimeout); ; r.Moved(todo.Identity{}, "") {
+	for again := time.Tick(readTimeout); ; r.Moved(board.Identity{}, "") {
 		select {
 		case <-again:
 		case <-r.ctx.Done():
@@ -128,7 +128,7 @@ func (r *Room) follow() {
 
 // Moved says that a call may have given a conversation, any if it is empty, another
 // current list, otherwise than by beginning it. Its subscribers are then notified.
-func (r *Room) Moved(of todo.Identity, conversation string) {
+func (r *Room) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, sub := range r.clients {

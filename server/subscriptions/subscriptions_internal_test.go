@@ -11,6 +11,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -18,11 +19,11 @@ import (
 // silent is a store that does not answer which list is a conversation's, and counts
 // how many ask at once.
 type silent struct {
-	todo.Store
+	board.Store
 	asking *atomic.Int32
 }
 
-func (s silent) Cursors(ctx context.Context, _ todo.Key) ([]todo.Cursor, error) {
+func (s silent) Cursors(ctx context.Context, _ board.Key) ([]board.Cursor, error) {
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
 	<-ctx.Done()
@@ -40,7 +41,7 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 		told := make(chan mcp.JSONRPCNotification, 2*streams)
 		var clients []Client
 		for n := range streams {
-			c := Client{Session: fmt.Sprint(n), Conversation: todo.Conversation{Key: fmt.Sprint("chat:", n)}}
+			c := Client{Session: fmt.Sprint(n), Conversation: board.Conversation{Key: fmt.Sprint("chat:", n)}}
 			subscribe(t, r, c, Current)
 			subscribe(t, r, c, All)
 			clients = append(clients, c)
@@ -60,10 +61,10 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 
 // newRoom returns a room on a store with room for so many subscriptions of one client and of
 // all.
-func newRoom(t *testing.T, store todo.Store, most, all int) *Room {
-	board := todo.NewBoard(store)
-	t.Cleanup(board.Close)
-	r := New(Config{Board: board, Max: most, MaxAll: all})
+func newRoom(t *testing.T, store board.Store, most, all int) *Room {
+	b := board.NewBoard(store)
+	t.Cleanup(b.Close)
+	r := New(Config{Board: b, Max: most, MaxAll: all})
 	t.Cleanup(r.Close)
 	return r
 }
@@ -79,8 +80,8 @@ func subscribe(t *testing.T, r *Room, c Client, uri string) {
 // write appends to a list, or to the current one of a conversation if list is empty.
 func write(t *testing.T, r *Room, conversation, list string) todo.Snapshot {
 	t.Helper()
-	target := todo.Target{Conversation: todo.Conversation{Key: conversation}, List: list, Append: true}
-	out, err := r.Board.As("").Apply(t.Context(), todo.Write{Target: target,
+	target := board.Target{Conversation: board.Conversation{Key: conversation}, List: list, Append: true}
+	out, err := r.Board.As("").Apply(t.Context(), board.Write{Target: target,
 		Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func write(t *testing.T, r *Room, conversation, list string) todo.Snapshot {
 }
 
 // takesUp makes the current list of a conversation that of another one.
-func takesUp(t *testing.T, r *Room, who todo.Conversation, of string) todo.Snapshot {
+func takesUp(t *testing.T, r *Room, who board.Conversation, of string) todo.Snapshot {
 	t.Helper()
 	list := write(t, r, of, "")
 	if err := r.Board.As("").SetCurrent(t.Context(), who, list); err != nil {
@@ -142,7 +143,7 @@ func TestAMoveWakesWhoWantsTheCurrentList(t *testing.T) {
 		subscribe(t, r, Client{Session: uri}, uri)
 		sub := r.clients[uri]
 		<-sub.wake
-		if r.Moved(todo.Identity{}, ""); len(sub.wake) == 1 != wakes {
+		if r.Moved(board.Identity{}, ""); len(sub.wake) == 1 != wakes {
 			t.Errorf("%s: woken is %t", uri, !wakes)
 		}
 	}
@@ -152,7 +153,7 @@ func TestAMoveWakesWhoWantsTheCurrentList(t *testing.T) {
 // list is not.
 func TestAChangeOfTheCurrentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, who := newRoom(t, memory.New(), 2, 20), todo.Conversation{Key: "chat:a"}
+		r, who := newRoom(t, memory.New(), 2, 20), board.Conversation{Key: "chat:a"}
 		current := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
@@ -171,11 +172,11 @@ func TestAChangeOfTheCurrentList(t *testing.T) {
 
 // failing is a store that cannot say which list is a conversation's while it fails.
 type failing struct {
-	todo.Store
+	board.Store
 	fails *atomic.Bool
 }
 
-func (f failing) Cursors(ctx context.Context, k todo.Key) ([]todo.Cursor, error) {
+func (f failing) Cursors(ctx context.Context, k board.Key) ([]board.Cursor, error) {
 	if f.fails.Load() {
 		return nil, errors.New("the disk is gone")
 	}
@@ -187,7 +188,7 @@ func (f failing) Cursors(ctx context.Context, k todo.Key) ([]todo.Cursor, error)
 func TestACurrentListIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := failing{memory.New(), new(atomic.Bool)}
-		r, who := newRoom(t, store, 2, 20), todo.Conversation{Key: "chat:a"}
+		r, who := newRoom(t, store, 2, 20), board.Conversation{Key: "chat:a"}
 		taken := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -21,7 +22,7 @@ import (
 // site serves one list of an item with a text, which is the id "1".
 type site struct {
 	http.Handler
-	store todo.Store
+	store board.Store
 	list  string
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net/http"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 )
 
@@ -23,7 +23,7 @@ func routeHook(e *edge.Edge, language string) {
 // coming too early.
 func takeEvent(w http.ResponseWriter, r *edge.Request, language string) error {
 	if r.ReadOnly { // whatever it says: it is for lists that its sender writes
-		return todo.ErrReadOnly
+		return board.ErrReadOnly
 	}
 	body, tooLarge := r.ReadJSON(w, nil)
 	if tooLarge != nil {
@@ -34,7 +34,7 @@ func takeEvent(w http.ResponseWriter, r *edge.Request, language string) error {
 		return edge.BadRequest("%v", err)
 	}
 	event.Finish, event.Language = r.URL.Query().Has("finish"), language
-	told, err := hook.Do(r.Context(), event, func() (todo.Lists, func(), error) { return r.Lists, func() {}, nil })
+	told, err := hook.Do(r.Context(), event, func() (board.Lists, func(), error) { return r.Lists, func() {}, nil })
 	switch {
 	case errors.Is(err, hook.ErrNotUnderstood):
 		return edge.BadRequest("%v", err)

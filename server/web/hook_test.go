@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -35,7 +36,7 @@ func TestHookOverHTTP(t *testing.T) {
 	call := servertest.WithMeta(servertest.Call(2, "TodoWrite", servertest.Todos("pending", "Read", "Write")), `"claudecode/toolUseId":"toolu_1"`)
 	servertest.Sender(t, url, "claude-code")(call)
 	lists := s.Board.As("")
-	who := todo.Target{Conversation: todo.Conversation{Key: server.ChatKey("chat")}}
+	who := board.Target{Conversation: board.Conversation{Key: server.ChatKey("chat")}}
 	list, err := lists.Current(t.Context(), who)
 	if err != nil || list.List.Workspace != "/home/ada/parser" {
 		t.Fatalf("%+v, %v", list.List, err)
@@ -50,7 +51,7 @@ func TestHookOverHTTP(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 	post("/hook", event("PostToolUse", todoWrite), "{}")
-	mirrored, err := lists.Current(t.Context(), todo.Target{Conversation: todo.Conversation{Key: server.MirrorKey("chat")}})
+	mirrored, err := lists.Current(t.Context(), board.Target{Conversation: board.Conversation{Key: server.MirrorKey("chat")}})
 	if err != nil || mirrored.Title() != "Write" || !mirrored.List.Mirrored {
 		t.Errorf("%+v, %v", mirrored, err)
 	}
@@ -84,7 +85,7 @@ func TestBadEventsOverHTTP(t *testing.T) {
 			t.Errorf("%s is answered with %d %s, want %d", name, status, answer, c.want)
 		}
 	}
-	if all, err := s.Board.As("").Find(t.Context(), todo.Query{}); err != nil || len(all) > 0 {
+	if all, err := s.Board.As("").Find(t.Context(), board.Query{}); err != nil || len(all) > 0 {
 		t.Errorf("there are %d lists, %v", len(all), err)
 	}
 }

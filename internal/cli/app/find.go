@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -17,8 +18,8 @@ import (
 const maxRecentLists = 50
 
 // OnList calls do with the list that a command is about; see [App.FindList].
-func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, todo.Snapshot) error) error {
-	return a.OnLists(func(lists todo.Lists) error {
+func (a *App) OnList(ctx context.Context, args []string, do func(board.Lists, todo.Snapshot) error) error {
+	return a.OnLists(func(lists board.Lists) error {
 		list, err := a.FindList(ctx, lists, args, NamedOptions{})
 		if err != nil {
 			return err
@@ -31,7 +32,7 @@ func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, tod
 // FindList returns the newest snapshot of the list that the argument or --list names,
 // see [App.Named]. Without either it returns that of the working directory, see [OfFolder],
 // or if there is none the foremost of all; where [App.Folder] is named, that folder's alone.
-func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string, o NamedOptions) (todo.Snapshot, error) {
+func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o NamedOptions) (todo.Snapshot, error) {
 	if wanted := append(args, a.List)[0]; wanted != "" {
 		return a.Named(ctx, lists, wanted, o)
 	}
@@ -43,7 +44,7 @@ func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string, o N
 	case a.Folder != "":
 		return found, fmt.Errorf("no list was begun in %s; see `todo-mcp lists --project %s`", folder, a.Folder)
 	}
-	all, err := lists.Find(ctx, todo.Query{Limit: maxRecentLists})
+	all, err := lists.Find(ctx, board.Query{Limit: maxRecentLists})
 	if err == nil && len(all) == 0 {
 		err = errors.New("there " + a.NoLists())
 	}
@@ -56,9 +57,9 @@ func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string, o N
 // OfFolder returns the foremost of the lists that were begun in a folder, or else in the
 // nearest folder above it where one was; without any the zero snapshot. Lists for which
 // skip is true do not count.
-func OfFolder(ctx context.Context, lists todo.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
+func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
-		found, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: maxRecentLists})
+		found, err := lists.Find(ctx, board.Query{Workspace: &folder, Limit: maxRecentLists})
 		if err != nil {
 			return todo.Snapshot{}, err
 		}
@@ -75,7 +76,7 @@ func OfFolder(ctx context.Context, lists todo.Lists, folder string, skip func(to
 // there, an open one rather than an empty or finished one, else one that is not archived;
 // of several the first. A main list stands for its sub-agents' lists. Without any it
 // returns the zero snapshot.
-func Foremost(ctx context.Context, lists todo.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
+func Foremost(ctx context.Context, lists board.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
 	states, err := lists.States(ctx, found...)
 	groups := account.Groups(found, states)
 	for _, fits := range []func(account.Group) bool{
@@ -115,7 +116,7 @@ type NamedOptions struct {
 }
 
 // NamedAll returns the lists that arguments name, each once, see [App.Named].
-func (a *App) NamedAll(ctx context.Context, lists todo.Lists, args []string, o NamedOptions) (found []todo.Snapshot, err error) {
+func (a *App) NamedAll(ctx context.Context, lists board.Lists, args []string, o NamedOptions) (found []todo.Snapshot, err error) {
 	for _, arg := range args {
 		l, err := a.Named(ctx, lists, arg, o)
 		if err != nil {
@@ -131,16 +132,16 @@ func (a *App) NamedAll(ctx context.Context, lists todo.Lists, args []string, o N
 // Named returns the newest snapshot of the list that wanted names in one of the ways of
 // [render.Named]; of one that may be deleted or damaged an excerpt. When several lists are
 // named, the error shows them.
-func (a *App) Named(ctx context.Context, lists todo.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
+func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
 	isDamaged := false
 	if !o.Deleted { // the usual case of programs, without reading all lists
 		s, err := lists.Load(ctx, wanted, 0)
-		isDamaged = o.Damaged && errors.Is(err, todo.ErrDamaged)
-		if err == nil || !errors.Is(err, todo.ErrNotFound) && !isDamaged {
+		isDamaged = o.Damaged && errors.Is(err, board.ErrDamaged)
+		if err == nil || !errors.Is(err, board.ErrNotFound) && !isDamaged {
 			return s, err
 		}
 	}
-	all, err := lists.Find(ctx, todo.Query{Deleted: o.Deleted || o.AndDeleted, Excerpt: true})
+	all, err := lists.Find(ctx, board.Query{Deleted: o.Deleted || o.AndDeleted, Excerpt: true})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -150,7 +151,7 @@ func (a *App) Named(ctx context.Context, lists todo.Lists, wanted string, o Name
 	case len(found) == 0 && isDamaged:
 		return todo.Snapshot{List: todo.List{ID: wanted}}, nil
 	case len(found) == 0 && o.Deleted:
-		err = fmt.Errorf("no list %q was deleted in the last %d hours", wanted, todo.TrashAge/time.Hour)
+		err = fmt.Errorf("no list %q was deleted in the last %d hours", wanted, board.TrashAge/time.Hour)
 	case len(found) == 0:
 		err = fmt.Errorf("there is no list %q; see `todo-mcp lists`", wanted)
 	case len(found) > 1:
@@ -164,7 +165,7 @@ func (a *App) Named(ctx context.Context, lists todo.Lists, wanted string, o Name
 		return found[0], nil
 	default:
 		s, err := lists.Load(ctx, found[0].List.ID, 0)
-		if o.Damaged && errors.Is(err, todo.ErrDamaged) {
+		if o.Damaged && errors.Is(err, board.ErrDamaged) {
 			return found[0], nil
 		}
 		return s, err

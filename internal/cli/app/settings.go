@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/asutf8"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/notify"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -31,7 +32,7 @@ type Settings struct {
 	List, LogLevel    string
 	Prompts, Language string
 	Store, Notices    string
-	Keep              todo.Keep
+	Keep              board.Keep
 	Archive           time.Duration // --archive-after
 	Request           time.Duration
 

@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"todo-mcp/internal/audit"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/store"
-	"todo-mcp/internal/todo"
 )
 
 // Open opens the store and returns it with a board on it; done closes both.
-func (a *App) Open() (st todo.Store, board *todo.Board, done func(), err error) {
+func (a *App) Open() (st board.Store, b *board.Board, done func(), err error) {
 	if st, err = a.OpenStore(); err != nil {
 		return nil, nil, nil, err
 	}
-	board = todo.NewBoard(st, todo.WithArchiveAfter(a.Archive))
-	return st, board, func() {
-		board.Close()
+	b = board.NewBoard(st, board.WithArchiveAfter(a.Archive))
+	return st, b, func() {
+		b.Close()
 		if left := Damaged(st); len(left) > 0 {
 			fmt.Fprintf(a.Stderr, "todo-mcp: %s damaged and left out; %s\n", Rows(left), SeeDamage)
 		}
@@ -34,7 +34,7 @@ func (a *App) Open() (st todo.Store, board *todo.Board, done func(), err error) 
 }
 
 // mayStayOpen reports whether a process may end without closing a store.
-func mayStayOpen(st todo.Store) bool {
+func mayStayOpen(st board.Store) bool {
 	s, ok := store.As[interface{ MayStayOpen() bool }](st)
 	return ok && s.MayStayOpen()
 }
@@ -42,13 +42,13 @@ func mayStayOpen(st todo.Store) bool {
 // OnLists calls do with the lists of all principals, for a command that the store's owner
 // runs. A store that cannot be read within the time of a request is an error: another
 // program may have it locked for ever.
-func (a *App) OnLists(do func(todo.Lists) error) error {
-	_, board, done, err := a.Open()
+func (a *App) OnLists(do func(board.Lists) error) error {
+	_, b, done, err := a.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	lists := board.Everyone()
+	lists := b.Everyone()
 	if err := IsReadable(lists, a.Request); err != nil {
 		return err
 	}
@@ -56,15 +56,15 @@ func (a *App) OnLists(do func(todo.Lists) error) error {
 }
 
 // IsReadable returns why the store of lists cannot be read within a time; nil if it can.
-func IsReadable(lists todo.Lists, within time.Duration) error {
+func IsReadable(lists board.Lists, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	_, err := lists.Find(ctx, todo.Query{Limit: 1, Excerpt: true})
+	_, err := lists.Find(ctx, board.Query{Limit: 1, Excerpt: true})
 	return err
 }
 
 // Damaged returns what is wrong with each row that a store left out because it is damaged.
-func Damaged(st todo.Store) []string {
+func Damaged(st board.Store) []string {
 	if d, ok := store.As[interface{ Damaged() []string }](st); ok {
 		return d.Damaged()
 	}
@@ -73,7 +73,7 @@ func Damaged(st todo.Store) []string {
 
 // Unsafe says which setting of a store's database lets a save be lost that was acknowledged;
 // it is empty where none is known.
-func Unsafe(ctx context.Context, st todo.Store) string {
+func Unsafe(ctx context.Context, st board.Store) string {
 	if d, ok := store.As[interface {
 		Unsafe(ctx context.Context) (string, error)
 	}](st); ok {
@@ -85,7 +85,7 @@ func Unsafe(ctx context.Context, st todo.Store) string {
 }
 
 // Bytes returns the size of a store when it was looked at last, see [tables.Health].
-func Bytes(st todo.Store) int64 {
+func Bytes(st board.Store) int64 {
 	if h, ok := store.As[interface{ Bytes() int64 }](st); ok {
 		return h.Bytes()
 	}
@@ -101,7 +101,7 @@ func (a *App) Filling(bytes int64) string {
 	return fmt.Sprintf("the store is %d %% full: %d of %d MB (--max-size)", bytes*100/a.Keep.Bytes, bytes/1e6, a.Keep.Bytes/1e6)
 }
 
-// fillsAt is that part in percent. New lists are refused at [todo.Full].
+// fillsAt is that part in percent. New lists are refused at [board.Full].
 const fillsAt = 70
 
 // Rows says how many rows are damaged.
@@ -117,7 +117,7 @@ const SeeDamage = "`todo-mcp check` says which, docs/operations.md what to do (â
 
 // OpenStore opens the store as the settings say, with those who are told what it
 // does; see [store.As] for what only some stores can do.
-func (a *App) OpenStore() (todo.Store, error) {
+func (a *App) OpenStore() (board.Store, error) {
 	place, err := a.Place()
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (a *App) Spool() (hook.Spool, error) {
 
 // audited returns a store whose saves and purges are written to --audit-log, if
 // there is one.
-func (a *App) audited(st todo.Store) todo.Store {
+func (a *App) audited(st board.Store) board.Store {
 	switch path := a.Operator.Audit; path {
 	case "":
 		return st

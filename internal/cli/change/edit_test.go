@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/remote"
@@ -63,7 +64,7 @@ func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 type front struct {
 	*testing.T
 	path, list string
-	lists      todo.Lists
+	lists      board.Lists
 	site       string
 }
 
@@ -71,7 +72,7 @@ type front struct {
 // the edit is to bring it back.
 func newFront(t *testing.T, e todo.Edit) front {
 	f := front{T: t, path: filepath.Join(t.TempDir(), "todo.db")}
-	store, err := sqlite.Open(f.path, todo.Keep{})
+	store, err := sqlite.Open(f.path, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func newFront(t *testing.T, e todo.Edit) front {
 	s := servertest.New(t, store, nil)
 	f.lists, f.site = s.Board.As(""), servertest.Serve(t, s, nil).URL
 	for _, texts := range [][]string{{"A", "B"}, {"C"}} {
-		out, err := f.lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}},
+		out, err := f.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "c"}},
 			Change: func(d *todo.Draft) error { d.Append(texts...); return nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +103,7 @@ func (f front) check(err error) {
 
 func (f front) look() string {
 	f.Helper()
-	found, err := f.lists.Find(f.Context(), todo.Query{Deleted: true})
+	found, err := f.lists.Find(f.Context(), board.Query{Deleted: true})
 	f.check(err)
 	var items []string
 	for _, i := range found[0].Items {

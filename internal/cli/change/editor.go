@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/asutf8"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
@@ -21,7 +22,7 @@ import (
 
 // Edit opens a list in the user's editor and prints what the user made of it.
 func Edit(ctx context.Context, a *app.App, args []string) error {
-	return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
+	return a.OnList(ctx, args, func(lists board.Lists, list todo.Snapshot) error {
 		after := list
 		err := InEditor(ctx, a, list, func(e todo.Edit) error {
 			out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))

@@ -10,6 +10,7 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -49,7 +50,7 @@ func Delete(fs *flag.FlagSet) app.Run {
 			do = edit(a, todo.Edit{Do: todo.EditUndelete}, "Brought back %q (%s).")
 		case *purges:
 			named = app.NamedOptions{AndDeleted: true, Surely: *yes, Damaged: true}
-			do = func(ctx context.Context, lists todo.Lists, l *todo.Snapshot) (string, error) {
+			do = func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (string, error) {
 				return "Deleted for good %q (%s).", purge(ctx, a, lists, l, *yes)
 			}
 		}
@@ -59,11 +60,11 @@ func Delete(fs *flag.FlagSet) app.Run {
 
 // edited makes a change of a list and leaves it as it is then. It returns words that have
 // a place for the list's title and its id.
-type edited func(ctx context.Context, lists todo.Lists, l *todo.Snapshot) (words string, err error)
+type edited func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (words string, err error)
 
 // edit makes an edit, and returns words if it changed the list.
 func edit(a *app.App, e todo.Edit, words string) edited {
-	return func(ctx context.Context, lists todo.Lists, l *todo.Snapshot) (string, error) {
+	return func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (string, error) {
 		out, err := lists.Edit(ctx, l.List.ID, e, app.CommandLine(a.Command))
 		if *l = out.After; !out.Changed {
 			return "%q (%s) was so already.", err
@@ -74,12 +75,12 @@ func edit(a *app.App, e todo.Edit, words string) edited {
 
 // purge deletes a list and the lists of its sub-agents at once, also one that was
 // deleted before.
-func purge(ctx context.Context, a *app.App, lists todo.Lists, l *todo.Snapshot, yes bool) error {
+func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot, yes bool) error {
 	question := fmt.Sprintf("Delete %q and its history for good?", render.Safe(l.Title()))
 	if err := a.Confirm(ctx, question, yes); err != nil {
 		return err
 	}
-	subs, err := lists.Find(ctx, todo.Query{Parent: l.List.ID, Deleted: true})
+	subs, err := lists.Find(ctx, board.Query{Parent: l.List.ID, Deleted: true})
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func purge(ctx context.Context, a *app.App, lists todo.Lists, l *todo.Snapshot, 
 // forLists calls do for each list that the arguments name, and prints in its words the
 // list that do leaves. It calls do for none if one is not found.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
-	return a.OnLists(func(lists todo.Lists) error {
+	return a.OnLists(func(lists board.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)
 		for _, l := range found {
 			words, err := do(ctx, lists, &l)
@@ -120,7 +121,7 @@ func Restore(ctx context.Context, a *app.App, args []string) error {
 	words := fmt.Sprintf("Revision %d of %%q (%%s) is back, as a new one.", revision)
 	restore := edit(a, todo.Edit{Do: todo.EditRestore, Revision: revision}, words)
 	err = forLists(ctx, a, args[:1], app.NamedOptions{Damaged: true}, restore)
-	if errors.Is(err, todo.ErrNotFound) {
+	if errors.Is(err, board.ErrNotFound) {
 		return fmt.Errorf("revision %d is not kept; see `todo-mcp history %q`", revision, args[0])
 	}
 	return err

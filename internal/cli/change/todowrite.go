@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -42,7 +43,7 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 	if err != nil {
 		return toolFailure(tool, err)
 	}
-	return a.OnLists(func(lists todo.Lists) error {
+	return a.OnLists(func(lists board.Lists) error {
 		out, err := lists.Apply(ctx, todoWriteTo(a, call))
 		if err != nil {
 			return toolFailure(tool, err)
@@ -115,9 +116,9 @@ const commandLasts = 30 * time.Minute
 // todoWriteTo returns the write of a call, to the list that --list or TODO_LIST
 // names, or else to the working directory's own list (docs/spec/variants.md
 // C3).
-func todoWriteTo(a *app.App, call *tools.Call) todo.Write {
-	w := todo.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
-	who := todo.Conversation{Key: "dir:" + app.Absolute(""), Client: w.Writer.Client, Workspace: app.Absolute(""),
+func todoWriteTo(a *app.App, call *tools.Call) board.Write {
+	w := board.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
+	who := board.Conversation{Key: "dir:" + app.Absolute(""), Client: w.Writer.Client, Workspace: app.Absolute(""),
 		Lasts: commandLasts, Detached: true}
 	if a.List != "" {
 		who.Key, who.Name = todo.NameKey(a.List), a.List

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
@@ -18,20 +19,20 @@ func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 // as the panel does.
 func TestGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file, todo.Keep{})
+	store, err := sqlite.Open(file, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	board := todo.NewBoard(store)
-	t.Cleanup(func() { board.Close(); store.Close() })
-	lists := board.As("")
+	b := board.NewBoard(store)
+	t.Cleanup(func() { b.Close(); store.Close() })
+	lists := b.As("")
 	write := func(key, agent string, status todo.Status) {
 		t.Helper()
 		begin := todo.List{Workspace: "/src/app"}
 		if agent != "" {
 			begin.ParentConversation = "main"
 		}
-		_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Agent: agent}, Begin: begin,
+		_, err := lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: key}, Agent: agent}, Begin: begin,
 			Change: func(d *todo.Draft) error { d.SetStatus(d.Append("Part of " + key)[0].ID, status); return nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +40,7 @@ func TestGroup(t *testing.T) {
 	}
 	write("main", "", todo.InProgress)
 	write("main/agent:helper", "helper", todo.Blocked)
-	blocked, err := lists.Find(t.Context(), todo.Query{})
+	blocked, err := lists.Find(t.Context(), board.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestGroup(t *testing.T) {
 	if _, err := lists.Edit(t.Context(), blocked[0].List.ID, edit, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
-	main := todo.Target{Conversation: todo.Conversation{Key: "main"}}
+	main := board.Target{Conversation: board.Conversation{Key: "main"}}
 	if err := lists.Ask(t.Context(), main, "run `npm publish`\x1b[31m?\u202e"); err != nil {
 		t.Fatal(err)
 	}

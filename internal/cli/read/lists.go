@@ -15,6 +15,7 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -46,11 +47,11 @@ func Lists(fs *flag.FlagSet) app.Run {
 			return app.Usagef("--history needs a text to --search")
 		}
 		o.all = o.all || *o.search != "" && !o.archived
-		return a.OnLists(func(lists todo.Lists) error { return o.show(ctx, a, lists) })
+		return a.OnLists(func(lists board.Lists) error { return o.show(ctx, a, lists) })
 	}
 }
 
-func (o listsOptions) show(ctx context.Context, a *app.App, lists todo.Lists) error {
+func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) error {
 	read, err := o.read(ctx, lists)
 	if err != nil {
 		return err
@@ -102,8 +103,8 @@ type reading struct {
 
 // read reads the lists, and keeps those that may be shown, with their groups and the
 // lists for which they were put away: a year's lists are more than are wanted.
-func (o listsOptions) read(ctx context.Context, lists todo.Lists) (r reading, err error) {
-	q := todo.Query{Excerpt: !o.json && *o.search == "", Limit: maxLists}
+func (o listsOptions) read(ctx context.Context, lists board.Lists) (r reading, err error) {
+	q := board.Query{Excerpt: !o.json && *o.search == "", Limit: maxLists}
 	r.said, r.left = make(map[string]todo.Said), make(map[string]bool)
 	if o.isPlain() {
 		page, err := lists.Find(ctx, q)
@@ -126,7 +127,7 @@ func (o listsOptions) read(ctx context.Context, lists todo.Lists) (r reading, er
 }
 
 // keep keeps of a page of lists what may be shown, by what each one says of itself.
-func (o listsOptions) keep(ctx context.Context, lists todo.Lists, page []todo.Snapshot, r *reading) error {
+func (o listsOptions) keep(ctx context.Context, lists board.Lists, page []todo.Snapshot, r *reading) error {
 	var silent []todo.Snapshot // do not say now what is searched for
 	for _, l := range page {
 		if *o.search == "" {
@@ -177,7 +178,7 @@ func (o listsOptions) mayBeIn(l todo.Snapshot) bool {
 }
 
 // complete reads the lists beside which the kept ones stand.
-func (r *reading) complete(ctx context.Context, lists todo.Lists) error {
+func (r *reading) complete(ctx context.Context, lists board.Lists) error {
 	kept := make(map[string]bool, len(r.lists))
 	for _, l := range r.lists {
 		kept[l.List.ID] = true
@@ -197,14 +198,14 @@ func (r *reading) complete(ctx context.Context, lists todo.Lists) error {
 			beside, err := lists.Load(ctx, id, 0)
 			if err == nil {
 				add(beside)
-			} else if !errors.Is(err, todo.ErrNotFound) && !errors.Is(err, todo.ErrDamaged) {
+			} else if !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
 				return err
 			}
 		}
 		if !r.left[l.List.ID] {
 			continue
 		}
-		subs, err := lists.Find(ctx, todo.Query{Parent: l.List.ID})
+		subs, err := lists.Find(ctx, board.Query{Parent: l.List.ID})
 		if err != nil {
 			return err
 		}
@@ -219,8 +220,8 @@ func (r *reading) complete(ctx context.Context, lists todo.Lists) error {
 // list before the lists of its sub-agents. In states it gives a main list the state of its
 // group.
 func (o listsOptions) choose(read reading, states map[string]todo.State) (found []todo.Snapshot) {
-	board := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
-	for _, f := range slices.Concat(board.Active, board.Past, board.Archived) {
+	b := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
+	for _, f := range slices.Concat(b.Active, b.Past, b.Archived) {
 		if f.Bare() && !o.all && !o.archived {
 			continue
 		}

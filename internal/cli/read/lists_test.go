@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
@@ -17,14 +18,14 @@ import (
 // whoever asks for some, or for all, finds the others.
 func TestManyLists(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file, todo.Keep{})
+	store, err := sqlite.Open(file, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	save := func(from, to int) {
 		t.Helper()
-		err := store.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error {
+		err := store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
 			for n := from; n < to; n++ {
 				_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: fmt.Sprintf("list%06d", n), Workspace: "/src/app", Created: time.Now()}, Revision: 1,
 					Updated: time.Now(), Items: []todo.Item{{ID: "1", Text: fmt.Sprintf("Step of %06d", n), Status: todo.Pending}}})
@@ -60,7 +61,7 @@ func TestManyLists(t *testing.T) {
 		s := todo.Snapshot{List: todo.List{ID: id, Workspace: "/src/other", Created: time.Now()}, Revision: 1, Updated: time.Now(),
 			Items: []todo.Item{{ID: "1", Text: text, Status: status}}}
 		change(&s)
-		err := store.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error { _, err := tx.Save(t.Context(), s); return err })
+		err := store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error { _, err := tx.Save(t.Context(), s); return err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,13 +90,13 @@ func TestManyLists(t *testing.T) {
 // see all; as JSON it is whole.
 func TestLongHistory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file, todo.Keep{})
+	store, err := sqlite.Open(file, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	const newest = 250
-	err = store.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error {
+	err = store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
 		for n := range int64(newest) {
 			_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "list000001", Created: time.Now()}, Revision: n + 1,
 				Updated: time.Now(), Items: []todo.Item{{ID: "1", Text: fmt.Sprint("Step ", n+1), Status: todo.Pending}}})

@@ -11,6 +11,7 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -32,13 +33,13 @@ func Show(fs *flag.FlagSet) app.Run {
 		if *claudeCode || *format == "statusline" {
 			return statusLine(ctx, a, args, *claudeCode, cmp.Or(*width, 60))
 		}
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
+		return a.OnList(ctx, args, func(lists board.Lists, list todo.Snapshot) error {
 			return show(ctx, a, lists, list, *format, *width)
 		})
 	}
 }
 
-func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, format string, width int) error {
+func show(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot, format string, width int) error {
 	if format == "markdown" {
 		return a.Say("%s", render.Markdown(list))
 	}
@@ -59,7 +60,7 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	return a.Say("%s%s", a.Picture(list, box, line), subsPicture(a, group.Subs, width))
 }
 
-func pullRequest(ctx context.Context, a *app.App, lists todo.Lists, f account.Group) error {
+func pullRequest(ctx context.Context, a *app.App, lists board.Lists, f account.Group) error {
 	var all []todo.Snapshot
 	var worked time.Duration
 	for _, l := range append(f.Lists(), f.Away...) {
@@ -72,7 +73,7 @@ func pullRequest(ctx context.Context, a *app.App, lists todo.Lists, f account.Gr
 	return a.Say("%s", render.PullRequest(all, worked))
 }
 
-func groupOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (account.Group, error) {
+func groupOf(ctx context.Context, lists board.Lists, list todo.Snapshot) (account.Group, error) {
 	subs, states, err := lists.Together(ctx, list)
 	return account.Of(list, subs, states), err
 }
@@ -80,7 +81,7 @@ func groupOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (account
 // standing returns a list with the lists of its sub-agents, and how it stands, what its
 // agent asks, since when, where, whose it is, and its id, in one line. One that has no
 // items and nobody there is not said to be finished.
-func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account.Group, line string, err error) {
+func standing(ctx context.Context, lists board.Lists, s todo.Snapshot) (f account.Group, line string, err error) {
 	if f, err = groupOf(ctx, lists, s); err != nil {
 		return f, "", err
 	}
@@ -134,7 +135,7 @@ func History(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "print JSON, one revision a line, all of them")
 	all := fs.Bool("all", false, fmt.Sprintf("all revisions, not the last %d alone", maxRevisions))
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return a.OnLists(func(lists todo.Lists) error {
+		return a.OnLists(func(lists board.Lists) error {
 			list, err := a.FindList(ctx, lists, args, app.NamedOptions{Damaged: true}) // earlier revisions may be good
 			if err != nil {
 				return err
@@ -150,7 +151,7 @@ func History(fs *flag.FlagSet) app.Run {
 }
 
 // history prints the revisions of a list from the first one on.
-func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, first int64, asJSON bool) error {
+func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot, first int64, asJSON bool) error {
 	_, line, err := standing(ctx, lists, list)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/asutf8"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -29,7 +30,7 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 			return fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
 		}
 	}
-	return a.OnLists(func(lists todo.Lists) error {
+	return a.OnLists(func(lists board.Lists) error {
 		list, err := statusList(ctx, a, lists, args, claudeCode, chat)
 		if err != nil || len(list.Items) == 0 {
 			return nil //nolint:nilerr // see above
@@ -61,7 +62,7 @@ type claudeStatus struct {
 // statusList returns the list of a status line, or an empty one. In Claude Code another
 // chat's list is not shown as this one's. Where chats cannot be told apart, as over HTTP,
 // the folder's list belongs to all its chats.
-func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
+func statusList(ctx context.Context, a *app.App, lists board.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args, app.NamedOptions{})
 	}
@@ -82,13 +83,13 @@ func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string
 
 // ofChat returns the current list of a chat: by our tools, or in a todo tool of its
 // host's own.
-func ofChat(ctx context.Context, lists todo.Lists, session string) (todo.Snapshot, error) {
+func ofChat(ctx context.Context, lists board.Lists, session string) (todo.Snapshot, error) {
 	var both []todo.Snapshot
 	for _, key := range []string{server.ChatKey(session), server.MirrorKey(session)} {
-		current, err := lists.Current(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
+		current, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: key}})
 		if err == nil {
 			both = append(both, current)
-		} else if !errors.Is(err, todo.ErrNotFound) {
+		} else if !errors.Is(err, board.ErrNotFound) {
 			return current, err
 		}
 	}

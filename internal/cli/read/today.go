@@ -7,9 +7,9 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
 )
 
 // Today shows what was done on a day.
@@ -23,7 +23,7 @@ func Today(fs *flag.FlagSet) app.Run {
 		if err != nil {
 			return app.UsageError{Err: err}
 		}
-		return a.OnLists(func(lists todo.Lists) error {
+		return a.OnLists(func(lists board.Lists) error {
 			day, err := account.DayOf(ctx, lists.During, at, now)
 			switch {
 			case err != nil:

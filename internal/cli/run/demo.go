@@ -13,6 +13,7 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
@@ -88,20 +89,20 @@ var cast []byte
 
 // play lets the agents work in turn, a step at each pace, until ctx ends. All begin when
 // somebody watches. When a plan is done its list goes, and the agent begins again.
-func play(ctx context.Context, board *todo.Board, pace time.Duration) error {
+func play(ctx context.Context, b *board.Board, pace time.Duration) error {
 	var actors []*actor
 	if err := json.Unmarshal(cast, &actors); err != nil {
 		return err
 	}
-	for board.Watching() == 0 && todo.Sleep(ctx, 50*time.Millisecond) {
+	for b.Watching() == 0 && board.Sleep(ctx, 50*time.Millisecond) {
 	}
-	lists := board.As("")
+	lists := b.As("")
 	for _, a := range actors {
 		if err := errors.Join(a.write(ctx, lists, 0), a.write(ctx, lists, a.Done)); err != nil {
 			return err
 		}
 	}
-	for turn := 0; todo.Sleep(ctx, pace); turn++ {
+	for turn := 0; board.Sleep(ctx, pace); turn++ {
 		if err := actors[turn%len(actors)].move(ctx, lists); err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func play(ctx context.Context, board *todo.Board, pace time.Duration) error {
 }
 
 // move does the next step of the agent's plan, unless it waits for a person.
-func (a *actor) move(ctx context.Context, lists todo.Lists) error {
+func (a *actor) move(ctx context.Context, lists board.Lists) error {
 	s, err := lists.Load(ctx, a.list, 0)
 	if err == nil && slices.ContainsFunc(s.Items, func(i todo.Item) bool { return i.Status == todo.Blocked }) {
 		return nil
@@ -123,15 +124,15 @@ func (a *actor) move(ctx context.Context, lists todo.Lists) error {
 }
 
 // write writes the agent's plan with so many steps done, as a call of TodoWrite does.
-func (a *actor) write(ctx context.Context, lists todo.Lists, done int) error {
+func (a *actor) write(ctx context.Context, lists board.Lists, done int) error {
 	var lines []todo.Line
 	for i, step := range a.Steps {
 		status := [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, done)]
 		lines = append(lines, todo.Line{Text: step[0], Active: step[1], Status: status})
 	}
 	main := "demo:" + a.Client + a.Folder
-	w := todo.Write{Writer: todo.Writer{Client: a.Client, Variant: "TodoWrite", Agent: a.Agent}}
-	w.Target = todo.Target{Conversation: todo.Conversation{Key: main, Client: a.Client, Workspace: a.Folder}, Agent: a.Agent}
+	w := board.Write{Writer: todo.Writer{Client: a.Client, Variant: "TodoWrite", Agent: a.Agent}}
+	w.Target = board.Target{Conversation: board.Conversation{Key: main, Client: a.Client, Workspace: a.Folder}, Agent: a.Agent}
 	if a.Agent != "" {
 		w.Begin.ParentConversation, w.Target.Conversation.Key = main, main+a.Agent
 	}

@@ -6,18 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
 )
 
 // hook takes in an event of a hook that calls the server on its host's machine.
-func (a *service) hook(ctx context.Context, lists todo.Lists, event json.RawMessage) ([]byte, error) {
+func (a *service) hook(ctx context.Context, lists board.Lists, event json.RawMessage) ([]byte, error) {
 	e, err := hook.ReadCall(event)
 	if err != nil {
 		return nil, err
 	}
 	e.Language = a.Language
-	told, err := hook.Do(ctx, e.WithFiles(), func() (todo.Lists, func(), error) { return lists, func() {}, nil })
+	told, err := hook.Do(ctx, e.WithFiles(), func() (board.Lists, func(), error) { return lists, func() {}, nil })
 	if err != nil && !errors.Is(err, hook.ErrNotNeeded) {
 		return nil, err
 	}

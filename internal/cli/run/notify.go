@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/notify"
-	"todo-mcp/internal/todo"
 )
 
 // Notify sends a test notice to each address, and says what became of it.
@@ -50,7 +50,7 @@ func Receivers(a *app.App) string {
 }
 
 // notify tells of lists in the background until end is called or ctx ends.
-func (a *service) notify(ctx context.Context, lists todo.Lists) error {
+func (a *service) notify(ctx context.Context, lists board.Lists) error {
 	if err := CheckNotify(a.App); err != nil {
 		return app.UsageError{Err: err}
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 )
@@ -41,8 +41,8 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 
 // sidePanel serves the panel in the background, next to a stdio server, until end is
 // called or ctx ends. It begins on first; nil is none.
-func (a *service) sidePanel(ctx context.Context, board *todo.Board, first net.Listener) error {
-	config, err := a.serverConfig(board)
+func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Listener) error {
+	config, err := a.serverConfig(b)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listene
 		case strangers == 2 && ctx.Err() == nil: // the first time it may be a todo-mcp that is just ending
 			a.Logger().Warn("no panel: another program holds its port; --addr takes another", "address", a.Addr, "error", err)
 		}
-		todo.Sleep(ctx, takeoverInterval)
+		board.Sleep(ctx, takeoverInterval)
 	}
 }
 

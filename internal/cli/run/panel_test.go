@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
@@ -98,9 +98,9 @@ func TestPanelTakeover(t *testing.T) {
 // the address and `--addr`; none if a todo-mcp serves there. It goes on trying
 func TestPanelPortTaken(t *testing.T) {
 	t.Parallel() // it tries again each second
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	own, err := edge.New(edge.Config{Board: board})
+	b := board.NewBoard(memory.New())
+	defer b.Close()
+	own, err := edge.New(edge.Config{Board: b})
 	if err != nil {
 		t.Fatal(err)
 	}

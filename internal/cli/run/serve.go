@@ -16,11 +16,11 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/resident"
 	"todo-mcp/internal/store"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/metrics"
@@ -244,13 +244,13 @@ func (a *service) ready() error {
 	return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why"}
 }
 
-func (a *service) measure(board *todo.Board, e *edge.Edge) {
+func (a *service) measure(b *board.Board, e *edge.Edge) {
 	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.",
 		func() float64 { return float64(e.OpenStreams()) })
 	if a.Audit != nil {
 		a.Metrics.Gauge("todo_audit_waiting_bytes", "Lines of the audit log that could not be written yet.", func() float64 { return float64(a.Audit.Waiting()) })
 	}
-	a.Metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(board.Watching()) })
+	a.Metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(b.Watching()) })
 }
 
 // serveAdmin serves --admin-addr, if there is one.

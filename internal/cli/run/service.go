@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"todo-mcp/internal/atomicfile"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/store"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/auth"
 )
@@ -32,7 +32,7 @@ type service struct {
 	phone     string       // the token of lan
 	panel     string       // the address of the panel beside a server on stdio, which clients are told
 	sharedKey []byte       // of session ids, where several servers share it; else nil
-	store     todo.Store
+	store     board.Store
 	ends      []func() // of what was opened
 	// takesHooks is true for a server that the hooks of its client call.
 	takesHooks bool
@@ -46,16 +46,16 @@ func (a *service) end() {
 }
 
 // openStore is [app.App.Open], which, if waits is true, waits for a database that is away.
-func (a *service) openStore(ctx context.Context, waits bool) (st todo.Store, board *todo.Board, done func(), err error) {
+func (a *service) openStore(ctx context.Context, waits bool) (st board.Store, b *board.Board, done func(), err error) {
 	for tries := 0; ; tries++ {
-		st, board, done, err = a.Open()
-		if !waits || !errors.Is(err, todo.ErrUnavailable) {
-			return st, board, done, err
+		st, b, done, err = a.Open()
+		if !waits || !errors.Is(err, board.ErrUnavailable) {
+			return st, b, done, err
 		}
 		if tries%30 == 0 {
 			a.Logger().Warn("waits for the database", "error", err)
 		}
-		if !todo.Sleep(ctx, time.Second) {
+		if !board.Sleep(ctx, time.Second) {
 			return nil, nil, nil, err
 		}
 	}
@@ -71,12 +71,12 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 		signal.Notify(hangups, syscall.SIGHUP)
 		a.ends = append(a.ends, func() { signal.Stop(hangups) })
 	}
-	st, board, closeStore, err := a.openStore(ctx, replica)
+	st, b, closeStore, err := a.openStore(ctx, replica)
 	if err != nil {
 		return nil, err
 	}
 	a.store, a.ends = st, append(a.ends, closeStore)
-	config, err := a.serverConfig(board)
+	config, err := a.serverConfig(b)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +104,10 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 }
 
 // serverConfig returns the configuration of a server on a board.
-func (a *service) serverConfig(board *todo.Board) (server.Config, error) {
+func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 	list, texts, err := a.NewTools()
 	c := server.Config{
-		Board: board, Tools: list, Publish: a.Publish, Structured: a.Content, Texts: texts, Version: a.Version,
+		Board: b, Tools: list, Publish: a.Publish, Structured: a.Content, Texts: texts, Version: a.Version,
 		List: a.List, Panel: a.panel, Dir: app.Absolute(""), Getenv: a.Getenv, Timeout: a.Request, Log: a.Logger(),
 		SessionKey: a.sessionKey,
 	}

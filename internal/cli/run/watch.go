@@ -8,6 +8,7 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/change"
 	"todo-mcp/internal/remote"
@@ -41,7 +42,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 			return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
 		}
 		o.Where = place.String(a.Getenv("HOME"))
-		return a.OnLists(func(lists todo.Lists) error { return watchSource(ctx, a, watch.Local{Lists: lists}, o) })
+		return a.OnLists(func(lists board.Lists) error { return watchSource(ctx, a, watch.Local{Lists: lists}, o) })
 	}
 }
 

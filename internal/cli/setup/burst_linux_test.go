@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
@@ -63,7 +64,7 @@ func (r hookRig) histories() map[string]string {
 	r.Helper()
 	st := r.open()
 	defer st.Close()
-	lists, err := st.Find(r.Context(), todo.Query{})
+	lists, err := st.Find(r.Context(), board.Query{})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestManyLeft(t *testing.T) {
 	}
 	st := r.open()
 	defer st.Close()
-	lists, err := st.Find(t.Context(), todo.Query{})
+	lists, err := st.Find(t.Context(), board.Query{})
 	if err != nil || len(lists) == 0 {
 		t.Fatal(err)
 	}

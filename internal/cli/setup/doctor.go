@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/run"
 	"todo-mcp/internal/install"
@@ -129,17 +130,17 @@ type health struct {
 
 // tryStore writes the store, and reads the last lists.
 func (r *report) tryStore(ctx context.Context) (found health, err error) {
-	st, board, done, err := r.Open()
+	st, b, done, err := r.Open()
 	if err != nil {
 		return found, err
 	}
 	defer done()
-	lists := board.Everyone()
+	lists := b.Everyone()
 	if err = app.IsReadable(lists, r.Request); err == nil {
 		err = lists.TryWrite(ctx)
 	}
 	if err == nil {
-		_, err = lists.Find(ctx, todo.Query{Limit: lookedAt})
+		_, err = lists.Find(ctx, board.Query{Limit: lookedAt})
 	}
 	return health{app.Damaged(st), app.Bytes(st), app.Unsafe(ctx, st)}, err
 }

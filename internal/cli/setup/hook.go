@@ -10,6 +10,7 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/remote"
@@ -52,12 +53,12 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 		return err
 	}
 	a.Once = true
-	told, err := spool.Do(ctx, event, func() (todo.Lists, func(), error) {
-		_, board, done, err := a.Open()
+	told, err := spool.Do(ctx, event, func() (board.Lists, func(), error) {
+		_, b, done, err := a.Open()
 		if err != nil {
-			return todo.Lists{}, nil, err
+			return board.Lists{}, nil, err
 		}
-		return board.As(""), done, nil
+		return b.As(""), done, nil
 	})
 	if err != nil || told == "" {
 		return err

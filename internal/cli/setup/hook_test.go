@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
 )
 
 // hookRig is a home folder in which a host calls a hook.
@@ -54,9 +54,9 @@ func (r hookRig) log() string {
 // open opens the store, behind what hooks left for it; the caller closes it. On a busy
 // machine all of that is on the lists after several reads, each of which waits for it for a
 // second.
-func (r hookRig) open() todo.Store {
+func (r hookRig) open() board.Store {
 	r.Helper()
-	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), todo.Keep{})
+	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), board.Keep{})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func (r hookRig) lists() (found []string) {
 	r.Helper()
 	st := r.open()
 	defer st.Close()
-	lists, err := st.Find(r.Context(), todo.Query{})
+	lists, err := st.Find(r.Context(), board.Query{})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 )
 
 // What import takes is stored whole and exported as what it was; what it refuses
@@ -40,7 +40,7 @@ func FuzzImport(f *testing.F) {
 		if err := i.write(t.Context(), missing); err != nil {
 			t.Fatalf("what was planned is refused: %v", err)
 		}
-		lists, err := store.Find(t.Context(), todo.Query{})
+		lists, err := store.Find(t.Context(), board.Query{})
 		if err != nil || len(lists) > len(histories) {
 			t.Fatalf("%d lists of %d, %v", len(lists), len(histories), err)
 		}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"todo-mcp/internal/asutf8"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -83,8 +84,8 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 }
 
 type importer struct {
-	store todo.Store
-	keep  todo.Keep
+	store board.Store
+	keep  board.Keep
 }
 
 // plan returns what the store has not of some histories, or why they cannot be imported. It
@@ -104,10 +105,10 @@ func (i importer) plan(ctx context.Context, histories []history) (missing []hist
 			missing = append(missing, rest)
 		}
 	}
-	board := todo.NewBoard(i.store)
-	defer board.Close()
+	bd := board.NewBoard(i.store)
+	defer bd.Close()
 	for principal, n := range begun {
-		for page, err := range board.As(principal).Pages(ctx, todo.Query{Excerpt: true}) {
+		for page, err := range bd.As(principal).Pages(ctx, board.Query{Excerpt: true}) {
 			if err != nil {
 				return nil, err
 			}
@@ -133,7 +134,7 @@ func (i importer) missing(ctx context.Context, h history) (history, error) {
 	common := min(here.Revision, h.last())
 	if here.List.ID == h.list.ID && common >= h.first {
 		ours, err := i.store.Load(ctx, here.List.ID, common)
-		if errors.Is(err, todo.ErrNotFound) {
+		if errors.Is(err, board.ErrNotFound) {
 			return h.from(h.last() + 1), nil
 		}
 		var theirs []todo.Snapshot
@@ -156,21 +157,21 @@ func (i importer) missing(ctx context.Context, h history) (history, error) {
 // here; revision 0 when there is none.
 func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) {
 	found, err := i.store.Load(ctx, l.ID, 0)
-	if errors.Is(err, todo.ErrNotFound) && l.Name != "" {
-		var cursors []todo.Cursor
+	if errors.Is(err, board.ErrNotFound) && l.Name != "" {
+		var cursors []board.Cursor
 		if cursors, err = i.store.Cursors(ctx, nameKey(l)); err == nil && len(cursors) > 0 {
 			found, err = i.store.Load(ctx, cursors[0].List, 0)
 		}
 	}
-	if errors.Is(err, todo.ErrNotFound) {
+	if errors.Is(err, board.ErrNotFound) {
 		err = nil
 	}
 	return found, err
 }
 
 // nameKey returns the key whose cursor says which list has the name of a list.
-func nameKey(l todo.List) todo.Key {
-	return todo.Key{Principal: l.Principal, Conversation: todo.NameKey(l.Name)}
+func nameKey(l todo.List) board.Key {
+	return board.Key{Principal: l.Principal, Conversation: todo.NameKey(l.Name)}
 }
 
 // revisions returns how many revisions some histories have.
@@ -207,13 +208,13 @@ const atOnce = 50
 // save saves some revisions of a list. A list with a name that begins gets the name.
 func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 	l := some[0].List
-	key := todo.Key{Principal: l.Principal, Conversation: l.ID}
+	key := board.Key{Principal: l.Principal, Conversation: l.ID}
 	if l.Name != "" {
 		key = nameKey(l)
 	}
-	return i.store.Update(ctx, key, func(tx todo.Tx) error {
+	return i.store.Update(ctx, key, func(tx board.Tx) error {
 		_, err := tx.Load(ctx, l.ID, 0)
-		begins := errors.Is(err, todo.ErrNotFound)
+		begins := errors.Is(err, board.ErrNotFound)
 		if err != nil && !begins {
 			return err
 		}
@@ -223,7 +224,7 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 			}
 		}
 		if begins && l.Name != "" {
-			return tx.SetCursor(ctx, todo.Cursor{Key: key, List: l.ID, Current: true})
+			return tx.SetCursor(ctx, board.Cursor{Key: key, List: l.ID, Current: true})
 		}
 		return nil
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/memory"
@@ -39,7 +40,7 @@ func revision(l todo.List, n int64, text string) todo.Snapshot {
 }
 
 // imports imports the lines of revisions into a store.
-func imports(t testing.TB, store todo.Store, revisions ...todo.Snapshot) (missing []history, err error) {
+func imports(t testing.TB, store board.Store, revisions ...todo.Snapshot) (missing []history, err error) {
 	t.Helper()
 	var lines bytes.Buffer
 	for _, r := range revisions {
@@ -61,13 +62,13 @@ func imports(t testing.TB, store todo.Store, revisions ...todo.Snapshot) (missin
 
 // breaking is a store that fails every save after some.
 type breaking struct {
-	todo.Store
+	board.Store
 	saves int
 }
 
 var errBroken = errors.New("disk on fire")
 
-func (b *breaking) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (b *breaking) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	if b.saves--; b.saves < 0 {
 		return errBroken
 	}
@@ -111,8 +112,8 @@ func TestImportGoesOn(t *testing.T) {
 // those that are here.
 func TestImportKeepsTheOrder(t *testing.T) {
 	store := memory.New()
-	board := todo.NewBoard(store)
-	defer board.Close()
+	b := board.NewBoard(store)
+	defer b.Close()
 	at := func(id string, hours int) todo.Snapshot {
 		s := revision(todo.List{ID: id}, 1, id)
 		s.Updated = began.Add(time.Duration(hours) * time.Hour)
@@ -123,8 +124,8 @@ func TestImportKeepsTheOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := board.Everyone().Find(t.Context(), todo.Query{})
-	stored, err2 := store.Find(t.Context(), todo.Query{Limit: 3})
+	found, err := b.Everyone().Find(t.Context(), board.Query{})
+	stored, err2 := store.Find(t.Context(), board.Query{Limit: 3})
 	var got []string
 	for _, l := range append(found, stored...) {
 		got = append(got, l.List.ID)
@@ -333,14 +334,14 @@ func TestImportIsNoUse(t *testing.T) {
 	if got := programtest.Succeeds(t, "export", "--store", "sqlite:"+file); got != days {
 		t.Errorf("%d bytes are here of %d", len(got), len(days))
 	}
-	st, err := sqlite.Open(file, todo.Keep{Begun: 1000})
+	st, err := sqlite.Open(file, board.Keep{Begun: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	board := todo.NewBoard(st)
-	defer board.Close()
-	servertest.Apply(t, board.As(""), servertest.In("chat"), func(d *todo.Draft) { d.Append("Next") })
+	b := board.NewBoard(st)
+	defer b.Close()
+	servertest.Apply(t, b.As(""), servertest.In("chat"), func(d *todo.Draft) { d.Append("Next") })
 }
 
 // An import into a store that gets full removes none of the lists that it wrote before.

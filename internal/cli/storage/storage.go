@@ -14,6 +14,7 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/store"
@@ -30,16 +31,16 @@ func Export(fs *flag.FlagSet) app.Run {
 		if err := a.CheckNamed(); err != nil {
 			return err
 		}
-		st, board, done, err := a.Open()
+		st, b, done, err := a.Open()
 		if err != nil {
 			return err
 		}
 		defer done()
-		return export(ctx, a, st, board.Everyone(), args, *keepGoing)
+		return export(ctx, a, st, b.Everyone(), args, *keepGoing)
 	}
 }
 
-func export(ctx context.Context, a *app.App, st todo.Store, lists todo.Lists, args []string, keepGoing bool) error {
+func export(ctx context.Context, a *app.App, st board.Store, lists board.Lists, args []string, keepGoing bool) error {
 	if err := app.IsReadable(lists, a.Request); err != nil {
 		return err
 	}
@@ -90,8 +91,8 @@ func export(ctx context.Context, a *app.App, st todo.Store, lists todo.Lists, ar
 }
 
 // forAll calls do with an excerpt of each list.
-func forAll(ctx context.Context, lists todo.Lists, do func(todo.Snapshot)) error {
-	for page, err := range lists.Pages(ctx, todo.Query{Excerpt: true}) {
+func forAll(ctx context.Context, lists board.Lists, do func(todo.Snapshot)) error {
+	for page, err := range lists.Pages(ctx, board.Query{Excerpt: true}) {
 		if err != nil {
 			return err
 		}
@@ -181,12 +182,12 @@ func Prune(fs *flag.FlagSet) app.Run {
 // prune deletes for good the lists that nobody changed for a while, settled ones and
 // those that a chat put away for its next plan, or all.
 func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bool) error {
-	st, board, done, err := a.Open()
+	st, b, done, err := a.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	lists := board.Everyone()
+	lists := b.Everyone()
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
 	}

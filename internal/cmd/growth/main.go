@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
@@ -60,7 +61,7 @@ func run(program string, days, lists int, day time.Duration) (left int, err erro
 	looked := 0
 	for d := range days {
 		began := time.Now()
-		n, err := write(file, d*lists, lists, todo.Keep{Revisions: 1000, Lists: 100_000, Bytes: 4_000_000_000, Begun: 1000, Abandoned: day / 24, Finished: finishedFor * day})
+		n, err := write(file, d*lists, lists, board.Keep{Revisions: 1000, Lists: 100_000, Bytes: 4_000_000_000, Begun: 1000, Abandoned: day / 24, Finished: finishedFor * day})
 		if err != nil {
 			return 0, err
 		}
@@ -76,7 +77,7 @@ func run(program string, days, lists int, day time.Duration) (left int, err erro
 }
 
 // write writes the lists of a day and returns how many of them a person looked at.
-func write(file string, first, lists int, keep todo.Keep) (looked int, err error) {
+func write(file string, first, lists int, keep board.Keep) (looked int, err error) {
 	ctx := context.Background()
 	var store *sqlite.Store
 	for n := first; n < first+lists; n++ {
@@ -96,7 +97,7 @@ func write(file string, first, lists int, keep todo.Keep) (looked int, err error
 		if isLooked {
 			looked++
 		}
-		err = store.Update(ctx, todo.Key{Conversation: "chat:" + id}, func(tx todo.Tx) error {
+		err = store.Update(ctx, board.Key{Conversation: "chat:" + id}, func(tx board.Tx) error {
 			for r := range int64(revisions) {
 				if _, err := tx.Save(ctx, snapshot(id, n, r+1)); err != nil {
 					return err
@@ -105,7 +106,7 @@ func write(file string, first, lists int, keep todo.Keep) (looked int, err error
 			if !isLooked {
 				return nil
 			}
-			return tx.SetCursor(ctx, todo.Cursor{Key: todo.Key{Conversation: todo.PersonKey}, List: id, Seen: revisions})
+			return tx.SetCursor(ctx, board.Cursor{Key: board.Key{Conversation: todo.PersonKey}, List: id, Seen: revisions})
 		})
 		if err != nil {
 			return looked, errors.Join(err, store.Close())
@@ -142,12 +143,12 @@ func snapshot(id string, n int, revision int64) todo.Snapshot {
 // report prints the size of a store, checks that what a person looked at is there, and
 // returns how many lists are.
 func report(file string, day, begun, looked int) (lists int, err error) {
-	store, err := sqlite.Open(file, todo.Keep{})
+	store, err := sqlite.Open(file, board.Keep{})
 	if err != nil {
 		return 0, err
 	}
 	defer store.Close()
-	found, err := store.Find(context.Background(), todo.Query{Excerpt: true})
+	found, err := store.Find(context.Background(), board.Query{Excerpt: true})
 	if err != nil {
 		return 0, err
 	}

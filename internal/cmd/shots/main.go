@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
@@ -70,23 +70,23 @@ func run(folder string) error {
 // url is its base URL, list the id of the list whose page is shown.
 func serve() (url, list string, stop func(), err error) {
 	c := &clock{}
-	board := todo.NewBoard(memory.New(), todo.WithClock(c.now))
-	s, err := newServer(board)
+	b := board.NewBoard(memory.New(), board.WithClock(c.now))
+	s, err := newServer(b)
 	if err != nil {
 		return "", "", nil, err
 	}
-	h, err := web.New(s, edge.Config{Board: board})
+	h, err := web.New(s, edge.Config{Board: b})
 	if err != nil {
 		return "", "", nil, err
 	}
-	if list, err = seed(board, c); err != nil {
+	if list, err = seed(b, c); err != nil {
 		return "", "", nil, err
 	}
 	listener := httptest.NewServer(h)
-	return listener.URL, list, func() { h.Close(); listener.Close(); s.Close(); board.Close() }, nil
+	return listener.URL, list, func() { h.Close(); listener.Close(); s.Close(); b.Close() }, nil
 }
 
-func newServer(board *todo.Board) (*server.Server, error) {
+func newServer(b *board.Board) (*server.Server, error) {
 	list, err := tools.New(tools.Defaults())
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func newServer(board *todo.Board) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server.New(server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "shots",
+	return server.New(server.Config{Board: b, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "shots",
 		SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
 )
@@ -51,7 +52,7 @@ func linesOf(items string) (lines []todo.Line) {
 
 // seed writes the lists that the pictures show, and returns the id of the one
 // whose own page is shown.
-func seed(board *todo.Board, c *clock) (list string, err error) {
+func seed(bd *board.Board, c *clock) (list string, err error) {
 	defer func() { c.back = 0 }() // from now on time is what it is
 	all := plans()
 	order := make([]int, len(all))
@@ -62,7 +63,7 @@ func seed(board *todo.Board, c *clock) (list string, err error) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(all[b].last(), all[a].last()) })
 	for _, n := range order {
 		p := all[n]
-		id, err := write(board, c, p, string(rune('a'+n)))
+		id, err := write(bd, c, p, string(rune('a'+n)))
 		if err != nil {
 			return "", err
 		}
@@ -74,18 +75,18 @@ func seed(board *todo.Board, c *clock) (list string, err error) {
 }
 
 // write writes a list, and returns its id.
-func write(board *todo.Board, c *clock, p plan, key string) (id string, err error) {
-	ctx, lists := context.Background(), board.As("")
-	conversation := todo.Conversation{Key: "shots:" + key, Client: p.client, Workspace: p.folder}
+func write(b *board.Board, c *clock, p plan, key string) (id string, err error) {
+	ctx, lists := context.Background(), b.As("")
+	conversation := board.Conversation{Key: "shots:" + key, Client: p.client, Workspace: p.folder}
 	begin := todo.List{}
 	if p.agent != "" {
 		conversation.Key, begin.ParentConversation = "shots:sub-"+key, "shots:a"
 	}
 	for _, s := range p.steps {
 		c.back = s.back
-		w := todo.Write{Target: todo.Target{Conversation: conversation, Agent: p.agent}, Begin: begin, Writer: todo.Writer{Client: p.client, Variant: "TodoWrite", Agent: p.agent}}
+		w := board.Write{Target: board.Target{Conversation: conversation, Agent: p.agent}, Begin: begin, Writer: todo.Writer{Client: p.client, Variant: "TodoWrite", Agent: p.agent}}
 		if s.person != nil {
-			w = todo.Write{Target: todo.Target{List: id}, Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true}, Change: s.person}
+			w = board.Write{Target: board.Target{List: id}, Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true}, Change: s.person}
 		} else if w.Change = s.agent; s.agent == nil {
 			w.Lines = linesOf(s.items)
 			w.Change = func(d *todo.Draft) error { d.Replace(tools.TodoWriteView(), w.Lines); return nil }

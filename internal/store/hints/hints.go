@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // Hints are the watchers of one store, each with one slot for a hint: who is slow gets
@@ -39,7 +39,7 @@ type Look func() (again time.Duration, err error)
 
 // Watch adds a watcher and calls hint at once, and then for each hint that is sent. look,
 // unless it is nil, is called at once, too, then whenever something comes from told, and
-// when it says. Watch returns nil when ctx ends, [todo.ErrClosed] when closed is closed, and
+// when it says. Watch returns nil when ctx ends, [board.ErrClosed] when closed is closed, and
 // the error of look.
 func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), told <-chan struct{}, look Look) error {
 	slot, remove := h.Add()
@@ -60,7 +60,7 @@ func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), 
 		case <-told:
 			looks = true
 		case <-closed:
-			return fmt.Errorf("watch store: %w", todo.ErrClosed)
+			return fmt.Errorf("watch store: %w", board.ErrClosed)
 		case <-ctx.Done():
 		}
 		if !looks {

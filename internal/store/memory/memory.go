@@ -1,5 +1,5 @@
-// Package memory implements todo.Store in memory, for throw-away lists and
-// tests. It keeps every promise of todo.Store except durability: the lists are
+// Package memory implements board.Store in memory, for throw-away lists and
+// tests. It keeps every promise of board.Store except durability: the lists are
 // lost when the process ends.
 package memory
 
@@ -10,11 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/hints"
 	"todo-mcp/internal/todo"
 )
 
-// Store is a todo.Store in memory.
+// Store is a board.Store in memory.
 type Store struct {
 	reader
 	now  atomic.Pointer[state]
@@ -28,11 +29,11 @@ type Store struct {
 	watchers  hints.Hints
 	ctx       context.Context // ends with Close
 	stop      context.CancelFunc
-	keep      todo.Keep
+	keep      board.Keep
 	attending sync.Map // ids of processes
 }
 
-var _ todo.Store = (*Store)(nil)
+var _ board.Store = (*Store)(nil)
 
 // state is all lists and cursors at a time. It does not change any more: each update
 // makes another one. So an update costs a little for each list that there is.
@@ -40,8 +41,8 @@ type state struct {
 	seq, size  int64     // of the last save; of all revisions, in bytes, about
 	saved      time.Time // the time of the last save
 	lists      map[string]list
-	cursors    map[todo.Key][]todo.Cursor // the one that became current last is the first
-	hostCalls  map[todo.HostCallKey]notedCall
+	cursors    map[board.Key][]board.Cursor // the one that became current last is the first
+	hostCalls  map[board.HostCallKey]notedCall
 	operations []indexed // what the update that made this state changes of the store's
 }
 
@@ -66,7 +67,7 @@ type indexed struct{ operation, list string }
 
 // notedCall is a host call with the time it was noted.
 type notedCall struct {
-	todo.HostCall
+	board.HostCall
 	at time.Time
 }
 
@@ -74,29 +75,29 @@ type notedCall struct {
 func (c notedCall) size() int64 { return int64(1000 + len(c.Folder)) }
 
 // New returns an empty store that keeps every revision of any number of lists.
-func New() *Store { return NewKeeping(todo.Keep{}) }
+func New() *Store { return NewKeeping(board.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
-func NewKeeping(keep todo.Keep) *Store {
+func NewKeeping(keep board.Keep) *Store {
 	s := &Store{keep: keep, turn: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[todo.HostCallKey]notedCall{}})
+	s.now.Store(&state{lists: map[string]list{}, cursors: map[board.Key][]board.Cursor{}, hostCalls: map[board.HostCallKey]notedCall{}})
 	s.operations.lists = map[string]string{}
 	s.reader = reader{s, s.now.Load}
 	return s
 }
 
 // checkUsable returns the error with which a call must end before it starts:
-// [todo.ErrClosed] after Close, otherwise ctx.Err().
+// [board.ErrClosed] after Close, otherwise ctx.Err().
 func (s *Store) checkUsable(ctx context.Context) error {
 	if s.ctx.Err() != nil {
-		return todo.ErrClosed
+		return board.ErrClosed
 	}
 	return ctx.Err()
 }
 
-// Update implements todo.Store.
-func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
+// Update implements board.Store.
+func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
 	var err error
 	select {
 	case s.turn <- struct{}{}:
@@ -135,30 +136,30 @@ func (s *Store) index(operations []indexed) {
 	}
 }
 
-// Position implements todo.Store.
+// Position implements board.Store.
 func (s *Store) Position(ctx context.Context) (int64, error) {
 	return look(ctx, s.reader, "read position", func(now *state) (int64, error) { return now.seq, nil })
 }
 
-// Attend implements todo.Store.
+// Attend implements board.Store.
 func (s *Store) Attend(process string) (leave func(), err error) {
 	s.attending.Store(process, true)
 	return func() { s.attending.Delete(process) }, nil
 }
 
-// Alive implements todo.Store. Whoever shares this memory is in the same
+// Alive implements board.Store. Whoever shares this memory is in the same
 // process, and alive until it leaves.
 func (s *Store) Alive(process string) bool {
 	_, attends := s.attending.Load(process)
 	return attends
 }
 
-// Watch implements todo.Store.
+// Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	return s.watchers.Watch(ctx, s.ctx.Done(), hint, nil, nil)
 }
 
-// Close implements todo.Store.
+// Close implements board.Store.
 func (s *Store) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()

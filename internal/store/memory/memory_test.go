@@ -3,15 +3,15 @@ package memory_test
 import (
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(testing.TB) todo.Store { return memory.New() })
+	storetest.Run(t, func(testing.TB) board.Store { return memory.New() })
 }
 
 func TestKeep(t *testing.T) {
-	storetest.RunKeep(t, func(_ testing.TB, keep todo.Keep) todo.Store { return memory.NewKeeping(keep) })
+	storetest.RunKeep(t, func(_ testing.TB, keep board.Keep) board.Store { return memory.NewKeeping(keep) })
 }

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
-// reader implements todo.Reader, for the store and for a transaction.
+// reader implements board.Reader, for the store and for a transaction.
 type reader struct {
 	store *Store
 	now   func() *state
@@ -30,12 +31,12 @@ func look[T any](ctx context.Context, r reader, what string, read func(*state) (
 // withParent returns a snapshot with the parent that its list has now.
 func (now *state) withParent(s todo.Snapshot) todo.Snapshot {
 	if l := &s.List; l.ParentConversation != "" {
-		l.Parent = todo.Current(now.cursors[todo.Key{Principal: l.Principal, Conversation: l.ParentConversation}])
+		l.Parent = board.Current(now.cursors[board.Key{Principal: l.Principal, Conversation: l.ParentConversation}])
 	}
 	return s
 }
 
-// Load implements todo.Reader.
+// Load implements board.Reader.
 func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error) {
 	return look(ctx, r, "read snapshot", func(now *state) (todo.Snapshot, error) {
 		for _, s := range slices.Backward(now.lists[id].revisions) {
@@ -43,13 +44,13 @@ func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, er
 				return now.withParent(s.Clone()), nil
 			}
 		}
-		return todo.Snapshot{}, todo.ErrNotFound
+		return todo.Snapshot{}, board.ErrNotFound
 	})
 }
 
-// Find implements todo.Reader. It looks at every list, and with an operation at every
+// Find implements board.Reader. It looks at every list, and with an operation at every
 // revision of one.
-func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (r reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	return look(ctx, r, "read snapshots", func(now *state) (found []todo.Snapshot, err error) {
 		add := func(s todo.Snapshot) {
 			if s = now.withParent(s); matches(q, s) && now.lists[s.List.ID].says(q.Text) {
@@ -100,7 +101,7 @@ func (r reader) listOf(operation string, now *state) string {
 }
 
 // shown returns what a query finds of a list, whose snapshot matches it.
-func (now *state) shown(q todo.Query, s todo.Snapshot) todo.Snapshot {
+func (now *state) shown(q board.Query, s todo.Snapshot) todo.Snapshot {
 	switch {
 	case q.Text != "":
 		saying, _ := now.lists[s.List.ID].saying(q.Text)
@@ -134,7 +135,7 @@ func atMost(limit int, all []todo.Snapshot) []todo.Snapshot {
 	return all
 }
 
-func matches(q todo.Query, s todo.Snapshot) bool {
+func matches(q board.Query, s todo.Snapshot) bool {
 	return (q.Principal == nil || *q.Principal == s.List.Principal) &&
 		(q.Client == "" || q.Client == s.List.Client) &&
 		(q.Workspace == nil || *q.Workspace == s.List.Workspace) &&
@@ -143,7 +144,7 @@ func matches(q todo.Query, s todo.Snapshot) bool {
 		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq && (q.BeforeSeq == 0 || s.Seq < q.BeforeSeq)
 }
 
-// History implements todo.Reader.
+// History implements board.Reader.
 func (r reader) History(ctx context.Context, id string, after int64, limit int) ([]todo.Snapshot, error) {
 	return look(ctx, r, "read snapshots", func(now *state) (out []todo.Snapshot, err error) {
 		revisions := now.lists[id].revisions
@@ -155,24 +156,24 @@ func (r reader) History(ctx context.Context, id string, after int64, limit int) 
 	})
 }
 
-// Cursors implements todo.Reader.
-func (r reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	return look(ctx, r, "read cursors", func(now *state) ([]todo.Cursor, error) { return slices.Clone(now.cursors[of]), nil })
+// Cursors implements board.Reader.
+func (r reader) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
+	return look(ctx, r, "read cursors", func(now *state) ([]board.Cursor, error) { return slices.Clone(now.cursors[of]), nil })
 }
 
-// HostCall implements todo.Reader.
-func (r reader) HostCall(ctx context.Context, of todo.HostCallKey) (todo.HostCall, error) {
-	return look(ctx, r, "read host call", func(now *state) (found todo.HostCall, err error) {
-		if noted := now.hostCalls[of]; time.Since(noted.at) <= todo.HostCallAge {
+// HostCall implements board.Reader.
+func (r reader) HostCall(ctx context.Context, of board.HostCallKey) (board.HostCall, error) {
+	return look(ctx, r, "read host call", func(now *state) (found board.HostCall, err error) {
+		if noted := now.hostCalls[of]; time.Since(noted.at) <= board.HostCallAge {
 			found = noted.HostCall
 		}
 		return found, nil
 	})
 }
 
-// CursorsOn implements todo.Reader.
-func (r reader) CursorsOn(ctx context.Context, principal, id string) ([]todo.Cursor, error) {
-	return look(ctx, r, "read cursors", func(now *state) (found []todo.Cursor, err error) {
+// CursorsOn implements board.Reader.
+func (r reader) CursorsOn(ctx context.Context, principal, id string) ([]board.Cursor, error) {
+	return look(ctx, r, "read cursors", func(now *state) (found []board.Cursor, err error) {
 		for of, all := range now.cursors {
 			for _, c := range all {
 				if of.Principal == principal && (c.List == id || id == "" && c.Current) {
@@ -180,7 +181,7 @@ func (r reader) CursorsOn(ctx context.Context, principal, id string) ([]todo.Cur
 				}
 			}
 		}
-		slices.SortFunc(found, func(a, b todo.Cursor) int { return cmp.Compare(a.Conversation, b.Conversation) })
+		slices.SortFunc(found, func(a, b board.Cursor) int { return cmp.Compare(a.Conversation, b.Conversation) })
 		return found, nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
@@ -26,7 +27,7 @@ func newTx(s *Store) *tx {
 	return t
 }
 
-// Load implements todo.Tx. Nobody changes what a transaction has read, so that the newest
+// Load implements board.Tx. Nobody changes what a transaction has read, so that the newest
 // revision need not be a copy.
 func (t *tx) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error) {
 	if s := t.lists[id].newest(); n == 0 && s.Revision > 0 {
@@ -35,10 +36,10 @@ func (t *tx) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error
 	return t.reader.Load(ctx, id, n)
 }
 
-// SetCursor implements todo.Tx.
-func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
+// SetCursor implements board.Tx.
+func (t *tx) SetCursor(ctx context.Context, c board.Cursor) error {
 	known := len(t.cursors[c.Key])
-	t.cursors[c.Key], _ = todo.SetCursor(t.cursors[c.Key], c, time.Now())
+	t.cursors[c.Key], _ = board.SetCursor(t.cursors[c.Key], c, time.Now())
 	t.changed = true
 	if len(t.cursors[c.Key]) > known {
 		return t.forgetHolder(ctx, c)
@@ -47,14 +48,14 @@ func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 }
 
 // forgetHolder forgets the conversation that used a list least recently, where there are
-// more than [todo.MaxHolders].
-func (t *tx) forgetHolder(ctx context.Context, c todo.Cursor) error {
+// more than [board.MaxHolders].
+func (t *tx) forgetHolder(ctx context.Context, c board.Cursor) error {
 	on, err := t.CursorsOn(ctx, c.Principal, c.List)
-	if err != nil || len(on) <= todo.MaxHolders {
+	if err != nil || len(on) <= board.MaxHolders {
 		return err
 	}
-	isName := func(c todo.Cursor) bool { return strings.HasPrefix(c.Conversation, todo.NameKey("")) }
-	oldest := slices.MinFunc(on, func(a, b todo.Cursor) int {
+	isName := func(c board.Cursor) bool { return strings.HasPrefix(c.Conversation, todo.NameKey("")) }
+	oldest := slices.MinFunc(on, func(a, b board.Cursor) int {
 		switch {
 		case isName(a) == isName(b):
 			return a.At.Compare(b.At)
@@ -63,12 +64,12 @@ func (t *tx) forgetHolder(ctx context.Context, c todo.Cursor) error {
 		}
 		return -1
 	})
-	t.cursors[oldest.Key] = slices.DeleteFunc(slices.Clone(t.cursors[oldest.Key]), func(k todo.Cursor) bool { return k.List == c.List })
+	t.cursors[oldest.Key] = slices.DeleteFunc(slices.Clone(t.cursors[oldest.Key]), func(k board.Cursor) bool { return k.List == c.List })
 	return nil
 }
 
-// NoteHostCall implements todo.Tx.
-func (t *tx) NoteHostCall(_ context.Context, c todo.HostCall, at time.Time) error {
+// NoteHostCall implements board.Tx.
+func (t *tx) NoteHostCall(_ context.Context, c board.HostCall, at time.Time) error {
 	t.forgetHostCalls(at)
 	if err := t.store.keep.CheckBytes(t.usage(c.Principal), false); err != nil {
 		return fmt.Errorf("save host call: %w", err)
@@ -80,7 +81,7 @@ func (t *tx) NoteHostCall(_ context.Context, c todo.HostCall, at time.Time) erro
 			same = append(same, other)
 		}
 	}
-	if len(same) > todo.MaxHostCalls {
+	if len(same) > board.MaxHostCalls {
 		t.forgetHostCall(slices.MinFunc(same, func(a, b notedCall) int { return a.at.Compare(b.at) }).HostCallKey)
 	}
 	return nil
@@ -94,7 +95,7 @@ func (t *tx) setHostCall(c notedCall) {
 	t.changed = true
 }
 
-func (t *tx) forgetHostCall(of todo.HostCallKey) {
+func (t *tx) forgetHostCall(of board.HostCallKey) {
 	if old, isThere := t.hostCalls[of]; isThere {
 		t.size -= old.size()
 		delete(t.hostCalls, of)
@@ -105,15 +106,15 @@ func (t *tx) forgetHostCall(of todo.HostCallKey) {
 func (t *tx) forgetHostCalls(now time.Time) {
 	t.hostCalls = maps.Clone(t.hostCalls)
 	for of, old := range t.hostCalls {
-		if now.Sub(old.at) > todo.HostCallAge {
+		if now.Sub(old.at) > board.HostCallAge {
 			t.forgetHostCall(of)
 		}
 	}
 }
 
 // usage returns how many bytes are in use.
-func (t *tx) usage(principal string) todo.Usage {
-	u := todo.Usage{Bytes: t.size}
+func (t *tx) usage(principal string) board.Usage {
+	u := board.Usage{Bytes: t.size}
 	if principal == "" {
 		return u
 	}
@@ -130,12 +131,12 @@ func (t *tx) usage(principal string) todo.Usage {
 	return u
 }
 
-// Save implements todo.Tx.
+// Save implements board.Tx.
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	l, now := t.lists[next.List.ID], time.Now()
 	before := l.newest()
 	if !next.Follows(before) {
-		return todo.Snapshot{}, fmt.Errorf("save revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
+		return todo.Snapshot{}, fmt.Errorf("save revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, board.ErrNotFound)
 	}
 	next = next.Clone()
 	if before.Revision > 0 {
@@ -151,9 +152,9 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	if err := t.makeRoom(ctx, next.List, true, now); err != nil {
 		return todo.Snapshot{}, err
 	}
-	old := todo.Oldness(now, t.saved)
+	old := board.Oldness(now, t.saved)
 	for id, l := range t.lists {
-		if last := l.newest(); last.Deleted && last.Updated.Before(old.Add(-todo.TrashAge)) {
+		if last := l.newest(); last.Deleted && last.Updated.Before(old.Add(-board.TrashAge)) {
 			t.remove(id)
 		}
 	}
@@ -200,9 +201,9 @@ func (t *tx) forget(l *list, s todo.Snapshot) {
 }
 
 // makeRoom returns an error when a list may not begin, or not change, see
-// [todo.Keep.MakeRoom].
+// [board.Keep.MakeRoom].
 func (t *tx) makeRoom(ctx context.Context, next todo.List, begins bool, now time.Time) error {
-	usage := func(since time.Time) (u todo.Usage, err error) {
+	usage := func(since time.Time) (u board.Usage, err error) {
 		u = t.usage(next.Principal)
 		for _, l := range t.lists {
 			last := l.newest()
@@ -239,7 +240,7 @@ func (t *tx) evict(ctx context.Context, forList todo.List, now time.Time) func(k
 			}
 			return nil
 		}
-		ids, err := todo.Leaving(ctx, t, some, isShort, now, t.store.Alive)
+		ids, err := board.Leaving(ctx, t, some, isShort, now, t.store.Alive)
 		for _, id := range ids {
 			if kind == todo.SpareUnseen {
 				t.remove(id)
@@ -258,7 +259,7 @@ func (t *tx) remove(id string) {
 		t.forget(&l, s)
 	}
 	delete(t.lists, id)
-	isOn := func(c todo.Cursor) bool { return c.List == id }
+	isOn := func(c board.Cursor) bool { return c.List == id }
 	for of, cursors := range t.cursors {
 		if slices.ContainsFunc(cursors, isOn) {
 			t.cursors[of] = slices.DeleteFunc(slices.Clone(cursors), isOn)
@@ -266,12 +267,12 @@ func (t *tx) remove(id string) {
 	}
 }
 
-// Purge implements todo.Tx. One revision without content takes the place of all.
+// Purge implements board.Tx. One revision without content takes the place of all.
 func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time) error {
 	l := t.lists[id]
 	last := l.newest()
 	if last.Revision == 0 {
-		return todo.ErrNotFound
+		return board.ErrNotFound
 	}
 	t.remove(id)
 	t.forgetHostCalls(now)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 const (
@@ -43,7 +43,7 @@ func (p *processes) note(process string, s seen) {
 	p.known[process] = s
 }
 
-// Attend implements todo.Store. The process has a row that expires, and says again and
+// Attend implements board.Store. The process has a row that expires, and says again and
 // again that it is alive, also after it could not be said.
 func (s *Store) Attend(process string) (leave func(), err error) {
 	if err := s.enter(); err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	go func() {
 		defer s.work.Done()
 		defer close(done)
-		for todo.Sleep(ctx, sayAliveEvery) {
+		for board.Sleep(ctx, sayAliveEvery) {
 			s.sayAlive(ctx, process) // the next time is before the row expires
 		}
 	}()
@@ -80,7 +80,7 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }
 
-// Alive implements todo.Store. When the database cannot be asked, a process counts as
+// Alive implements board.Store. When the database cannot be asked, a process counts as
 // what it was, and an unknown one as alive.
 func (s *Store) Alive(process string) bool {
 	s.alive.mu.Lock()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 )
 
 // hold begins a transaction in a database that changes something and stays open.
@@ -39,7 +39,7 @@ func TestHorizon(t *testing.T) {
 	hold(t, address, `INSERT INTO theirs VALUES (1)`)
 	shown := func() (lists []string) {
 		t.Helper()
-		found, err := s.Find(t.Context(), todo.Query{OldestFirst: true, AfterSeq: 1})
+		found, err := s.Find(t.Context(), board.Query{OldestFirst: true, AfterSeq: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestHorizon(t *testing.T) {
 		t.Errorf("shown beside transactions of others: %q", lists)
 	}
 	// A save that has its seq, and is not committed, holds up those after it.
-	err := s.Update(t.Context(), todo.Key{Conversation: "slow"}, func(tx todo.Tx) error {
+	err := s.Update(t.Context(), board.Key{Conversation: "slow"}, func(tx board.Tx) error {
 		if _, err := tx.Save(t.Context(), snapshot("slow", 1)); err != nil {
 			return err
 		}

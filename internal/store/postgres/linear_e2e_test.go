@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/internal/todo"
 )
@@ -132,7 +133,7 @@ func (c *saver) work(times int) {
 	for n := range times {
 		read := call{list: c.list, called: time.Now()}
 		now, err := c.store.Load(context.Background(), c.list, 0)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+		if err != nil && !errors.Is(err, board.ErrNotFound) {
 			continue // it was cut
 		}
 		read.revision, read.operation = now.Revision, now.Operation.ID
@@ -140,7 +141,7 @@ func (c *saver) work(times int) {
 		save := call{list: c.list, operation: fmt.Sprintf("c%d-%d", c.number, n), called: time.Now(), saves: true}
 		save.revision, err = c.save(save.operation)
 		unknown := 0
-		for ; errors.Is(err, todo.ErrUnknownOutcome); unknown++ {
+		for ; errors.Is(err, board.ErrUnknownOutcome); unknown++ {
 			save.revision, err = c.save(save.operation)
 		}
 		if err == nil {
@@ -165,14 +166,14 @@ func (c *saver) save(operation string) (revision int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	began := time.Now()
-	err = c.store.Update(ctx, todo.Key{Conversation: fmt.Sprint(c.number)}, func(tx todo.Tx) error {
-		before, err := tx.Find(ctx, todo.Query{Operation: operation})
+	err = c.store.Update(ctx, board.Key{Conversation: fmt.Sprint(c.number)}, func(tx board.Tx) error {
+		before, err := tx.Find(ctx, board.Query{Operation: operation})
 		if err != nil || len(before) > 0 {
 			revision = append(before, todo.Snapshot{})[0].Revision
 			return err
 		}
 		now, err := tx.Load(ctx, c.list, 0)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+		if err != nil && !errors.Is(err, board.ErrNotFound) {
 			return err
 		}
 		next := snapshot(c.list, now.Revision+1)

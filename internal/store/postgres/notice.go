@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/hints"
-	"todo-mcp/internal/todo"
 )
 
 const (
@@ -75,7 +75,7 @@ func (n *notices) run(ctx context.Context) {
 			pause = reconnectAfter
 			n.want() // it is still to be sent
 		}
-		todo.Sleep(ctx, pause)
+		board.Sleep(ctx, pause)
 	}
 }
 
@@ -84,7 +84,7 @@ func (n *notices) run(ctx context.Context) {
 func (n *notices) receive(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = n.listen(ctx) // the feed reads by itself every few seconds
-		todo.Sleep(ctx, reconnectAfter)
+		board.Sleep(ctx, reconnectAfter)
 	}
 }
 
@@ -115,7 +115,7 @@ const lookEvery = 50 * time.Millisecond
 // newest. More than those are not saved at once.
 func (n *notices) look(ctx context.Context) {
 	last, pause := "", lookEvery
-	for todo.Sleep(ctx, pause) {
+	for board.Sleep(ctx, pause) {
 		now := ""
 		if pause = lookEvery; one(ctx, n.pool, []any{&now}, `SELECT coalesce(sum(seq), 0)::text FROM (SELECT seq FROM todo_mcp.lists ORDER BY seq DESC LIMIT 1000) AS newest`) != nil {
 			pause = reconnectAfter
@@ -140,7 +140,7 @@ func closeConn(conn *pgx.Conn) {
 // ended, too.
 const settleAfter = 10 * time.Millisecond
 
-// Watch implements todo.Store.
+// Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("watch store: %w", err)

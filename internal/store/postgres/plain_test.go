@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"pgregory.net/rapid"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // Any text is stored in a column and read back as it was, and different texts stay
@@ -38,7 +38,7 @@ func TestOutcome(t *testing.T) {
 		{errors.New("unexpected EOF"), true},
 	} {
 		err := outcome(c.err)
-		if got := errors.Is(err, todo.ErrUnknownOutcome); got != c.unknown || (c.err != nil && !errors.Is(err, c.err)) {
+		if got := errors.Is(err, board.ErrUnknownOutcome); got != c.unknown || (c.err != nil && !errors.Is(err, c.err)) {
 			t.Errorf("%v: unknown %v: %v", c.err, got, err)
 		}
 	}

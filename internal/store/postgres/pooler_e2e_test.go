@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -39,7 +40,7 @@ func pooled(t testing.TB, add string, settings ...string) func(testing.TB) strin
 // which has no prepared statement and no setting of this program.
 func TestPooler(t *testing.T) {
 	address := pooled(t, "")
-	behind := func(t testing.TB) todo.Store { return open(t, address(t)) }
+	behind := func(t testing.TB) board.Store { return open(t, address(t)) }
 	storetest.Run(t, behind)
 	storetest.RunBeside(t, behind)
 }
@@ -57,14 +58,14 @@ func TestPoolerModes(t *testing.T) {
 				if setting != "" {
 					settings = append(settings, setting)
 				}
-				a := open(t, pooled(t, add, settings...)(t), todo.Keep{Revisions: 2, Lists: 20, Begun: 20})
+				a := open(t, pooled(t, add, settings...)(t), board.Keep{Revisions: 2, Lists: 20, Begun: 20})
 				defer a.Close()
 				var writing sync.WaitGroup
 				for w := range 8 {
 					writing.Go(func() {
 						list := fmt.Sprint("list", w)
 						for n := int64(1); n <= 10; n++ {
-							if _, err := storetest.Save(t.Context(), a, snapshot(list, n), todo.Cursor{Key: todo.Key{Principal: "p", Conversation: list}, List: list, Seen: n, Current: true}); err != nil {
+							if _, err := storetest.Save(t.Context(), a, snapshot(list, n), board.Cursor{Key: board.Key{Principal: "p", Conversation: list}, List: list, Seen: n, Current: true}); err != nil {
 								t.Error(err)
 								return
 							}
@@ -99,7 +100,7 @@ func TestPoolerWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for {
-			found, err := b.Find(ctx, todo.Query{AfterSeq: position, OldestFirst: true})
+			found, err := b.Find(ctx, board.Query{AfterSeq: position, OldestFirst: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +124,7 @@ func TestPoolerWatch(t *testing.T) {
 func TestPoolerTimeouts(t *testing.T) {
 	s := open(t, pooled(t, "&statement_timeout=1234")(t))
 	defer s.Close()
-	err := s.Update(t.Context(), todo.Key{Conversation: "c"}, func(found todo.Tx) error {
+	err := s.Update(t.Context(), board.Key{Conversation: "c"}, func(found board.Tx) error {
 		var limit, idle string
 		if err := found.(*tx).Scan(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`, nil, &limit, &idle); err != nil {
 			return err

@@ -1,12 +1,12 @@
-// Package postgres implements todo.Store in a PostgreSQL database, which any number
-// of servers share. It keeps every promise of todo.Store: an acknowledged save is
+// Package postgres implements board.Store in a PostgreSQL database, which any number
+// of servers share. It keeps every promise of board.Store: an acknowledged save is
 // committed, as durable as the database's synchronous_commit makes it.
 //
 // Everything is in the schema todo_mcp, which [Open] makes. An update is a transaction
 // that locks what it reads: mostly one round trip that begins it and reads, and one
 // that stores and commits. Other servers are told of saves by notices, which are
 // sent after the commit, at most one in [noticeInterval]; who misses one reads by itself
-// soon after (see todo.Board).
+// soon after (see board.Board).
 package postgres
 
 import (
@@ -25,16 +25,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
 )
 
-// Store is a todo.Store in a PostgreSQL database.
+// Store is a board.Store in a PostgreSQL database.
 type Store struct {
 	tables.Reader
 	tables.Health
 	pool *pgxpool.Pool
-	keep todo.Keep
+	keep board.Keep
 	// turns are locks of keys, and several keys may share one. Who waits for it gets its
 	// turn in the order of arrival, and needs no connection meanwhile.
 	turns   [1024]chan struct{}
@@ -50,7 +50,7 @@ type Store struct {
 	stop context.CancelFunc // ends ctx
 }
 
-var _ todo.Store = (*Store)(nil)
+var _ board.Store = (*Store)(nil)
 
 const (
 	// openTimeout bounds how long Open tries to reach the database.
@@ -61,12 +61,12 @@ const (
 
 // Open connects to the database that a postgres:// URL or a connection string of
 // libpq names, and makes the schema in it. It returns an error that wraps
-// [todo.ErrOtherSchema] or [todo.ErrTooNew] when it has one of another program.
+// [board.ErrOtherSchema] or [board.ErrTooNew] when it has one of another program.
 // noticeURL is an address of the same database at which notices can be received; empty for
 // the same. The address may lead to a pooler that hands out a connection for each
 // transaction: then statements are not prepared, and without a noticeURL the store looks
 // for what is new every [lookEvery], since notices do not arrive.
-func Open(ctx context.Context, address, noticeURL string, keep todo.Keep) (*Store, error) {
+func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Store, error) {
 	s := &Store{keep: keep}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	config, err := pgxpool.ParseConfig(address)
@@ -150,7 +150,7 @@ func Redacted(address string) string {
 	return u.String()
 }
 
-// Close implements todo.Store. It waits for running calls.
+// Close implements board.Store. It waits for running calls.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.stop()
@@ -161,12 +161,12 @@ func (s *Store) Close() error {
 }
 
 // enter registers a call that Close has to wait for; the caller must end it with
-// s.work.Done. After Close it registers nothing and returns [todo.ErrClosed].
+// s.work.Done. After Close it registers nothing and returns [board.ErrClosed].
 func (s *Store) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
-		return todo.ErrClosed
+		return board.ErrClosed
 	}
 	s.work.Add(1)
 	return nil
@@ -191,12 +191,12 @@ func named(ctx context.Context, what string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &said) && slices.Contains(otherTables, said.Code):
-		err = fmt.Errorf("%w; or its tables are away", todo.ErrTooNew)
+		err = fmt.Errorf("%w; or its tables are away", board.ErrTooNew)
 	case isAway(err):
-		err = todo.ErrUnavailable // what pgx says names the host and the user, and agents read it
+		err = board.ErrUnavailable // what pgx says names the host and the user, and agents read it
 	case errors.As(err, &refused):
 		err = errors.New("the database refuses connections")
-	case ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, todo.ErrUnknownOutcome):
+	case ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, board.ErrUnknownOutcome):
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -218,7 +218,7 @@ func isAway(err error) bool {
 }
 
 // outcome returns the error of what changes something. It wraps
-// [todo.ErrUnknownOutcome] unless the database refused it, or never received it.
+// [board.ErrUnknownOutcome] unless the database refused it, or never received it.
 func outcome(err error) error {
 	var refused *pgconn.PgError
 	switch {
@@ -229,7 +229,7 @@ func outcome(err error) error {
 	case errors.Is(err, pgx.ErrTxCommitRollback):
 		return err
 	}
-	return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
+	return fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err)
 }
 
 // endsConnection reports whether an error code (SQLSTATE) comes with the end of the

@@ -12,8 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
 )
 
 // queries returns what is read of the tables: it is made when a store is opened first.
@@ -27,7 +27,7 @@ var queries = sync.OnceValue(tables.Dialect{
 	Lock:    ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 }.Queries)
 
-func scanCursor(from tables.Rows) (todo.Cursor, error) { return tables.ScanCursor(from) }
+func scanCursor(from tables.Rows) (board.Cursor, error) { return tables.ScanCursor(from) }
 
 // querier is where reads are made: the database, or the transaction of an update.
 type querier interface {
@@ -64,7 +64,7 @@ func newReader(q querier, health *tables.Health, call func(ctx context.Context, 
 	}, tables.ScanSnapshot, scanCursor, health)
 }
 
-// Position implements todo.Store.
+// Position implements board.Store.
 func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 	return seq, s.call(ctx, "read position", func() error {
 		return one(ctx, s.pool, []any{&seq}, `SELECT todo_mcp.settled() - 1`)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -59,7 +60,7 @@ func TestPositionMissesNothing(t *testing.T) {
 	var read []string
 	readOn := func() {
 		t.Helper()
-		found, err := s.Find(ctx, todo.Query{AfterSeq: position, OldestFirst: true})
+		found, err := s.Find(ctx, board.Query{AfterSeq: position, OldestFirst: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestPositionMissesNothing(t *testing.T) {
 		t.Errorf("read %q", read)
 	}
 	// The newest first are all that are committed.
-	if found, err := s.Find(ctx, todo.Query{}); err != nil || len(found) != 3 {
+	if found, err := s.Find(ctx, board.Query{}); err != nil || len(found) != 3 {
 		t.Errorf("found %d, %v", len(found), err)
 	}
 }
@@ -102,7 +103,7 @@ func TestSeqAfterARestore(t *testing.T) {
 	if _, err := s.pool.Exec(ctx, "UPDATE todo_mcp.store SET place = 'of another cluster'"); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := s.Find(ctx, todo.Query{AfterSeq: before.Seq}); err != nil || len(found) != 1 {
+	if found, err := s.Find(ctx, board.Query{AfterSeq: before.Seq}); err != nil || len(found) != 1 {
 		t.Errorf("watchers see %d of what was restored, %v", len(found), err)
 	}
 	after, err := storetest.Save(ctx, s, snapshot("b", 1))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // schema makes the schema todo_mcp, with its version.
@@ -31,7 +31,7 @@ func prepare(ctx context.Context, config *pgx.ConnConfig) (pooled bool, err erro
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is known of a pooler yet
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if isAway(err) {
-		err = fmt.Errorf("%w: %w", todo.ErrUnavailable, err)
+		err = fmt.Errorf("%w: %w", board.ErrUnavailable, err)
 	}
 	if err != nil {
 		return false, fmt.Errorf("connect to the database: %w", err)
@@ -55,9 +55,9 @@ func prepare(ctx context.Context, config *pgx.ConnConfig) (pooled bool, err erro
 				return fmt.Errorf("make the schema: %w", err)
 			}
 		case now < version:
-			return otherSchema(now, todo.ErrOtherSchema)
+			return otherSchema(now, board.ErrOtherSchema)
 		case now > version:
-			return otherSchema(now, todo.ErrTooNew)
+			return otherSchema(now, board.ErrTooNew)
 		}
 		return nil
 	})

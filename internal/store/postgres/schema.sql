@@ -55,7 +55,7 @@ CREATE TABLE todo_mcp.history (
 );
 CREATE UNIQUE INDEX history_operation ON todo_mcp.history (operation) WHERE operation <> '';
 
--- What conversations, and names, know of lists (todo.Cursor).
+-- What conversations, and names, know of lists (board.Cursor).
 CREATE TABLE todo_mcp.cursors (
 	principal    text   COLLATE "C" NOT NULL,
 	conversation text   COLLATE "C" NOT NULL,
@@ -90,7 +90,7 @@ END $$;
 CREATE TRIGGER lists_come_and_go AFTER INSERT OR DELETE OR UPDATE OF deleted ON todo_mcp.lists
 	FOR EACH ROW EXECUTE FUNCTION todo_mcp.count_lists();
 
--- What hooks of hosts said, as about calls before these arrived (todo.HostCall).
+-- What hooks of hosts said, as about calls before these arrived (board.HostCall).
 CREATE TABLE todo_mcp.host_calls (
 	principal text COLLATE "C" NOT NULL,
 	subject   text COLLATE "C" NOT NULL,

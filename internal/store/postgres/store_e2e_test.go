@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 )
 
 // private is the server of these tests; it starts with the first that needs it.
@@ -37,7 +37,7 @@ func server(t testing.TB) *postgrestest.Server {
 	private.once.Do(func() {
 		if private.server, private.err = postgrestest.New("fsync=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
-				s, err := Open(context.Background(), address, "", todo.Keep{})
+				s, err := Open(context.Background(), address, "", board.Keep{})
 				if err != nil {
 					return err
 				}
@@ -61,9 +61,9 @@ func newDatabase(t testing.TB) string {
 	return address
 }
 
-func open(t testing.TB, url string, keep ...todo.Keep) *Store {
+func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), url, "", append(keep, todo.Keep{})[0])
+	s, err := Open(context.Background(), url, "", append(keep, board.Keep{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func open(t testing.TB, url string, keep ...todo.Keep) *Store {
 }
 
 // fresh returns a store in a database of its own, and both two.
-func fresh(t testing.TB, keep ...todo.Keep) *Store {
+func fresh(t testing.TB, keep ...board.Keep) *Store {
 	t.Helper()
 	s := open(t, newDatabase(t), keep...)
 	t.Cleanup(func() { s.Close() })
@@ -87,27 +87,27 @@ func both(t testing.TB) (a, b *Store) {
 }
 
 func TestConformance(t *testing.T) {
-	inDatabase := func(t testing.TB) todo.Store { return open(t, newDatabase(t)) }
+	inDatabase := func(t testing.TB) board.Store { return open(t, newDatabase(t)) }
 	storetest.Run(t, inDatabase)
 	storetest.RunBeside(t, inDatabase)
 }
 
 func TestKeep(t *testing.T) {
-	storetest.RunKeep(t, func(t testing.TB, keep todo.Keep) todo.Store { return open(t, newDatabase(t), keep) })
+	storetest.RunKeep(t, func(t testing.TB, keep board.Keep) board.Store { return open(t, newDatabase(t), keep) })
 }
 
 func TestDurable(t *testing.T) {
 	url := ""
-	storetest.RunDurable(t, func(string) (todo.Store, error) {
+	storetest.RunDurable(t, func(string) (board.Store, error) {
 		if url == "" {
 			url = newDatabase(t)
 		}
-		return Open(t.Context(), url, "", todo.Keep{})
+		return Open(t.Context(), url, "", board.Keep{})
 	})
 }
 
 func TestAging(t *testing.T) {
-	storetest.RunAging(t, func(t testing.TB) (todo.Store, func(time.Duration)) {
+	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		s := open(t, newDatabase(t))
 		return s, func(by time.Duration) {
 			if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.cursors SET at = at - $1`, by.Nanoseconds()); err != nil {
@@ -119,14 +119,14 @@ func TestAging(t *testing.T) {
 
 // A database of another program is refused with what to do, and is left as it is.
 func TestOtherSchemas(t *testing.T) {
-	for n, want := range map[int]error{version - 1: todo.ErrOtherSchema, version + 1: todo.ErrTooNew} {
+	for n, want := range map[int]error{version - 1: board.ErrOtherSchema, version + 1: board.ErrTooNew} {
 		url := newDatabase(t)
 		s := open(t, url)
 		if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.store SET version = $1`, n); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
-		if _, err := Open(t.Context(), url, "", todo.Keep{}); !errors.Is(err, want) || !strings.Contains(err.Error(), "todo-mcp export") {
+		if _, err := Open(t.Context(), url, "", board.Keep{}); !errors.Is(err, want) || !strings.Contains(err.Error(), "todo-mcp export") {
 			t.Errorf("version %d: %v", n, err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestOtherSchemas(t *testing.T) {
 func TestOpenRefusals(t *testing.T) {
 	for _, url := range []string{"postgres://user:secret@host:port/x", "postgres://user:secret@127.0.0.1:1/x?connect_timeout=1"} {
 		begun := time.Now()
-		_, err := Open(t.Context(), url, "", todo.Keep{})
+		_, err := Open(t.Context(), url, "", board.Keep{})
 		if err == nil || strings.Contains(err.Error(), "secret") || time.Since(begun) > openTimeout+time.Second {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
@@ -29,13 +30,13 @@ type tx struct {
 	failed  error                    // the first error that nothing comes after
 	seq     int64                    // of the first that it saves
 	lists   map[string]todo.Snapshot // the newest revisions of those whose rows are locked; zero for none
-	cursors map[todo.Key][]todo.Cursor
+	cursors map[board.Key][]board.Cursor
 	writes  bool
 	saves   int64
 }
 
 var (
-	_ todo.Tx   = (*tx)(nil)
+	_ board.Tx  = (*tx)(nil)
 	_ tables.DB = (*tx)(nil)
 )
 
@@ -51,7 +52,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		<-s.room
 		return nil, err
 	}
-	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
+	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor)}
 	t.Reader = newReader(t, &s.Health, t.do)
 	t.saver = tables.Saver{Reader: t.Reader, SQL: queries(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
 	return t, nil
@@ -61,7 +62,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 var cursorsOf = sync.OnceValue(func() string { return numbered(queries().CursorsOf) })
 
 // queueCursors locks the cursors of a key, and then reads them.
-func (t *tx) queueCursors(of todo.Key) {
+func (t *tx) queueCursors(of board.Key) {
 	t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(of))
 	t.pending.Queue(cursorsOf(), plain(of.Principal), plain(of.Conversation)).Query(func(found pgx.Rows) (err error) {
 		t.cursors[of], err = tables.Collect(rows{found}, scanCursor)
@@ -70,7 +71,7 @@ func (t *tx) queueCursors(of todo.Key) {
 }
 
 // lockOf returns the key of the advisory lock of a key's cursors.
-func lockOf(of todo.Key) int64 {
+func lockOf(of board.Key) int64 {
 	sum := sha256.Sum256([]byte(of.Principal + "\x00" + of.Conversation))
 	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any number does
 }
@@ -87,7 +88,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 		return err
 	})
 	t.pending.Queue(queries().Newest+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
-		if found, err = tables.Collect(rows{all}, tables.ScanSnapshot); errors.Is(err, todo.ErrDamaged) {
+		if found, err = tables.Collect(rows{all}, tables.ScanSnapshot); errors.Is(err, board.ErrDamaged) {
 			isDamaged, err = err, nil // the transaction can do without it
 		}
 		return err
@@ -102,7 +103,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	return cmp.Or(err, isDamaged)
 }
 
-// newest returns the newest revision of a list, which is locked, or todo.ErrNotFound.
+// newest returns the newest revision of a list, which is locked, or board.ErrNotFound.
 func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 	if _, isLocked := t.lists[list]; !isLocked {
 		if err := t.lock(ctx, `$1`, list); err != nil {
@@ -112,12 +113,12 @@ func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 	at := t.lists[list]
 	if at.Revision == 0 {
 		t.lists[list] = at // the transaction has read that there is none
-		return at, todo.ErrNotFound
+		return at, board.ErrNotFound
 	}
 	return at, nil
 }
 
-// Load implements todo.Tx.
+// Load implements board.Tx.
 func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
 	if revision != 0 && t.lists[list].Revision != revision {
 		return t.Reader.Load(ctx, list, revision)
@@ -135,14 +136,14 @@ func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.
 // asRead returns a copy of a remembered snapshot with the parent that it has now.
 func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
 	s = s.Clone()
-	if all, known := t.cursors[todo.Key{Principal: s.List.Principal, Conversation: s.List.ParentConversation}]; known && s.List.ParentConversation != "" {
-		s.List.Parent = todo.Current(all)
+	if all, known := t.cursors[board.Key{Principal: s.List.Principal, Conversation: s.List.ParentConversation}]; known && s.List.ParentConversation != "" {
+		s.List.Parent = board.Current(all)
 	}
 	return s
 }
 
-// Cursors implements todo.Tx.
-func (t *tx) Cursors(ctx context.Context, of todo.Key) (found []todo.Cursor, err error) {
+// Cursors implements board.Tx.
+func (t *tx) Cursors(ctx context.Context, of board.Key) (found []board.Cursor, err error) {
 	err = t.do(ctx, "read cursors", func() error {
 		if _, known := t.cursors[of]; !known {
 			t.queueCursors(of)
@@ -154,9 +155,9 @@ func (t *tx) Cursors(ctx context.Context, of todo.Key) (found []todo.Cursor, err
 	return found, err
 }
 
-// CursorsOn implements todo.Tx. Until it ends the list becomes current for no other
+// CursorsOn implements board.Tx. Until it ends the list becomes current for no other
 // conversation.
-func (t *tx) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+func (t *tx) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
 	t.queueLock(list)
 	return t.Reader.CursorsOn(ctx, principal, list)
 }
@@ -168,26 +169,26 @@ func (t *tx) queueLock(list string) {
 	}
 }
 
-// SetCursor implements todo.Tx.
-func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
+// SetCursor implements board.Tx.
+func (t *tx) SetCursor(ctx context.Context, c board.Cursor) error {
 	all, err := t.Cursors(ctx, c.Key)
 	if err != nil {
 		return err
 	}
-	if c.Current && todo.Current(all) != c.List {
+	if c.Current && board.Current(all) != c.List {
 		t.queueLock(c.List)
 	}
 	t.cursors[c.Key], err = t.saver.SetCursor(ctx, all, c, false)
 	return err
 }
 
-// Save implements todo.Tx.
+// Save implements board.Tx.
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
 	id := next.List.ID
 	err = t.do(ctx, "save snapshot", func() error {
 		_, isLocked := t.lists[id]
 		before, err := t.newest(ctx, id)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) && !errors.Is(err, todo.ErrDamaged) {
+		if err != nil && !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
 			return err
 		}
 		if !isLocked && next.Revision > 1 && !next.Follows(before) {
@@ -205,12 +206,12 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 	return t.asRead(saved), nil
 }
 
-// NoteHostCall implements todo.Tx.
-func (t *tx) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time) error {
+// NoteHostCall implements board.Tx.
+func (t *tx) NoteHostCall(ctx context.Context, c board.HostCall, at time.Time) error {
 	return t.do(ctx, "save host call", func() error { return t.saver.NoteHostCall(ctx, c, at) })
 }
 
-// Purge implements todo.Tx.
+// Purge implements board.Tx.
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	return t.do(ctx, "purge list", func() error {
 		clear(t.cursors)

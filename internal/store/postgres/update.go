@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
-// Update implements todo.Store. Updates of one key wait for each other here, and for
+// Update implements board.Store. Updates of one key wait for each other here, and for
 // updates of other servers in the database.
-func (s *Store) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	err := s.enter()
 	if err != nil {
 		return named(ctx, "update lists", err)
@@ -58,7 +58,7 @@ func raced(err error) bool {
 // try runs a change once, in a transaction that it commits: beside others, or alone.
 // After an error of the change, or a panic, it is rolled back. again is true if nothing
 // was stored and the change may be run again.
-func (s *Store) try(ctx context.Context, key todo.Key, change func(todo.Tx) error, alone bool) (again bool, err error) {
+func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) error, alone bool) (again bool, err error) {
 	t, err := s.newTx(ctx)
 	if err != nil {
 		return false, named(ctx, "connect to the database", err)
@@ -92,7 +92,7 @@ func (t *tx) mayRunAgain(err error) bool {
 // changes need most: the cursors of its key and its current list; a key that is no
 // conversation's is the id of a list. Alone it waits for all transactions that have
 // locked a list, and lets none begin; only reads go on beside it.
-func (t *tx) begin(ctx context.Context, key todo.Key, alone bool) error {
+func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	for name, value := range t.store.limits {
 		t.pending.Queue(`SELECT set_config($1, $2, true)`, name, value)
@@ -103,7 +103,7 @@ func (t *tx) begin(ctx context.Context, key todo.Key, alone bool) error {
 	t.queueCursors(key)
 	return t.do(ctx, "begin update", func() error {
 		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, key.Principal, key.Conversation)
-		if errors.Is(err, todo.ErrDamaged) {
+		if errors.Is(err, board.ErrDamaged) {
 			return nil // who needs that list is told so
 		}
 		return err
@@ -158,7 +158,7 @@ func (t *tx) do(ctx context.Context, what string, run func() error) error {
 		return t.failed
 	}
 	err := named(ctx, what, run())
-	if !errors.Is(err, todo.ErrNotFound) && !errors.Is(err, todo.ErrDamaged) {
+	if !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
 		t.failed = err
 	}
 	return err

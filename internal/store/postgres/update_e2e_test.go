@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"todo-mcp/internal/audit"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -38,7 +39,7 @@ func (c *trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)
 // What a chat writes on its list is two round trips to the database: one that locks
 // and reads, and one that stores and commits.
 func TestRoundTrips(t *testing.T) {
-	s := fresh(t, todo.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour})
+	s := fresh(t, board.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour})
 	var c trips
 	config := s.pool.Config()
 	config.ConnConfig.Tracer = &c
@@ -49,19 +50,19 @@ func TestRoundTrips(t *testing.T) {
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
 	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
-	lists := todo.NewBoard(audited).As("p")
-	begin := todo.Target{Conversation: todo.Conversation{Key: "c"}}
+	lists := board.NewBoard(audited).As("p")
+	begin := board.Target{Conversation: board.Conversation{Key: "c"}}
 	var list string
 	for i, step := range []struct {
 		what   string
-		target func() todo.Target
+		target func() board.Target
 		by     todo.Writer
 		want   int64
 	}{
-		{"a write that begins a list", func() todo.Target { return begin }, todo.Writer{}, 5}, // it looks for another of its id and for room, and makes its process known
-		{"a write", func() todo.Target { return begin }, todo.Writer{}, 2},
-		{"the next", func() todo.Target { return begin }, todo.Writer{}, 2},
-		{"a person's", func() todo.Target { return todo.Target{List: list} }, todo.Writer{Person: true}, 2},
+		{"a write that begins a list", func() board.Target { return begin }, todo.Writer{}, 5}, // it looks for another of its id and for room, and makes its process known
+		{"a write", func() board.Target { return begin }, todo.Writer{}, 2},
+		{"the next", func() board.Target { return begin }, todo.Writer{}, 2},
+		{"a person's", func() board.Target { return board.Target{List: list} }, todo.Writer{Person: true}, 2},
 	} {
 		lines := []todo.Line{{Text: "one", Status: "pending"}, {Text: fmt.Sprint("step ", i), Status: "pending"}}
 		target := step.target()
@@ -70,7 +71,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 		view := todo.View{Words: map[todo.Status]string{todo.Pending: "pending"}}
 		c.n.Store(0)
-		out, err := lists.Apply(t.Context(), todo.Write{Target: target, Writer: step.by, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
+		out, err := lists.Apply(t.Context(), board.Write{Target: target, Writer: step.by, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
 		if err != nil || !out.Changed {
 			t.Fatal(step.what, out, err)
 		}
@@ -92,14 +93,14 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 	done := make(chan error)
 	for _, name := range []string{"x", "y"} {
 		go func() {
-			key := todo.Key{Conversation: name}
-			done <- s.Update(ctx, key, func(tx todo.Tx) error {
+			key := board.Key{Conversation: name}
+			done <- s.Update(ctx, key, func(tx board.Tx) error {
 				on, err := tx.CursorsOn(ctx, "", "a")
 				time.Sleep(20 * time.Millisecond) // so that the other one reads it, too
 				if err != nil || len(on) > 0 {
 					return err
 				}
-				return tx.SetCursor(ctx, todo.Cursor{Key: key, List: "a", Current: true})
+				return tx.SetCursor(ctx, board.Cursor{Key: key, List: "a", Current: true})
 			})
 		}()
 	}
@@ -122,17 +123,17 @@ func TestFoundListsAreReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	logged := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false)
-	for _, st := range []todo.Store{s, logged} {
+	for _, st := range []board.Store{s, logged} {
 		foundListsAreReadAgain(t, st)
 	}
 }
 
-func foundListsAreReadAgain(t *testing.T, s todo.Store) {
+func foundListsAreReadAgain(t *testing.T, s board.Store) {
 	t.Helper()
 	ctx, tries := t.Context(), 0
-	err := s.Update(ctx, todo.Key{Conversation: "x"}, func(tx todo.Tx) error {
+	err := s.Update(ctx, board.Key{Conversation: "x"}, func(tx board.Tx) error {
 		tries++
-		found, err := tx.Find(ctx, todo.Query{})
+		found, err := tx.Find(ctx, board.Query{})
 		if err != nil {
 			return err
 		}
@@ -157,10 +158,10 @@ func TestWithoutPreparedStatements(t *testing.T) {
 		if strings.Contains(url, "?") {
 			sep = "&"
 		}
-		s := open(t, url+sep+"default_query_exec_mode="+mode, todo.Keep{Revisions: 2, Lists: 5, Begun: 5})
-		key := todo.Key{Principal: "p", Conversation: "c"}
+		s := open(t, url+sep+"default_query_exec_mode="+mode, board.Keep{Revisions: 2, Lists: 5, Begun: 5})
+		key := board.Key{Principal: "p", Conversation: "c"}
 		for n := int64(1); n <= 10; n++ {
-			if _, err := storetest.Save(t.Context(), s, snapshot("a", n), todo.Cursor{Key: key, List: "a", Seen: n, Current: true}); err != nil {
+			if _, err := storetest.Save(t.Context(), s, snapshot("a", n), board.Cursor{Key: key, List: "a", Seen: n, Current: true}); err != nil {
 				t.Fatal(mode, err)
 			}
 		}

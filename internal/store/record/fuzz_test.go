@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
@@ -19,7 +20,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, list []byte) {
 		s, err := record.Snapshot(body, list, 7)
 		if err != nil {
-			if !errors.Is(err, todo.ErrCorrupt) {
+			if !errors.Is(err, board.ErrCorrupt) {
 				t.Fatal(err)
 			}
 			return

@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	json "github.com/go-json-experiment/json/v1"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -48,11 +49,11 @@ func encode(v any, what string) ([]byte, error) {
 }
 
 // Snapshot decodes what [Body] and [List] returned into one snapshot and sets its Seq.
-// An error wraps [todo.ErrDamaged].
+// An error wraps [board.ErrDamaged].
 func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	var s todo.Snapshot
 	if err := errors.Join(json.Unmarshal(body, &s), json.Unmarshal(list, &s.List)); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrDamaged, err)
+		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, board.ErrDamaged, err)
 	}
 	if !s.Writer.Person && s.Worked.IsZero() {
 		s.Worked = s.Updated

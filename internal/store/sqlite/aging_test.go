@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
 )
 
 // Cursors that nobody used for long go, and make no other list current.
 func TestAging(t *testing.T) {
-	storetest.RunAging(t, func(t testing.TB) (todo.Store, func(time.Duration)) {
+	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		return open(t, path), func(by time.Duration) {
 			db, err := sql.Open("sqlite", path)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // BackUp writes a copy of the store, as it is at one moment, to a file that is not there
@@ -154,7 +154,7 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 
 // check is [Store.Check] of the store in a file.
 func check(ctx context.Context, path string, found func(string)) (revisions int, err error) {
-	s, err := Open(path, todo.Keep{})
+	s, err := Open(path, board.Keep{})
 	if err != nil {
 		return 0, err
 	}

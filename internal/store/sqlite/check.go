@@ -8,9 +8,9 @@ import (
 	"math"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
 )
 
 // checks select what is wrong with a store, each with what is said about it.
@@ -118,7 +118,7 @@ func (s *Store) Compact(ctx context.Context) error {
 		}
 		began := time.Now()
 		if err = step(ctx, db, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, compactStep)); err == nil {
-			todo.Sleep(ctx, time.Since(began)) // who waits to write is next
+			board.Sleep(ctx, time.Since(began)) // who waits to write is next
 		}
 	}
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -38,7 +39,7 @@ func TestCannotWriteForATime(t *testing.T) {
 			next.Items[0].Text = strings.Repeat("x", 4000)
 			_, err = storetest.Save(t.Context(), s, next)
 		}
-		if !strings.Contains(err.Error(), says) || errors.Is(err, todo.ErrUnknownOutcome) {
+		if !strings.Contains(err.Error(), says) || errors.Is(err, board.ErrUnknownOutcome) {
 			t.Errorf("50: %v", err)
 		}
 		checkRevision(t, s, "a", n-1)
@@ -83,10 +84,10 @@ func checkGone(t *testing.T, path string, stores ...*Store) {
 	t.Helper()
 	for range 2 {
 		for _, s := range stores {
-			_, reading := s.Find(t.Context(), todo.Query{})
+			_, reading := s.Find(t.Context(), board.Query{})
 			_, writing := storetest.Save(t.Context(), s, snapshot("new", 1))
 			for _, err := range []error{reading, writing} {
-				if err == nil || !strings.Contains(err.Error(), path+" was moved, removed or emptied") || !strings.Contains(err.Error(), "put it back") || errors.Is(err, todo.ErrUnknownOutcome) {
+				if err == nil || !strings.Contains(err.Error(), path+" was moved, removed or emptied") || !strings.Contains(err.Error(), "put it back") || errors.Is(err, board.ErrUnknownOutcome) {
 					t.Errorf("50: %v", err)
 				}
 			}
@@ -132,7 +133,7 @@ func TestMainFileDeleted(t *testing.T) {
 				mustSave(t, b, "other", n+1)
 			}
 			for _, s := range []*Store{a, b, c} {
-				if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 3 {
+				if got, err := s.Find(t.Context(), board.Query{}); err != nil || len(got) != 3 {
 					t.Errorf("50: found %d lists, %v", len(got), err)
 				}
 			}
@@ -187,15 +188,15 @@ func TestLogDeletedInASave(t *testing.T) {
 	mustSave(t, s, "a", 1)
 	next := snapshot("a", 2)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
-	err := s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+	err := s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 		_, err := tx.Save(t.Context(), next)
 		return errors.Join(err, os.Remove(path+"-wal"))
 	})
-	if !errors.Is(err, todo.ErrUnknownOutcome) {
+	if !errors.Is(err, board.ErrUnknownOutcome) {
 		t.Errorf("75: the save was acknowledged, or %v", err)
 	}
-	err = s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
-		found, err := tx.Find(t.Context(), todo.Query{Operation: "op"})
+	err = s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
+		found, err := tx.Find(t.Context(), board.Query{Operation: "op"})
 		if err == nil && len(found) == 0 {
 			_, err = tx.Save(t.Context(), next)
 		}
@@ -275,7 +276,7 @@ func TestFileMovedAway(t *testing.T) {
 // goes on with its other cursors, and is read again once it has moved one.
 func TestDamagedCursor(t *testing.T) {
 	path, s := newStore(t)
-	key := todo.Key{Conversation: "c"}
+	key := board.Key{Conversation: "c"}
 	for n, id := range []string{"a", "b", "a", "b"} {
 		if n < 2 {
 			mustSave(t, s, id, 1)
@@ -285,8 +286,8 @@ func TestDamagedCursor(t *testing.T) {
 		}
 	}
 	execSQL(t, openRaw(t, path), `UPDATE cursors SET seen = 77 WHERE list = 'b'`)
-	var known []todo.Cursor
-	read := func(tx todo.Tx) (err error) { known, err = tx.Cursors(t.Context(), key); return err }
+	var known []board.Cursor
+	read := func(tx board.Tx) (err error) { known, err = tx.Cursors(t.Context(), key); return err }
 	for range 2 {
 		if err := s.Update(t.Context(), key, read); err != nil || len(known) != 1 || known[0].List != "a" || known[0].Current {
 			t.Errorf("78: beside a damaged cursor: %+v, %v", known, err)
@@ -449,7 +450,7 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 
 // A revision that cannot be read is in the way of no save.
 func TestKeepBesideADamagedRevision(t *testing.T) {
-	path, s := newStore(t, todo.Keep{Revisions: 5})
+	path, s := newStore(t, board.Keep{Revisions: 5})
 	for n := int64(1); n <= 10; n++ {
 		mustSave(t, s, "a", n)
 		if n == 2 {

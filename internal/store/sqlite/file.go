@@ -15,8 +15,8 @@ import (
 	"modernc.org/sqlite" // the driver and its error type
 
 	"todo-mcp/internal/atomicfile"
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/pattern"
-	"todo-mcp/internal/todo"
 )
 
 // readers is the number of connections that all reads of a store share.
@@ -121,7 +121,7 @@ func look(path string) (fs.FileInfo, error) {
 			return look(path) // another process is making both, the file first
 		}
 		return nil, fmt.Errorf("open store: %w: %s is empty, but its log %s-wal is not: restore a copy of both, move both away, or name another file with --store; they were left as they are",
-			todo.ErrCorrupt, path, path)
+			board.ErrCorrupt, path, path)
 	}
 	return info, nil
 }
@@ -281,18 +281,18 @@ func describe(path string, err error) error {
 		return nil
 	case errors.Is(err, errRecord):
 		return err
-	case errors.Is(err, todo.ErrTooNew):
+	case errors.Is(err, board.ErrTooNew):
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)
 	case failedWith(err, codeError) && otherTables().MatchString(err.Error()):
-		return describe(path, todo.ErrTooNew) // since another program had it
-	case errors.Is(err, todo.ErrOtherSchema):
+		return describe(path, board.ErrTooNew) // since another program had it
+	case errors.Is(err, board.ErrOtherSchema):
 		return fmt.Errorf("open store %s: %w, written by an earlier todo-mcp: save its lists with that program (todo-mcp export > lists.ndjson), move the file away, and import them with this one (todo-mcp import lists.ndjson), or name another file with --store; it was left as it is", path, err)
 	case errors.Is(err, errForeign):
-		return fmt.Errorf("open store %s: %w: %w: name another file with --store; it was left as it is", path, todo.ErrCorrupt, err)
+		return fmt.Errorf("open store %s: %w: %w: name another file with --store; it was left as it is", path, board.ErrCorrupt, err)
 	case failedWith(err, codeReadOnly, codeCantOpen):
 		return fmt.Errorf("open store %s: %w: make its folder, the file and those beside it (-wal, -shm) readable and writable, or name another file with --store", path, err)
 	case failedWith(err, codeCorrupt, codeNotADB):
-		return fmt.Errorf("open store %s: %w (%w): move the file away or restore a copy, or name another with --store; it was left as it is", path, todo.ErrCorrupt, err)
+		return fmt.Errorf("open store %s: %w (%w): move the file away or restore a copy, or name another with --store; it was left as it is", path, board.ErrCorrupt, err)
 	}
 	return fmt.Errorf("open store %s: %w", path, err)
 }

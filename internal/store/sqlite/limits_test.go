@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -61,7 +62,7 @@ func TestLargeRevisions(t *testing.T) {
 // contents is all that a store returns.
 func contents(t testing.TB, s *Store) (string, error) {
 	t.Helper()
-	found, err := s.Find(t.Context(), todo.Query{Deleted: true})
+	found, err := s.Find(t.Context(), board.Query{Deleted: true})
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +72,7 @@ func contents(t testing.TB, s *Store) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		cursors, err := s.Cursors(t.Context(), todo.Key{Principal: f.List.Principal, Conversation: f.List.Conversation})
+		cursors, err := s.Cursors(t.Context(), board.Key{Principal: f.List.Principal, Conversation: f.List.Conversation})
 		if err != nil {
 			return "", err
 		}
@@ -119,7 +120,7 @@ func TestFlippedBits(t *testing.T) {
 		if err := os.WriteFile(copied, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(copied, todo.Keep{})
+		s, err := Open(copied, board.Keep{})
 		if err != nil {
 			read++
 			continue
@@ -149,14 +150,14 @@ func TestFlippedBits(t *testing.T) {
 // container image has none, and its root file system may be read-only.
 func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 	s := openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db"))
-	save := func(tx todo.Tx) error {
+	save := func(tx board.Tx) error {
 		for range 20 {
-			first := snapshot(todo.NewID(), 1)
-			first.List.Conversation, first.List.Workspace, first.Operation.ID = todo.NewID(), todo.NewID(), todo.NewID()
+			first := snapshot(board.NewID(), 1)
+			first.List.Conversation, first.List.Workspace, first.Operation.ID = board.NewID(), board.NewID(), board.NewID()
 			saved, err := tx.Save(t.Context(), first)
 			if err == nil {
-				key := todo.Key{Conversation: first.List.Conversation}
-				err = tx.SetCursor(t.Context(), todo.Cursor{Key: key, List: saved.List.ID, Current: true})
+				key := board.Key{Conversation: first.List.Conversation}
+				err = tx.SetCursor(t.Context(), board.Cursor{Key: key, List: saved.List.ID, Current: true})
 			}
 			if err != nil {
 				return err
@@ -171,7 +172,7 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 		return err
 	}
 	for range 20 {
-		if err := s.Update(t.Context(), todo.Key{}, save); err != nil {
+		if err := s.Update(t.Context(), board.Key{}, save); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // locked reports whether any process holds a lock on a file.
@@ -75,7 +75,7 @@ func TestNamedPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(pipe, todo.Keep{}); err == nil || !strings.Contains(err.Error(), "is not a file") {
+	if _, err := Open(pipe, board.Keep{}); err == nil || !strings.Contains(err.Error(), "is not a file") {
 		t.Errorf("76: %v", err)
 	}
 }

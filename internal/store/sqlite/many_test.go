@@ -9,17 +9,17 @@ import (
 
 	"modernc.org/sqlite"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 )
 
 // filled returns a store with as many lists of storetest.Crowd as asked for, and with
 // limits.
 func filled(t testing.TB, path string, lists int) *Store {
 	t.Helper()
-	s := openWithCleanup(t, path, todo.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour})
+	s := openWithCleanup(t, path, board.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour})
 	for n := 0; n < lists; {
-		err := s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+		err := s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 			for most := min(lists, n+1000); n < most; n++ {
 				next, current := storetest.Crowd(n)
 				if _, err := tx.Save(t.Context(), next); err != nil {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // TestMain runs child instead of the tests when TODO_TEST_CHILD names a store
@@ -33,7 +33,7 @@ func child(path, mode string) error {
 	if mode == "count" {
 		return printCount(path)
 	}
-	s, err := Open(path, todo.Keep{})
+	s, err := Open(path, board.Keep{})
 	for range 50 {
 		if err == nil {
 			err = increment(s, "shared")
@@ -61,13 +61,13 @@ func printCount(path string) error {
 
 // increment adds one to a list's LastID, which the tests use as a counter.
 func increment(s *Store, id string) error {
-	return s.Update(context.Background(), todo.Key{}, func(tx todo.Tx) error { return incrementIn(tx, id) })
+	return s.Update(context.Background(), board.Key{}, func(tx board.Tx) error { return incrementIn(tx, id) })
 }
 
 // incrementIn is increment in a transaction.
-func incrementIn(tx todo.Tx, id string) error {
+func incrementIn(tx board.Tx, id string) error {
 	now, err := tx.Load(context.Background(), id, 0)
-	if err != nil && !errors.Is(err, todo.ErrNotFound) {
+	if err != nil && !errors.Is(err, board.ErrNotFound) {
 		return err
 	}
 	next := snapshot(id, now.Revision+1)

@@ -18,7 +18,7 @@ func (s *Store) aliveFile(process string) string {
 	return filepath.Join(s.path+"-alive", filepath.Base(process))
 }
 
-// Attend implements todo.Store.
+// Attend implements board.Store.
 func (s *Store) Attend(process string) (leave func(), err error) {
 	path := s.aliveFile(process)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -34,7 +34,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	}, nil
 }
 
-// Alive implements todo.Store. It removes the file of a process that has ended.
+// Alive implements board.Store. It removes the file of a process that has ended.
 func (s *Store) Alive(process string) bool {
 	path := s.aliveFile(process)
 	if _, err := os.Stat(path); os.IsNotExist(err) {
@@ -50,7 +50,7 @@ func (s *Store) Alive(process string) bool {
 	return false
 }
 
-// Watch implements todo.Store. It hints saves through this store at once, and all others
+// Watch implements board.Store. It hints saves through this store at once, and all others
 // when SQLite's data_version changes: when another connection has committed. It looks at
 // that when another process says so, and seldom otherwise. For that it has a connection of its
 // own, because a watch can last for hours and must not occupy one of the readers.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
@@ -94,7 +95,7 @@ func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 }
 
 // scanCursor reads a row of a query for cursors.
-func scanCursor(rows tables.Rows) (c todo.Cursor, err error) {
+func scanCursor(rows tables.Rows) (c board.Cursor, err error) {
 	var sum int64
 	if c, err = tables.ScanCursor(rows, &sum); err != nil {
 		if strings.HasPrefix(err.Error(), "sql: Scan error on column") { // a value of another type than was written
@@ -108,7 +109,7 @@ func scanCursor(rows tables.Rows) (c todo.Cursor, err error) {
 	return c, nil
 }
 
-// Position implements todo.Store.
+// Position implements board.Store.
 func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 	return seq, s.query(ctx, "read position", `SELECT coalesce(max(seq), 0) FROM history`, nil, func(rows tables.Rows) error {
 		rows.Next()
@@ -121,7 +122,7 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 // another takes longer than to wait for it.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) (err error) {
 	if s.once && s.writes.Load() {
-		err = s.Update(ctx, todo.Key{}, func(tx todo.Tx) error { return tx.(*writer).query(ctx, query, args, read) })
+		err = s.Update(ctx, board.Key{}, func(tx board.Tx) error { return tx.(*writer).query(ctx, query, args, read) })
 	} else {
 		err = s.withFile(ctx, func(f *file) error { return f.statements.query(ctx, query, args, read) })
 	}
@@ -206,4 +207,4 @@ func damaged(table string, key ...any) error {
 }
 
 // errRecord means that one row cannot be used; others are not affected.
-var errRecord = fmt.Errorf("read record: %w", todo.ErrDamaged)
+var errRecord = fmt.Errorf("read record: %w", board.ErrDamaged)

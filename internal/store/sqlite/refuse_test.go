@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 )
 
 // files are the files of a store, by what follows its path.
@@ -72,16 +72,16 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		says  []string
 	}
 	refusals := map[string]refusal{
-		"newer":                {files{"": version(valid, schemaVersion+1)}, todo.ErrTooNew, []string{"of a newer todo-mcp"}},
-		"newer, in its log":    {newerLog, todo.ErrTooNew, []string{"of a newer todo-mcp"}},
-		"another program's":    {filesOf(t, theirs), todo.ErrCorrupt, []string{"another program's database", "left as it is"}},
-		"no SQLite":            {files{"": strings.Repeat("my diary\n", 100)}, todo.ErrCorrupt, []string{"move the file away"}},
-		"short":                {files{"": "SQLite"}, todo.ErrCorrupt, []string{"move the file away"}},
-		"torn":                 {files{"": valid[:100] + strings.Repeat("\xa5", 3996) + valid[4096:]}, todo.ErrCorrupt, []string{"move the file away"}},
-		"empty beside its log": {files{"": "", "-wal": log}, todo.ErrCorrupt, []string{"is empty, but its log", "move both away"}},
+		"newer":                {files{"": version(valid, schemaVersion+1)}, board.ErrTooNew, []string{"of a newer todo-mcp"}},
+		"newer, in its log":    {newerLog, board.ErrTooNew, []string{"of a newer todo-mcp"}},
+		"another program's":    {filesOf(t, theirs), board.ErrCorrupt, []string{"another program's database", "left as it is"}},
+		"no SQLite":            {files{"": strings.Repeat("my diary\n", 100)}, board.ErrCorrupt, []string{"move the file away"}},
+		"short":                {files{"": "SQLite"}, board.ErrCorrupt, []string{"move the file away"}},
+		"torn":                 {files{"": valid[:100] + strings.Repeat("\xa5", 3996) + valid[4096:]}, board.ErrCorrupt, []string{"move the file away"}},
+		"empty beside its log": {files{"": "", "-wal": log}, board.ErrCorrupt, []string{"is empty, but its log", "move both away"}},
 	}
 	for n := 1; n < schemaVersion; n++ {
-		refusals[fmt.Sprint("version ", n)] = refusal{files{"": version(string(earlier), n)}, todo.ErrOtherSchema,
+		refusals[fmt.Sprint("version ", n)] = refusal{files{"": version(string(earlier), n)}, board.ErrOtherSchema,
 			[]string{fmt.Sprint("version ", n), "todo-mcp export", "todo-mcp import", "--store", "left as it is"}}
 	}
 	for name, c := range refusals {
@@ -92,14 +92,14 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, opening := Open(path, todo.Keep{})
+		_, opening := Open(path, board.Keep{})
 		if now := filesOf(t, path); cmp.Diff(c.files[""], now[""]) != "" || now["-wal"] != c.files["-wal"] {
 			t.Errorf("52: %s: opening changed the files", name)
 		}
-		_, reading := early.Find(t.Context(), todo.Query{})
+		_, reading := early.Find(t.Context(), board.Query{})
 		_, saving := storetest.Save(t.Context(), early, snapshot("a", 1))
 		for what, err := range map[string]error{"opening": opening, "reading": reading, "saving": saving} {
-			if !errors.Is(err, c.want) || errors.Is(err, todo.ErrUnknownOutcome) {
+			if !errors.Is(err, c.want) || errors.Is(err, board.ErrUnknownOutcome) {
 				t.Errorf("52: %s, %s: %v", name, what, err)
 			}
 			for _, words := range append(c.says, path) {
@@ -110,7 +110,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		}
 		early.Close()
 		switch now := filesOf(t, path); {
-		case (errors.Is(c.want, todo.ErrOtherSchema) || name == "another program's") && cmp.Diff(c.files, now) != "",
+		case (errors.Is(c.want, board.ErrOtherSchema) || name == "another program's") && cmp.Diff(c.files, now) != "",
 			name == "empty beside its log" && now["-wal"] != log:
 			t.Errorf("52: %s: the files were changed", name)
 		}
@@ -143,7 +143,7 @@ func TestImpossiblePlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.Lstat(path)
-		_, opening := Open(path, todo.Keep{})
+		_, opening := Open(path, board.Keep{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, saving := storetest.Save(ctx, late, snapshot("a", 1))
 		cancel()
@@ -166,7 +166,7 @@ func TestNewerVersionWhileOpen(t *testing.T) {
 	mustSave(t, s, "a", 1)
 	db := openRaw(t, path)
 	execSQL(t, db, "PRAGMA user_version = 99")
-	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, todo.ErrTooNew) {
+	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, board.ErrTooNew) {
 		t.Errorf("52: %v", err)
 	}
 	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", schemaVersion))

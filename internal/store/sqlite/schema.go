@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // schema is the SQL that makes the tables of a new file.
@@ -29,7 +29,7 @@ type querier interface {
 }
 
 // hasSchema reports whether a database has this program's schema; an empty one has
-// none. It returns todo.ErrTooNew, todo.ErrOtherSchema or errForeign for a database
+// none. It returns board.ErrTooNew, board.ErrOtherSchema or errForeign for a database
 // that this program cannot use. It also reads the list of tables, so that opening
 // finds a damaged file.
 func hasSchema(ctx context.Context, q querier) (bool, error) {
@@ -40,11 +40,11 @@ func hasSchema(ctx context.Context, q querier) (bool, error) {
 	case err != nil:
 		return false, err
 	case version > schemaVersion:
-		return false, fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
+		return false, fmt.Errorf("schema version %d: %w", version, board.ErrTooNew)
 	case version == 0 && tables > 0, version > 0 && storeTables < 2:
 		return false, errForeign
 	case version > 0 && version < schemaVersion:
-		return false, fmt.Errorf("schema version %d: %w", version, todo.ErrOtherSchema)
+		return false, fmt.Errorf("schema version %d: %w", version, board.ErrOtherSchema)
 	}
 	return version > 0, nil
 }

@@ -60,7 +60,7 @@ CREATE TABLE cursors (
 CREATE INDEX cursors_list ON cursors (list, principal);
 CREATE INDEX cursors_at ON cursors (at);
 CREATE INDEX cursors_current ON cursors (principal, conversation) WHERE current;
--- What hooks of hosts said, as about calls before these arrived (todo.HostCall).
+-- What hooks of hosts said, as about calls before these arrived (board.HostCall).
 CREATE TABLE host_calls (
 	principal TEXT    NOT NULL,
 	subject   TEXT    NOT NULL,

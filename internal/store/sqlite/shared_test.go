@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 )
 
 // openRaw opens the file as another program would, with one connection.
@@ -105,7 +105,7 @@ func TestSaveWaitsForALock(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	_, err := storetest.Save(ctx, s, snapshot("a", 2))
-	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, todo.ErrUnknownOutcome) || time.Since(began) > gracePeriod {
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, board.ErrUnknownOutcome) || time.Since(began) > gracePeriod {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 	execSQL(t, db, "ROLLBACK")
@@ -127,7 +127,7 @@ func TestCloseWhileLocked(t *testing.T) {
 		done <- err
 	}()
 	s.Close()
-	if err := <-done; err == nil || errors.Is(err, todo.ErrUnknownOutcome) {
+	if err := <-done; err == nil || errors.Is(err, board.ErrUnknownOutcome) {
 		t.Errorf("a save that could not get the lock: %v", err)
 	}
 }

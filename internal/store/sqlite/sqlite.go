@@ -1,5 +1,5 @@
-// Package sqlite implements todo.Store in one SQLite file, which several
-// processes may share. It keeps every promise of todo.Store: an acknowledged
+// Package sqlite implements board.Store in one SQLite file, which several
+// processes may share. It keeps every promise of board.Store: an acknowledged
 // save is in the file (WAL, synchronous=FULL) and survives kill -9 and power
 // loss.
 //
@@ -22,12 +22,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/hints"
 	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
 )
 
-// Store is a todo.Store in an SQLite file.
+// Store is a board.Store in an SQLite file.
 type Store struct {
 	tables.Reader
 	tables.Health
@@ -50,16 +50,16 @@ type Store struct {
 	closed time.Time // when Close was called; zero before
 
 	batches atomic.Int64 // committed transactions with a successful request, for tests
-	keep    todo.Keep
+	keep    board.Keep
 }
 
-var _ todo.Store = (*Store)(nil)
+var _ board.Store = (*Store)(nil)
 
 // Open returns a store in the file at path, which need not exist yet. For a
 // file that this version cannot use it returns an error that wraps
-// [todo.ErrTooNew], [todo.ErrOtherSchema] or [todo.ErrCorrupt], and leaves the file
+// [board.ErrTooNew], [board.ErrOtherSchema] or [board.ErrCorrupt], and leaves the file
 // unchanged.
-func Open(path string, keep todo.Keep) (*Store, error) {
+func Open(path string, keep board.Keep) (*Store, error) {
 	s, err := OpenOnce(path, keep)
 	if err == nil {
 		err = probe(s.path)
@@ -73,7 +73,7 @@ func Open(path string, keep todo.Keep) (*Store, error) {
 
 // OpenOnce is [Open] without its look at the file, which takes as long as a use: for who
 // uses the store once, and at once. What is wrong with the file is the error of that.
-func OpenOnce(path string, keep todo.Keep) (*Store, error) {
+func OpenOnce(path string, keep board.Keep) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -101,7 +101,7 @@ func (s *Store) MayStayOpen() bool {
 // it: about a millisecond.
 const maxLeft = 512 << 10
 
-// Close implements todo.Store. It waits for running calls, so the hint function
+// Close implements board.Store. It waits for running calls, so the hint function
 // of Watch must not call it. It waits no longer than twice the grace period: when the disk
 // is so slow that a sync takes seconds, the last commit may end after it, and who opens the
 // store next merges the log.
@@ -140,12 +140,12 @@ func (s *Store) end(first bool) error {
 
 // enter registers a call that Close has to wait for; the caller must end it
 // with s.work.Done. After Close it registers nothing and returns
-// [todo.ErrClosed].
+// [board.ErrClosed].
 func (s *Store) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed.IsZero() {
-		return todo.ErrClosed
+		return board.ErrClosed
 	}
 	s.work.Add(1)
 	return nil

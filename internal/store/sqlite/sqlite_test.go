@@ -10,31 +10,32 @@ import (
 	"sync"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
 func TestConformance(t *testing.T) {
-	inFile := func(t testing.TB) todo.Store { return open(t, filepath.Join(t.TempDir(), "todo.db")) }
+	inFile := func(t testing.TB) board.Store { return open(t, filepath.Join(t.TempDir(), "todo.db")) }
 	storetest.Run(t, inFile)
 	storetest.RunBeside(t, inFile)
 }
 
 func TestKeep(t *testing.T) {
-	storetest.RunKeep(t, func(t testing.TB, keep todo.Keep) todo.Store {
+	storetest.RunKeep(t, func(t testing.TB, keep board.Keep) board.Store {
 		return open(t, filepath.Join(t.TempDir(), "todo.db"), keep)
 	})
 }
 
 func TestDurable(t *testing.T) {
-	storetest.RunDurable(t, func(path string) (todo.Store, error) { return Open(path, todo.Keep{}) })
+	storetest.RunDurable(t, func(path string) (board.Store, error) { return Open(path, board.Keep{}) })
 }
 
 // open opens a store that does not wait for the disk, but in benchmarks. That commits are
 // synced is tested by internal/faults, without power.
-func open(t testing.TB, path string, keep ...todo.Keep) *Store {
+func open(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
-	s, err := Open(path, append(keep, todo.Keep{})[0])
+	s, err := Open(path, append(keep, board.Keep{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func open(t testing.TB, path string, keep ...todo.Keep) *Store {
 }
 
 // openWithCleanup opens a store that is closed when the test ends.
-func openWithCleanup(t testing.TB, path string, keep ...todo.Keep) *Store {
+func openWithCleanup(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
 	s := open(t, path, keep...)
 	t.Cleanup(func() { s.Close() })
@@ -53,7 +54,7 @@ func openWithCleanup(t testing.TB, path string, keep ...todo.Keep) *Store {
 }
 
 // newStore makes a store in a folder of its own.
-func newStore(t testing.TB, keep ...todo.Keep) (path string, s *Store) {
+func newStore(t testing.TB, keep ...board.Keep) (path string, s *Store) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
 	return path, openWithCleanup(t, path, keep...)
@@ -78,10 +79,10 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "er", "todo.db")
 	s := openWithCleanup(t, path)
-	if _, err := s.Find(t.Context(), todo.Query{}); err != nil {
+	if _, err := s.Find(t.Context(), board.Query{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {

@@ -9,12 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
 var (
-	_ todo.Tx   = (*writer)(nil)
+	_ board.Tx  = (*writer)(nil)
 	_ tables.DB = (*writer)(nil)
 )
 
@@ -31,19 +32,19 @@ func (w *writer) read(ctx context.Context, what, query string, args []any, read 
 // note notes a failure of the store, and returns it. A row that is damaged is none: the
 // request may do without it.
 func (w *writer) note(err error) error {
-	if err != nil && !todo.IsRefusal(err) && !errors.Is(err, errRecord) && w.failed == nil {
+	if err != nil && !board.IsRefusal(err) && !errors.Is(err, errRecord) && w.failed == nil {
 		w.failed = err
 	}
 	return err
 }
 
-// Cursors implements todo.Tx.
-func (w *writer) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) {
+// Cursors implements board.Tx.
+func (w *writer) Cursors(_ context.Context, of board.Key) ([]board.Cursor, error) {
 	all, _, err := w.cursorsOf(of)
 	return slices.Clone(all), w.note(err)
 }
 
-// Load implements todo.Tx. It keeps the newest revisions that it reads.
+// Load implements board.Tx. It keeps the newest revisions that it reads.
 func (w *writer) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
 	if revision != 0 && w.memory.lists[list].Revision != revision {
 		return w.Reader.Load(ctx, list, revision)
@@ -57,14 +58,14 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 		w.memory.lists[list] = found
 	}
 	if l := &found.List; l.ParentConversation != "" {
-		all, _, err := w.cursorsOf(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
-		l.Parent = todo.Current(all)
+		all, _, err := w.cursorsOf(board.Key{Principal: l.Principal, Conversation: l.ParentConversation})
+		l.Parent = board.Current(all)
 		return found, w.note(err)
 	}
 	return found, nil
 }
 
-// Save implements todo.Tx.
+// Save implements board.Tx.
 func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
 	if saved, err = w.saver.Save(ctx, next); err == nil {
 		saved, err = w.Load(ctx, saved.List.ID, 0)
@@ -75,7 +76,7 @@ func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snaps
 	return saved, nil
 }
 
-// Purge implements todo.Tx.
+// Purge implements board.Tx.
 func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	if err := w.note(w.saver.Purge(ctx, list, by, now)); err != nil {
 		return fmt.Errorf("purge list: %w", err)
@@ -83,14 +84,14 @@ func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now tim
 	return nil
 }
 
-// NoteHostCall implements todo.Tx.
-func (w *writer) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time) error {
+// NoteHostCall implements board.Tx.
+func (w *writer) NoteHostCall(ctx context.Context, c board.HostCall, at time.Time) error {
 	return w.note(w.saver.NoteHostCall(ctx, c, at))
 }
 
 // cursorsOf returns the cursors of a conversation but for the damaged ones, and
 // whether there are such. It keeps them if all are good.
-func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, err error) {
+func (w *writer) cursorsOf(of board.Key) (found []board.Cursor, isDamaged bool, err error) {
 	if known, ok := w.memory.cursors[of]; ok {
 		return known, false, nil
 	}
@@ -115,9 +116,9 @@ func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, er
 	return found, isDamaged, err
 }
 
-// SetCursor implements todo.Tx. It removes damaged cursors of the conversation, which
+// SetCursor implements board.Tx. It removes damaged cursors of the conversation, which
 // would be in the way of every read.
-func (w *writer) SetCursor(ctx context.Context, c todo.Cursor) error {
+func (w *writer) SetCursor(ctx context.Context, c board.Cursor) error {
 	known, isDamaged, err := w.cursorsOf(c.Key)
 	if err == nil && isDamaged {
 		err = w.Exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)

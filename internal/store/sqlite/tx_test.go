@@ -14,6 +14,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -25,15 +26,15 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	read, pages, wrote := missed(t, path), work(t, path), counted(t, path, sqlite.DBStatusCacheWrite)
 	s := filled(t, path, 200)
-	key := todo.Key{Conversation: "session:c"}
+	key := board.Key{Conversation: "session:c"}
 	first := snapshot("a", 1)
 	first.Items, first.LastID = storetest.Plan(50), 50
-	if _, err := storetest.Save(t.Context(), s, first, todo.Cursor{Key: key, List: "a", Seen: 1, Current: true}); err != nil {
+	if _, err := storetest.Save(t.Context(), s, first, board.Cursor{Key: key, List: "a", Seen: 1, Current: true}); err != nil {
 		t.Fatal(err)
 	}
 	write := func(n int) {
 		t.Helper()
-		if err := s.Update(t.Context(), key, func(tx todo.Tx) error { return writeNext(t.Context(), tx, key, n) }); err != nil {
+		if err := s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,9 +132,9 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 // begins no second list with the next.
 func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	_, s := newStore(t)
-	key := todo.Key{Conversation: "c"}
+	key := board.Key{Conversation: "c"}
 	add := func(ctx context.Context, id string) error {
-		return s.Update(ctx, key, func(tx todo.Tx) error {
+		return s.Update(ctx, key, func(tx board.Tx) error {
 			known, err := tx.Cursors(ctx, key)
 			if err != nil {
 				return err
@@ -141,14 +142,14 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 			if len(known) > 0 {
 				return incrementIn(tx, known[0].List)
 			}
-			return errors.Join(incrementIn(tx, id), tx.SetCursor(ctx, todo.Cursor{Key: key, List: id, Current: true}))
+			return errors.Join(incrementIn(tx, id), tx.SetCursor(ctx, board.Cursor{Key: key, List: id, Current: true}))
 		})
 	}
 	// A request that keeps the transaction open.
 	hold := func() (running, until chan struct{}) {
 		running, until = make(chan struct{}), make(chan struct{})
-		change := func(todo.Tx) error { close(running); <-until; return nil }
-		go s.Update(context.Background(), todo.Key{}, change)
+		change := func(board.Tx) error { close(running); <-until; return nil }
+		go s.Update(context.Background(), board.Key{}, change)
 		return running, until
 	}
 	running, first := hold()
@@ -167,7 +168,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	close(first)
 	<-running
 	cancel()
-	if err := <-given; !errors.Is(err, todo.ErrUnknownOutcome) {
+	if err := <-given; !errors.Is(err, board.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
 	next := make(chan error, 1)
@@ -177,14 +178,14 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	if err := <-next; err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Find(t.Context(), todo.Query{})
+	found, err := s.Find(t.Context(), board.Query{})
 	if err != nil || len(found) != 1 || found[0].List.ID != "one" || found[0].Revision != 2 {
 		t.Errorf("54: %+v, %v", found, err)
 	}
 }
 
 // batch runs updates as when they wait at the same time, and returns the request of each.
-func batch(s *Store, w *writer, changes ...func(todo.Tx) error) (done []*request) {
+func batch(s *Store, w *writer, changes ...func(board.Tx) error) (done []*request) {
 	for _, change := range changes {
 		done = append(done, &request{change: change, done: make(chan struct{})})
 	}
@@ -204,14 +205,14 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'damaged'`)
 	w := newWriter(s)
 	defer w.close()
-	key := todo.Key{Conversation: "c"}
-	good := func(tx todo.Tx) error {
+	key := board.Key{Conversation: "c"}
+	good := func(tx board.Tx) error {
 		known, err := tx.Cursors(ctx, key)
 		if err != nil {
 			return err
 		}
 		now, err := tx.Load(ctx, "a", 0)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+		if err != nil && !errors.Is(err, board.ErrNotFound) {
 			return err
 		}
 		if len(known) == 0 && now.Revision != 0 || len(known) > 0 && known[0].Seen != now.Revision {
@@ -223,11 +224,11 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		if _, err := tx.Save(ctx, next); err != nil {
 			return err
 		}
-		return tx.SetCursor(ctx, todo.Cursor{Key: key, List: "a", Seen: next.Revision, Current: true})
+		return tx.SetCursor(ctx, board.Cursor{Key: key, List: "a", Seen: next.Revision, Current: true})
 	}
 	// much changes what good changes, begins a list, and ends as told.
-	much := func(end func(todo.Tx) error) func(todo.Tx) error {
-		return func(tx todo.Tx) error {
+	much := func(end func(board.Tx) error) func(board.Tx) error {
+		return func(tx board.Tx) error {
 			now, err := tx.Load(ctx, "a", 0)
 			if err != nil {
 				return err
@@ -239,7 +240,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 					return err
 				}
 			}
-			if err := tx.SetCursor(ctx, todo.Cursor{Key: key, List: "b", Seen: 1, Current: true}); err != nil {
+			if err := tx.SetCursor(ctx, board.Cursor{Key: key, List: "b", Seen: 1, Current: true}); err != nil {
 				return err
 			}
 			return end(tx)
@@ -249,13 +250,13 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	again, endless := snapshot("b", 2), snapshot("b", 2)
 	again.Operation.ID = "op1"
 	endless.Updated = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	bad := map[string]func(todo.Tx) error{
-		"refused":            func(todo.Tx) error { return refusal },
-		"a damaged row":      func(tx todo.Tx) error { _, err := tx.Load(ctx, "damaged", 0); return err },
-		"an operation again": func(tx todo.Tx) error { _, err := tx.Save(ctx, again); return err },
-		"no such time":       func(tx todo.Tx) error { _, err := tx.Save(ctx, endless); return err },
-		"no such revision":   func(tx todo.Tx) error { _, err := tx.Save(ctx, snapshot("b", 7)); return err },
-		"panicked":           func(todo.Tx) error { panic("on purpose") },
+	bad := map[string]func(board.Tx) error{
+		"refused":            func(board.Tx) error { return refusal },
+		"a damaged row":      func(tx board.Tx) error { _, err := tx.Load(ctx, "damaged", 0); return err },
+		"an operation again": func(tx board.Tx) error { _, err := tx.Save(ctx, again); return err },
+		"no such time":       func(tx board.Tx) error { _, err := tx.Save(ctx, endless); return err },
+		"no such revision":   func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot("b", 7)); return err },
+		"panicked":           func(board.Tx) error { panic("on purpose") },
 	}
 	revision := int64(0)
 	for what, end := range bad {
@@ -272,7 +273,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		if err != nil || now.Revision != revision || now.Items[0].Text != "good" {
 			t.Errorf("%s: revision %d, not %d, %v", what, now.Revision, revision, err)
 		}
-		if _, err := s.Load(ctx, "b", 0); !errors.Is(err, todo.ErrNotFound) {
+		if _, err := s.Load(ctx, "b", 0); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("%s: a list that was taken back: %v", what, err)
 		}
 		if known, err := s.Cursors(ctx, key); err != nil || len(known) != 1 || known[0].Seen != revision {
@@ -289,7 +290,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
-		if _, err := storetest.Save(t.Context(), s, next, todo.Cursor{Key: todo.Key{Conversation: next.List.ID}, List: next.List.ID, Current: true}); err != nil {
+		if _, err := storetest.Save(t.Context(), s, next, board.Cursor{Key: board.Key{Conversation: next.List.ID}, List: next.List.ID, Current: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -298,9 +299,9 @@ func TestDamagedRecord(t *testing.T) {
 		`UPDATE history SET revision = x'00' WHERE list = 'null'`)
 	w := newWriter(s)
 	defer w.close()
-	var changes []func(todo.Tx) error
+	var changes []func(board.Tx) error
 	for _, id := range []string{"good", "body", "good", "type", "null", "good"} {
-		changes = append(changes, func(tx todo.Tx) error { return incrementIn(tx, id) })
+		changes = append(changes, func(tx board.Tx) error { return incrementIn(tx, id) })
 	}
 	for i, r := range batch(s, w, changes...) {
 		switch i {
@@ -309,14 +310,14 @@ func TestDamagedRecord(t *testing.T) {
 				t.Errorf("the good list: %v", r.err)
 			}
 		default:
-			if !errors.Is(r.err, todo.ErrCorrupt) {
+			if !errors.Is(r.err, board.ErrCorrupt) {
 				t.Errorf("update %d, of a damaged row: %v", i, r.err)
 			}
 		}
 	}
 	checkRevision(t, s, "good", 4)
 	mustSave(t, s, "other", 1)
-	for what, q := range map[string]todo.Query{"all": {}, "two": {Limit: 2}, "from the oldest": {OldestFirst: true, Limit: 2}, "that say it": {Text: "a"}} {
+	for what, q := range map[string]board.Query{"all": {}, "two": {Limit: 2}, "from the oldest": {OldestFirst: true, Limit: 2}, "that say it": {Text: "a"}} {
 		if found, err := s.Find(t.Context(), q); err != nil || len(found) != 2 {
 			t.Errorf("%s: %d lists, %v", what, len(found), err)
 		}
@@ -331,7 +332,7 @@ func TestDamagedRecord(t *testing.T) {
 		t.Errorf("left out: %q", damaged)
 	}
 	for _, id := range []string{"body", "type", "null"} {
-		if _, err := s.Load(t.Context(), id, 0); !errors.Is(err, todo.ErrCorrupt) {
+		if _, err := s.Load(t.Context(), id, 0); !errors.Is(err, board.ErrCorrupt) {
 			t.Errorf("%s is read: %v", id, err)
 		}
 	}
@@ -339,7 +340,7 @@ func TestDamagedRecord(t *testing.T) {
 
 // writeNext does what a write does: it reads what its conversation knows, and the list
 // that it holds, saves the next revision of it, and moves the cursor.
-func writeNext(ctx context.Context, tx todo.Tx, key todo.Key, n int) error {
+func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
 	known, err := tx.Cursors(ctx, key)
 	if err != nil {
 		return err
@@ -355,11 +356,11 @@ func writeNext(ctx context.Context, tx todo.Tx, key todo.Key, n int) error {
 	if _, err := tx.Save(ctx, next); err != nil {
 		return err
 	}
-	return tx.SetCursor(ctx, todo.Cursor{Key: key, List: next.List.ID, Seen: next.Revision, Current: true})
+	return tx.SetCursor(ctx, board.Cursor{Key: key, List: next.List.ID, Seen: next.Revision, Current: true})
 }
 
 // move makes a list the current one of a conversation.
 func move(ctx context.Context, s *Store, conversation, list string) error {
-	c := todo.Cursor{Key: todo.Key{Conversation: conversation}, List: list, Current: true}
-	return s.Update(ctx, c.Key, func(tx todo.Tx) error { return tx.SetCursor(ctx, c) })
+	c := board.Cursor{Key: board.Key{Conversation: conversation}, List: list, Current: true}
+	return s.Update(ctx, c.Key, func(tx board.Tx) error { return tx.SetCursor(ctx, c) })
 }

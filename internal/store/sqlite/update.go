@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // maxBatch is the largest number of requests in one transaction.
@@ -24,7 +24,7 @@ const gracePeriod = time.Second
 // request is the change of an update, which the writer goroutine runs in its
 // transaction.
 type request struct {
-	change   func(todo.Tx) error
+	change   func(board.Tx) error
 	done     chan struct{} // closed when err is set
 	err      error
 	panicked string // with what, and where, the function panicked
@@ -47,11 +47,11 @@ func (r *request) call(w *writer) {
 	}
 }
 
-// Update implements todo.Store. It queues a request and waits until the writer has
+// Update implements board.Store. It queues a request and waits until the writer has
 // answered it. When ctx ends, a request that the writer does not run is withdrawn, so it
 // is not applied. If the writer runs it and does not answer within the grace period,
-// Update returns todo.ErrUnknownOutcome.
-func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
+// Update returns board.ErrUnknownOutcome.
+func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) err
 		select {
 		case <-req.done:
 		case <-time.After(gracePeriod):
-			return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, ctx.Err())
+			return fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, ctx.Err())
 		}
 	}
 	if errors.Is(req.err, errPanicked) {

@@ -11,11 +11,12 @@ import (
 
 	"modernc.org/sqlite" // its error type
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
-// writer is the writing connection; it is open if it has a connection. It is the todo.Tx
+// writer is the writing connection; it is open if it has a connection. It is the board.Tx
 // of the request that it runs. It does not use the callers' contexts, because one
 // transaction serves many callers.
 type writer struct {
@@ -44,7 +45,7 @@ func newWriter(s *Store) *writer {
 // something is taken back or removed.
 type memory struct {
 	lists   map[string]todo.Snapshot // the newest revisions
-	cursors map[todo.Key][]todo.Cursor
+	cursors map[board.Key][]board.Cursor
 	seq     int64 // of the last revision; 0 if it is not known
 	put     int   // the size of all that was put into it, in bytes
 	size    int64 // of the file when it was looked at, without four times what was put then
@@ -57,7 +58,7 @@ const maxPut = 8 << 20
 
 // forget begins another memory.
 func (w *writer) forget() {
-	w.memory = &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
+	w.memory = &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor)}
 }
 
 // grow is called before something is put into the memory, with the size of its texts.
@@ -245,7 +246,7 @@ func (w *writer) beginTx() error {
 }
 
 // notice forgets what is in memory, since another connection has committed, and returns
-// todo.ErrTooNew if that upgraded the file. now is SQLite's data_version.
+// board.ErrTooNew if that upgraded the file. now is SQLite's data_version.
 func (w *writer) notice(now int64) error {
 	w.forget()
 	var version int
@@ -253,7 +254,7 @@ func (w *writer) notice(now int64) error {
 		return err
 	}
 	if version > schemaVersion {
-		return fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
+		return fmt.Errorf("schema version %d: %w", version, board.ErrTooNew)
 	}
 	w.seen = now
 	return nil
@@ -262,7 +263,7 @@ func (w *writer) notice(now int64) error {
 // write runs the requests of a batch in the open transaction, and commits what they
 // stored. It sets the error of each: one that is refused does not affect the others, as
 // each has a savepoint unless it is alone. An error that write returns is for the whole
-// batch; nothing of it was applied, unless the error wraps todo.ErrUnknownOutcome.
+// batch; nothing of it was applied, unless the error wraps board.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
 	alone := len(batch) == 1
 	unlessAlone := func(statement string) {
@@ -299,12 +300,12 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 	if err := w.Exec(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
 			// The commit may be in the log in spite of the error.
-			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
+			err = fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err)
 		}
 		return false, err
 	}
 	if stored && !w.isCurrent() {
-		return false, fmt.Errorf("%w: %w", todo.ErrUnknownOutcome, errGone)
+		return false, fmt.Errorf("%w: %w", board.ErrUnknownOutcome, errGone)
 	}
 	if stored {
 		w.markLog()

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
 // asks tests that what an agent asks is stored with the newest revision, as often as it
 // changes, is read like it, and makes no revision.
-func asks(t *testing.T, s todo.Store) {
+func asks(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	next := mustSave(t, s, list("a", "x", 2))
 	other := mustSave(t, s, list("b", "x", 1))
@@ -18,7 +19,7 @@ func asks(t *testing.T, s todo.Store) {
 		next.Said++
 		next = mustSave(t, s, next)
 	}
-	found, err := s.Find(t.Context(), todo.Query{AfterSeq: other.Seq})
+	found, err := s.Find(t.Context(), board.Query{AfterSeq: other.Seq})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func asks(t *testing.T, s todo.Store) {
 		t.Fatal(err)
 	}
 	checkEqual(t, "the newest", next, loaded)
-	short, err := s.Find(t.Context(), todo.Query{Excerpt: true, Limit: 1})
+	short, err := s.Find(t.Context(), board.Query{Excerpt: true, Limit: 1})
 	if err != nil || len(short) != 1 || short[0].Asks != "tag it?" || short[0].Seq != next.Seq {
 		t.Errorf("excerpts %+v, %v", short, err)
 	}
@@ -40,7 +41,7 @@ func asks(t *testing.T, s todo.Store) {
 	stale.Revision--
 	stale.Said++
 	for _, wrong := range []todo.Snapshot{next, stale} {
-		if _, err := Save(t.Context(), s, wrong); !errors.Is(err, todo.ErrNotFound) {
+		if _, err := Save(t.Context(), s, wrong); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("revision %d, said %d: %v", wrong.Revision, wrong.Said, err)
 		}
 	}

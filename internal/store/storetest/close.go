@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // timeout is how long a test waits for what should happen at once.
@@ -35,18 +35,18 @@ func notify(slot chan<- struct{}) {
 
 // checkRefused tests that calls of a store return an error, and that an update is not
 // run.
-func checkRefused(t *testing.T, ctx context.Context, s todo.Store, want error) {
+func checkRefused(t *testing.T, ctx context.Context, s board.Store, want error) {
 	t.Helper()
 	second := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
-		"update": s.Update(ctx, todo.Key{}, func(todo.Tx) error {
+		"update": s.Update(ctx, board.Key{}, func(board.Tx) error {
 			t.Error("an update runs")
 			return nil
 		}),
 		"load":       second(s.Load(ctx, "a", 0)),
-		"find":       second(s.Find(ctx, todo.Query{})),
+		"find":       second(s.Find(ctx, board.Query{})),
 		"history":    second(s.History(ctx, "a", 0, 0)),
-		"cursors":    second(s.Cursors(ctx, todo.Key{})),
+		"cursors":    second(s.Cursors(ctx, board.Key{})),
 		"cursors on": second(s.CursorsOn(ctx, "", "a")),
 		"position":   second(s.Position(ctx)),
 		"host call":  second(s.HostCall(ctx, CallOf("", "a"))),
@@ -57,22 +57,22 @@ func checkRefused(t *testing.T, ctx context.Context, s todo.Store, want error) {
 	}
 }
 
-func closed(t *testing.T, s todo.Store) {
+func closed(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	checkRefused(t, t.Context(), s, todo.ErrClosed)
-	if err := s.Watch(t.Context(), func() {}); !errors.Is(err, todo.ErrClosed) {
+	checkRefused(t, t.Context(), s, board.ErrClosed)
+	if err := s.Watch(t.Context(), func() {}); !errors.Is(err, board.ErrClosed) {
 		t.Errorf("watch after close: %v", err)
 	}
 }
 
 // closedWhileWatched tests that Close ends a watch with an error; only the end
 // of its context ends it without one.
-func closedWhileWatched(t *testing.T, s todo.Store) {
+func closedWhileWatched(t *testing.T, s board.Store) {
 	began := make(chan struct{}, 1)
 	done := make(chan error, 1)
 	go func() {
@@ -89,13 +89,13 @@ func closedWhileWatched(t *testing.T, s todo.Store) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := receive(t, "the end of the watch", done); !errors.Is(err, todo.ErrClosed) {
+	if err := receive(t, "the end of the watch", done); !errors.Is(err, board.ErrClosed) {
 		t.Errorf("watch ended with %v", err)
 	}
 }
 
 // closedWhileSaving tests that saves concurrent with Close return, applied or
-// with [todo.ErrClosed].
+// with [board.ErrClosed].
 func closedWhileSaving(t *testing.T, open Open) {
 	for range 20 {
 		s := open(t)
@@ -110,7 +110,7 @@ func closedWhileSaving(t *testing.T, open Open) {
 			t.Fatal(err)
 		}
 		for range cap(done) {
-			if err := receive(t, "a save's answer", done); err != nil && !errors.Is(err, todo.ErrClosed) {
+			if err := receive(t, "a save's answer", done); err != nil && !errors.Is(err, board.ErrClosed) {
 				t.Errorf("save during close: %v", err)
 			}
 		}
@@ -119,11 +119,11 @@ func closedWhileSaving(t *testing.T, open Open) {
 
 // closedWhileUpdating tests that Close waits for the update that runs, which succeeds,
 // and that one that waits for it is not run.
-func closedWhileUpdating(t *testing.T, s todo.Store) {
-	hold := startUpdate(t, s, todo.Key{Conversation: "x"}, saveHeld)
+func closedWhileUpdating(t *testing.T, s board.Store) {
+	hold := startUpdate(t, s, board.Key{Conversation: "x"}, saveHeld)
 	second, closing := make(chan error, 1), make(chan error, 1)
 	go func() {
-		second <- s.Update(context.Background(), todo.Key{Conversation: "x"}, func(todo.Tx) error { return nil })
+		second <- s.Update(context.Background(), board.Key{Conversation: "x"}, func(board.Tx) error { return nil })
 	}()
 	time.Sleep(arrival)
 	go func() { closing <- s.Close() }()
@@ -139,14 +139,14 @@ func closedWhileUpdating(t *testing.T, s todo.Store) {
 	if err := receive(t, "the end of Close", closing); err != nil {
 		t.Error(err)
 	}
-	if err := receive(t, "the update that waited", second); err != nil && !errors.Is(err, todo.ErrClosed) {
+	if err := receive(t, "the update that waited", second); err != nil && !errors.Is(err, board.ErrClosed) {
 		t.Errorf("an update that waited as the store was closed: %v", err)
 	}
 }
 
 // manyWatchers tests that all of many watchers are hinted and that readers
 // still work.
-func manyWatchers(t *testing.T, s todo.Store) {
+func manyWatchers(t *testing.T, s board.Store) {
 	const n = 20
 	for i := range n {
 		hinted := make(chan struct{}, 1)
@@ -165,7 +165,7 @@ func manyWatchers(t *testing.T, s todo.Store) {
 
 // cancelledReads tests that the store still works after reads were cancelled at
 // any moment.
-func cancelledReads(t *testing.T, s todo.Store) {
+func cancelledReads(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	for n := range int64(40) {
 		mustSave(t, s, list("b", "x", n+1))

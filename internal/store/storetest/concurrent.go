@@ -8,21 +8,22 @@ import (
 	"sync"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
 // beginOnce tests that only one of many concurrent updates of a key begins the list of
 // a conversation that holds none: the others read its cursor. They are shared among
 // stores on the same data.
-func beginOnce(t *testing.T, first todo.Store, others ...todo.Store) {
+func beginOnce(t *testing.T, first board.Store, others ...board.Store) {
 	stores := append(others, first)
 	const n = 16
-	key := todo.Key{Conversation: "begins"}
+	key := board.Key{Conversation: "begins"}
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
 			ctx := context.Background()
-			err := stores[i%len(stores)].Update(ctx, key, func(tx todo.Tx) error {
+			err := stores[i%len(stores)].Update(ctx, key, func(tx board.Tx) error {
 				known, err := tx.Cursors(ctx, key)
 				if err != nil || len(known) > 0 {
 					return err
@@ -41,8 +42,8 @@ func beginOnce(t *testing.T, first todo.Store, others ...todo.Store) {
 	all.Wait()
 	workspace := "begun"
 	for _, s := range stores {
-		found := must[[]todo.Snapshot](t)(s.Find(t.Context(), todo.Query{Workspace: &workspace}))
-		known := must[[]todo.Cursor](t)(s.Cursors(t.Context(), key))
+		found := must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{Workspace: &workspace}))
+		known := must[[]board.Cursor](t)(s.Cursors(t.Context(), key))
 		if len(found) != 1 || len(known) != 1 || known[0].List != found[0].List.ID {
 			t.Errorf("%d lists began in one conversation, which holds %v", len(found), known)
 		}
@@ -52,17 +53,17 @@ func beginOnce(t *testing.T, first todo.Store, others ...todo.Store) {
 // linearizable tests that concurrent updates of one list, of as many keys and by two
 // stores on the same data, lose none of their increments, and that nobody reads an
 // older revision after a newer one, in a transaction or not.
-func linearizable(t *testing.T, a, b todo.Store) {
+func linearizable(t *testing.T, a, b board.Store) {
 	const writers, each = 8, 25
 	counting := list("counted", "x", 1)
 	counting.Items[0].Text = "0"
 	mustSave(t, a, counting)
 	var all sync.WaitGroup
 	for w := range writers {
-		s, key := []todo.Store{a, b}[w%2], todo.Key{Conversation: fmt.Sprint("writer", w/4)} // some keys are shared
+		s, key := []board.Store{a, b}[w%2], board.Key{Conversation: fmt.Sprint("writer", w/4)} // some keys are shared
 		all.Go(func() {
 			ctx, seen := context.Background(), int64(0)
-			read := func(from todo.Reader) (todo.Snapshot, error) {
+			read := func(from board.Reader) (todo.Snapshot, error) {
 				now, err := from.Load(ctx, "counted", 0)
 				if err == nil && now.Revision < seen {
 					err = fmt.Errorf("read revision %d after %d", now.Revision, seen)
@@ -77,7 +78,7 @@ func linearizable(t *testing.T, a, b todo.Store) {
 				}
 				seen = now.Revision
 				var saved todo.Snapshot
-				err = s.Update(ctx, key, func(tx todo.Tx) error {
+				err = s.Update(ctx, key, func(tx board.Tx) error {
 					now, err := read(tx)
 					if err != nil {
 						return err
@@ -102,7 +103,7 @@ func linearizable(t *testing.T, a, b todo.Store) {
 		})
 	}
 	all.Wait()
-	for _, s := range []todo.Store{a, b} {
+	for _, s := range []board.Store{a, b} {
 		got, err := s.History(t.Context(), "counted", 0, 0)
 		if err != nil || len(got) != 1+writers*each {
 			t.Fatalf("%d revisions, %v", len(got), err)
@@ -117,7 +118,7 @@ func linearizable(t *testing.T, a, b todo.Store) {
 
 // eitherOrder tests that concurrent updates that change two lists, some in the other
 // order than others, all succeed, and are stored whole.
-func eitherOrder(t *testing.T, s todo.Store) {
+func eitherOrder(t *testing.T, s board.Store) {
 	const writers, each = 12, 8
 	mustSave(t, s, list("a", "x", 1))
 	mustSave(t, s, list("b", "x", 1))
@@ -130,7 +131,7 @@ func eitherOrder(t *testing.T, s todo.Store) {
 		all.Go(func() {
 			ctx := context.Background()
 			for range each {
-				err := s.Update(ctx, todo.Key{Conversation: fmt.Sprint(w)}, func(tx todo.Tx) error {
+				err := s.Update(ctx, board.Key{Conversation: fmt.Sprint(w)}, func(tx board.Tx) error {
 					var revision int64
 					for _, id := range ids {
 						next, err := tx.Load(ctx, id, 0)
@@ -163,21 +164,21 @@ func eitherOrder(t *testing.T, s todo.Store) {
 	}
 }
 
-func cancelled(t *testing.T, s todo.Store) {
+func cancelled(t *testing.T, s board.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	checkRefused(t, ctx, s, context.Canceled)
 	// An update cancelled at any moment is stored completely or not at all. Its error
 	// shows which, unless it wraps ErrUnknownOutcome.
-	x := todo.Key{Conversation: "x"}
+	x := board.Key{Conversation: "x"}
 	update := func(ctx context.Context, n int64) error {
-		return s.Update(ctx, x, func(tx todo.Tx) error {
+		return s.Update(ctx, x, func(tx board.Tx) error {
 			for _, id := range []string{"b", "c"} {
 				if _, err := saveIn(ctx, tx, list(id, "x", n)); err != nil {
 					return err
 				}
 			}
-			return tx.SetCursor(ctx, todo.Cursor{Key: x, List: "b", Seen: n, Current: true})
+			return tx.SetCursor(ctx, board.Cursor{Key: x, List: "b", Seen: n, Current: true})
 		})
 	}
 	for n := int64(1); n <= 40; {
@@ -187,19 +188,19 @@ func cancelled(t *testing.T, s todo.Store) {
 		var now [2]todo.Snapshot
 		for i, id := range []string{"b", "c"} {
 			var loadErr error
-			if now[i], loadErr = s.Load(t.Context(), id, 0); loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
+			if now[i], loadErr = s.Load(t.Context(), id, 0); loadErr != nil && !errors.Is(loadErr, board.ErrNotFound) {
 				t.Fatal(loadErr)
 			}
 		}
 		seen := int64(0)
-		if known := must[[]todo.Cursor](t)(s.Cursors(t.Context(), x)); len(known) > 0 {
+		if known := must[[]board.Cursor](t)(s.Cursors(t.Context(), x)); len(known) > 0 {
 			seen = known[0].Seen
 		}
 		at := now[0].Revision
 		if now[1].Revision != at || seen != at {
 			t.Fatalf("update to revision %d returned %v: one list is at %d, the other at %d, the cursor at %d", n, err, at, now[1].Revision, seen)
 		}
-		if err == nil && at != n || err != nil && !errors.Is(err, todo.ErrUnknownOutcome) && at != n-1 {
+		if err == nil && at != n || err != nil && !errors.Is(err, board.ErrUnknownOutcome) && at != n-1 {
 			t.Fatalf("update to revision %d returned %v, the store is at %d", n, err, at)
 		}
 		n = at + 1

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -17,22 +18,22 @@ var equateEmpty = cmpopts.EquateEmpty()
 
 // current returns the cursor that makes a list current for a conversation, whose agent was
 // shown revision 1.
-func current(conversation, list string) todo.Cursor {
+func current(conversation, list string) board.Cursor {
 	c := earlier(conversation, list)
 	c.Current = true
 	return c
 }
 
 // earlier returns the cursor of a list that was current for a conversation before.
-func earlier(conversation, list string) todo.Cursor {
-	return todo.Cursor{Key: todo.Key{Conversation: conversation}, List: list, Seen: 1}
+func earlier(conversation, list string) board.Cursor {
+	return board.Cursor{Key: board.Key{Conversation: conversation}, List: list, Seen: 1}
 }
 
 // checkCursors compares cursors but for Moved, which has to be above 0 for those that
 // were current and order them, and At, which has to be now.
-func checkCursors(t testing.TB, what string, want, got []todo.Cursor) {
+func checkCursors(t testing.TB, what string, want, got []board.Cursor) {
 	t.Helper()
-	checkEqual(t, "cursors "+what, want, got, cmpopts.IgnoreFields(todo.Cursor{}, "At", "Moved"), equateEmpty)
+	checkEqual(t, "cursors "+what, want, got, cmpopts.IgnoreFields(board.Cursor{}, "At", "Moved"), equateEmpty)
 	for _, c := range got {
 		if age := time.Since(c.At); age < -time.Second || age > time.Minute || c.At.Location() != time.UTC {
 			t.Errorf("cursors %s: stored at %v", what, c.At)
@@ -45,29 +46,29 @@ func checkCursors(t testing.TB, what string, want, got []todo.Cursor) {
 
 // cursors tests what setting a cursor changes in the cursors of its conversation, and
 // what reads return.
-func cursors(t *testing.T, s todo.Store) {
-	of := func(conversation string, want ...todo.Cursor) {
+func cursors(t *testing.T, s board.Store) {
+	of := func(conversation string, want ...board.Cursor) {
 		t.Helper()
-		got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), todo.Key{Conversation: conversation}))
+		got := must[[]board.Cursor](t)(s.Cursors(t.Context(), board.Key{Conversation: conversation}))
 		checkCursors(t, "of "+conversation, want, got)
 		for i, c := range got {
 			if i > 0 && c.Moved > got[i-1].Moved {
 				t.Errorf("cursors of %s: what became current last is not the first: %+v", conversation, got)
 			}
 		}
-		checkTx(t, s, []string{"a", "b"}, todo.Key{Conversation: conversation})
+		checkTx(t, s, []string{"a", "b"}, board.Key{Conversation: conversation})
 	}
-	on := func(list string, want ...todo.Cursor) {
+	on := func(list string, want ...board.Cursor) {
 		t.Helper()
-		checkCursors(t, "on "+list, sorted(want), sorted(must[[]todo.Cursor](t)(s.CursorsOn(t.Context(), "", list))))
+		checkCursors(t, "on "+list, sorted(want), sorted(must[[]board.Cursor](t)(s.CursorsOn(t.Context(), "", list))))
 	}
-	x := func(list string, seen int64, current bool) todo.Cursor {
-		return todo.Cursor{Key: todo.Key{Conversation: "x"}, List: list, Seen: seen, Current: current}
+	x := func(list string, seen int64, current bool) board.Cursor {
+		return board.Cursor{Key: board.Key{Conversation: "x"}, List: list, Seen: seen, Current: current}
 	}
 	of("x")
 	mustSave(t, s, list("a", "w", 1), x("a", 1, true))
 	of("x", x("a", 1, true))
-	y := todo.Cursor{Key: todo.Key{Conversation: "y"}, List: "a", Seen: 4, Process: "p", Until: baseTime, Current: true}
+	y := board.Cursor{Key: board.Key{Conversation: "y"}, List: "a", Seen: 4, Process: "p", Until: baseTime, Current: true}
 	mustSave(t, s, list("b", "w", 1), x("b", 1, true), y)
 	of("x", x("b", 1, true), x("a", 1, false))
 	on("a", x("a", 1, false), y)
@@ -82,18 +83,18 @@ func cursors(t *testing.T, s todo.Store) {
 	// Seen does not go back, a cursor that is not current stays behind, and without a
 	// process those who serve the conversation stay as they are.
 	mustSet(t, s, x("a", 3, false))
-	mustSet(t, s, todo.Cursor{Key: y.Key, List: "a", Seen: 2})
+	mustSet(t, s, board.Cursor{Key: y.Key, List: "a", Seen: 2})
 	of("x", x("b", 1, true), x("a", 3, false))
 	of("y", y)
 	mustSet(t, s, x("b", 0, false), x("a", 0, false))
 	of("x", x("b", 1, true), x("a", 3, false))
-	y.Process, y.Until = todo.Detached, baseTime.Add(time.Hour)
+	y.Process, y.Until = board.Detached, baseTime.Add(time.Hour)
 	mustSet(t, s, y)
 	of("y", y)
 	y.Process, y.Until = "q", time.Time{}
 	mustSet(t, s, y)
 	of("y", y)
-	if until := must[[]todo.Cursor](t)(s.Cursors(t.Context(), y.Key))[0].Until; !until.IsZero() {
+	if until := must[[]board.Cursor](t)(s.Cursors(t.Context(), y.Key))[0].Until; !until.IsZero() {
 		t.Errorf("a process that serves until it ends serves until %v", until)
 	}
 	// A conversation may take an earlier list again, and another one.
@@ -105,17 +106,17 @@ func cursors(t *testing.T, s todo.Store) {
 	mustSet(t, s, x("b", 0, true), x("a", 0, true)) // the last one counts
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
 	// What an agent was only shown has never moved.
-	shown := todo.Cursor{Key: todo.Key{Conversation: "reader"}, List: "b", Seen: 1}
+	shown := board.Cursor{Key: board.Key{Conversation: "reader"}, List: "b", Seen: 1}
 	mustSet(t, s, shown)
 	of("reader", shown)
 	on("b", x("b", 1, false), shown)
-	if got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), shown.Key)); len(got) != 1 || got[0].Moved != 0 {
+	if got := must[[]board.Cursor](t)(s.Cursors(t.Context(), shown.Key)); len(got) != 1 || got[0].Moved != 0 {
 		t.Errorf("a list only shown was held: %+v", got)
 	}
 	mustSave(t, s, list("d", "w", 1), current("reader", "d"))
 	of("reader", current("reader", "d"), shown)
 	// Principals are walled off from each other.
-	foreign := todo.Key{Principal: "somebody", Conversation: "x"}
+	foreign := board.Key{Principal: "somebody", Conversation: "x"}
 	if got, err := s.Cursors(t.Context(), foreign); err != nil || len(got) > 0 {
 		t.Errorf("another principal's cursors: %v, %v", got, err)
 	}
@@ -124,20 +125,20 @@ func cursors(t *testing.T, s todo.Store) {
 			t.Errorf("another principal's cursors on %q: %v, %v", list, got, err)
 		}
 	}
-	theirs := todo.Cursor{Key: foreign, List: "a", Seen: 9, Current: true}
+	theirs := board.Cursor{Key: foreign, List: "a", Seen: 9, Current: true}
 	mustSet(t, s, theirs)
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
-	checkCursors(t, "of somebody", []todo.Cursor{theirs}, must[[]todo.Cursor](t)(s.CursorsOn(t.Context(), "somebody", "")))
+	checkCursors(t, "of somebody", []board.Cursor{theirs}, must[[]board.Cursor](t)(s.CursorsOn(t.Context(), "somebody", "")))
 }
 
 // cursorsInTx tests that a transaction reads the cursors that it has set, of several
 // conversations.
-func cursorsInTx(t *testing.T, s todo.Store) {
-	x, y := todo.Key{Conversation: "x"}, todo.Key{Conversation: "y"}
+func cursorsInTx(t *testing.T, s board.Store) {
+	x, y := board.Key{Conversation: "x"}, board.Key{Conversation: "y"}
 	mustSave(t, s, list("a", "w", 1), current("x", "a"))
 	mustSave(t, s, list("b", "w", 1))
-	mustUpdate(t, s, x, func(tx todo.Tx) error {
-		of := func(key todo.Key, want ...todo.Cursor) {
+	mustUpdate(t, s, x, func(tx board.Tx) error {
+		of := func(key board.Key, want ...board.Cursor) {
 			t.Helper()
 			got, err := tx.Cursors(t.Context(), key)
 			if err != nil {
@@ -145,7 +146,7 @@ func cursorsInTx(t *testing.T, s todo.Store) {
 			}
 			checkCursors(t, "of "+key.Conversation+" in their transaction", want, got)
 		}
-		set := func(cursors ...todo.Cursor) {
+		set := func(cursors ...board.Cursor) {
 			t.Helper()
 			if err := setCursors(t.Context(), tx, cursors...); err != nil {
 				t.Error(err)
@@ -159,45 +160,45 @@ func cursorsInTx(t *testing.T, s todo.Store) {
 		of(y, current("y", "a"))
 		return nil
 	})
-	checkCursors(t, "of x", []todo.Cursor{current("x", "a"), earlier("x", "b")}, must[[]todo.Cursor](t)(s.Cursors(t.Context(), x)))
-	checkCursors(t, "of y", []todo.Cursor{current("y", "a")}, must[[]todo.Cursor](t)(s.Cursors(t.Context(), y)))
+	checkCursors(t, "of x", []board.Cursor{current("x", "a"), earlier("x", "b")}, must[[]board.Cursor](t)(s.Cursors(t.Context(), x)))
+	checkCursors(t, "of y", []board.Cursor{current("y", "a")}, must[[]board.Cursor](t)(s.Cursors(t.Context(), y)))
 	checkTx(t, s, []string{"a", "b"}, x, y)
 }
 
-// RunAging tests which cursors outlast [todo.CursorAge]. open returns an empty store
+// RunAging tests which cursors outlast [board.CursorAge]. open returns an empty store
 // with a function that makes all its cursors older; the suite closes it.
-func RunAging(t *testing.T, open func(t testing.TB) (s todo.Store, age func(by time.Duration))) {
+func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by time.Duration))) {
 	s, age := open(t)
 	defer s.Close()
-	name, old, young, back := todo.Key{Conversation: todo.NameKey("n")}, todo.Key{Conversation: "old"}, todo.Key{Conversation: "young"}, todo.Key{Conversation: "back"}
+	name, old, young, back := board.Key{Conversation: todo.NameKey("n")}, board.Key{Conversation: "old"}, board.Key{Conversation: "young"}, board.Key{Conversation: "back"}
 	early := list("a", "w", 1)
-	early.Updated = time.Now().Add(-todo.CursorAge)
+	early.Updated = time.Now().Add(-board.CursorAge)
 	mustSave(t, s, early, current(name.Conversation, "a"), current("old", "a"))
 	mustSet(t, s, current("back", "a"), current("back", "b"))
-	age(todo.CursorAge / 2)
+	age(board.CursorAge / 2)
 	mustSet(t, s, current("young", "a"), earlier("back", "a")) // which is shown, not held again
-	age(todo.CursorAge/2 + time.Hour)
+	age(board.CursorAge/2 + time.Hour)
 	lately := func(id string, revision int64) todo.Snapshot {
 		l := list(id, "w", revision)
 		l.Updated = time.Now()
 		return l
 	}
 	mustSave(t, s, lately("first", 1))
-	if got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), old)); len(got) != 1 {
+	if got := must[[]board.Cursor](t)(s.Cursors(t.Context(), old)); len(got) != 1 {
 		t.Error("cursors went by the clock of one save alone")
 	}
 	for n := range 3 {
 		mustSave(t, s, lately("new", int64(n+1)), current("another", "new"))
 		mustSave(t, s, lately("new"+string(rune('a'+n)), 1), current("another", "new"))
 	}
-	for key, kept := range map[todo.Key]bool{name: true, young: true, old: false} {
-		got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), key))
+	for key, kept := range map[board.Key]bool{name: true, young: true, old: false} {
+		got := must[[]board.Cursor](t)(s.Cursors(t.Context(), key))
 		if len(got) > 1 || kept && (len(got) != 1 || got[0].List != "a" || !got[0].Current) {
 			t.Errorf("cursors of %s, which are old: %+v", key.Conversation, got)
 		}
 		checkTx(t, s, []string{"a"}, key)
 	}
-	for _, c := range must[[]todo.Cursor](t)(s.Cursors(t.Context(), back)) {
+	for _, c := range must[[]board.Cursor](t)(s.Cursors(t.Context(), back)) {
 		if c.List == "a" && c.Current {
 			t.Error("a list that was only shown is held, since the cursor of the list that is held was too old")
 		}
@@ -206,7 +207,7 @@ func RunAging(t *testing.T, open func(t testing.TB) (s todo.Store, age func(by t
 
 // parents tests that the parent of a sub-agent's list is the list that the main
 // agent's conversation holds at the time of the read.
-func parents(t *testing.T, s todo.Store) {
+func parents(t *testing.T, s board.Store) {
 	sub := list("sub", "w", 1)
 	sub.List.ParentConversation, sub.List.Parent = "main", "never stored"
 	check := func(want string) {
@@ -220,11 +221,11 @@ func parents(t *testing.T, s todo.Store) {
 				t.Errorf("parent of revision %d is %q, want %q", got.Revision, got.List.Parent, want)
 			}
 		}
-		checkTx(t, s, []string{"sub"}, todo.Key{Conversation: "main"})
+		checkTx(t, s, []string{"sub"}, board.Key{Conversation: "main"})
 		if want == "" {
 			return
 		}
-		found, err := s.Find(t.Context(), todo.Query{Parent: want})
+		found, err := s.Find(t.Context(), board.Query{Parent: want})
 		if err != nil || len(found) != 1 || found[0].List.Parent != want {
 			t.Errorf("sub-lists of %s: %v, %v", want, found, err)
 		}
@@ -237,7 +238,7 @@ func parents(t *testing.T, s todo.Store) {
 	check("m1")
 	mustSave(t, s, list("m2", "w", 1), current("main", "m2"))
 	check("m2")
-	if found, err := s.Find(t.Context(), todo.Query{Parent: "m1"}); err != nil || len(found) > 0 {
+	if found, err := s.Find(t.Context(), board.Query{Parent: "m1"}); err != nil || len(found) > 0 {
 		t.Errorf("sub-lists of the list held before: %v, %v", found, err)
 	}
 	mustSet(t, s, earlier("main", "m1")) // is shown, not held
@@ -252,11 +253,11 @@ func parents(t *testing.T, s todo.Store) {
 }
 
 // parentsInTx tests that a transaction reads the parent by the cursors that it has set.
-func parentsInTx(t *testing.T, s todo.Store) {
+func parentsInTx(t *testing.T, s board.Store) {
 	sub := list("sub", "w", 1)
 	sub.List.ParentConversation = "main"
 	mustSave(t, s, list("m1", "w", 1), current("main", "m1"))
-	mustUpdate(t, s, todo.Key{Conversation: "main"}, func(tx todo.Tx) error {
+	mustUpdate(t, s, board.Key{Conversation: "main"}, func(tx board.Tx) error {
 		check := func(what, want string, got todo.Snapshot, err error) {
 			t.Helper()
 			if err != nil || got.List.Parent != want {
@@ -283,20 +284,20 @@ func parentsInTx(t *testing.T, s todo.Store) {
 	}
 }
 
-func hostCalls(t *testing.T, s todo.Store) {
-	want := todo.HostCall{HostCallKey: CallOf("", "toolu_1"), Session: "s", Agent: "a", Folder: "/w"}
+func hostCalls(t *testing.T, s board.Store) {
+	want := board.HostCall{HostCallKey: CallOf("", "toolu_1"), Session: "s", Agent: "a", Folder: "/w"}
 	now := time.Now()
-	note := func(of todo.HostCallKey, at time.Time) {
+	note := func(of board.HostCallKey, at time.Time) {
 		t.Helper()
-		if err := NoteHostCall(t.Context(), s, todo.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}, at); err != nil {
+		if err := NoteHostCall(t.Context(), s, board.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	expect := func(of todo.HostCallKey, isThere bool) {
+	expect := func(of board.HostCallKey, isThere bool) {
 		t.Helper()
-		want := todo.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}
+		want := board.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}
 		if !isThere {
-			want = todo.HostCall{}
+			want = board.HostCall{}
 		}
 		if got, err := s.HostCall(t.Context(), of); err != nil || got != want {
 			t.Errorf("%+v: %+v, %v", of, got, err)
@@ -304,39 +305,39 @@ func hostCalls(t *testing.T, s todo.Store) {
 	}
 	note(want.HostCallKey, now)
 	expect(want.HostCallKey, true)
-	for _, other := range []todo.HostCallKey{CallOf("", "other"), CallOf("somebody", "toolu_1"),
-		{Kind: todo.ChatTopicKind, ID: "toolu_1"}, {Kind: todo.CallKind, ID: "toolu_1", Subject: "bob"}} {
+	for _, other := range []board.HostCallKey{CallOf("", "other"), CallOf("somebody", "toolu_1"),
+		{Kind: board.ChatTopicKind, ID: "toolu_1"}, {Kind: board.CallKind, ID: "toolu_1", Subject: "bob"}} {
 		expect(other, false)
 	}
-	note(CallOf("", "early"), now.Add(-2*todo.HostCallAge))
+	note(CallOf("", "early"), now.Add(-2*board.HostCallAge))
 	expect(CallOf("", "early"), false)
 	// Of one subject and kind the newest stay.
-	if err := s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) (err error) {
-		for n := 0; n < todo.MaxHostCalls && err == nil; n++ {
-			more := todo.HostCall{HostCallKey: CallOf("", "more"+strconv.Itoa(n)), Session: "s", Agent: "a", Folder: "/w"}
+	if err := s.Update(t.Context(), board.Key{}, func(tx board.Tx) (err error) {
+		for n := 0; n < board.MaxHostCalls && err == nil; n++ {
+			more := board.HostCall{HostCallKey: CallOf("", "more"+strconv.Itoa(n)), Session: "s", Agent: "a", Folder: "/w"}
 			err = tx.NoteHostCall(t.Context(), more, now.Add(time.Duration(n+1)*time.Millisecond))
 		}
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	note(todo.HostCallKey{Kind: todo.CallKind, ID: "bobs", Subject: "bob"}, now)
+	note(board.HostCallKey{Kind: board.CallKind, ID: "bobs", Subject: "bob"}, now)
 	expect(CallOf("", "toolu_1"), false)
 	expect(CallOf("", "more0"), true)
-	expect(todo.HostCallKey{Kind: todo.CallKind, ID: "bobs", Subject: "bob"}, true)
+	expect(board.HostCallKey{Kind: board.CallKind, ID: "bobs", Subject: "bob"}, true)
 }
 
 // claims checks that of several processes that claim the same at once one has it, again
 // when the time is over.
-func claims(t *testing.T, s todo.Store) {
+func claims(t *testing.T, s board.Store) {
 	for _, now := range []time.Time{time.Now().Add(-30 * time.Minute), time.Now()} {
 		var have atomic.Int32
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				board := todo.NewBoard(s, todo.WithClock(func() time.Time { return now }))
-				defer board.Close()
-				earlier, err := board.As("").Claim(t.Context(), todo.List{ID: "list"}, "notice", 10*time.Minute)
+				b := board.NewBoard(s, board.WithClock(func() time.Time { return now }))
+				defer b.Close()
+				earlier, err := b.As("").Claim(t.Context(), todo.List{ID: "list"}, "notice", 10*time.Minute)
 				if earlier.IsZero() {
 					have.Add(1)
 				}
@@ -352,7 +353,7 @@ func claims(t *testing.T, s todo.Store) {
 	}
 }
 
-func alive(t *testing.T, s todo.Store) {
+func alive(t *testing.T, s board.Store) {
 	if s.Alive("p") {
 		t.Error("an unknown process is alive")
 	}

@@ -4,24 +4,24 @@ import (
 	"errors"
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // RunKeep tests that a store keeps as many revisions and lists as keep allows.
 // open returns an empty store with the limits in keep; the suite closes it.
-func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
-	start := func(t *testing.T, keep todo.Keep) todo.Store {
+func RunKeep(t *testing.T, open func(t testing.TB, keep board.Keep) board.Store) {
+	start := func(t *testing.T, keep board.Keep) board.Store {
 		s := open(t, keep)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
 	t.Run("revisions", func(t *testing.T) {
-		s := start(t, todo.Keep{Revisions: 3})
+		s := start(t, board.Keep{Revisions: 3})
 		for n := range int64(10) {
 			mustSave(t, s, list("a", "x", n+1))
 		}
 		checkKept(t, s, 8, 10)
-		if _, err := s.Load(t.Context(), "a", 7); !errors.Is(err, todo.ErrNotFound) {
+		if _, err := s.Load(t.Context(), "a", 7); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("a revision that is not kept: %v", err)
 		}
 		if got, err := s.Load(t.Context(), "a", 9); err != nil || got.Revision != 9 {
@@ -33,20 +33,20 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 	})
 	runQuotas(t, start)
 	t.Run("BAD-INPUT 45 lists", func(t *testing.T) {
-		s := start(t, todo.Keep{Lists: 2})
+		s := start(t, board.Keep{Lists: 2})
 		mustSave(t, s, list("a", "x", 1))
-		err := s.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error {
+		err := s.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
 			if _, err := tx.Save(t.Context(), list("b", "y", 1)); err != nil {
 				return err
 			}
 			_, err := tx.Save(t.Context(), list("c", "z", 1))
 			return err
 		})
-		if !errors.Is(err, todo.ErrTooManyLists) {
+		if !errors.Is(err, board.ErrTooManyLists) {
 			t.Errorf("45: a second and a third list at once: %v", err)
 		}
 		mustSave(t, s, list("b", "y", 1))
-		if _, err := Save(t.Context(), s, list("c", "z", 1)); !errors.Is(err, todo.ErrTooManyLists) {
+		if _, err := Save(t.Context(), s, list("c", "z", 1)); !errors.Is(err, board.ErrTooManyLists) {
 			t.Errorf("45: a third list: %v", err)
 		}
 		mustSave(t, s, list("a", "x", 2))
@@ -56,7 +56,7 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 	})
 }
 
-func checkKept(t *testing.T, s todo.Store, from, to int64) {
+func checkKept(t *testing.T, s board.Store, from, to int64) {
 	t.Helper()
 	got, err := s.History(t.Context(), "a", 0, 0)
 	if err != nil || len(got) == 0 || got[0].Revision != from || got[len(got)-1].Revision != to || int64(len(got)) != to-from+1 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -28,7 +29,7 @@ func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
 // Crowd returns list n of a store with many lists, as it began, and who holds it. Ten
 // lists each are of one project; the last one belongs to a sub-agent of the
 // first.
-func Crowd(n int) (todo.Snapshot, todo.Cursor) {
+func Crowd(n int) (todo.Snapshot, board.Cursor) {
 	name, member := ProjectName(n/ProjectSize), n%ProjectSize
 	conversation := func(member int) string { return fmt.Sprint("session:", name, "-", member) }
 	s := todo.Snapshot{
@@ -47,7 +48,7 @@ func Crowd(n int) (todo.Snapshot, todo.Cursor) {
 // time of a store with lists of [Crowd].
 type Step struct {
 	Name string
-	Do   func(t testing.TB, s todo.Store, n int)
+	Do   func(t testing.TB, s board.Store, n int)
 }
 
 // Steps returns what must not take longer the more lists there are.
@@ -61,31 +62,31 @@ func Steps() []Step {
 		{"write a held list", writeHeld},
 		{"read a held list", readHeld},
 		{"read what was saved last", readNewest},
-		{"read a history", func(t testing.TB, s todo.Store, _ int) {
+		{"read a history", func(t testing.TB, s board.Store, _ int) {
 			revisions, err := s.History(t.Context(), held.List.ID, 0, 10)
 			checkFound(t, len(revisions), 1, err)
 		}},
 		// The queries of a list that is recognised, a repeated call, a status line, the
 		// panel and a stream that resumes.
-		finds("lists that may be continued", ProjectSize, todo.Query{Principal: &own, Client: "tester", Workspace: &workspace,
-			UpdatedSince: baseTime.Add(-todo.CandidateAge), Limit: 100}),
-		finds("a repeated call", 0, todo.Query{Operation: "none"}),
-		finds("lists of a project", ProjectSize, todo.Query{Principal: &own, Workspace: &workspace, Limit: 100}),
-		finds("the newest lists", 60, todo.Query{Principal: &own, Limit: 60}),
-		finds("the newest lists of everyone", 60, todo.Query{Limit: 60}),
-		finds("earlier lists", 20, todo.Query{Principal: &own, BeforeSeq: 40, Limit: 20}),
-		finds("lists after a Seq", 20, todo.Query{Principal: &own, AfterSeq: 40, OldestFirst: true, Limit: 20}),
-		finds("lists of sub-agents", 1, todo.Query{Principal: &own, Parent: main.List.ID}),
-		{"read who holds a list", func(t testing.TB, s todo.Store, _ int) {
+		finds("lists that may be continued", ProjectSize, board.Query{Principal: &own, Client: "tester", Workspace: &workspace,
+			UpdatedSince: baseTime.Add(-board.CandidateAge), Limit: 100}),
+		finds("a repeated call", 0, board.Query{Operation: "none"}),
+		finds("lists of a project", ProjectSize, board.Query{Principal: &own, Workspace: &workspace, Limit: 100}),
+		finds("the newest lists", 60, board.Query{Principal: &own, Limit: 60}),
+		finds("the newest lists of everyone", 60, board.Query{Limit: 60}),
+		finds("earlier lists", 20, board.Query{Principal: &own, BeforeSeq: 40, Limit: 20}),
+		finds("lists after a Seq", 20, board.Query{Principal: &own, AfterSeq: 40, OldestFirst: true, Limit: 20}),
+		finds("lists of sub-agents", 1, board.Query{Principal: &own, Parent: main.List.ID}),
+		{"read who holds a list", func(t testing.TB, s board.Store, _ int) {
 			on, err := s.CursorsOn(t.Context(), "", main.List.ID)
 			checkFound(t, len(on), 1, err)
 		}},
-		finds("lists of sub-agents of everyone", 1, todo.Query{Parent: main.List.ID, Deleted: true}),
+		finds("lists of sub-agents of everyone", 1, board.Query{Parent: main.List.ID, Deleted: true}),
 	}
 }
 
-func finds(what string, want int, q todo.Query) Step {
-	return Step{"find " + what, func(t testing.TB, s todo.Store, _ int) {
+func finds(what string, want int, q board.Query) Step {
+	return Step{"find " + what, func(t testing.TB, s board.Store, _ int) {
 		found, err := s.Find(t.Context(), q)
 		checkFound(t, len(found), want, err)
 	}}
@@ -99,17 +100,17 @@ func checkFound(t testing.TB, got, want int, err error) {
 }
 
 // beginAnother begins a list of a conversation that holds none.
-func beginAnother(t testing.TB, s todo.Store, n int) {
+func beginAnother(t testing.TB, s board.Store, n int) {
 	next, _ := Crowd(0)
-	next.List.ID, next.List.Conversation = todo.NewID(), fmt.Sprint("session:another", n)
+	next.List.ID, next.List.Conversation = board.NewID(), fmt.Sprint("session:another", n)
 	mustSave(t, s, next, current(next.List.Conversation, next.List.ID))
 }
 
 // writeHeld writes the next revision of the list that a conversation holds, as a call
 // does.
-func writeHeld(t testing.TB, s todo.Store, n int) {
+func writeHeld(t testing.TB, s board.Store, n int) {
 	_, holder := Crowd(55)
-	mustUpdate(t, s, holder.Key, func(tx todo.Tx) error {
+	mustUpdate(t, s, holder.Key, func(tx board.Tx) error {
 		known, err := tx.Cursors(t.Context(), holder.Key)
 		if err != nil {
 			return err
@@ -130,7 +131,7 @@ func writeHeld(t testing.TB, s todo.Store, n int) {
 }
 
 // readHeld reads the list that a conversation holds.
-func readHeld(t testing.TB, s todo.Store, _ int) {
+func readHeld(t testing.TB, s board.Store, _ int) {
 	_, holder := Crowd(33)
 	known, err := s.Cursors(t.Context(), holder.Key)
 	checkFound(t, len(known), 1, err)
@@ -140,11 +141,11 @@ func readHeld(t testing.TB, s todo.Store, _ int) {
 }
 
 // readNewest reads what a board with watchers does after a save.
-func readNewest(t testing.TB, s todo.Store, _ int) {
+func readNewest(t testing.TB, s board.Store, _ int) {
 	newest, err := s.Position(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Find(t.Context(), todo.Query{AfterSeq: newest - 1, OldestFirst: true, Deleted: true})
+	found, err := s.Find(t.Context(), board.Query{AfterSeq: newest - 1, OldestFirst: true, Deleted: true})
 	checkFound(t, len(found), 1, err)
 }

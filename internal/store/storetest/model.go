@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -31,11 +32,11 @@ func Check(t *testing.T, property func(*rapid.T)) {
 
 // model makes random calls and compares their results with a reference, maps of
 // slices. All runs share the store, so each has its own list ids and conversations.
-func model(t *testing.T, s todo.Store) {
+func model(t *testing.T, s board.Store) {
 	run := 0
 	Check(t, func(r *rapid.T) {
 		run++
-		m := &reference{t: t, store: s, prefix: fmt.Sprintf("run%d-", run), lists: map[string][]todo.Snapshot{}, cursors: map[todo.Key][]todo.Cursor{}}
+		m := &reference{t: t, store: s, prefix: fmt.Sprintf("run%d-", run), lists: map[string][]todo.Snapshot{}, cursors: map[board.Key][]board.Cursor{}}
 		r.Repeat(map[string]func(*rapid.T){
 			"update":  m.update,
 			"load":    m.load,
@@ -50,18 +51,18 @@ func model(t *testing.T, s todo.Store) {
 // the calls.
 type reference struct {
 	t       *testing.T
-	store   todo.Store
+	store   board.Store
 	prefix  string
 	lists   map[string][]todo.Snapshot
-	cursors map[todo.Key][]todo.Cursor
+	cursors map[board.Key][]board.Cursor
 }
 
 func (m *reference) id(r *rapid.T) string {
 	return m.prefix + rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "list")
 }
 
-func (m *reference) key(r *rapid.T) todo.Key {
-	return todo.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Conversation: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
+func (m *reference) key(r *rapid.T) board.Key {
+	return board.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Conversation: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
 }
 
 // step is what a transaction does: it saves the revision that is so many ahead of the
@@ -69,7 +70,7 @@ func (m *reference) key(r *rapid.T) todo.Key {
 type step struct {
 	list   string
 	ahead  int64
-	cursor todo.Cursor
+	cursor board.Cursor
 }
 
 // update makes an update of some steps, which is refused in the end or not.
@@ -77,7 +78,7 @@ func (m *reference) update(r *rapid.T) {
 	var steps []step
 	for range rapid.IntRange(0, 4).Draw(r, "steps") {
 		if rapid.Bool().Draw(r, "cursor") {
-			c := todo.Cursor{Key: m.key(r), List: m.id(r), Seen: rapid.Int64Range(0, 3).Draw(r, "seen"), Current: rapid.Bool().Draw(r, "current")}
+			c := board.Cursor{Key: m.key(r), List: m.id(r), Seen: rapid.Int64Range(0, 3).Draw(r, "seen"), Current: rapid.Bool().Draw(r, "current")}
 			if rapid.Bool().Draw(r, "served") {
 				c.Process, c.Until = "p", baseTime.Add(time.Duration(rapid.IntRange(0, 3).Draw(r, "until")))
 			}
@@ -89,14 +90,14 @@ func (m *reference) update(r *rapid.T) {
 	refuse := rapid.IntRange(0, 3).Draw(r, "refuse") == 0
 	refusal, wrong := errors.New("refused"), errors.New("a revision that is not the next")
 	lists, known := m.lists, m.cursors
-	err := m.store.Update(m.t.Context(), m.key(r), func(tx todo.Tx) error {
+	err := m.store.Update(m.t.Context(), m.key(r), func(tx board.Tx) error {
 		lists, known = maps.Clone(m.lists), maps.Clone(m.cursors)
 		for _, step := range steps {
 			if step.list == "" {
 				if err := tx.SetCursor(m.t.Context(), step.cursor); err != nil {
 					return err
 				}
-				known[step.cursor.Key], _ = todo.SetCursor(known[step.cursor.Key], step.cursor, time.Now())
+				known[step.cursor.Key], _ = board.SetCursor(known[step.cursor.Key], step.cursor, time.Now())
 				continue
 			}
 			next := list(step.list, m.prefix, int64(len(lists[step.list]))+step.ahead)
@@ -136,7 +137,7 @@ func (m *reference) load(r *rapid.T) {
 		n = len(revisions)
 	}
 	if n == 0 || n > len(revisions) {
-		if !errors.Is(err, todo.ErrNotFound) {
+		if !errors.Is(err, board.ErrNotFound) {
 			r.Fatalf("load revision %d of %d: %v", n, len(revisions), err)
 		}
 		return
@@ -157,7 +158,7 @@ func (m *reference) history(r *rapid.T) {
 }
 
 func (m *reference) find(r *rapid.T) {
-	got, err := m.store.Find(m.t.Context(), todo.Query{Workspace: &m.prefix})
+	got, err := m.store.Find(m.t.Context(), board.Query{Workspace: &m.prefix})
 	if err != nil || len(got) != len(m.lists) {
 		r.Fatalf("found %d of %d lists: %v", len(got), len(m.lists), err)
 	}
@@ -170,20 +171,20 @@ func (m *reference) find(r *rapid.T) {
 }
 
 // readCursors compares the cursors of a conversation, and those on a list of a
-// principal, with what [todo.SetCursor] makes of them.
+// principal, with what [board.SetCursor] makes of them.
 func (m *reference) readCursors(r *rapid.T) {
 	key, id := m.key(r), m.id(r)
-	check := func(what string, want, got []todo.Cursor, err error) {
-		if diff := cmp.Diff(sorted(want), sorted(got), cmpopts.IgnoreFields(todo.Cursor{}, "At"), equateEmpty); diff != "" || err != nil {
+	check := func(what string, want, got []board.Cursor, err error) {
+		if diff := cmp.Diff(sorted(want), sorted(got), cmpopts.IgnoreFields(board.Cursor{}, "At"), equateEmpty); diff != "" || err != nil {
 			r.Fatalf("cursors %s: %v\n%s", what, err, diff)
 		}
 	}
 	got, err := m.store.Cursors(m.t.Context(), key)
 	check("of a conversation", m.cursors[key], got, err)
-	if !slices.IsSortedFunc(got, func(a, b todo.Cursor) int { return int(b.Moved - a.Moved) }) {
+	if !slices.IsSortedFunc(got, func(a, b board.Cursor) int { return int(b.Moved - a.Moved) }) {
 		r.Fatalf("cursors are not in order: %+v", got)
 	}
-	var on []todo.Cursor
+	var on []board.Cursor
 	for of, cursors := range m.cursors {
 		for _, c := range cursors {
 			if of.Principal == key.Principal && c.List == id {

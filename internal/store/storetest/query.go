@@ -6,11 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
-func find(t *testing.T, s todo.Store) {
-	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 0 {
+func find(t *testing.T, s board.Store) {
+	if got, err := s.Find(t.Context(), board.Query{}); err != nil || len(got) != 0 {
 		t.Fatalf("find in an empty store: %v, %v", got, err)
 	}
 	a := mustSave(t, s, list("a", "x", 1))
@@ -22,24 +23,24 @@ func find(t *testing.T, s todo.Store) {
 	none, p, x := "", "p", "x"
 	for _, q := range []struct {
 		name  string
-		query todo.Query
+		query board.Query
 		want  []string
 	}{
-		{"all, last saved first", todo.Query{}, []string{"c", "b", "a"}},
-		{"oldest first", todo.Query{OldestFirst: true}, []string{"a", "b", "c"}},
-		{"limit", todo.Query{Limit: 2}, []string{"c", "b"}},
-		{"workspace", todo.Query{Workspace: &x}, []string{"c", "a"}},
-		{"workspace with no list", todo.Query{Workspace: &none}, nil},
-		{"client", todo.Query{Client: "other"}, []string{"b"}},
-		{"principal", todo.Query{Principal: &p}, []string{"b"}},
-		{"no principal", todo.Query{Principal: &none}, []string{"c", "a"}},
-		{"parent", todo.Query{Parent: "a"}, []string{"b"}},
-		{"after", todo.Query{AfterSeq: a.Seq, OldestFirst: true}, []string{"b", "c"}},
-		{"after all", todo.Query{AfterSeq: c.Seq}, nil},
-		{"before", todo.Query{BeforeSeq: c.Seq}, []string{"b", "a"}},
-		{"before, limited", todo.Query{BeforeSeq: c.Seq, Limit: 1}, []string{"b"}},
-		{"since", todo.Query{UpdatedSince: baseTime.Add(1500 * time.Millisecond)}, []string{"c"}},
-		{"together", todo.Query{Workspace: &x, AfterSeq: b.Seq}, []string{"c"}},
+		{"all, last saved first", board.Query{}, []string{"c", "b", "a"}},
+		{"oldest first", board.Query{OldestFirst: true}, []string{"a", "b", "c"}},
+		{"limit", board.Query{Limit: 2}, []string{"c", "b"}},
+		{"workspace", board.Query{Workspace: &x}, []string{"c", "a"}},
+		{"workspace with no list", board.Query{Workspace: &none}, nil},
+		{"client", board.Query{Client: "other"}, []string{"b"}},
+		{"principal", board.Query{Principal: &p}, []string{"b"}},
+		{"no principal", board.Query{Principal: &none}, []string{"c", "a"}},
+		{"parent", board.Query{Parent: "a"}, []string{"b"}},
+		{"after", board.Query{AfterSeq: a.Seq, OldestFirst: true}, []string{"b", "c"}},
+		{"after all", board.Query{AfterSeq: c.Seq}, nil},
+		{"before", board.Query{BeforeSeq: c.Seq}, []string{"b", "a"}},
+		{"before, limited", board.Query{BeforeSeq: c.Seq, Limit: 1}, []string{"b"}},
+		{"since", board.Query{UpdatedSince: baseTime.Add(1500 * time.Millisecond)}, []string{"c"}},
+		{"together", board.Query{Workspace: &x, AfterSeq: b.Seq}, []string{"c"}},
 	} {
 		got, err := s.Find(t.Context(), q.query)
 		if err != nil {
@@ -51,7 +52,7 @@ func find(t *testing.T, s todo.Store) {
 		}
 		checkEqual(t, q.name, q.want, ids)
 	}
-	got, err := s.Find(t.Context(), todo.Query{Limit: 1})
+	got, err := s.Find(t.Context(), board.Query{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func find(t *testing.T, s todo.Store) {
 
 // excerpts tests that an excerpt says the same of a list as the list, also of a
 // sub-agent's.
-func excerpts(t *testing.T, s todo.Store) {
+func excerpts(t *testing.T, s board.Store) {
 	long := strings.Repeat("ü", 3000)
 	whole := list("long", "x", 1)
 	whole.List.ParentConversation = "main"
@@ -71,7 +72,7 @@ func excerpts(t *testing.T, s todo.Store) {
 	}
 	whole = mustSave(t, s, whole, current("main", "c"))
 	x := "x"
-	found, err := s.Find(t.Context(), todo.Query{Workspace: &x, Limit: 1, Excerpt: true})
+	found, err := s.Find(t.Context(), board.Query{Workspace: &x, Limit: 1, Excerpt: true})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d excerpts, %v", len(found), err)
 	}
@@ -84,7 +85,7 @@ func excerpts(t *testing.T, s todo.Store) {
 	}
 }
 
-func history(t *testing.T, s todo.Store) {
+func history(t *testing.T, s board.Store) {
 	var saved []todo.Snapshot
 	for n := range int64(5) {
 		saved = append(saved, mustSave(t, s, list("a", "x", n+1)))
@@ -112,7 +113,7 @@ func history(t *testing.T, s todo.Store) {
 // findByOperation tests that the other conditions apply to the snapshot that an
 // operation saved, so that no principal finds another's list by a guessed
 // operation id.
-func findByOperation(t *testing.T, s todo.Store) {
+func findByOperation(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op"}
 	first := mustSave(t, s, next)
@@ -120,20 +121,20 @@ func findByOperation(t *testing.T, s todo.Store) {
 	principal, other := "", "somebody"
 	for _, q := range []struct {
 		name  string
-		query todo.Query
+		query board.Query
 		found bool
 	}{
-		{"alone", todo.Query{}, true},
-		{"its principal", todo.Query{Principal: &principal}, true},
-		{"another principal", todo.Query{Principal: &other}, false},
-		{"its workspace", todo.Query{Workspace: &first.List.Workspace}, true},
-		{"another workspace", todo.Query{Workspace: &other}, false},
-		{"another parent", todo.Query{Parent: "p"}, false},
-		{"since it", todo.Query{UpdatedSince: first.Updated}, true},
-		{"since after it", todo.Query{UpdatedSince: first.Updated.Add(1)}, false},
-		{"after one before", todo.Query{AfterSeq: first.Seq - 1}, true},
-		{"after itself", todo.Query{AfterSeq: first.Seq}, false},
-		{"limit", todo.Query{Limit: 1, OldestFirst: true}, true},
+		{"alone", board.Query{}, true},
+		{"its principal", board.Query{Principal: &principal}, true},
+		{"another principal", board.Query{Principal: &other}, false},
+		{"its workspace", board.Query{Workspace: &first.List.Workspace}, true},
+		{"another workspace", board.Query{Workspace: &other}, false},
+		{"another parent", board.Query{Parent: "p"}, false},
+		{"since it", board.Query{UpdatedSince: first.Updated}, true},
+		{"since after it", board.Query{UpdatedSince: first.Updated.Add(1)}, false},
+		{"after one before", board.Query{AfterSeq: first.Seq - 1}, true},
+		{"after itself", board.Query{AfterSeq: first.Seq}, false},
+		{"limit", board.Query{Limit: 1, OldestFirst: true}, true},
 	} {
 		q.query.Operation = "op"
 		got, err := s.Find(t.Context(), q.query)
@@ -148,7 +149,7 @@ func findByOperation(t *testing.T, s todo.Store) {
 
 // findText tests that a text is found in any revision of a list, in the last one in which
 // it stands, in titles, texts and reasons alone, and whatever it has a meaning in.
-func findText(t *testing.T, s todo.Store) {
+func findText(t *testing.T, s board.Store) {
 	revision := func(id, workspace string, texts ...string) {
 		t.Helper()
 		next := list(id, workspace, 1)
@@ -179,28 +180,28 @@ func findText(t *testing.T, s todo.Store) {
 	gone.Deleted = true
 	mustSave(t, s, gone)
 	x, other := "x", "other"
-	all, err := s.Find(t.Context(), todo.Query{})
+	all, err := s.Find(t.Context(), board.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		text  string
-		query todo.Query
+		query board.Query
 		want  string // ids and revisions
 	}{
-		{"parser", todo.Query{}, "b2 c1 a1"},
-		{"PARSER", todo.Query{OldestFirst: true}, "a1 c1 b2"},
-		{"parser", todo.Query{Limit: 2}, "b2 c1"},
-		{"parser", todo.Query{Limit: 1, OldestFirst: true, Excerpt: true}, "a1"},
-		{"parser", todo.Query{Workspace: &x}, "c1 a1"},
-		{"parser", todo.Query{Principal: &other}, ""},
-		{"parser", todo.Query{BeforeSeq: all[1].Seq}, "c1 a1"},
-		{"parser", todo.Query{AfterSeq: all[3].Seq, BeforeSeq: all[0].Seq}, "b2 c1"},
-		{"parser", todo.Query{Deleted: true, Limit: 1}, "d1"},
-		{"ärger", todo.Query{}, "c1"}, {"grössT", todo.Query{}, ""}, {"GRÖß", todo.Query{}, "c1"}, {"rger", todo.Query{}, "c1"},
-		{`"a\b" <B> & 'C'`, todo.Query{}, "a2"}, {`\`, todo.Query{}, "a2"}, {"%", todo.Query{}, "a1"}, {"0%_d", todo.Query{}, "a1"}, {"_", todo.Query{}, "a1"}, {"e_e", todo.Query{}, ""},
-		{"pending", todo.Query{}, "b2"}, {"status", todo.Query{}, "e3"}, {"items", todo.Query{}, ""}, {"step 1", todo.Query{}, "e2"}, {"step", todo.Query{}, "e3"},
-		{"\x00", todo.Query{}, ""}, {"\xff", todo.Query{}, ""}, {"日本", todo.Query{}, ""}, {strings.Repeat("y", 5000), todo.Query{}, ""},
+		{"parser", board.Query{}, "b2 c1 a1"},
+		{"PARSER", board.Query{OldestFirst: true}, "a1 c1 b2"},
+		{"parser", board.Query{Limit: 2}, "b2 c1"},
+		{"parser", board.Query{Limit: 1, OldestFirst: true, Excerpt: true}, "a1"},
+		{"parser", board.Query{Workspace: &x}, "c1 a1"},
+		{"parser", board.Query{Principal: &other}, ""},
+		{"parser", board.Query{BeforeSeq: all[1].Seq}, "c1 a1"},
+		{"parser", board.Query{AfterSeq: all[3].Seq, BeforeSeq: all[0].Seq}, "b2 c1"},
+		{"parser", board.Query{Deleted: true, Limit: 1}, "d1"},
+		{"ärger", board.Query{}, "c1"}, {"grössT", board.Query{}, ""}, {"GRÖß", board.Query{}, "c1"}, {"rger", board.Query{}, "c1"},
+		{`"a\b" <B> & 'C'`, board.Query{}, "a2"}, {`\`, board.Query{}, "a2"}, {"%", board.Query{}, "a1"}, {"0%_d", board.Query{}, "a1"}, {"_", board.Query{}, "a1"}, {"e_e", board.Query{}, ""},
+		{"pending", board.Query{}, "b2"}, {"status", board.Query{}, "e3"}, {"items", board.Query{}, ""}, {"step 1", board.Query{}, "e2"}, {"step", board.Query{}, "e3"},
+		{"\x00", board.Query{}, ""}, {"\xff", board.Query{}, ""}, {"日本", board.Query{}, ""}, {strings.Repeat("y", 5000), board.Query{}, ""},
 	} {
 		c.query.Text = c.text
 		found, err := s.Find(t.Context(), c.query)
@@ -224,7 +225,7 @@ func findText(t *testing.T, s todo.Store) {
 //
 // BAD-INPUT 57: A clock that is set back or forward → Revisions and the order of lists
 // are unharmed
-func since(t *testing.T, s todo.Store) {
+func since(t *testing.T, s board.Store) {
 	for _, updated := range []time.Time{baseTime, baseTime.AddDate(-400, 0, 0), baseTime.AddDate(400, 0, 0), {}} {
 		next := list("l"+updated.Format(time.RFC3339Nano), "x", 1)
 		next.Updated = updated
@@ -234,7 +235,7 @@ func since(t *testing.T, s todo.Store) {
 		since time.Time
 		want  int
 	}{{baseTime, 2}, {baseTime.Add(1), 1}, {baseTime.Add(-1), 2}, {baseTime.AddDate(100, 0, 0), 1}, {time.Time{}, 4}} {
-		got, err := s.Find(t.Context(), todo.Query{UpdatedSince: c.since})
+		got, err := s.Find(t.Context(), board.Query{UpdatedSince: c.since})
 		if err != nil || len(got) != c.want {
 			t.Errorf("since %v: found %d, want %d, %v", c.since, len(got), c.want, err)
 		}
@@ -243,7 +244,7 @@ func since(t *testing.T, s todo.Store) {
 
 // anyText tests that texts of all kinds, up to [todo.MaxText] long, are stored
 // unchanged.
-func anyText(t *testing.T, s todo.Store) {
+func anyText(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Items = nil
 	texts := []string{"", " ", "日本語", "👩‍👩‍👧 🇩🇪", "e\u0301", "\u202eright to left", "\u2028\u2029", `'; DROP TABLE lists; --`, `"\\"`, "<script>&amp;", "\x01\x7f\u0085", "\ufeff\ufffd"}
@@ -260,7 +261,7 @@ func anyText(t *testing.T, s todo.Store) {
 	next.List.Name, next.List.Workspace, next.Writer.Client = texts[7], texts[3], texts[5]
 	next.List.Conversation, next.List.Principal = texts[8], texts[2]
 	saved := mustSave(t, s, next)
-	got, err := s.Find(t.Context(), todo.Query{Workspace: &next.List.Workspace, Principal: &next.List.Principal})
+	got, err := s.Find(t.Context(), board.Query{Workspace: &next.List.Workspace, Principal: &next.List.Principal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,17 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
 // deleted tests that a deleted list is found only by those who ask for it.
-func deleted(t *testing.T, s todo.Store) {
+func deleted(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	gone := list("b", "x", 1)
 	mustSave(t, s, gone)
 	gone.Revision, gone.Deleted = 2, true
 	mustSave(t, s, gone)
-	find := func(q todo.Query) (ids []string) {
+	find := func(q board.Query) (ids []string) {
 		t.Helper()
 		q.OldestFirst = true
 		found, err := s.Find(t.Context(), q)
@@ -31,14 +32,14 @@ func deleted(t *testing.T, s todo.Store) {
 		}
 		return ids
 	}
-	checkEqual(t, "found", []string{"a"}, find(todo.Query{}))
-	checkEqual(t, "found with the deleted", []string{"a", "b"}, find(todo.Query{Deleted: true}))
+	checkEqual(t, "found", []string{"a"}, find(board.Query{}))
+	checkEqual(t, "found with the deleted", []string{"a", "b"}, find(board.Query{Deleted: true}))
 	if got, err := s.Load(t.Context(), "b", 0); err != nil || !got.Deleted {
 		t.Errorf("load: %v, %v", got.Deleted, err)
 	}
 	gone.Revision, gone.Deleted = 3, false
 	mustSave(t, s, gone)
-	checkEqual(t, "found when it is back", []string{"a", "b"}, find(todo.Query{}))
+	checkEqual(t, "found when it is back", []string{"a", "b"}, find(board.Query{}))
 }
 
 // trash tests that a deleted list is forgotten when it can no longer be brought back, and
@@ -46,9 +47,9 @@ func deleted(t *testing.T, s todo.Store) {
 //
 // BAD-INPUT 135: A clock that is a year ahead for one save → What is old is told by the
 // save before: nothing deleted, no binding and no settled list goes by it
-func trash(t *testing.T, s todo.Store) {
+func trash(t *testing.T, s board.Store) {
 	gone := list("gone", "w", 1)
-	gone.Deleted, gone.Updated = true, time.Now().Add(-2*todo.TrashAge)
+	gone.Deleted, gone.Updated = true, time.Now().Add(-2*board.TrashAge)
 	mustSave(t, s, gone)
 	for _, id := range []string{"first", "second"} {
 		if _, err := s.Load(t.Context(), "gone", 0); err != nil {
@@ -58,13 +59,13 @@ func trash(t *testing.T, s todo.Store) {
 		l.Updated = time.Now()
 		mustSave(t, s, l)
 	}
-	if _, err := s.Load(t.Context(), "gone", 0); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := s.Load(t.Context(), "gone", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("it is still there: %v", err)
 	}
 }
 
 // purge tests that nothing is left of purged lists but that they were deleted.
-func purge(t *testing.T, s todo.Store) {
+func purge(t *testing.T, s board.Store) {
 	const many = 20
 	ids := []string{"unknown"}
 	for n := range many {
@@ -83,16 +84,16 @@ func purge(t *testing.T, s todo.Store) {
 		t.Fatal(err)
 	}
 	checkEqual(t, "purged", ids[1:], purged)
-	found, err := s.Find(t.Context(), todo.Query{})
+	found, err := s.Find(t.Context(), board.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkEqual(t, "found", []todo.Snapshot{kept}, found)
-	fresh, err := s.Find(t.Context(), todo.Query{AfterSeq: kept.Seq, Deleted: true})
+	fresh, err := s.Find(t.Context(), board.Query{AfterSeq: kept.Seq, Deleted: true})
 	if err != nil || len(fresh) != many+1 {
 		t.Fatalf("%d lists changed, %v", len(fresh), err)
 	}
-	if held := must[[]todo.Cursor](t)(s.Cursors(t.Context(), todo.Key{Conversation: "z"})); len(held) != 1 || held[0].List != "kept" || held[0].Current {
+	if held := must[[]board.Cursor](t)(s.Cursors(t.Context(), board.Key{Conversation: "z"})); len(held) != 1 || held[0].List != "kept" || held[0].Current {
 		t.Errorf("the conversation of a purged list holds %+v", held)
 	}
 	revisions, err := s.History(t.Context(), "l0", 0, 0)
@@ -106,39 +107,39 @@ func purge(t *testing.T, s todo.Store) {
 	if begun.IsZero() {
 		t.Error("the list does not say when it began")
 	}
-	for what, read := range map[string]func() ([]todo.Cursor, error){
-		"of its conversation": func() ([]todo.Cursor, error) { return s.Cursors(t.Context(), todo.Key{Conversation: "l0"}) },
-		"on it":               func() ([]todo.Cursor, error) { return s.CursorsOn(t.Context(), "", "l0") },
+	for what, read := range map[string]func() ([]board.Cursor, error){
+		"of its conversation": func() ([]board.Cursor, error) { return s.Cursors(t.Context(), board.Key{Conversation: "l0"}) },
+		"on it":               func() ([]board.Cursor, error) { return s.CursorsOn(t.Context(), "", "l0") },
 	} {
 		if left, err := read(); len(left) > 0 || err != nil {
 			t.Errorf("cursors %s: %v, %v", what, left, err)
 		}
 	}
-	if found, err := s.Find(t.Context(), todo.Query{Operation: "opl0"}); len(found) > 0 || err != nil {
+	if found, err := s.Find(t.Context(), board.Query{Operation: "opl0"}); len(found) > 0 || err != nil {
 		t.Errorf("found by its operation: %v, %v", found, err)
 	}
 	newest := mustSave(t, s, list("newest", "x", 1), current("z", "newest"))
 	if purged, err := Purge(t.Context(), s, by, now, "newest"); len(purged) != 1 || err != nil {
 		t.Fatalf("purged %v, %v", purged, err)
 	}
-	if fresh, err := s.Find(t.Context(), todo.Query{AfterSeq: newest.Seq, Deleted: true}); len(fresh) != 1 || err != nil {
+	if fresh, err := s.Find(t.Context(), board.Query{AfterSeq: newest.Seq, Deleted: true}); len(fresh) != 1 || err != nil {
 		t.Errorf("who knows the newest list is told of %v, %v when it is purged", fresh, err)
 	}
 }
 
 // runQuotas tests the limits on lists and bytes.
-func runQuotas(t *testing.T, start func(*testing.T, todo.Keep) todo.Store) {
-	t.Run("BAD-INPUT 65 lists of one conversation", func(t *testing.T) { begunLately(t, start(t, todo.Keep{Begun: 2})) })
-	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) { abandoned(t, start(t, todo.Keep{Lists: 4, Abandoned: time.Hour})) })
-	t.Run("BAD-INPUT 65 finished lists make room", func(t *testing.T) { finished(t, start(t, todo.Keep{Lists: 5, Abandoned: time.Hour})) })
-	t.Run("BAD-INPUT 65 what was finished long ago goes", func(t *testing.T) { expired(t, start(t, todo.Keep{Finished: time.Microsecond})) })
-	t.Run("BAD-INPUT 65 shares", func(t *testing.T) { shares(t, start(t, todo.Keep{Bytes: 4_000_000, Abandoned: time.Hour})) })
-	t.Run("BAD-INPUT 45 conversations that know a list", func(t *testing.T) { holders(t, start(t, todo.Keep{Bytes: 20_000_000})) })
-	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) { full(t, start(t, todo.Keep{Bytes: 1_000_000})) })
+func runQuotas(t *testing.T, start func(*testing.T, board.Keep) board.Store) {
+	t.Run("BAD-INPUT 65 lists of one conversation", func(t *testing.T) { begunLately(t, start(t, board.Keep{Begun: 2})) })
+	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) { abandoned(t, start(t, board.Keep{Lists: 4, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 finished lists make room", func(t *testing.T) { finished(t, start(t, board.Keep{Lists: 5, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 what was finished long ago goes", func(t *testing.T) { expired(t, start(t, board.Keep{Finished: time.Microsecond})) })
+	t.Run("BAD-INPUT 65 shares", func(t *testing.T) { shares(t, start(t, board.Keep{Bytes: 4_000_000, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 45 conversations that know a list", func(t *testing.T) { holders(t, start(t, board.Keep{Bytes: 20_000_000})) })
+	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) { full(t, start(t, board.Keep{Bytes: 1_000_000})) })
 }
 
 // begin saves the first revision of a list that a conversation begins.
-func begin(t *testing.T, s todo.Store, id, conversation string, updated time.Time) error {
+func begin(t *testing.T, s board.Store, id, conversation string, updated time.Time) error {
 	t.Helper()
 	next := list(id, "x", 1)
 	next.List.Conversation, next.List.Name, next.Updated, next.Writer.Person = conversation, "", updated, false
@@ -148,11 +149,11 @@ func begin(t *testing.T, s todo.Store, id, conversation string, updated time.Tim
 
 // begunLately tests that a conversation may begin two lists a day and no more, and that
 // imported lists, which nobody changed that day, count none.
-func begunLately(t *testing.T, s todo.Store) {
+func begunLately(t *testing.T, s board.Store) {
 	if err := begin(t, s, "of last week", "a", time.Now().Add(-7*24*time.Hour)); err != nil {
 		t.Error(err)
 	}
-	for n, want := range []error{nil, nil, todo.ErrTooManyLists} {
+	for n, want := range []error{nil, nil, board.ErrTooManyLists} {
 		if err := begin(t, s, fmt.Sprint("a", n), "a", time.Now()); !errors.Is(err, want) {
 			t.Errorf("65: list %d: %v", n+1, err)
 		}
@@ -165,7 +166,7 @@ func begunLately(t *testing.T, s todo.Store) {
 
 // abandoned tests that in a store for four lists one that is old, has one revision
 // and was shown to nobody gives way, and no other.
-func abandoned(t *testing.T, s todo.Store) {
+func abandoned(t *testing.T, s board.Store) {
 	now := time.Now()
 	old := now.Add(-2 * time.Hour)
 	for id, at := range map[string]time.Time{"new": now, "changed": old, "shown": old, "old": old} {
@@ -174,9 +175,9 @@ func abandoned(t *testing.T, s todo.Store) {
 		}
 	}
 	mustSave(t, s, list("changed", "x", 2))
-	mustSet(t, s, todo.Cursor{Key: todo.Key{Conversation: "somebody"}, List: "shown", Seen: 1})
+	mustSet(t, s, board.Cursor{Key: board.Key{Conversation: "somebody"}, List: "shown", Seen: 1})
 	refuse := errors.New("refused")
-	err := s.Update(t.Context(), todo.Key{Conversation: "next"}, func(tx todo.Tx) error {
+	err := s.Update(t.Context(), board.Key{Conversation: "next"}, func(tx board.Tx) error {
 		next := list("next", "x", 1)
 		next.List.Conversation = "next"
 		if _, err := tx.Save(t.Context(), next); err != nil {
@@ -193,10 +194,10 @@ func abandoned(t *testing.T, s todo.Store) {
 	if err := begin(t, s, "next", "next", now); err != nil {
 		t.Errorf("65: with an abandoned list: %v", err)
 	}
-	if _, err := s.Load(t.Context(), "old", 0); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := s.Load(t.Context(), "old", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("65: the abandoned list: %v", err)
 	}
-	if err := begin(t, s, "one more", "one more", now); !errors.Is(err, todo.ErrTooManyLists) {
+	if err := begin(t, s, "one more", "one more", now); !errors.Is(err, board.ErrTooManyLists) {
 		t.Errorf("65: without one: %v", err)
 	}
 	for _, id := range []string{"new", "changed", "shown", "next"} {
@@ -214,7 +215,7 @@ func abandoned(t *testing.T, s todo.Store) {
 
 // finished tests that in a store for five lists the finished ones give way, archived ones
 // first, but for one that a person changed last.
-func finished(t *testing.T, s todo.Store) {
+func finished(t *testing.T, s board.Store) {
 	old := time.Now().Add(-2 * time.Hour)
 	begin := func(id string, status todo.Status, of func(*todo.Snapshot)) error {
 		next := todo.Snapshot{List: todo.List{ID: id, Conversation: "of " + id}, Revision: 1, Updated: old, Items: []todo.Item{{ID: "1", Text: "x", Status: status}}}
@@ -236,7 +237,7 @@ func finished(t *testing.T, s todo.Store) {
 	for n, goes := range []string{"archived", "finished", ""} {
 		err := begin(fmt.Sprint("next", n), todo.Pending, func(*todo.Snapshot) {})
 		if goes == "" {
-			if !errors.Is(err, todo.ErrTooManyLists) {
+			if !errors.Is(err, board.ErrTooManyLists) {
 				t.Errorf("65: without a list that may go: %v", err)
 			}
 		} else if gone, loadErr := s.Load(t.Context(), goes, 0); err != nil || loadErr != nil || !gone.Deleted {
@@ -252,7 +253,7 @@ func finished(t *testing.T, s todo.Store) {
 
 // expired tests that finished lists go a time after their last change, when a list of the
 // same principal begins, but for those that a person kept or looked at.
-func expired(t *testing.T, s todo.Store) {
+func expired(t *testing.T, s board.Store) {
 	one := func(id string, of func(*todo.Snapshot)) todo.Snapshot {
 		next := todo.Snapshot{List: todo.List{ID: id}, Revision: 1, Updated: time.Now().Add(-2 * time.Hour), Items: []todo.Item{{ID: "1", Text: "x", Status: todo.Completed}}}
 		of(&next)
@@ -268,12 +269,12 @@ func expired(t *testing.T, s todo.Store) {
 		one("looked at", func(*todo.Snapshot) {}),
 		one("held", func(*todo.Snapshot) {}),
 	}
-	held := todo.Cursor{Key: todo.Key{Conversation: "chat"}, List: "held", Seen: 1, Current: true, Process: todo.Detached, Until: time.Now().Add(time.Hour)}
-	looked := todo.Cursor{Key: todo.Key{Conversation: todo.PersonKey}, List: "looked at", Seen: 1}
+	held := board.Cursor{Key: board.Key{Conversation: "chat"}, List: "held", Seen: 1, Current: true, Process: board.Detached, Until: time.Now().Add(time.Hour)}
+	looked := board.Cursor{Key: board.Key{Conversation: todo.PersonKey}, List: "looked at", Seen: 1}
 	for _, l := range lists {
-		mustUpdate(t, s, held.Key, func(tx todo.Tx) error {
+		mustUpdate(t, s, held.Key, func(tx board.Tx) error {
 			_, err := tx.Save(t.Context(), l)
-			for _, c := range []todo.Cursor{held, looked} {
+			for _, c := range []board.Cursor{held, looked} {
 				if err == nil && c.List == l.List.ID {
 					err = tx.SetCursor(t.Context(), c)
 				}
@@ -282,7 +283,7 @@ func expired(t *testing.T, s todo.Store) {
 		})
 	}
 	// However many stay, the others go.
-	for n := range todo.MaxAbandoned {
+	for n := range board.MaxAbandoned {
 		seen := looked
 		seen.List = fmt.Sprint("looked ", n)
 		mustSave(t, s, one(seen.List, func(l *todo.Snapshot) { l.Updated = l.Updated.Add(-time.Hour) }), seen)
@@ -293,7 +294,7 @@ func expired(t *testing.T, s todo.Store) {
 	}
 	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // by its time it is told what is old
 	mustSave(t, s, one("next", func(*todo.Snapshot) {}))
-	found := must[[]todo.Snapshot](t)(s.Find(t.Context(), todo.Query{OldestFirst: true}))
+	found := must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{OldestFirst: true}))
 	var left []string
 	for _, l := range found {
 		if !strings.HasPrefix(l.List.ID, "looked ") {
@@ -306,7 +307,7 @@ func expired(t *testing.T, s todo.Store) {
 // shares tests that one who signed in takes a quarter of the store and no more, that
 // others go on meanwhile, that what is deleted makes room at once, and that lists can be
 // put away and deleted when nothing else can be done.
-func shares(t *testing.T, s todo.Store) {
+func shares(t *testing.T, s board.Store) {
 	of := func(principal, id string, revision int64) todo.Snapshot {
 		next := bulky(id, revision)
 		next.List.Principal, next.Updated = principal, time.Now()
@@ -328,43 +329,43 @@ func shares(t *testing.T, s todo.Store) {
 	putAway := of("p", "next", revisions+2)
 	putAway.Archived = true
 	mustSave(t, s, putAway)
-	if _, err := Save(t.Context(), s, of("p", "next", revisions+3)); !errors.Is(err, todo.ErrStoreFull) {
+	if _, err := Save(t.Context(), s, of("p", "next", revisions+3)); !errors.Is(err, board.ErrStoreFull) {
 		t.Errorf("65: a change behind it: %v", err)
 	}
 }
 
 // holders tests that of very many conversations that come to know a list the ones that
 // used it last are known, beside its name.
-func holders(t *testing.T, s todo.Store) {
+func holders(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1), current(todo.NameKey("a"), "a"))
 	const more = 50
-	mustUpdate(t, s, todo.Key{Conversation: "first"}, func(tx todo.Tx) error {
-		for n := range todo.MaxHolders + more {
+	mustUpdate(t, s, board.Key{Conversation: "first"}, func(tx board.Tx) error {
+		for n := range board.MaxHolders + more {
 			if err := tx.SetCursor(t.Context(), current(fmt.Sprint("c", n), "a")); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	on := must[[]todo.Cursor](t)(s.CursorsOn(t.Context(), "", "a"))
+	on := must[[]board.Cursor](t)(s.CursorsOn(t.Context(), "", "a"))
 	knows := func(key string) bool {
-		return slices.ContainsFunc(on, func(c todo.Cursor) bool { return c.Conversation == key })
+		return slices.ContainsFunc(on, func(c board.Cursor) bool { return c.Conversation == key })
 	}
-	if len(on) != todo.MaxHolders || knows("c0") || !knows(fmt.Sprint("c", todo.MaxHolders+more-1)) || !knows(todo.NameKey("a")) {
+	if len(on) != board.MaxHolders || knows("c0") || !knows(fmt.Sprint("c", board.MaxHolders+more-1)) || !knows(todo.NameKey("a")) {
 		t.Errorf("45: %d are known", len(on))
 	}
 }
 
 // full tests that when no list begins any more in a store of a million bytes, those
 // that are there go on, though not without end, and that a purge makes room.
-func full(t *testing.T, s todo.Store) {
+func full(t *testing.T, s board.Store) {
 	mustSave(t, s, bulky("a", 1))
 	saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky(fmt.Sprint("other", n), 1) })
 	if _, err := Save(t.Context(), s, bulky("a", 2)); err != nil {
 		t.Fatalf("65: a list that there is, when no other begins any more: %v", err)
 	}
 	more := saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky("a", 3+n) })
-	if err := NoteHostCall(t.Context(), s, todo.HostCall{HostCallKey: CallOf("", "x")}, time.Now()); !errors.Is(err, todo.ErrStoreFull) {
+	if err := NoteHostCall(t.Context(), s, board.HostCall{HostCallKey: CallOf("", "x")}, time.Now()); !errors.Is(err, board.ErrStoreFull) {
 		t.Errorf("79: what tells whether the store can be written: %v", err)
 	}
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2+more {
@@ -388,10 +389,10 @@ func bulky(id string, revision int64) todo.Snapshot {
 
 // saveUntilFull saves what next returns for 0, 1, 2 … until the store is full, and
 // returns how many it saved.
-func saveUntilFull(t *testing.T, s todo.Store, next func(n int64) todo.Snapshot) (n int64) {
+func saveUntilFull(t *testing.T, s board.Store, next func(n int64) todo.Snapshot) (n int64) {
 	t.Helper()
 	for ; n < 1000; n++ {
-		if _, err := Save(t.Context(), s, next(n)); errors.Is(err, todo.ErrStoreFull) {
+		if _, err := Save(t.Context(), s, next(n)); errors.Is(err, board.ErrStoreFull) {
 			return n
 		} else if err != nil {
 			t.Fatal(err)

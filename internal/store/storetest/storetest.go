@@ -1,6 +1,6 @@
-// Package storetest is the conformance suite of todo.Store. It tests what the
+// Package storetest is the conformance suite of board.Store. It tests what the
 // interface promises on any backend. A backend must pass [Run]; [RunKeep] if it
-// can be limited with a todo.Keep; and [RunDurable] if its lists survive the
+// can be limited with a board.Keep; and [RunDurable] if its lists survive the
 // process.
 package storetest
 
@@ -15,15 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
 // Open returns a new, empty store for one test; the suite closes it.
-type Open func(t testing.TB) todo.Store
+type Open func(t testing.TB) board.Store
 
 // Run runs the suite as subtests of t, each on a store of its own.
 func Run(t *testing.T, open Open) {
-	for name, test := range map[string]func(*testing.T, todo.Store){
+	for name, test := range map[string]func(*testing.T, board.Store){
 		"save and load":             saveAndLoad,
 		"revisions are dense":       dense,
 		"large lists":               large,
@@ -37,7 +38,7 @@ func Run(t *testing.T, open Open) {
 		"waiting ends":              waiting,
 		"cursors":                   cursors,
 		"cursors in a transaction":  cursorsInTx,
-		"begin once":                func(t *testing.T, s todo.Store) { beginOnce(t, s) },
+		"begin once":                func(t *testing.T, s board.Store) { beginOnce(t, s) },
 		"parents":                   parents,
 		"parents in a transaction":  parentsInTx,
 		"host calls":                hostCalls,
@@ -48,7 +49,7 @@ func Run(t *testing.T, open Open) {
 		"history":                   history,
 		"what an agent asks":        asks,
 		"snapshots are immutable":   immutable,
-		"linearizable":              func(t *testing.T, s todo.Store) { linearizable(t, s, s) },
+		"linearizable":              func(t *testing.T, s board.Store) { linearizable(t, s, s) },
 		"two lists in either order": eitherOrder,
 		"watch":                     watch,
 		"hint after save":           hintAfterSave,
@@ -104,24 +105,24 @@ func list(id, workspace string, n int64) todo.Snapshot {
 }
 
 // NoteHostCall stores what a hook said, in an update of its own.
-func NoteHostCall(ctx context.Context, s todo.Store, c todo.HostCall, at time.Time) error {
-	return s.Update(ctx, todo.Key{Principal: c.Principal, Conversation: c.ID}, func(tx todo.Tx) error {
+func NoteHostCall(ctx context.Context, s board.Store, c board.HostCall, at time.Time) error {
+	return s.Update(ctx, board.Key{Principal: c.Principal, Conversation: c.ID}, func(tx board.Tx) error {
 		return tx.NoteHostCall(ctx, c, at)
 	})
 }
 
 // CallOf is the key of what a hook said about a call.
-func CallOf(principal, id string) todo.HostCallKey {
-	return todo.HostCallKey{Principal: principal, Kind: todo.CallKind, ID: id}
+func CallOf(principal, id string) board.HostCallKey {
+	return board.HostCallKey{Principal: principal, Kind: board.CallKind, ID: id}
 }
 
 // Save saves one revision, and cursors, in an update of their own.
-func Save(ctx context.Context, s todo.Store, next todo.Snapshot, cursors ...todo.Cursor) (saved todo.Snapshot, err error) {
-	key := todo.Key{Principal: next.List.Principal, Conversation: next.List.ID}
+func Save(ctx context.Context, s board.Store, next todo.Snapshot, cursors ...board.Cursor) (saved todo.Snapshot, err error) {
+	key := board.Key{Principal: next.List.Principal, Conversation: next.List.ID}
 	if len(cursors) > 0 {
 		key = cursors[0].Key
 	}
-	err = s.Update(ctx, key, func(tx todo.Tx) (err error) {
+	err = s.Update(ctx, key, func(tx board.Tx) (err error) {
 		saved, err = saveIn(ctx, tx, next)
 		if err != nil {
 			return err
@@ -135,14 +136,14 @@ func Save(ctx context.Context, s todo.Store, next todo.Snapshot, cursors ...todo
 }
 
 // Purge purges lists in one transaction, and passes over unknown ones.
-func Purge(ctx context.Context, s todo.Store, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
-	err = s.Update(ctx, todo.Key{}, func(tx todo.Tx) error {
+func Purge(ctx context.Context, s board.Store, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
+	err = s.Update(ctx, board.Key{}, func(tx board.Tx) error {
 		purged = nil
 		for _, list := range lists {
 			err := tx.Purge(ctx, list, by, now)
 			if err == nil {
 				purged = append(purged, list)
-			} else if !errors.Is(err, todo.ErrNotFound) {
+			} else if !errors.Is(err, board.ErrNotFound) {
 				return err
 			}
 		}
@@ -152,7 +153,7 @@ func Purge(ctx context.Context, s todo.Store, by todo.Writer, now time.Time, lis
 }
 
 // saveIn reads in a transaction what a revision replaces, and saves it.
-func saveIn(ctx context.Context, tx todo.Tx, next todo.Snapshot) (todo.Snapshot, error) {
+func saveIn(ctx context.Context, tx board.Tx, next todo.Snapshot) (todo.Snapshot, error) {
 	if next.Revision > 1 {
 		if _, err := tx.Load(ctx, next.List.ID, 0); err != nil {
 			return todo.Snapshot{}, err
@@ -161,7 +162,7 @@ func saveIn(ctx context.Context, tx todo.Tx, next todo.Snapshot) (todo.Snapshot,
 	return tx.Save(ctx, next)
 }
 
-func setCursors(ctx context.Context, tx todo.Tx, cursors ...todo.Cursor) error {
+func setCursors(ctx context.Context, tx board.Tx, cursors ...board.Cursor) error {
 	for _, c := range cursors {
 		if err := tx.SetCursor(ctx, c); err != nil {
 			return err
@@ -170,7 +171,7 @@ func setCursors(ctx context.Context, tx todo.Tx, cursors ...todo.Cursor) error {
 	return nil
 }
 
-func mustSave(t testing.TB, s todo.Store, next todo.Snapshot, cursors ...todo.Cursor) todo.Snapshot {
+func mustSave(t testing.TB, s board.Store, next todo.Snapshot, cursors ...board.Cursor) todo.Snapshot {
 	t.Helper()
 	saved, err := Save(t.Context(), s, next, cursors...)
 	if err != nil {
@@ -180,12 +181,12 @@ func mustSave(t testing.TB, s todo.Store, next todo.Snapshot, cursors ...todo.Cu
 }
 
 // mustSet stores cursors in an update of their own.
-func mustSet(t testing.TB, s todo.Store, cursors ...todo.Cursor) {
+func mustSet(t testing.TB, s board.Store, cursors ...board.Cursor) {
 	t.Helper()
-	mustUpdate(t, s, cursors[0].Key, func(tx todo.Tx) error { return setCursors(t.Context(), tx, cursors...) })
+	mustUpdate(t, s, cursors[0].Key, func(tx board.Tx) error { return setCursors(t.Context(), tx, cursors...) })
 }
 
-func mustUpdate(t testing.TB, s todo.Store, key todo.Key, change func(todo.Tx) error) {
+func mustUpdate(t testing.TB, s board.Store, key board.Key, change func(board.Tx) error) {
 	t.Helper()
 	if err := s.Update(t.Context(), key, change); err != nil {
 		t.Fatalf("update of %v: %v", key, err)
@@ -210,8 +211,8 @@ func checkEqual(t testing.TB, what string, want, got any, options ...cmp.Option)
 	}
 }
 
-func saveAndLoad(t *testing.T, s todo.Store) {
-	if _, err := s.Load(t.Context(), "none", 0); !errors.Is(err, todo.ErrNotFound) {
+func saveAndLoad(t *testing.T, s board.Store) {
+	if _, err := s.Load(t.Context(), "none", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("load from an empty store: %v", err)
 	}
 	var saved []todo.Snapshot
@@ -237,7 +238,7 @@ func saveAndLoad(t *testing.T, s todo.Store) {
 		checkEqual(t, fmt.Sprint("load revision ", n), want, got)
 	}
 	for _, n := range []int64{6, -1} {
-		if _, err := s.Load(t.Context(), "a", n); !errors.Is(err, todo.ErrNotFound) {
+		if _, err := s.Load(t.Context(), "a", n); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("load revision %d: %v", n, err)
 		}
 	}
@@ -251,11 +252,11 @@ func saveAndLoad(t *testing.T, s todo.Store) {
 
 // dense tests that only the revision after the newest is saved, of a list that begins
 // with the first or with another one.
-func dense(t *testing.T, s todo.Store) {
+func dense(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	mustSave(t, s, list("a", "x", 2))
-	mustUpdate(t, s, todo.Key{Conversation: "c"}, func(tx todo.Tx) error { // as an import
-		if _, err := tx.Load(t.Context(), "b", 0); !errors.Is(err, todo.ErrNotFound) {
+	mustUpdate(t, s, board.Key{Conversation: "c"}, func(tx board.Tx) error { // as an import
+		if _, err := tx.Load(t.Context(), "b", 0); !errors.Is(err, board.ErrNotFound) {
 			t.Error(err)
 		}
 		for n := int64(7); n <= 8; n++ {
@@ -267,7 +268,7 @@ func dense(t *testing.T, s todo.Store) {
 	})
 	for _, next := range []todo.Snapshot{list("a", "x", 1), list("a", "x", 2), list("a", "x", 4), list("a", "x", 9), list("b", "x", 1), list("b", "x", 7), list("b", "x", 10), list("c", "x", 0)} {
 		for _, read := range []bool{true, false} { // and what the transaction has not read
-			err := s.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error {
+			err := s.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
 				if read {
 					if _, err := tx.Load(t.Context(), next.List.ID, 0); err != nil {
 						return err
@@ -276,7 +277,7 @@ func dense(t *testing.T, s todo.Store) {
 				_, err := tx.Save(t.Context(), next)
 				return err
 			})
-			if err == nil || errors.Is(err, todo.ErrUnknownOutcome) {
+			if err == nil || errors.Is(err, board.ErrUnknownOutcome) {
 				t.Errorf("save revision %d of %s: %v", next.Revision, next.List.ID, err)
 			}
 		}
@@ -291,7 +292,7 @@ func dense(t *testing.T, s todo.Store) {
 
 // large tests that each revision of a list of [todo.MaxItems] items is read as it was
 // saved, with changes of one item, of the order and of all.
-func large(t *testing.T, s todo.Store) {
+func large(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Items = Plan(todo.MaxItems)
 	var saved []todo.Snapshot
@@ -320,18 +321,18 @@ func large(t *testing.T, s todo.Store) {
 
 // operations tests that a transaction finds what an operation saved, so that a repeat
 // is answered as then.
-func operations(t *testing.T, s todo.Store) {
+func operations(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
 	first := mustSave(t, s, next)
 	mustSave(t, s, list("a", "x", 2))
-	read := func(read todo.Reader) error {
-		found, err := read.Find(t.Context(), todo.Query{Operation: "op"})
+	read := func(read board.Reader) error {
+		found, err := read.Find(t.Context(), board.Query{Operation: "op"})
 		checkEqual(t, "found by operation", []todo.Snapshot{first}, found)
 		if err != nil {
 			return err
 		}
-		found, err = read.Find(t.Context(), todo.Query{Operation: "none"})
+		found, err = read.Find(t.Context(), board.Query{Operation: "none"})
 		if len(found) != 0 {
 			t.Errorf("found by an unknown operation: %v", found)
 		}
@@ -340,12 +341,12 @@ func operations(t *testing.T, s todo.Store) {
 	if err := read(s); err != nil {
 		t.Error(err)
 	}
-	mustUpdate(t, s, todo.Key{}, func(tx todo.Tx) error { return read(tx) })
+	mustUpdate(t, s, board.Key{}, func(tx board.Tx) error { return read(tx) })
 	var all sync.WaitGroup
 	for range 8 { // the same call, sent again before it was answered
 		all.Go(func() {
-			err := s.Update(context.Background(), todo.Key{Conversation: "x"}, func(tx todo.Tx) error {
-				found, err := tx.Find(context.Background(), todo.Query{Operation: "again"})
+			err := s.Update(context.Background(), board.Key{Conversation: "x"}, func(tx board.Tx) error {
+				found, err := tx.Find(context.Background(), board.Query{Operation: "again"})
 				if err != nil || len(found) > 0 {
 					return err
 				}
@@ -371,11 +372,11 @@ func operations(t *testing.T, s todo.Store) {
 
 // immutable tests that a caller who changes the items of a snapshot after passing it to
 // a transaction, or after reading it from the store, does not change the store.
-func immutable(t *testing.T, s todo.Store) {
+func immutable(t *testing.T, s board.Store) {
 	want, note := list("a", "x", 1).Items[0].Text, list("a", "x", 1).Report.Notes[0]
 	for n := range int64(2) {
 		next := list("a", "x", n+1)
-		mustUpdate(t, s, todo.Key{}, func(tx todo.Tx) error {
+		mustUpdate(t, s, board.Key{}, func(tx board.Tx) error {
 			next = list("a", "x", n+1)
 			_, err := saveIn(t.Context(), tx, next)
 			next.Items[0].Text, next.Report.Notes[0] = "changed by the writer", "changed by the writer"
@@ -394,7 +395,7 @@ func immutable(t *testing.T, s todo.Store) {
 			checkTx(t, s, []string{"a"})
 			l, err := s.Load(t.Context(), "a", 0)
 			checkAndModify(l, err)
-			found, err := s.Find(t.Context(), todo.Query{})
+			found, err := s.Find(t.Context(), board.Query{})
 			checkAndModify(found[0], err)
 			revisions, err := s.History(t.Context(), "a", 0, 0)
 			checkAndModify(revisions[n], err)
@@ -412,11 +413,11 @@ func RunBeside(t *testing.T, open Open) {
 // RunDurable tests that what was saved is there after the store was closed and opened
 // again, and that two stores on the same data are as one. open opens the store at path,
 // and creates it the first time.
-func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
+func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 	path := t.TempDir() + "/todo.db"
-	x := todo.Key{Conversation: "x"}
+	x := board.Key{Conversation: "x"}
 	var want []todo.Snapshot
-	var knows []todo.Cursor
+	var knows []board.Cursor
 	for round := range 3 {
 		s, err := open(path)
 		if err != nil {
@@ -429,18 +430,18 @@ func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
 		for i := range got {
 			checkEqual(t, "after opening again", want[i], got[i])
 		}
-		checkEqual(t, "cursors after opening again", knows, must[[]todo.Cursor](t)(s.Cursors(t.Context(), x)), cmpopts.EquateEmpty())
+		checkEqual(t, "cursors after opening again", knows, must[[]board.Cursor](t)(s.Cursors(t.Context(), x)), cmpopts.EquateEmpty())
 		for range 5 {
 			n := int64(len(want) + 1)
-			want = append(want, mustSave(t, s, list("a", "x", n), todo.Cursor{Key: x, List: "a", Seen: n, Current: true, Process: "p", Until: baseTime}))
+			want = append(want, mustSave(t, s, list("a", "x", n), board.Cursor{Key: x, List: "a", Seen: n, Current: true, Process: "p", Until: baseTime}))
 		}
-		knows = must[[]todo.Cursor](t)(s.Cursors(t.Context(), x))
+		knows = must[[]board.Cursor](t)(s.Cursors(t.Context(), x))
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	path = t.TempDir() + "/shared.db"
-	var both [2]todo.Store
+	var both [2]board.Store
 	for i := range both {
 		s, err := open(path)
 		if err != nil {
@@ -456,17 +457,17 @@ func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
 
 // shared tests that each of two stores on the same data reads at once what the other
 // has stored, in transactions too, whatever it remembers.
-func shared(t *testing.T, a, b todo.Store) {
-	x := todo.Key{Conversation: "reader"}
+func shared(t *testing.T, a, b board.Store) {
+	x := board.Key{Conversation: "reader"}
 	sub := list("sub", "w", 1)
 	sub.List.ParentConversation = x.Conversation // so its parent changes, and its revision does not
 	mustSave(t, a, sub)
 	for n := int64(1); n <= 6; n++ {
-		saved := mustSave(t, a, list("shared", "w", n), todo.Cursor{Key: x, List: "shared", Seen: n, Current: true})
+		saved := mustSave(t, a, list("shared", "w", n), board.Cursor{Key: x, List: "shared", Seen: n, Current: true})
 		checkTx(t, b, []string{"shared", "sub"}, x)
 		checkEqual(t, "what the other store saved", saved, must[todo.Snapshot](t)(b.Load(t.Context(), "shared", 0)))
 		if n%2 == 0 {
-			mustSet(t, b, todo.Cursor{Key: x, List: "other", Seen: n, Current: true})
+			mustSet(t, b, board.Cursor{Key: x, List: "other", Seen: n, Current: true})
 		}
 		checkTx(t, a, []string{"shared", "sub"}, x)
 		a, b = b, a

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -21,24 +22,24 @@ const arrival = 50 * time.Millisecond
 type contents struct {
 	Newest    []todo.Snapshot
 	Histories map[string][]todo.Snapshot
-	Cursors   map[todo.Key][]todo.Cursor
+	Cursors   map[board.Key][]board.Cursor
 }
 
 // contentsOf reads all lists, and the cursors of keys.
-func contentsOf(t testing.TB, s todo.Store, keys ...todo.Key) contents {
+func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	t.Helper()
-	c := contents{must[[]todo.Snapshot](t)(s.Find(t.Context(), todo.Query{Deleted: true})), map[string][]todo.Snapshot{}, map[todo.Key][]todo.Cursor{}}
+	c := contents{must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{Deleted: true})), map[string][]todo.Snapshot{}, map[board.Key][]board.Cursor{}}
 	for _, newest := range c.Newest {
 		c.Histories[newest.List.ID] = must[[]todo.Snapshot](t)(s.History(t.Context(), newest.List.ID, 0, 0))
 	}
 	for _, key := range keys {
-		c.Cursors[key] = must[[]todo.Cursor](t)(s.Cursors(t.Context(), key))
+		c.Cursors[key] = must[[]board.Cursor](t)(s.Cursors(t.Context(), key))
 	}
 	return c
 }
 
 // changeMuch saves two lists, one of them twice, begins a third, and moves two cursors.
-func changeMuch(ctx context.Context, tx todo.Tx) error {
+func changeMuch(ctx context.Context, tx board.Tx) error {
 	for _, next := range []todo.Snapshot{list("a", "x", 2), list("b", "x", 2), list("a", "x", 3), list("new", "x", 1)} {
 		if _, err := saveIn(ctx, tx, next); err != nil {
 			return err
@@ -48,29 +49,29 @@ func changeMuch(ctx context.Context, tx todo.Tx) error {
 }
 
 // begun begins the lists that changeMuch changes.
-func begun(t testing.TB, s todo.Store) (keys []todo.Key) {
+func begun(t testing.TB, s board.Store) (keys []board.Key) {
 	t.Helper()
 	mustSave(t, s, list("a", "x", 1), current("x", "a"))
 	mustSave(t, s, list("b", "x", 1))
-	return []todo.Key{{Conversation: "x"}, {Conversation: "y"}}
+	return []board.Key{{Conversation: "x"}, {Conversation: "y"}}
 }
 
 // refused tests that nothing of an update is stored when its function returns an
 // error, that Update returns this error, and that the store goes on.
-func refused(t *testing.T, s todo.Store) {
+func refused(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
 	input := &todo.InputError{Problems: []todo.Problem{{Message: "wrong"}}}
-	for _, refusal := range []error{input, fmt.Errorf("write: %w", input), errors.New("no"), todo.ErrNotFound, &todo.FullError{Err: todo.ErrStoreFull}, context.Canceled, context.DeadlineExceeded} {
+	for _, refusal := range []error{input, fmt.Errorf("write: %w", input), errors.New("no"), board.ErrNotFound, &board.FullError{Err: board.ErrStoreFull}, context.Canceled, context.DeadlineExceeded} {
 		runs := 0
-		err := s.Update(t.Context(), keys[0], func(tx todo.Tx) error {
+		err := s.Update(t.Context(), keys[0], func(tx board.Tx) error {
 			runs++
 			if err := changeMuch(t.Context(), tx); err != nil {
 				return fmt.Errorf("before it is refused: %w", err)
 			}
 			return refusal
 		})
-		if !errors.Is(err, refusal) || errors.Is(err, todo.ErrUnknownOutcome) || runs == 0 {
+		if !errors.Is(err, refusal) || errors.Is(err, board.ErrUnknownOutcome) || runs == 0 {
 			t.Errorf("refused with %v after %d runs: %v", refusal, runs, err)
 		}
 		var as *todo.InputError
@@ -80,26 +81,26 @@ func refused(t *testing.T, s todo.Store) {
 		checkEqual(t, "after a refusal", before, contentsOf(t, s, keys...))
 		checkTx(t, s, []string{"a", "b", "new"}, keys...)
 	}
-	mustUpdate(t, s, keys[0], func(tx todo.Tx) error { return changeMuch(t.Context(), tx) })
+	mustUpdate(t, s, keys[0], func(tx board.Tx) error { return changeMuch(t.Context(), tx) })
 	checkMuch(t, s)
 }
 
 // checkMuch checks that all that changeMuch does is stored.
-func checkMuch(t testing.TB, s todo.Store) {
+func checkMuch(t testing.TB, s board.Store) {
 	t.Helper()
-	got := contentsOf(t, s, todo.Key{Conversation: "x"}, todo.Key{Conversation: "y"})
+	got := contentsOf(t, s, board.Key{Conversation: "x"}, board.Key{Conversation: "y"})
 	var ids []string
 	for _, newest := range got.Newest {
 		ids = append(ids, fmt.Sprint(newest.List.ID, newest.Revision))
 	}
 	checkEqual(t, "lists, the last saved first", []string{"new1", "a3", "b2"}, ids)
-	checkCursors(t, "of x", []todo.Cursor{current("x", "new"), earlier("x", "a")}, got.Cursors[todo.Key{Conversation: "x"}])
-	checkCursors(t, "of y", []todo.Cursor{current("y", "a")}, got.Cursors[todo.Key{Conversation: "y"}])
+	checkCursors(t, "of x", []board.Cursor{current("x", "new"), earlier("x", "a")}, got.Cursors[board.Key{Conversation: "x"}])
+	checkCursors(t, "of y", []board.Cursor{current("y", "a")}, got.Cursors[board.Key{Conversation: "y"}])
 }
 
 // panics tests that a panic of the function reaches the caller of Update, that nothing
 // is stored, and that the store goes on.
-func panics(t *testing.T, s todo.Store) {
+func panics(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
 	for n := range 3 {
@@ -109,7 +110,7 @@ func panics(t *testing.T, s todo.Store) {
 					t.Errorf("the caller's panic is %q", got)
 				}
 			}()
-			err := s.Update(t.Context(), keys[0], func(tx todo.Tx) error {
+			err := s.Update(t.Context(), keys[0], func(tx board.Tx) error {
 				if err := changeMuch(t.Context(), tx); err != nil {
 					t.Error(err)
 				}
@@ -119,14 +120,14 @@ func panics(t *testing.T, s todo.Store) {
 		}()
 		checkEqual(t, "after a panic", before, contentsOf(t, s, keys...))
 	}
-	mustUpdate(t, s, keys[0], func(tx todo.Tx) error { return changeMuch(t.Context(), tx) })
+	mustUpdate(t, s, keys[0], func(tx board.Tx) error { return changeMuch(t.Context(), tx) })
 	checkMuch(t, s)
 }
 
 // ownReads tests that a transaction reads what it has saved.
-func ownReads(t *testing.T, s todo.Store) {
+func ownReads(t *testing.T, s board.Store) {
 	keys := begun(t, s)
-	mustUpdate(t, s, keys[0], func(tx todo.Tx) error {
+	mustUpdate(t, s, keys[0], func(tx board.Tx) error {
 		load := func(id string, revision int64, want todo.Snapshot) {
 			t.Helper()
 			got, err := tx.Load(t.Context(), id, revision)
@@ -135,7 +136,7 @@ func ownReads(t *testing.T, s todo.Store) {
 			}
 			checkEqual(t, fmt.Sprint("revision ", revision, " of ", id, " in its transaction"), want, got)
 		}
-		if _, err := tx.Load(t.Context(), "new", 0); !errors.Is(err, todo.ErrNotFound) {
+		if _, err := tx.Load(t.Context(), "new", 0); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("a list that has not begun: %v", err)
 		}
 		first, err := tx.Load(t.Context(), "a", 0)
@@ -157,7 +158,7 @@ func ownReads(t *testing.T, s todo.Store) {
 		load("a", 2, saved[0])
 		load("a", 3, saved[2])
 		load("new", 1, saved[1])
-		if _, err := tx.Load(t.Context(), "a", 4); !errors.Is(err, todo.ErrNotFound) {
+		if _, err := tx.Load(t.Context(), "a", 4); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("a revision that is not saved: %v", err)
 		}
 		return nil
@@ -167,11 +168,11 @@ func ownReads(t *testing.T, s todo.Store) {
 
 // severalSaves tests that what one transaction saved of several lists, and of one list
 // several times, is stored in this order, and that who pages by Seq misses none of it.
-func severalSaves(t *testing.T, s todo.Store) {
+func severalSaves(t *testing.T, s board.Store) {
 	start := must[int64](t)(s.Position(t.Context()))
 	begun(t, s)
 	var saved []todo.Snapshot
-	mustUpdate(t, s, todo.Key{Conversation: "x"}, func(tx todo.Tx) error {
+	mustUpdate(t, s, board.Key{Conversation: "x"}, func(tx board.Tx) error {
 		saved = nil
 		for _, next := range []todo.Snapshot{list("a", "x", 2), list("c", "x", 1), list("b", "x", 2), list("a", "x", 3), list("d", "x", 1)} {
 			got, err := saveIn(t.Context(), tx, next)
@@ -189,12 +190,12 @@ func severalSaves(t *testing.T, s todo.Store) {
 	want := []todo.Snapshot{saved[1], saved[2], saved[3], saved[4]}
 	after, before := start, int64(0)
 	for i := range want {
-		forth, err := s.Find(t.Context(), todo.Query{AfterSeq: after, OldestFirst: true, Limit: 1})
+		forth, err := s.Find(t.Context(), board.Query{AfterSeq: after, OldestFirst: true, Limit: 1})
 		if err != nil || len(forth) != 1 {
 			t.Fatalf("page %d forwards: %d lists, %v", i, len(forth), err)
 		}
 		checkEqual(t, "a page forwards", want[i], forth[0])
-		back, err := s.Find(t.Context(), todo.Query{BeforeSeq: before, Limit: 1})
+		back, err := s.Find(t.Context(), board.Query{BeforeSeq: before, Limit: 1})
 		if err != nil || len(back) != 1 {
 			t.Fatalf("page %d backwards: %d lists, %v", i, len(back), err)
 		}
@@ -208,7 +209,7 @@ func severalSaves(t *testing.T, s todo.Store) {
 
 // isolated tests that nothing of an update is read by others before it is stored, and
 // that reads do not wait for it.
-func isolated(t *testing.T, s todo.Store) {
+func isolated(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
 	update := startUpdate(t, s, keys[0], changeMuch)
@@ -220,7 +221,7 @@ func isolated(t *testing.T, s todo.Store) {
 }
 
 // nothing tests that an update that saves nothing makes no revision and hints nobody.
-func nothing(t *testing.T, s todo.Store) {
+func nothing(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	hints := make(chan struct{}, 1)
 	stop := startWatch(t, s, "watched", func() { notify(hints) })
@@ -237,14 +238,14 @@ func nothing(t *testing.T, s todo.Store) {
 	}
 	before := contentsOf(t, s, keys...)
 	for try := 1; ; try++ { // a hint of something else may come at any time, but not each time
-		mustUpdate(t, s, keys[0], func(tx todo.Tx) error {
+		mustUpdate(t, s, keys[0], func(tx board.Tx) error {
 			_, err := tx.Load(t.Context(), "a", 0)
 			if err == nil {
 				_, err = tx.Cursors(t.Context(), keys[0])
 			}
 			return err
 		})
-		_ = s.Update(t.Context(), keys[0], func(tx todo.Tx) error {
+		_ = s.Update(t.Context(), keys[0], func(tx board.Tx) error {
 			return cmp.Or(changeMuch(t.Context(), tx), errors.New("refused"))
 		})
 		if quiet() {
@@ -265,17 +266,17 @@ type runningUpdate struct {
 }
 
 // saveHeld saves the next revision of list "held".
-func saveHeld(ctx context.Context, tx todo.Tx) error { return saveNext(ctx, tx, "held", "first") }
+func saveHeld(ctx context.Context, tx board.Tx) error { return saveNext(ctx, tx, "held", "first") }
 
 // startUpdate begins an update of a key that makes a change and then waits until it is to
 // end.
-func startUpdate(t *testing.T, s todo.Store, key todo.Key, change func(context.Context, todo.Tx) error) runningUpdate {
+func startUpdate(t *testing.T, s board.Store, key board.Key, change func(context.Context, board.Tx) error) runningUpdate {
 	t.Helper()
 	began, released := make(chan error, 1), make(chan struct{})
 	h := runningUpdate{sync.OnceFunc(func() { close(released) }), make(chan error, 1)}
 	t.Cleanup(h.release)
 	go func() {
-		h.done <- s.Update(context.Background(), key, func(tx todo.Tx) error {
+		h.done <- s.Update(context.Background(), key, func(tx board.Tx) error {
 			err := change(context.Background(), tx)
 			select {
 			case began <- err:
@@ -299,9 +300,9 @@ func (h runningUpdate) end(t *testing.T) error {
 }
 
 // saveNext adds an item to a list, which begins if there is none.
-func saveNext(ctx context.Context, tx todo.Tx, id, text string) error {
+func saveNext(ctx context.Context, tx board.Tx, id, text string) error {
 	next, err := tx.Load(ctx, id, 0)
-	if errors.Is(err, todo.ErrNotFound) {
+	if errors.Is(err, board.ErrNotFound) {
 		next, err = list(id, "x", 0), nil
 	}
 	if err != nil {
@@ -316,9 +317,9 @@ func saveNext(ctx context.Context, tx todo.Tx, id, text string) error {
 
 // ordered tests that updates of one key run in the order in which they were called
 // (V8).
-func ordered(t *testing.T, s todo.Store) {
+func ordered(t *testing.T, s board.Store) {
 	const n = 6
-	key := todo.Key{Conversation: "x"}
+	key := board.Key{Conversation: "x"}
 	hold := startUpdate(t, s, key, saveHeld)
 	done := make(chan error, n)
 	want := []string{"first"}
@@ -326,7 +327,7 @@ func ordered(t *testing.T, s todo.Store) {
 		text := fmt.Sprint("update ", i)
 		want = append(want, text)
 		go func() {
-			done <- s.Update(context.Background(), key, func(tx todo.Tx) error { return saveNext(context.Background(), tx, "held", text) })
+			done <- s.Update(context.Background(), key, func(tx board.Tx) error { return saveNext(context.Background(), tx, "held", text) })
 		}()
 		time.Sleep(arrival)
 	}
@@ -347,24 +348,24 @@ func ordered(t *testing.T, s todo.Store) {
 
 // waiting tests that an update whose context ends while it waits is not run, returns
 // soon, and leaves its place to the next.
-func waiting(t *testing.T, s todo.Store) {
-	key := todo.Key{Conversation: "x"}
+func waiting(t *testing.T, s board.Store) {
+	key := board.Key{Conversation: "x"}
 	hold := startUpdate(t, s, key, saveHeld)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	gone, later := make(chan error, 1), make(chan error, 1)
 	go func() {
-		gone <- s.Update(ctx, key, func(todo.Tx) error {
+		gone <- s.Update(ctx, key, func(board.Tx) error {
 			t.Error("an update runs though its caller has gone")
 			return nil
 		})
 	}()
 	time.Sleep(arrival)
 	go func() {
-		later <- s.Update(context.Background(), key, func(tx todo.Tx) error { return saveNext(context.Background(), tx, "held", "later") })
+		later <- s.Update(context.Background(), key, func(tx board.Tx) error { return saveNext(context.Background(), tx, "held", "later") })
 	}()
 	cancel()
-	if err := receive(t, "the update whose caller has gone", gone); !errors.Is(err, context.Canceled) || errors.Is(err, todo.ErrUnknownOutcome) {
+	if err := receive(t, "the update whose caller has gone", gone); !errors.Is(err, context.Canceled) || errors.Is(err, board.ErrUnknownOutcome) {
 		t.Errorf("its caller has gone: %v", err)
 	}
 	if err := hold.end(t); err != nil {
@@ -380,17 +381,17 @@ func waiting(t *testing.T, s todo.Store) {
 
 // checkTx compares what a transaction reads, which a store may have in memory, with
 // what is stored.
-func checkTx(t testing.TB, s todo.Store, lists []string, keys ...todo.Key) {
+func checkTx(t testing.TB, s board.Store, lists []string, keys ...board.Key) {
 	t.Helper()
 	type answer struct {
 		Value any
 		Found bool
 	}
-	read := func(from todo.Reader) (answers map[string]answer, err error) {
+	read := func(from board.Reader) (answers map[string]answer, err error) {
 		answers = map[string]answer{}
 		note := func(what string, value any, failed error) {
 			answers[what] = answer{value, failed == nil}
-			if failed != nil && !errors.Is(failed, todo.ErrNotFound) {
+			if failed != nil && !errors.Is(failed, board.ErrNotFound) {
 				err = failed
 			}
 		}
@@ -408,7 +409,7 @@ func checkTx(t testing.TB, s todo.Store, lists []string, keys ...todo.Key) {
 			known, err := from.Cursors(t.Context(), key)
 			note(fmt.Sprint("cursors of ", key), known, err)
 		}
-		found, err := from.Find(t.Context(), todo.Query{Deleted: true})
+		found, err := from.Find(t.Context(), board.Query{Deleted: true})
 		note("lists", found, err)
 		return answers, err
 	}
@@ -417,7 +418,7 @@ func checkTx(t testing.TB, s todo.Store, lists []string, keys ...todo.Key) {
 		t.Error(err)
 	}
 	var known map[string]answer
-	mustUpdate(t, s, todo.Key{Conversation: "check"}, func(tx todo.Tx) (err error) {
+	mustUpdate(t, s, board.Key{Conversation: "check"}, func(tx board.Tx) (err error) {
 		known, err = read(tx)
 		return err
 	})
@@ -425,8 +426,8 @@ func checkTx(t testing.TB, s todo.Store, lists []string, keys ...todo.Key) {
 }
 
 // sorted orders cursors that may come in any order.
-func sorted(cursors []todo.Cursor) []todo.Cursor {
-	return slices.SortedFunc(slices.Values(cursors), func(a, b todo.Cursor) int {
+func sorted(cursors []board.Cursor) []board.Cursor {
+	return slices.SortedFunc(slices.Values(cursors), func(a, b board.Cursor) int {
 		return cmp.Or(cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(b.Moved, a.Moved), cmp.Compare(a.List, b.List))
 	})
 }

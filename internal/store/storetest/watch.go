@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/board"
 )
 
 // startWatch starts a watch and returns when it has begun: it saves to list id
 // until the first hint comes.
-func startWatch(t *testing.T, s todo.Store, id string, hint func()) (stop func()) {
+func startWatch(t *testing.T, s board.Store, id string, hint func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan struct{}, 1)
 	done := make(chan error, 1)
@@ -37,7 +37,7 @@ func startWatch(t *testing.T, s todo.Store, id string, hint func()) (stop func()
 	}
 }
 
-func watch(t *testing.T, s todo.Store) {
+func watch(t *testing.T, s board.Store) {
 	hints := make(chan struct{}, 1)
 	stop := startWatch(t, s, "watched", func() { notify(hints) })
 	defer stop()
@@ -55,13 +55,13 @@ func watch(t *testing.T, s todo.Store) {
 
 // hintAfterSave tests that a save can be read when its hint comes, and that a
 // hint always follows the last save.
-func hintAfterSave(t *testing.T, s todo.Store) {
+func hintAfterSave(t *testing.T, s board.Store) {
 	var mu sync.Mutex
 	var seen int64
 	hinted := make(chan struct{}, 1)
 	stop := startWatch(t, s, "watched", func() {
 		now, err := s.Load(context.Background(), "a", 0)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+		if err != nil && !errors.Is(err, board.ErrNotFound) {
 			t.Error(err)
 		}
 		mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
@@ -67,7 +68,7 @@ type SQL struct {
 // it runs.
 const limit = ` LIMIT CAST(? AS bigint)`
 
-// hostCallKey selects the row of a [todo.HostCallKey].
+// hostCallKey selects the row of a [board.HostCallKey].
 const hostCallKey = `principal = ? AND subject = ? AND kind = ? AND id = ?`
 
 // summed returns the columns of a row with their checksum, where rows have one.
@@ -158,10 +159,10 @@ func (d Dialect) saves(q *SQL) {
 		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `'` + limit + d.SkipLocked + `)`
 }
 
-// Find returns the SQL of a query and its arguments. With [todo.Query.Text] it selects all
+// Find returns the SQL of a query and its arguments. With [board.Query.Text] it selects all
 // revisions that may say it, of each list the last one first; otherwise it ends with a limit,
 // which the arguments are without.
-func (s *SQL) Find(q todo.Query) (sql string, args []any) {
+func (s *SQL) Find(q board.Query) (sql string, args []any) {
 	sql, row := s.Newest, "l"
 	switch {
 	case q.Text != "":

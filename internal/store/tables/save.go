@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
@@ -17,7 +18,7 @@ import (
 // DB is a transaction of a database, as a [Saver] uses it. SQL has a question mark for
 // each argument.
 type DB interface {
-	todo.Reader // as that of a [todo.Tx]
+	board.Reader // as that of a [board.Tx]
 
 	// Exec runs a statement that changes something, at the latest before anything is
 	// read or committed.
@@ -47,9 +48,9 @@ type Saver struct {
 	Reader Reader // of the transaction
 	SQL    *SQL
 	DB     DB
-	Keep   todo.Keep
+	Keep   board.Keep
 	Used   *Used
-	Alive  func(process string) bool // as of [todo.Store]
+	Alive  func(process string) bool // as of [board.Store]
 }
 
 // Used is what a store remembers of how much each principal uses, who has a share, and,
@@ -62,7 +63,7 @@ type Used struct {
 type used struct {
 	bytes   int64
 	counted time.Time // when bytes were counted; they count as that for usedAge
-	expired time.Time // when lists were last looked through, by [todo.Keep.Expire]
+	expired time.Time // when lists were last looked through, by [board.Keep.Expire]
 }
 
 const (
@@ -97,12 +98,12 @@ func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (
 
 // Read returns what a principal uses. It is counted anew from time to time, and where
 // there would be no room for a list by what is remembered.
-func (u *Used) Read(principal string, keep todo.Keep, count func() (int64, error)) (bytes int64, err error) {
+func (u *Used) Read(principal string, keep board.Keep, count func() (int64, error)) (bytes int64, err error) {
 	isKnown := false
 	u.note(principal, func(k *used) { bytes, isKnown = k.bytes, time.Since(k.counted) < usedAge })
-	usage := todo.Usage{Own: bytes}
+	usage := board.Usage{Own: bytes}
 	if principal == "" {
-		usage = todo.Usage{Bytes: bytes}
+		usage = board.Usage{Bytes: bytes}
 	}
 	if isKnown && keep.CheckBytes(usage, true) == nil {
 		return bytes, nil
@@ -122,20 +123,20 @@ func (u *Used) Add(principal string, bytes int) {
 // 9999.
 var ErrEncode = errors.New("it has no stored form")
 
-// Save stores a revision as [todo.Tx] says, and deletes the revisions that are not kept
+// Save stores a revision as [board.Tx] says, and deletes the revisions that are not kept
 // any more. It returns what it stored, with the list as it began.
 func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	before, err := s.DB.Load(ctx, next.List.ID, 0)
-	if errors.Is(err, todo.ErrDamaged) {
+	if errors.Is(err, board.ErrDamaged) {
 		before = todo.Snapshot{List: next.List}
 		err = s.DB.Scan(ctx, s.SQL.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)
 		next.Revision = before.Revision + 1
 	}
-	if err != nil && !errors.Is(err, todo.ErrNotFound) {
+	if err != nil && !errors.Is(err, board.ErrNotFound) {
 		return next, err
 	}
 	if !next.Follows(before) {
-		return next, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
+		return next, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, board.ErrNotFound)
 	}
 	next = next.Clone()
 	if before.Revision == 0 {
@@ -189,7 +190,7 @@ func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) 
 	if err == nil {
 		err = s.addList(first, now)
 	}
-	old := todo.Oldness(now, saved)
+	old := board.Oldness(now, saved)
 	if err == nil {
 		err = s.tidy(old)
 	}
@@ -234,9 +235,9 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 }
 
 // makeRoom returns an error when a list may not begin, or not change, see
-// [todo.Keep.MakeRoom]. saved is, when one begins, the time of the last save.
+// [board.Keep.MakeRoom]. saved is, when one begins, the time of the last save.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (saved time.Time, err error) {
-	usage := func(since time.Time) (u todo.Usage, err error) {
+	usage := func(since time.Time) (u board.Usage, err error) {
 		u, err = s.usage(ctx, l.Principal)
 		if begins && err == nil {
 			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), record.UnixNano(since), s.Keep.Begun}
@@ -251,7 +252,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 }
 
 // usage returns how many bytes are in use.
-func (s *Saver) usage(ctx context.Context, principal string) (u todo.Usage, err error) {
+func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err error) {
 	if u.Bytes, err = s.DB.Size(ctx); err != nil || principal == "" || !s.Keep.IsTight(u.Bytes) {
 		return u, err
 	}
@@ -272,7 +273,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 		if !isShort { // of an imported list its history may be older, and people may have looked at some
 			begun, whose = before, todo.PersonKey
 		}
-		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, todo.MaxAbandoned}
+		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
 		if kind == todo.SpareDeleted {
 			return s.forget(s.SQL.spare, args...)
 		}
@@ -280,7 +281,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 		if err != nil {
 			return err
 		}
-		ids, err := todo.Leaving(ctx, s.DB, some, isShort, now, s.Alive)
+		ids, err := board.Leaving(ctx, s.DB, some, isShort, now, s.Alive)
 		for _, id := range ids {
 			switch {
 			case err != nil:
@@ -314,19 +315,19 @@ func (s *Saver) tidy(now time.Time) error {
 	if err := s.forgetHostCalls(now); err != nil {
 		return err
 	}
-	err := s.forget(s.SQL.trash, record.UnixNano(now.Add(-todo.TrashAge)), maxTrash)
+	err := s.forget(s.SQL.trash, record.UnixNano(now.Add(-board.TrashAge)), maxTrash)
 	if err != nil {
 		return err
 	}
-	return s.DB.Remove(s.SQL.oldCursors, record.UnixNano(now.Add(-todo.CursorAge)), maxOldCursors)
+	return s.DB.Remove(s.SQL.oldCursors, record.UnixNano(now.Add(-board.CursorAge)), maxOldCursors)
 }
 
-// Purge implements [todo.Tx]. One revision without content takes the place of all.
+// Purge implements [board.Tx]. One revision without content takes the place of all.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
 	if err := s.DB.Scan(ctx, s.SQL.lockList, []any{list}, &principal, &newest, &begun, new(bool)); errors.Is(err, sql.ErrNoRows) {
-		return todo.ErrNotFound
+		return board.ErrNotFound
 	} else if err != nil {
 		return err
 	}
@@ -339,13 +340,13 @@ func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time
 
 // forgetHostCalls removes what hooks said too long ago.
 func (s *Saver) forgetHostCalls(now time.Time) error {
-	return s.DB.Exec(s.SQL.oldHostCalls, record.UnixNano(now.Add(-todo.HostCallAge)))
+	return s.DB.Exec(s.SQL.oldHostCalls, record.UnixNano(now.Add(-board.HostCallAge)))
 }
 
-// NoteHostCall implements [todo.Tx]. No list goes to make room for it.
-func (s *Saver) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time) error {
+// NoteHostCall implements [board.Tx]. No list goes to make room for it.
+func (s *Saver) NoteHostCall(ctx context.Context, c board.HostCall, at time.Time) error {
 	err := s.forgetHostCalls(at)
-	var used todo.Usage
+	var used board.Usage
 	if err == nil {
 		used, err = s.usage(ctx, c.Principal)
 	}
@@ -358,7 +359,7 @@ func (s *Saver) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time)
 	}
 	if err == nil {
 		s.Used.Add(c.Principal, CursorSize+len(c.Folder))
-		err = s.DB.Exec(s.SQL.moreHostCalls, slices.Concat(of, of, []any{math.MaxInt32, todo.MaxHostCalls})...)
+		err = s.DB.Exec(s.SQL.moreHostCalls, slices.Concat(of, of, []any{math.MaxInt32, board.MaxHostCalls})...)
 	}
 	if err != nil {
 		return fmt.Errorf("save host call: %w", err)
@@ -366,22 +367,22 @@ func (s *Saver) NoteHostCall(ctx context.Context, c todo.HostCall, at time.Time)
 	return nil
 }
 
-// SetCursor stores a cursor of a conversation that has others, as [todo.SetCursor] says,
+// SetCursor stores a cursor of a conversation that has others, as [board.SetCursor] says,
 // or every one of them if all is true. It returns all that it has then. For a list that
 // the conversation did not know there has to be room, and others may be forgotten.
-func (s *Saver) SetCursor(ctx context.Context, others []todo.Cursor, c todo.Cursor, all bool) ([]todo.Cursor, error) {
-	after, set := todo.SetCursor(others, c, time.Now())
+func (s *Saver) SetCursor(ctx context.Context, others []board.Cursor, c board.Cursor, all bool) ([]board.Cursor, error) {
+	after, set := board.SetCursor(others, c, time.Now())
 	if len(after) > len(others) {
 		if _, err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
 			return others, err
 		}
 		s.Used.Add(c.Principal, CursorSize)
-		if err := s.DB.Remove(s.SQL.moreCursors, c.List, c.Principal, math.MaxInt32, todo.MaxHolders-1); err != nil {
+		if err := s.DB.Remove(s.SQL.moreCursors, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
 			return others, err
 		}
 	}
 	for _, now := range slices.Backward(after) { // the current one is the first, and there is one at a time
-		ended := !now.Current && now.List == todo.Current(others)
+		ended := !now.Current && now.List == board.Current(others)
 		if all || ended || now.List == set.List {
 			store := s.SQL.setCursor
 			if !all && isOnlySeen(now, others) {
@@ -397,8 +398,8 @@ func (s *Saver) SetCursor(ctx context.Context, others []todo.Cursor, c todo.Curs
 
 // isOnlySeen reports whether a cursor of a conversation that has others, of which it is one,
 // differs from what is stored in what no index is of, as after most calls.
-func isOnlySeen(c todo.Cursor, others []todo.Cursor) bool {
-	return slices.ContainsFunc(others, func(o todo.Cursor) bool {
+func isOnlySeen(c board.Cursor, others []board.Cursor) bool {
+	return slices.ContainsFunc(others, func(o board.Cursor) bool {
 		return o.List == c.List && o.Moved == c.Moved && o.Current == c.Current && o.At.Equal(c.At)
 	})
 }

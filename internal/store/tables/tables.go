@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
@@ -37,19 +38,19 @@ func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error
 // error begins with what is being done.
 type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
 
-// Reader implements [todo.Reader], and reads host calls. Of several rows it leaves out
+// Reader implements [board.Reader], and reads host calls. Of several rows it leaves out
 // those that are damaged, and notes them.
 type Reader struct {
 	sql      *SQL
 	query    Query
 	snapshot func(Rows) (todo.Snapshot, error)
-	cursor   func(Rows) (todo.Cursor, error)
+	cursor   func(Rows) (board.Cursor, error)
 	health   *Health
 }
 
 // NewReader returns a reader by way of query. snapshot and cursor read a row of the
-// dialect's columns; an error that wraps [todo.ErrDamaged] is about that row alone.
-func NewReader(sql *SQL, query Query, snapshot func(Rows) (todo.Snapshot, error), cursor func(Rows) (todo.Cursor, error), health *Health) Reader {
+// dialect's columns; an error that wraps [board.ErrDamaged] is about that row alone.
+func NewReader(sql *SQL, query Query, snapshot func(Rows) (todo.Snapshot, error), cursor func(Rows) (board.Cursor, error), health *Health) Reader {
 	return Reader{sql, query, snapshot, cursor, health}
 }
 
@@ -73,7 +74,7 @@ func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows
 		for rows.Next() {
 			one, err := scan(rows)
 			switch {
-			case errors.Is(err, todo.ErrDamaged):
+			case errors.Is(err, board.ErrDamaged):
 				r.health.note(err)
 				left++
 			case err != nil:
@@ -102,7 +103,7 @@ func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit in
 	}
 }
 
-// Load implements [todo.Reader].
+// Load implements [board.Reader].
 func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	sql, args := r.sql.Load, []any{list}
 	if revision != 0 {
@@ -110,20 +111,20 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	}
 	found, err := collect(ctx, r, "read snapshots", sql, r.snapshot, args...)
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+		err = fmt.Errorf("read snapshot: %w", board.ErrNotFound)
 	}
 	return append(found, todo.Snapshot{})[0], err
 }
 
-// History implements [todo.Reader].
+// History implements [board.Reader].
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.snapshot, list, after)
 }
 
-// Find implements [todo.Reader]. Where saves may be stored in another order than their
+// Find implements [board.Reader]. Where saves may be stored in another order than their
 // Seq, with Query.AfterSeq and OldestFirst it finds no list with a Seq that another save
 // may still be given a smaller one than: so who goes on from the last Seq misses none.
-func (r Reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	sql, args := r.sql.Find(q)
 	if q.Text != "" && q.Operation == "" {
 		return r.saying(ctx, q, sql, args)
@@ -136,12 +137,12 @@ func (r Reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 
 // saying reads of each list the last revision that says a text, of as many lists as the
 // query wants: the first that does of the rows, which may say it.
-func (r Reader) saying(ctx context.Context, q todo.Query, sql string, args []any) (found []todo.Snapshot, err error) {
+func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []any) (found []todo.Snapshot, err error) {
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
 		for int64(len(found)) < atMost(q.Limit) && rows.Next() {
 			s, err := r.snapshot(rows)
-			if errors.Is(err, todo.ErrDamaged) {
+			if errors.Is(err, board.ErrDamaged) {
 				r.health.note(err)
 				continue
 			}
@@ -157,14 +158,14 @@ func (r Reader) saying(ctx context.Context, q todo.Query, sql string, args []any
 	return found, err
 }
 
-// Cursors implements [todo.Reader].
-func (r Reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
+// Cursors implements [board.Reader].
+func (r Reader) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
 	found, _, err := good(ctx, r, "read cursors", r.sql.CursorsOf, r.cursor, of.Principal, of.Conversation)
 	return found, err
 }
 
-// CursorsOn implements [todo.Reader].
-func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+// CursorsOn implements [board.Reader].
+func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
 	sql, args := r.sql.cursorsOn, []any{principal, list}
 	if list == "" {
 		sql, args = r.sql.currentCursors, args[:1]
@@ -173,14 +174,14 @@ func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.C
 	return found, err
 }
 
-// HostCall implements [todo.Reader].
-func (r Reader) HostCall(ctx context.Context, of todo.HostCallKey) (todo.HostCall, error) {
-	since := record.UnixNano(time.Now().Add(-todo.HostCallAge))
-	found, err := collect(ctx, r, "read host call", r.sql.hostCall, func(rows Rows) (todo.HostCall, error) {
-		c := todo.HostCall{HostCallKey: of}
+// HostCall implements [board.Reader].
+func (r Reader) HostCall(ctx context.Context, of board.HostCallKey) (board.HostCall, error) {
+	since := record.UnixNano(time.Now().Add(-board.HostCallAge))
+	found, err := collect(ctx, r, "read host call", r.sql.hostCall, func(rows Rows) (board.HostCall, error) {
+		c := board.HostCall{HostCallKey: of}
 		return c, rows.Scan(&c.Session, &c.Agent, &c.Folder)
 	}, of.Principal, of.Subject, string(of.Kind), of.ID, since)
-	return append(found, todo.HostCall{})[0], err
+	return append(found, board.HostCall{})[0], err
 }
 
 // ScanSnapshot reads a row of a Seq, a body, what is the same in all revisions of the list,
@@ -200,7 +201,7 @@ func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 }
 
 // ScanCursor reads a row of cursors, and into more what the dialect has behind it.
-func ScanCursor(rows Rows, more ...any) (c todo.Cursor, err error) {
+func ScanCursor(rows Rows, more ...any) (c board.Cursor, err error) {
 	var until, at int64
 	err = rows.Scan(append([]any{&c.Principal, &c.Conversation, &c.List, &c.Seen, &c.Process, &until, &c.Moved, &c.Current, &at}, more...)...)
 	c.At = time.Unix(0, at).UTC()
@@ -211,7 +212,7 @@ func ScanCursor(rows Rows, more ...any) (c todo.Cursor, err error) {
 }
 
 // CursorValues returns the columns of a cursor.
-func CursorValues(c todo.Cursor) []any {
+func CursorValues(c board.Cursor) []any {
 	until := int64(0)
 	if !c.Until.IsZero() {
 		until = record.UnixNano(c.Until)

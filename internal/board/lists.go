@@ -1,4 +1,4 @@
-package todo
+package board
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // Lists are a board's lists as one principal sees them. No method finds a list
@@ -43,15 +45,15 @@ func (l Lists) attend(c Conversation) {
 	}
 }
 
-func (l Lists) owns(s Snapshot) bool {
+func (l Lists) owns(s todo.Snapshot) bool {
 	return l.all || s.List.Principal == l.principal
 }
 
 // load reads one revision of one of these lists, also of a deleted one.
-func (l Lists) load(ctx context.Context, list string, revision int64) (Snapshot, error) {
+func (l Lists) load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	s, err := l.board.store.Load(ctx, list, revision)
 	if err == nil && !l.owns(s) {
-		return Snapshot{}, errNoSnapshot
+		return todo.Snapshot{}, errNoSnapshot
 	}
 	return s, err
 }
@@ -71,10 +73,10 @@ var errNoSnapshot = fmt.Errorf("read snapshot: %w", ErrNotFound)
 // Load reads one revision of a list; revision 0 means the newest. It returns
 // [ErrNotFound] when there is none, or when it is one of a list as it was
 // deleted.
-func (l Lists) Load(ctx context.Context, list string, revision int64) (Snapshot, error) {
+func (l Lists) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	s, err := l.load(ctx, list, revision)
 	if err == nil && s.Deleted {
-		return Snapshot{}, errNoSnapshot
+		return todo.Snapshot{}, errNoSnapshot
 	}
 	if revision == 0 {
 		s = l.board.archived(s)
@@ -83,28 +85,28 @@ func (l Lists) Load(ctx context.Context, list string, revision int64) (Snapshot,
 }
 
 // archived returns a newest snapshot as [WithArchiveAfter] has it.
-func (b *Board) archived(s Snapshot) Snapshot {
+func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
 	s.Archived = s.Archived || b.archiveAfter > 0 && s.Settled() && b.now().Sub(s.Updated) >= b.archiveAfter
 	return s
 }
 
 // Find reads the newest snapshot of each list that matches. It sets
-// q.Principal, except for [Board.Everyone], and takes q.Workspace as [Folder]. Where the query has no place to go on from,
+// q.Principal, except for [Board.Everyone], and takes q.Workspace as [todo.Folder]. Where the query has no place to go on from,
 // those that changed last come first, by their own times: of an imported list the time
 // in its history counts.
-func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
+func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	if !l.all {
 		q.Principal = &l.principal
 	}
 	if q.Workspace != nil {
-		q.Workspace = new(Folder(*q.Workspace))
+		q.Workspace = new(todo.Folder(*q.Workspace))
 	}
 	found, err := l.board.store.Find(ctx, q)
 	for i, s := range found {
 		found[i] = l.board.archived(s)
 	}
 	if !q.OldestFirst && q.AfterSeq == 0 && q.BeforeSeq == 0 {
-		slices.SortStableFunc(found, func(a, b Snapshot) int { return b.Updated.Compare(a.Updated) })
+		slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
 	}
 	return found, err
 }
@@ -113,8 +115,8 @@ func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 // all lists holds no more than what it keeps. The last saved come first, and at the end those
 // that were saved meanwhile. It ends with an error that is yielded. Limit, and where the query
 // goes on from, are its own.
-func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]Snapshot, error] {
-	return func(yield func([]Snapshot, error) bool) {
+func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, error] {
+	return func(yield func([]todo.Snapshot, error) bool) {
 		q.AfterSeq, q.BeforeSeq, q.Limit = 0, math.MaxInt64, pageSize
 		newest, seen := int64(0), make(map[string]bool)
 		for isLast := false; !isLast; {
@@ -134,7 +136,7 @@ func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]Snapshot, error] 
 			default:
 				isLast = true
 			}
-			page = slices.DeleteFunc(page, func(s Snapshot) bool { return seen[s.List.ID] })
+			page = slices.DeleteFunc(page, func(s todo.Snapshot) bool { return seen[s.List.ID] })
 			for _, s := range page {
 				seen[s.List.ID] = true
 			}
@@ -150,7 +152,7 @@ const pageSize = 200
 
 // History reads the revisions of a list above after in ascending order, at most
 // limit (0: all). The result is empty for an unknown list.
-func (l Lists) History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error) {
+func (l Lists) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	revisions, err := l.board.store.History(ctx, list, after, limit)
 	if len(revisions) > 0 && !l.owns(revisions[0]) {
 		return nil, err
@@ -161,12 +163,12 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 // Revisions reads the revisions of a list above after in ascending order, a few at a
 // time: a history may be larger than the memory (BAD-INPUT 60). It ends with an error
 // that is yielded. It yields nothing for an unknown list.
-func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[Snapshot, error] {
-	return func(yield func(Snapshot, error) bool) {
+func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[todo.Snapshot, error] {
+	return func(yield func(todo.Snapshot, error) bool) {
 		for limit := 1; ; {
 			next, err := l.History(ctx, list, after, limit)
 			if err != nil {
-				yield(Snapshot{}, err)
+				yield(todo.Snapshot{}, err)
 				return
 			}
 			size := 0
@@ -175,14 +177,14 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 					return
 				}
 				after = s.Revision
-				size += Size(s.Items) + Size(s.Report.Dropped)
+				size += todo.Size(s.Items) + todo.Size(s.Report.Dropped)
 			}
 			switch {
 			case len(next) < limit:
 				return
-			case limit < maxAhead && size < MaxSize/2:
+			case limit < maxAhead && size < todo.MaxSize/2:
 				limit *= 2
-			case size > MaxSize:
+			case size > todo.MaxSize:
 				limit = 1
 			}
 		}
@@ -194,7 +196,7 @@ const maxAhead = 32
 
 // Current reads the list that a target means. It returns [ErrNotFound] when
 // there is none.
-func (l Lists) Current(ctx context.Context, t Target) (Snapshot, error) {
+func (l Lists) Current(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	return a.list, err
 }
@@ -207,7 +209,7 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 		err = ErrNotFound
 	}
 	if err != nil {
-		a.list = Snapshot{}
+		a.list = todo.Snapshot{}
 	}
 	return a, err
 }
@@ -215,7 +217,7 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 // Show reads the list that a target means, to show it to the conversation's
 // agent: what others changed up to now is not reported to it again, unless that
 // cannot be stored. It returns [ErrNotFound] when there is none.
-func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
+func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
 		_ = l.setCursors(ctx, Cursor{Key: Key{a.principal, a.Conversation.Key}, List: a.list.List.ID, Seen: a.list.Revision})
@@ -252,13 +254,13 @@ func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
 
 // Look notes that a person looked at a list, for [Leaving]. A failure is ignored, and so is a
 // store that cannot be written within a second.
-func (l Lists) Look(ctx context.Context, s Snapshot) {
+func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	if l.readOnly {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	key := Key{s.List.Principal, PersonKey}
+	key := Key{s.List.Principal, todo.PersonKey}
 	on, err := l.board.store.CursorsOn(ctx, key.Principal, s.List.ID)
 	if err == nil && !slices.ContainsFunc(on, func(c Cursor) bool { return c.Key == key }) {
 		_ = l.setCursors(ctx, Cursor{Key: key, List: s.List.ID, Seen: s.Revision})
@@ -266,21 +268,21 @@ func (l Lists) Look(ctx context.Context, s Snapshot) {
 }
 
 // SetCurrent makes a list the current one of a conversation. Its agent was shown this revision.
-func (l Lists) SetCurrent(ctx context.Context, c Conversation, s Snapshot) error {
+func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
 	l.attend(c)
 	w := Write{Target: Target{Conversation: l.Own(c), principal: l.principal}}
 	return l.setCursors(ctx, l.board.cursors(w, s, true)...)
 }
 
-// Archive puts a list away, or brings it back; see [Snapshot.Archived].
-func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
-	change := func(d *Draft) error { d.Archive(away); return nil }
+// Archive puts a list away, or brings it back; see [todo.Snapshot.Archived].
+func (l Lists) Archive(ctx context.Context, list string, away bool, w todo.Writer) (Outcome, error) {
+	change := func(d *todo.Draft) error { d.Archive(away); return nil }
 	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 
 // Purge forgets lists and all their revisions for good, and returns how many it
 // forgot, also with an error. Watchers see them deleted.
-func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, err error) {
+func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n int, err error) {
 	for _, list := range lists {
 		_, err := l.load(ctx, list, 0)
 		if isUnread := l.all && errors.Is(err, ErrDamaged); err != nil && !isUnread {
@@ -323,9 +325,9 @@ const purgeBatch = 50
 // the earlier ones reads them after this call. want is called with each of them as it
 // was read from the store, in their order, and must not block. The watcher must be
 // closed.
-func (l Lists) Watch(want func(Snapshot) bool) *Watcher {
-	w := &Watcher{pending: make(map[string]Snapshot), ready: make(chan struct{}, 1)}
-	w.all, w.want = l.board.feed.watchers, func(s Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }
+func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
+	w := &Watcher{pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
+	w.all, w.want = l.board.feed.watchers, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }
 	w.keep = w.keepNewest
 	l.board.feed.follow(&w.follower)
 	return w

@@ -1,9 +1,11 @@
-package todo
+package board
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // pollInterval is how often the feed reads the store without a hint. It bounds how long a
@@ -38,7 +40,7 @@ type followers map[*follower]struct{}
 type follower struct {
 	feed *feed
 	all  followers // the watchers of the feed, or its callers
-	want func(Snapshot) bool
+	want func(todo.Snapshot) bool
 	keep func(Call)      // keeps what is to be fetched, and does not block
 	open context.Context // until the follower or its board is closed
 	end  context.CancelFunc

@@ -1,10 +1,11 @@
-package todo_test
+package board_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -12,7 +13,7 @@ import (
 // largePlan is a plan of many steps, of which one half has another status than the other.
 // No conversation writes it for a person.
 type largePlan struct {
-	who             todo.Conversation
+	who             board.Conversation
 	of              string // what its texts say
 	status, status2 string
 }
@@ -22,20 +23,20 @@ var largeWrites = map[string][]largePlan{
 	"a finished plan after a finished one": {
 		{conversation("a"), "old", "completed", "completed"}, {conversation("a"), "new", "completed", "completed"}},
 	"a plan of the shape of a finished one": {
-		{todo.Conversation{Key: "a", Hint: true, Lasts: 1}, "same", "completed", "pending"},
-		{todo.Conversation{Key: "b", Hint: true}, "same", "pending", "completed"}},
+		{board.Conversation{Key: "a", Hint: true, Lasts: 1}, "same", "completed", "pending"},
+		{board.Conversation{Key: "b", Hint: true}, "same", "pending", "completed"}},
 	"a plan in a named list that others wrote": {
-		{todo.Conversation{Key: "a", Name: "x"}, "old", "pending", "pending"},
-		{todo.Conversation{Key: "b", Name: "x"}, "new", "pending", "pending"}},
+		{board.Conversation{Key: "a", Name: "x"}, "old", "pending", "pending"},
+		{board.Conversation{Key: "b", Name: "x"}, "new", "pending", "pending"}},
 	"a plan merged with a person's": {
-		{conversation("a"), "old", "pending", "pending"}, {todo.Conversation{}, "theirs", "blocked", "pending"},
+		{conversation("a"), "old", "pending", "pending"}, {board.Conversation{}, "theirs", "blocked", "pending"},
 		{conversation("a"), "old", "pending", "completed"}},
 }
 
 // writeLarge writes plans of so many steps, from an empty store on.
 func writeLarge(tb testing.TB, plans []largePlan, steps int) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
+	b := board.NewBoard(memory.New())
+	defer b.Close()
 	view, list := todo.CoreView(), ""
 	for _, plan := range plans {
 		lines := make([]todo.Line, steps)
@@ -45,12 +46,12 @@ func writeLarge(tb testing.TB, plans []largePlan, steps int) {
 				lines[n].Status = plan.status2
 			}
 		}
-		w := todo.Write{Target: todo.Target{Conversation: plan.who, Lines: lines, View: view},
+		w := board.Write{Target: board.Target{Conversation: plan.who, Lines: lines, View: view},
 			Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}
 		if plan.who.Key == "" {
-			w.Target, w.Writer = todo.Target{List: list}, person()
+			w.Target, w.Writer = board.Target{List: list}, person()
 		}
-		list = apply(tb, board, w).After.List.ID
+		list = apply(tb, b, w).After.List.ID
 	}
 }
 

@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -225,7 +226,7 @@ func (s *script) number(id string) int {
 
 // calls makes a call of a conversation.
 func (s *script) calls(c chat, verb string, words []string) string {
-	target := todo.Target{Agent: c.agent, View: todo.CoreView()}
+	target := board.Target{Agent: c.agent, View: todo.CoreView()}
 	target.View.Active = slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "/") })
 	if n := len(words); n > 0 && words[n-1][0] == '@' {
 		target.List, words = s.id(words[n-1][1:]), words[:n-1]
@@ -236,7 +237,7 @@ func (s *script) calls(c chat, verb string, words []string) string {
 	case "reads":
 		target.Conversation = c.who
 		l, err := c.lists().Show(s.t.Context(), target)
-		if errors.Is(err, todo.ErrNotFound) {
+		if errors.Is(err, board.ErrNotFound) {
 			return "none"
 		}
 		checkErr(s.t, err)
@@ -297,7 +298,7 @@ func (s *script) person(kind, of string, words []string) string {
 }
 
 // outcome returns what became of a write: the list, and all that the answer says.
-func (s *script) outcome(out todo.Outcome, err error) string {
+func (s *script) outcome(out board.Outcome, err error) string {
 	if err != nil {
 		text := err.Error()
 		for n, id := range s.ids {

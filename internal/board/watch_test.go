@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -26,7 +27,7 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 		defer other.Close()
 		nothing := func(*todo.Draft) error { return nil }
 		for n, w := range []struct {
-			board  *todo.Board
+			board  *board.Board
 			change todo.Change
 			op     todo.Operation
 		}{
@@ -37,7 +38,7 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 			{there, nothing, todo.Operation{}}, // nobody but its caller needs to know
 			{here, add("D"), todo.Operation{}},
 		} {
-			out := apply(t, w.board, todo.Write{Target: target("a"), Change: w.change, Operation: w.op})
+			out := apply(t, w.board, board.Write{Target: target("a"), Change: w.change, Operation: w.op})
 			if w.board == there && !out.Changed {
 				continue
 			}
@@ -60,12 +61,12 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 
 // unreadableStore is a store in which nothing is found while broken is true.
 type unreadableStore struct {
-	todo.Store
+	board.Store
 	broken    atomic.Bool
 	positions atomic.Int64 // how often its position was asked for
 }
 
-func (s *unreadableStore) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (s *unreadableStore) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	if s.broken.Load() {
 		return nil, errors.New("unreadable")
 	}
@@ -89,7 +90,7 @@ func TestCallsAreNotReplayed(t *testing.T) {
 		here, there := newBoard(t, store), newBoard(t, store)
 		write := func(conversation, text string) {
 			t.Helper()
-			apply(t, there, todo.Write{Target: target(conversation), Change: add(text)})
+			apply(t, there, board.Write{Target: target(conversation), Change: add(text)})
 		}
 		write("a", "old")
 		store.broken.Store(true)
@@ -120,7 +121,7 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 	calls := b.As("").Calls()
 	const writes = 300
 	for n := range writes {
-		apply(t, b, todo.Write{Target: target("a"), Change: add(fmt.Sprint(n))})
+		apply(t, b, board.Write{Target: target("a"), Change: add(fmt.Sprint(n))})
 	}
 	first, err := calls.Next(t.Context())
 	if err != nil || first.List.Revision <= 1 {
@@ -133,7 +134,7 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 		}
 	}
 	calls.Close()
-	if _, err := calls.Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+	if _, err := calls.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }
@@ -142,13 +143,13 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 // one that does not it waits for a short time.
 func TestFollowersDealWithACallFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := todo.NewBoard(memory.New())
+		b := board.NewBoard(memory.New())
 		defer b.Close()
 		calls := b.As("").Calls()
 		defer calls.Close()
 		answered := make(chan time.Time, 2)
 		write := func() {
-			apply(t, b, todo.Write{Target: target("a"), Change: add("A")})
+			apply(t, b, board.Write{Target: target("a"), Change: add("A")})
 			answered <- time.Now()
 		}
 		go write()

@@ -1,10 +1,12 @@
-package todo
+package board
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+
+	"todo-mcp/internal/todo"
 )
 
 var (
@@ -58,11 +60,11 @@ type Kind string
 const (
 	KindNone      Kind = "none"      // there is no error
 	KindUnknown   Kind = "unknown"   // [ErrUnknownOutcome]
-	KindInvalid   Kind = "invalid"   // [InputError], [TakenError], [ErrCycle]
+	KindInvalid   Kind = "invalid"   // [todo.InputError], [todo.TakenError], [todo.ErrCycle]
 	KindMissing   Kind = "missing"   // [ErrNotFound]
-	KindItemGone  Kind = "item gone" // [ErrItemGone]
+	KindItemGone  Kind = "item gone" // [todo.ErrItemGone]
 	KindReused    Kind = "reused"    // [ErrOperationReused]
-	KindMirrored  Kind = "mirrored"  // [ErrMirrored]
+	KindMirrored  Kind = "mirrored"  // [todo.ErrMirrored]
 	KindReadOnly  Kind = "read only" // [ErrReadOnly]
 	KindFull      Kind = "full"      // [FullError]
 	KindTooNew    Kind = "too new"   // [ErrTooNew]
@@ -74,7 +76,7 @@ const (
 // KindOf returns the kind of an error. Of several it returns the one that says most of
 // what became of a write.
 func KindOf(err error) Kind {
-	var input *InputError
+	var input *todo.InputError
 	if err == nil {
 		return KindNone
 	}
@@ -82,8 +84,8 @@ func KindOf(err error) Kind {
 		err  error
 		kind Kind
 	}{
-		{ErrUnknownOutcome, KindUnknown}, {ErrNotFound, KindMissing}, {ErrItemGone, KindItemGone},
-		{ErrOperationReused, KindReused}, {ErrMirrored, KindMirrored}, {ErrReadOnly, KindReadOnly},
+		{ErrUnknownOutcome, KindUnknown}, {ErrNotFound, KindMissing}, {todo.ErrItemGone, KindItemGone},
+		{ErrOperationReused, KindReused}, {todo.ErrMirrored, KindMirrored}, {ErrReadOnly, KindReadOnly},
 		{ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull}, {ErrTooNew, KindTooNew},
 		{context.Canceled, KindCancelled}, {context.DeadlineExceeded, KindLate},
 	} {
@@ -91,8 +93,8 @@ func KindOf(err error) Kind {
 			return known.kind
 		}
 	}
-	var taken *TakenError
-	if errors.As(err, &input) || errors.As(err, &taken) || errors.Is(err, ErrCycle) {
+	var taken *todo.TakenError
+	if errors.As(err, &input) || errors.As(err, &taken) || errors.Is(err, todo.ErrCycle) {
 		return KindInvalid
 	}
 	return KindFailed

@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -18,8 +19,8 @@ func add(texts ...string) todo.Change {
 }
 
 // target returns the target of a call that means the list of a conversation.
-func target(conversation string) todo.Target {
-	return todo.Target{Conversation: todo.Conversation{Key: conversation}}
+func target(conversation string) board.Target {
+	return board.Target{Conversation: board.Conversation{Key: conversation}}
 }
 
 // BAD-INPUT 71: of two processes that begin the list of one conversation, or write it,
@@ -34,13 +35,13 @@ func TestBoardsShareAConversation(t *testing.T) {
 	for p := range n {
 		b := newBoard(t, store)
 		all.Go(func() {
-			if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add(fmt.Sprint(p))}); err != nil {
+			if _, err := b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add(fmt.Sprint(p))}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	lists, err := store.Find(t.Context(), todo.Query{})
+	lists, err := store.Find(t.Context(), board.Query{})
 	if err != nil || len(lists) != 1 || len(lists[0].Items) != n || lists[0].Revision != n {
 		t.Errorf("71: %d lists, %v", len(lists), err)
 	}
@@ -55,19 +56,19 @@ func TestBoardsShareAConversation(t *testing.T) {
 // unless both write the list that their users named
 func TestBoardOperations(t *testing.T) {
 	b := newBoard(t, memory.New())
-	w := todo.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
+	w := board.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
 	first := apply(t, b, w)
-	apply(t, b, todo.Write{Target: target("a"), Change: add("B")})
+	apply(t, b, board.Write{Target: target("a"), Change: add("B")})
 	again, err := b.As("").Apply(t.Context(), w)
 	if err != nil || !again.Repeated || again.After.Revision != first.After.Revision || len(again.After.Items) != 1 || again.After.List.ID != first.After.List.ID {
 		t.Errorf("repeat: %+v, %v", again, err)
 	}
 	w.Operation.Digest = "y"
-	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
+	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, board.ErrOperationReused) {
 		t.Errorf("reuse: %v", err)
 	}
 	w.Operation.Digest = "x"
-	if _, err := b.As("somebody").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
+	if _, err := b.As("somebody").Apply(t.Context(), w); !errors.Is(err, board.ErrOperationReused) {
 		t.Errorf("reuse by another principal: %v", err)
 	}
 }
@@ -75,15 +76,15 @@ func TestBoardOperations(t *testing.T) {
 // unknownOutcomeStore updates, but returns ErrUnknownOutcome for its first n
 // updates. Then it returns then, if that is not nil.
 type unknownOutcomeStore struct {
-	todo.Store
+	board.Store
 	n    int
 	then error
 }
 
-func (s *unknownOutcomeStore) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (s *unknownOutcomeStore) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	err := s.Store.Update(ctx, key, change)
 	if s.n--; s.n >= 0 && err == nil {
-		return fmt.Errorf("commit: %w", todo.ErrUnknownOutcome)
+		return fmt.Errorf("commit: %w", board.ErrUnknownOutcome)
 	}
 	if err == nil && s.then != nil {
 		return s.then
@@ -101,11 +102,11 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 		want    []error
 	}{
 		{1, nil, nil},
-		{9, nil, []error{todo.ErrUnknownOutcome}},
-		{1, full, []error{todo.ErrUnknownOutcome, full}},
+		{9, nil, []error{board.ErrUnknownOutcome}},
+		{1, full, []error{board.ErrUnknownOutcome, full}},
 	} {
 		b := newBoard(t, &unknownOutcomeStore{memory.New(), c.unknown, c.then})
-		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
+		out, err := b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("A")})
 		if c.want == nil && (err != nil || out.After.Revision != 1 || len(out.After.Items) != 1) {
 			t.Errorf("%+v, %v", out.After, err)
 		}
@@ -122,17 +123,17 @@ func TestBoardNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t, memory.New())
 		same := func(d *todo.Draft) error { d.Replace(todo.CoreView(), todo.CoreView().Lines(d.Items())); return nil }
-		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: same})
+		out, err := b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: same})
 		if err != nil || out.Changed || out.After.Revision != 0 {
 			t.Errorf("without a list: %+v, %v", out, err)
 		}
-		b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
+		b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("A")})
 		w := b.As("").Watch(nil)
 		defer w.Close()
-		if out, err = b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
+		if out, err = b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
 			t.Errorf("V4: %+v, %v", out, err)
 		}
-		b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("B")})
+		b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("B")})
 		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 || got[0].Revision != 2 {
 			t.Errorf("V4: the first event is %v, %v", got, err)
 		}
@@ -147,7 +148,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Conversation != "unwanted" })
 		for i := range 100 {
 			for _, c := range []string{"a", "b", "unwanted"} {
-				apply(t, b, todo.Write{Target: target(c), Change: add(fmt.Sprint(i))})
+				apply(t, b, board.Write{Target: target(c), Change: add(fmt.Sprint(i))})
 			}
 		}
 		synctest.Wait()
@@ -157,7 +158,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 		}
 		w.Close()
 		for range 2 {
-			if _, err := w.Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+			if _, err := w.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
 				t.Errorf("closed: %v", err)
 			}
 		}
@@ -165,7 +166,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 }
 
 // hintlessStore never hints.
-type hintlessStore struct{ todo.Store }
+type hintlessStore struct{ board.Store }
 
 func (hintlessStore) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
 
@@ -175,7 +176,7 @@ func TestWatcherRecoversFromLostHint(t *testing.T) {
 		b := newBoard(t, hintlessStore{memory.New()})
 		w := b.As("").Watch(nil)
 		defer w.Close()
-		b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
+		b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("A")})
 		began := time.Now()
 		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 {
 			t.Error(got, err)
@@ -188,13 +189,13 @@ func TestWatcherRecoversFromLostHint(t *testing.T) {
 
 func TestBoardCloseEndsWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := todo.NewBoard(memory.New())
+		b := board.NewBoard(memory.New())
 		w := b.As("").Watch(nil)
 		b.Close()
-		if _, err := w.Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+		if _, err := w.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
 			t.Errorf("error = %v", err)
 		}
-		if _, err := b.As("").Watch(nil).Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+		if _, err := b.As("").Watch(nil).Next(t.Context()); !errors.Is(err, board.ErrClosed) {
 			t.Errorf("a watcher of a closed board: %v", err)
 		}
 	})
@@ -205,29 +206,29 @@ func TestBoardCloseEndsWatchers(t *testing.T) {
 func TestKindOf(t *testing.T) {
 	for _, c := range []struct {
 		err     error
-		kind    todo.Kind
+		kind    board.Kind
 		refusal bool
 	}{
-		{nil, todo.KindNone, false},
-		{fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, todo.ErrNotFound), todo.KindUnknown, false},
-		{&todo.InputError{}, todo.KindInvalid, true},
-		{todo.ErrNotFound, todo.KindMissing, true},
-		{todo.ErrItemGone, todo.KindItemGone, true},
-		{todo.ErrOperationReused, todo.KindReused, true},
-		{todo.ErrMirrored, todo.KindMirrored, true},
-		{todo.ErrReadOnly, todo.KindReadOnly, true},
-		{&todo.FullError{Err: todo.ErrTooManyLists}, todo.KindFull, true},
-		{&todo.FullError{Err: todo.ErrStoreFull}, todo.KindFull, true},
-		{context.Canceled, todo.KindCancelled, false},
-		{context.DeadlineExceeded, todo.KindLate, false},
-		{errors.Join(todo.ErrCorrupt, todo.ErrClosed), todo.KindFailed, false},
+		{nil, board.KindNone, false},
+		{fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, board.ErrNotFound), board.KindUnknown, false},
+		{&todo.InputError{}, board.KindInvalid, true},
+		{board.ErrNotFound, board.KindMissing, true},
+		{todo.ErrItemGone, board.KindItemGone, true},
+		{board.ErrOperationReused, board.KindReused, true},
+		{todo.ErrMirrored, board.KindMirrored, true},
+		{board.ErrReadOnly, board.KindReadOnly, true},
+		{&board.FullError{Err: board.ErrTooManyLists}, board.KindFull, true},
+		{&board.FullError{Err: board.ErrStoreFull}, board.KindFull, true},
+		{context.Canceled, board.KindCancelled, false},
+		{context.DeadlineExceeded, board.KindLate, false},
+		{errors.Join(board.ErrCorrupt, board.ErrClosed), board.KindFailed, false},
 	} {
 		err := c.err
 		if err != nil {
 			err = fmt.Errorf("write list: %w", err)
 		}
-		if kind := todo.KindOf(err); kind != c.kind || todo.IsRefusal(err) != c.refusal {
-			t.Errorf("%v: %s, refusal %v", err, kind, todo.IsRefusal(err))
+		if kind := board.KindOf(err); kind != c.kind || board.IsRefusal(err) != c.refusal {
+			t.Errorf("%v: %s, refusal %v", err, kind, board.IsRefusal(err))
 		}
 	}
 }

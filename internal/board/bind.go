@@ -1,9 +1,11 @@
-package todo
+package board
 
 import (
 	"context"
 	"fmt"
 	"slices"
+
+	"todo-mcp/internal/todo"
 )
 
 // Some hosts do not tell a server which chat calls it, while their hooks know the chat and
@@ -46,7 +48,7 @@ func (l Lists) holders(ctx context.Context, of Key) ([]Cursor, error) {
 // FindUnbound returns the one list that is the conversation's as far as isIts knows, that
 // one which is present holds, and that no other of the kind of keys is bound to; empty
 // when there is none, or more, or when it is bound to such a list already.
-func (l Lists) FindUnbound(ctx context.Context, c Conversation, isBound func(key string) bool, isIts func(List) bool) (string, error) {
+func (l Lists) FindUnbound(ctx context.Context, c Conversation, isBound func(key string) bool, isIts func(todo.List) bool) (string, error) {
 	own := Key{l.principal, l.Own(c).Key}
 	holders, err := l.holders(ctx, own)
 	if err != nil || len(holders) > 0 {

@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -17,15 +18,15 @@ import (
 // "2=p:A/Doing A".
 type desk struct {
 	t      *testing.T
-	store  todo.Store
-	open   func() todo.Store // what a process opens; nil is store
+	store  board.Store
+	open   func() board.Store // what a process opens; nil is store
 	now    time.Time
-	boards map[string]*todo.Board
+	boards map[string]*board.Board
 	closes map[string]func() // closes what a process opened
 }
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{t: t, store: memory.New(), now: time.Now().UTC().Truncate(time.Second), boards: map[string]*todo.Board{}, closes: map[string]func(){}}
+	d := &desk{t: t, store: memory.New(), now: time.Now().UTC().Truncate(time.Second), boards: map[string]*board.Board{}, closes: map[string]func(){}}
 	t.Cleanup(func() {
 		for name := range d.boards {
 			d.stop(name)
@@ -36,21 +37,21 @@ func newDesk(t *testing.T) *desk {
 
 // save saves a snapshot as an import does.
 func (d *desk) save(next todo.Snapshot) (saved todo.Snapshot, err error) {
-	err = d.store.Update(context.Background(), todo.Key{Conversation: next.List.ID}, func(tx todo.Tx) error {
+	err = d.store.Update(context.Background(), board.Key{Conversation: next.List.ID}, func(tx board.Tx) error {
 		saved, err = tx.Save(context.Background(), next)
 		return err
 	})
 	return saved, err
 }
 
-func (d *desk) board(process string) *todo.Board {
+func (d *desk) board(process string) *board.Board {
 	if d.boards[process] == nil {
 		store := d.store
 		if d.open != nil {
 			store = d.open()
 			d.closes[process] = func() { store.Close() }
 		}
-		d.boards[process] = todo.NewBoard(store, todo.WithClock(func() time.Time { return d.now }))
+		d.boards[process] = board.NewBoard(store, board.WithClock(func() time.Time { return d.now }))
 	}
 	return d.boards[process]
 }
@@ -69,7 +70,7 @@ func (d *desk) stop(process string) {
 type chat struct {
 	*desk
 	process string
-	who     todo.Conversation
+	who     board.Conversation
 	agent   string
 	begin   todo.List // what its writes begin
 	title   string    // what its host calls the list
@@ -78,11 +79,11 @@ type chat struct {
 // proof returns a conversation with a key of its own; hint one whose key may
 // stand for another chat than before; shared one whose key several chats have.
 func (d *desk) proof(key string) chat {
-	return chat{desk: d, process: "p1", who: todo.Conversation{Key: key}}
+	return chat{desk: d, process: "p1", who: board.Conversation{Key: key}}
 }
 
 func (d *desk) hint(process, key string) chat {
-	return chat{desk: d, process: process, who: todo.Conversation{Key: key, Hint: true, Client: "cli", Workspace: "/w"}}
+	return chat{desk: d, process: process, who: board.Conversation{Key: key, Hint: true, Client: "cli", Workspace: "/w"}}
 }
 
 func (d *desk) shared(process string) chat {
@@ -115,16 +116,16 @@ func show(s todo.Snapshot) string {
 	return strings.Join(out, " ")
 }
 
-func (c chat) lists() todo.Lists { return c.board(c.process).As("") }
+func (c chat) lists() board.Lists { return c.board(c.process).As("") }
 
-func (c chat) apply(target todo.Target, change todo.Change) (todo.Outcome, error) {
+func (c chat) apply(target board.Target, change todo.Change) (board.Outcome, error) {
 	c.t.Helper()
 	target.Conversation = c.who
-	return c.lists().Apply(context.Background(), todo.Write{Target: target, Begin: c.begin, Title: c.title, Change: change})
+	return c.lists().Apply(context.Background(), board.Write{Target: target, Begin: c.begin, Title: c.title, Change: change})
 }
 
 // writes replaces the list and returns what became of it.
-func (c chat) writes(list string) todo.Outcome {
+func (c chat) writes(list string) board.Outcome {
 	c.t.Helper()
 	out, err := c.tryWrite(list)
 	if err != nil {
@@ -133,18 +134,18 @@ func (c chat) writes(list string) todo.Outcome {
 	return out
 }
 
-func (c chat) tryWrite(list string) (todo.Outcome, error) {
+func (c chat) tryWrite(list string) (board.Outcome, error) {
 	view := todo.CoreView()
 	view.Active = false
 	lines := parseLines(list)
-	return c.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
+	return c.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
 }
 
 // reads returns the list as its agent is shown it; "none" when there is none.
 func (c chat) reads() string {
 	c.t.Helper()
-	s, err := c.lists().Show(context.Background(), todo.Target{Conversation: c.who})
-	if errors.Is(err, todo.ErrNotFound) {
+	s, err := c.lists().Show(context.Background(), board.Target{Conversation: c.who})
+	if errors.Is(err, board.ErrNotFound) {
 		return "none"
 	}
 	if err != nil {
@@ -156,8 +157,8 @@ func (c chat) reads() string {
 // personEdits is what a person does to a list.
 func (d *desk) personEdits(list string, change todo.Change) {
 	d.t.Helper()
-	if _, err := d.board("person").As("").Apply(context.Background(), todo.Write{
-		Target: todo.Target{List: list}, Writer: todo.Writer{Person: true}, Change: change}); err != nil {
+	if _, err := d.board("person").As("").Apply(context.Background(), board.Write{
+		Target: board.Target{List: list}, Writer: todo.Writer{Person: true}, Change: change}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -168,7 +169,7 @@ func setStatus(id string, s todo.Status) todo.Change {
 
 // all returns all lists, the last written first.
 func (d *desk) all() (out []string) {
-	lists, err := d.store.Find(context.Background(), todo.Query{})
+	lists, err := d.store.Find(context.Background(), board.Query{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -193,14 +194,14 @@ func checkErr(t *testing.T, err error) {
 }
 
 // newBoard returns a board on a store, which is closed with the test.
-func newBoard(t testing.TB, store todo.Store, options ...todo.Option) *todo.Board {
-	b := todo.NewBoard(store, options...)
+func newBoard(t testing.TB, store board.Store, options ...board.Option) *board.Board {
+	b := board.NewBoard(store, options...)
 	t.Cleanup(b.Close)
 	return b
 }
 
 // apply applies a write to the server's own lists.
-func apply(t testing.TB, b *todo.Board, w todo.Write) todo.Outcome {
+func apply(t testing.TB, b *board.Board, w board.Write) board.Outcome {
 	t.Helper()
 	out, err := b.As("").Apply(context.Background(), w)
 	if err != nil {

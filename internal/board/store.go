@@ -1,22 +1,24 @@
-package todo
+package board
 
 import (
 	"context"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // Reader reads lists and cursors. All methods return soon after their context ends.
 type Reader interface {
 	// Load reads one revision of a list; revision 0 means the newest. It
 	// returns [ErrNotFound] when there is none.
-	Load(ctx context.Context, list string, revision int64) (Snapshot, error)
+	Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error)
 
 	// Find reads the newest snapshot of each list that matches.
-	Find(ctx context.Context, q Query) ([]Snapshot, error)
+	Find(ctx context.Context, q Query) ([]todo.Snapshot, error)
 
 	// History reads the revisions of a list above after in ascending order, at
 	// most limit (0: all). The result is empty for an unknown list.
-	History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error)
+	History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error)
 
 	// Cursors reads the cursors of a conversation or a name, the one that became
 	// current last first.
@@ -44,7 +46,7 @@ type Tx interface {
 	// Where the newest revision is damaged, next is stored after it, whatever its number. It returns
 	// [ErrTooManyLists] or [ErrStoreFull] when there is no room: the function has to
 	// return that error.
-	Save(ctx context.Context, next Snapshot) (Snapshot, error)
+	Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error)
 
 	// SetCursor stores a cursor as [SetCursor] says.
 	SetCursor(ctx context.Context, c Cursor) error
@@ -58,7 +60,7 @@ type Tx interface {
 	// [ErrNotFound]. What hooks said too long ago goes with it. A revision by that writer, which is Deleted and has no text, stays
 	// for [TrashAge] so that watchers see it. Lists that have been deleted for that long
 	// go when lists begin.
-	Purge(ctx context.Context, list string, by Writer, now time.Time) error
+	Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error
 }
 
 // Store keeps snapshots, their history and cursors. All methods are safe for
@@ -120,12 +122,12 @@ type Query struct {
 	// Operation restricts to the one snapshot, of any revision, that an
 	// operation id made; other conditions apply to that snapshot.
 	Operation string
-	// Excerpt is true when of each list an excerpt is enough, see [Snapshot.Excerpt]: a
+	// Excerpt is true when of each list an excerpt is enough, see [todo.Snapshot.Excerpt]: a
 	// store reads it faster than the whole list. With an operation or a text it means
 	// nothing.
 	Excerpt bool
 	// Text restricts to lists with a revision, of any age, in which a text stands, see
-	// [Snapshot.Says], and finds of each the last one in which it does, whole; other
+	// [todo.Snapshot.Says], and finds of each the last one in which it does, whole; other
 	// conditions, and the order, are of the newest one. A store looks through all
 	// revisions of the lists that they leave: who has many goes on by [Query.BeforeSeq].
 	Text string

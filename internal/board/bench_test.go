@@ -1,10 +1,11 @@
-package todo_test
+package board_test
 
 import (
 	"context"
 	"fmt"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
@@ -13,7 +14,7 @@ import (
 
 // planWriter returns a function that writes a plan of so many items on a board, one
 // step further each time.
-func planWriter(t testing.TB, board *todo.Board, items int) func(n int) todo.Snapshot {
+func planWriter(t testing.TB, b *board.Board, items int) func(n int) todo.Snapshot {
 	plan := storetest.Plan(items)
 	lines := make([]todo.Line, items)
 	return func(n int) todo.Snapshot {
@@ -23,7 +24,7 @@ func planWriter(t testing.TB, board *todo.Board, items int) func(n int) todo.Sna
 				lines[i].Status = "completed"
 			}
 		}
-		out, err := board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Conversation: conversation("chat"), Lines: lines},
+		out, err := b.As("").Apply(context.Background(), board.Write{Target: board.Target{Conversation: conversation("chat"), Lines: lines},
 			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
 		if err != nil || !out.Changed {
 			t.Fatal(out, err)
@@ -37,18 +38,18 @@ func planWriter(t testing.TB, board *todo.Board, items int) func(n int) todo.Sna
 func BenchmarkApply(b *testing.B) {
 	for _, items := range []int{10, 50} {
 		for name, store := range chattest.Stores(b) {
-			board := todo.NewBoard(store)
-			write := planWriter(b, board, items)
+			bd := board.NewBoard(store)
+			write := planWriter(b, bd, items)
 			next := write(0)
 			b.Run(fmt.Sprint(name, ", ", items, " items/floor"), func(b *testing.B) {
-				next.List.ID = todo.NewID()
+				next.List.ID = board.NewID()
 				next.Revision = 0
 				b.ReportAllocs()
 				for b.Loop() {
 					next.Revision++
-					next.Operation.ID = todo.NewID()
-					save := func(tx todo.Tx) error { _, err := tx.Save(b.Context(), next); return err }
-					if err := store.Update(b.Context(), todo.Key{}, save); err != nil {
+					next.Operation.ID = board.NewID()
+					save := func(tx board.Tx) error { _, err := tx.Save(b.Context(), next); return err }
+					if err := store.Update(b.Context(), board.Key{}, save); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -59,7 +60,7 @@ func BenchmarkApply(b *testing.B) {
 					write(n)
 				}
 			})
-			board.Close()
+			bd.Close()
 		}
 	}
 }
@@ -69,13 +70,13 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkPublish(b *testing.B) {
 	for _, watchers := range []int{0, 1, 2000} {
 		b.Run(fmt.Sprint(watchers, " watchers"), func(b *testing.B) {
-			board := todo.NewBoard(memory.New())
-			defer board.Close()
-			var all []*todo.Watcher
+			bd := board.NewBoard(memory.New())
+			defer bd.Close()
+			var all []*board.Watcher
 			for range watchers {
-				all = append(all, board.As("").Watch(nil))
+				all = append(all, bd.As("").Watch(nil))
 			}
-			write := planWriter(b, board, 10)
+			write := planWriter(b, bd, 10)
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				write(n)

@@ -1,4 +1,4 @@
-package todo
+package board
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // This file chooses the list that a call means. It is the only place with guesses
@@ -27,8 +29,8 @@ type Target struct {
 	List string
 	// Lines are the lines of a whole-list write, also of an empty one, as View has
 	// them; nil in other calls.
-	Lines []Line
-	View  View
+	Lines []todo.Line
+	View  todo.View
 	// Item is the id of the item that the call changes; empty in other calls.
 	Item string
 	// Append is true when the call adds items.
@@ -55,12 +57,12 @@ type attempt struct {
 	known []Cursor  // of the conversation; the same as byKey unless it has a name
 	left  []Cursor  // what the conversation saw of the list that the write leaves
 
-	current Snapshot // the list that the conversation holds; revision 0 for none
-	list    Snapshot // the one that the call means; revision 0 for none
+	current todo.Snapshot // the list that the conversation holds; revision 0 for none
+	list    todo.Snapshot // the one that the call means; revision 0 for none
 	// shown is what the caller's agent was shown of the list, or where the write was
 	// recognised by that, any of its agents; revision 0 where it was not needed.
-	shown Snapshot
-	sent  Sent // Lines and View, set by choose
+	shown todo.Snapshot
+	sent  todo.Sent // Lines and View, set by choose
 	// begins is true when the write begins the conversation's next list.
 	begins bool
 	// mends is true when the newest revision is damaged, and the list is one before it.
@@ -74,7 +76,7 @@ type attempt struct {
 // choose finds the list that the call means. It returns [ErrNotFound] when the call
 // names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
-	a.sent = Sent{Lines: a.Lines, View: a.View}
+	a.sent = todo.Sent{Lines: a.Lines, View: a.View}
 	if currentKey := a.Conversation.CurrentKey(); currentKey != "" {
 		if a.byKey, err = a.read.Cursors(ctx, Key{a.principal, currentKey}); err != nil {
 			return fmt.Errorf("find the conversation's list: %w", err)
@@ -102,23 +104,23 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 		return ErrNotFound
 	}
 	if a.begins {
-		a.list = Snapshot{}
+		a.list = todo.Snapshot{}
 	}
 	if a.begins || a.putsAway { // numbers go on, so that one means one step of a conversation
 		a.list.LastID = max(a.list.LastID, a.current.LastID)
 	}
 	if a.list.Items == nil {
-		a.list.Items = []Item{}
+		a.list.Items = []todo.Item{}
 	}
 	return nil
 }
 
 // lastGood returns the newest revision that can be read of a list whose newest one cannot,
 // or the error of that when there is none.
-func (a *attempt) lastGood(ctx context.Context, damaged error) (Snapshot, error) {
+func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, error) {
 	good, err := a.read.History(ctx, a.List, 0, 0)
 	if err != nil || len(good) == 0 {
-		return Snapshot{}, cmp.Or(err, damaged)
+		return todo.Snapshot{}, cmp.Or(err, damaged)
 	}
 	a.mends = true
 	return good[len(good)-1], nil
@@ -152,7 +154,7 @@ func (a *attempt) chooseBy(ctx context.Context) (err error) {
 
 // seen returns the newest revision of a list that the caller's agent was
 // shown; 0 when it was shown none, and -1 when that is not known.
-func (a *attempt) seen(list Snapshot) int64 {
+func (a *attempt) seen(list todo.Snapshot) int64 {
 	for _, c := range a.known {
 		if c.List == list.List.ID {
 			return c.Seen
@@ -163,16 +165,16 @@ func (a *attempt) seen(list Snapshot) int64 {
 
 // lastShown returns a list as the caller's agent was last shown it, or as it is where
 // that is not known.
-func (a *attempt) lastShown(ctx context.Context, list Snapshot) (Snapshot, error) {
+func (a *attempt) lastShown(ctx context.Context, list todo.Snapshot) (todo.Snapshot, error) {
 	return revision(ctx, a.read, list, cmp.Or(max(a.seen(list), 0), list.Revision))
 }
 
 // load returns a list that the conversation holds or held, of revision 0 when there
 // is none any more, or it cannot be read: an agent goes on with a new one.
-func (a *attempt) load(ctx context.Context, id string) (Snapshot, error) {
+func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 	list, err := a.read.Load(ctx, id, 0)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) || list.Deleted {
-		return Snapshot{}, nil
+		return todo.Snapshot{}, nil
 	}
 	return list, err
 }
@@ -202,7 +204,7 @@ func (a *attempt) ofConnection(held []Cursor) []Cursor {
 
 // isElsewhere reports whether what the conversation writes cannot be in a list: one of
 // a sub-agent that has ended, or one that the agent keeps in its host's own tool.
-func (a *attempt) isElsewhere(s Snapshot) bool {
+func (a *attempt) isElsewhere(s todo.Snapshot) bool {
 	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Begin.Mirrored
 }
 
@@ -320,7 +322,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i Item) bool { return i.Number() <= left[0].LastID } // then the number may be meant of either
+	isOther := func(i todo.Item) bool { return i.Number() <= left[0].LastID } // then the number may be meant of either
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}
@@ -328,7 +330,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 }
 
 // isOn reports whether the item that the call changes is on a list.
-func (a *attempt) isOn(list Snapshot) bool {
+func (a *attempt) isOn(list todo.Snapshot) bool {
 	_, ok := list.Item(a.Item)
 	return ok
 }
@@ -337,7 +339,7 @@ func (a *attempt) isOn(list Snapshot) bool {
 // the last changed first, as one that is not certain may have written them: none of another
 // chat of the host, none that a present agent holds. It returns none where the folder is not
 // known.
-func (a *attempt) leftBehind(ctx context.Context) (left []Snapshot, err error) {
+func (a *attempt) leftBehind(ctx context.Context) (left []todo.Snapshot, err error) {
 	who := a.Conversation
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
 		return nil, nil
@@ -359,7 +361,7 @@ func (a *attempt) leftBehind(ctx context.Context) (left []Snapshot, err error) {
 			left = append(left, l)
 		}
 	}
-	slices.SortStableFunc(left, func(a, b Snapshot) int { return b.Updated.Compare(a.Updated) })
+	slices.SortStableFunc(left, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
 	return left, nil
 }
 
@@ -373,23 +375,23 @@ func (a *attempt) candidates() Query {
 // folder of a conversation which may be its next one, and which has no other list than the one
 // with an id; revision 0 when there is none. A list of one item is none: to send that again
 // says nothing.
-func (l Lists) Left(ctx context.Context, t Target, but string) (Snapshot, error) {
+func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if PassOver(err) != nil {
-		return Snapshot{}, err
+		return todo.Snapshot{}, err
 	}
 	if slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.Moved > 0 && c.List != but }) {
-		return Snapshot{}, nil
+		return todo.Snapshot{}, nil
 	}
 	left, err := a.leftBehind(ctx)
-	left = slices.DeleteFunc(left, func(l Snapshot) bool { return len(l.Items) < 2 })
-	return append(left, Snapshot{})[0], err
+	left = slices.DeleteFunc(left, func(l todo.Snapshot) bool { return len(l.Items) < 2 })
+	return append(left, todo.Snapshot{})[0], err
 }
 
 // ownLists yields the lists that the conversation holds or held, the one that became
 // current last first. It ends with an error.
-func (a *attempt) ownLists(ctx context.Context) iter.Seq2[Snapshot, error] {
-	return func(yield func(Snapshot, error) bool) {
+func (a *attempt) ownLists(ctx context.Context) iter.Seq2[todo.Snapshot, error] {
+	return func(yield func(todo.Snapshot, error) bool) {
 		for _, c := range a.byKey[:min(len(a.byKey), maxCandidates)] {
 			if c.Moved == 0 {
 				return
@@ -414,14 +416,14 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 			return err
 		}
 		if l.Open() && !l.Archived && a.now().Sub(l.Updated) <= CandidateAge {
-			open = append(open, Excerpt(l.Title()))
+			open = append(open, todo.Excerpt(l.Title()))
 		}
 	}
 	if len(open) < 2 {
 		return nil
 	}
-	unclear := &UnclearError{Titles: open}
-	return &InputError{Problems: []Problem{{Message: unclear.Error(), Err: unclear}}}
+	unclear := &todo.UnclearError{Titles: open}
+	return &todo.InputError{Problems: []todo.Problem{{Message: unclear.Error(), Err: unclear}}}
 }
 
 // recognise chooses the unfinished list that a whole-list write continues, with what its
@@ -461,7 +463,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 
 // compare chooses a list if the write continues it and has more than most of its items.
 // It returns how many items it has of the list that is chosen then.
-func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error) {
+func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
 	if !a.mayContinue(l) {
 		return most, nil
 	}
@@ -479,7 +481,7 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 		return most, err
 	}
 	if a.list, a.shown = l, shown; certain {
-		a.shown = Snapshot{} // what it has seen itself counts
+		a.shown = todo.Snapshot{} // what it has seen itself counts
 	}
 	return n, nil
 }
@@ -488,7 +490,7 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 // again: open, and if the conversation is not certain, changed lately, of the same agent
 // and not of another chat of the host. One that was put away is not, unless its
 // conversation put it away itself, for its next plan.
-func (a *attempt) mayContinue(l Snapshot) bool {
+func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	if !l.Open() || l.Archived && l.ReplacedBy == "" || a.isElsewhere(l) {
 		return false
 	}
@@ -500,7 +502,7 @@ func (a *attempt) mayContinue(l Snapshot) bool {
 
 // mayBeOf reports whether a list may be of the caller's agent: of the same sub-agent, not of
 // another chat of the host, and none that it cannot write.
-func (a *attempt) mayBeOf(l Snapshot) bool {
+func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
 	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
@@ -518,13 +520,13 @@ func (a *attempt) isFree(on []Cursor) bool {
 }
 
 // revision returns a revision of a list, or the first kept one after it.
-func revision(ctx context.Context, read Reader, newest Snapshot, revision int64) (Snapshot, error) {
+func revision(ctx context.Context, read Reader, newest todo.Snapshot, revision int64) (todo.Snapshot, error) {
 	if revision >= newest.Revision {
 		return newest, nil
 	}
 	found, err := read.History(ctx, newest.List.ID, revision-1, 1)
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("load the revision that the writer saw: %w", err)
+		return todo.Snapshot{}, fmt.Errorf("load the revision that the writer saw: %w", err)
 	}
 	return append(found, newest)[0], nil
 }
@@ -533,10 +535,10 @@ func revision(ctx context.Context, read Reader, newest Snapshot, revision int64)
 // cursor on it says one, it is the last revision that no person wrote, or a list without
 // items if people wrote all of them. If the store no longer keeps a revision, it is the
 // one after it.
-func shownToAgents(ctx context.Context, read Reader, l Snapshot, on []Cursor) (Snapshot, error) {
+func shownToAgents(ctx context.Context, read Reader, l todo.Snapshot, on []Cursor) (todo.Snapshot, error) {
 	seen := int64(0)
 	for _, c := range on {
-		if c.Conversation != PersonKey {
+		if c.Conversation != todo.PersonKey {
 			seen = max(seen, c.Seen)
 		}
 	}
@@ -545,7 +547,7 @@ func shownToAgents(ctx context.Context, read Reader, l Snapshot, on []Cursor) (S
 	}
 	first, err := revision(ctx, read, l, 1)
 	if first.Revision == 1 {
-		first = Snapshot{List: l.List, Items: []Item{}}
+		first = todo.Snapshot{List: l.List, Items: []todo.Item{}}
 	}
 	return first, err
 }

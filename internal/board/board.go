@@ -1,17 +1,13 @@
-// Package todo is the model of todo-mcp: items, lists, snapshots, the changes
-// that lead from one snapshot to the next, and the board that applies them.
+// Package board reads and writes lists: it finds which list a call means and what its
+// agent was shown of it, applies a change of package todo beside what others changed, and
+// tells who watches.
 //
-// It promises three things. A snapshot is immutable and complete: no reader
-// ever sees half of a write. A write that was acknowledged is in the [Store],
-// and revisions of a list are dense (1, 2, 3 …). A change that writes back
-// unchanged what a variant showed loses nothing of the list, whichever variant
-// wrote the list before (projection equality, see [View]).
+// It promises two things. No reader ever sees half of a write. A write that was
+// acknowledged is in the [Store], and revisions of a list are dense (1, 2, 3 …).
 //
 // Readers that are slow may miss something: a [Watcher] receives the newest
 // snapshot of a list but not each one before it, and [Calls] drop the oldest.
-//
-// The package imports only the standard library.
-package todo
+package board
 
 import (
 	"crypto/rand"
@@ -45,7 +41,7 @@ func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = no
 
 // WithArchiveAfter makes settled lists count as archived when nobody has changed
 // them for that long; 0, the default, is never. Nothing is written for it: it is
-// decided when a list is read (see [Snapshot.Archived]), so that another setting
+// decided when a list is read (see [todo.Snapshot.Archived]), so that another setting
 // has its effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 
@@ -69,7 +65,7 @@ const processIDLength = 10
 func NewID() string { return strings.ToLower(rand.Text()) }
 
 // Process returns the id that this board writes into every revision
-// ([Writer.Process]); no two boards have the same one.
+// ([todo.Writer.Process]); no two boards have the same one.
 func (b *Board) Process() string { return b.process }
 
 // Watching returns how many watchers and followers of calls there are.

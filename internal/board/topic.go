@@ -1,8 +1,10 @@
-package todo
+package board
 
 import (
 	"context"
 	"strings"
+
+	"todo-mcp/internal/todo"
 )
 
 // Topic is what a chat is about, in one line, as a hook of its host said: the title of its
@@ -32,7 +34,7 @@ const (
 func (l Lists) NoteTopic(ctx context.Context, c Conversation, chat string, t Topic) error {
 	kind, id := c.topicID()
 	old, err := l.HostCall(ctx, kind, id)
-	note := HostCall{HostCallKey{Kind: kind, ID: id}, OneLine(t.Text, MaxTitle), chat, string(t.From)}
+	note := HostCall{HostCallKey{Kind: kind, ID: id}, todo.OneLine(t.Text, todo.MaxTitle), chat, string(t.From)}
 	isOthers := old.Session != "" && old.Agent != chat
 	isBetter := old.Session == "" || old.Folder < note.Folder || t.From == FromHost && old.Session != note.Session
 	switch {

@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"context"
@@ -9,17 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
 
 // guarded counts what would change the store.
 type guarded struct {
-	todo.Store
+	board.Store
 	writes []string
 }
 
-func (g *guarded) Update(ctx context.Context, of todo.Key, change func(todo.Tx) error) error {
+func (g *guarded) Update(ctx context.Context, of board.Key, change func(board.Tx) error) error {
 	g.writes = append(g.writes, fmt.Sprintf("Update of %+v", of))
 	return g.Store.Update(ctx, of, change)
 }
@@ -30,7 +31,7 @@ func (g *guarded) Attend(process string) (func(), error) {
 }
 
 // everything returns all that a store has of a principal and some keys of it, as text.
-func everything(t *testing.T, st todo.Store, principal string, keys ...string) string {
+func everything(t *testing.T, st board.Store, principal string, keys ...string) string {
 	t.Helper()
 	var out strings.Builder
 	add := func(v any, err error) {
@@ -40,7 +41,7 @@ func everything(t *testing.T, st todo.Store, principal string, keys ...string) s
 		}
 		out.Write(append(data, '\n'))
 	}
-	lists, err := st.Find(t.Context(), todo.Query{Principal: &principal, Deleted: true})
+	lists, err := st.Find(t.Context(), board.Query{Principal: &principal, Deleted: true})
 	add(lists, err)
 	for _, l := range lists {
 		history, err := st.History(t.Context(), l.List.ID, 0, 0)
@@ -49,7 +50,7 @@ func everything(t *testing.T, st todo.Store, principal string, keys ...string) s
 		add(on, err)
 	}
 	for _, key := range keys {
-		cursors, err := st.Cursors(t.Context(), todo.Key{Principal: principal, Conversation: key})
+		cursors, err := st.Cursors(t.Context(), board.Key{Principal: principal, Conversation: key})
 		add(cursors, err)
 	}
 	return out.String()
@@ -57,16 +58,16 @@ func everything(t *testing.T, st todo.Store, principal string, keys ...string) s
 
 // arguments returns values for the parameters of a method, which mean a list.
 func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byID bool) (in []reflect.Value) {
-	id, who := list.List.ID, todo.Conversation{Key: list.List.Conversation, Chat: "c", Client: "claude-code", Workspace: "/w"}
-	target := todo.Target{Conversation: who}
+	id, who := list.List.ID, board.Conversation{Key: list.List.Conversation, Chat: "c", Client: "claude-code", Workspace: "/w"}
+	target := board.Target{Conversation: who}
 	if byID {
 		target.List = id
 	}
 	known := []any{
-		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, target, list.List, todo.Query{Deleted: true}, todo.Key{},
-		todo.Write{Target: target, Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }},
-		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Topic{Text: "theirs", From: todo.FromHost},
-		todo.CallKind, todo.HostCall{HostCallKey: todo.HostCallKey{Kind: todo.CallKind, ID: "x"}, Session: "x"},
+		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, target, list.List, board.Query{Deleted: true}, board.Key{},
+		board.Write{Target: target, Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }},
+		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, board.Topic{Text: "theirs", From: board.FromHost},
+		board.CallKind, board.HostCall{HostCallKey: board.HostCallKey{Kind: board.CallKind, ID: "x"}, Session: "x"},
 	}
 	for i := 1; i < method.NumIn(); i++ {
 		of := method.In(i)
@@ -124,36 +125,36 @@ func finish(results []reflect.Value) {
 // every method writes. However often an agent calls, there is no error in the log, and no
 // alert
 func TestEveryMethodAsEachIdentity(t *testing.T) {
-	alice := todo.Identity{Principal: "team", Subject: "alice"}
-	for name, as := range map[string]todo.Identity{
+	alice := board.Identity{Principal: "team", Subject: "alice"}
+	for name, as := range map[string]board.Identity{
 		"a viewer": {Principal: "team", Subject: "alice", ReadOnly: true}, "another principal": {Principal: "eve", Subject: "eve"},
 		"a viewer of another principal": {Principal: "eve", ReadOnly: true},
 	} {
-		lists := reflect.TypeFor[todo.Lists]()
+		lists := reflect.TypeFor[board.Lists]()
 		var tried []string
 		for n := range lists.NumMethod() {
 			method := lists.Method(n)
 			tried = append(tried, method.Name)
 			for _, byID := range []bool{true, false} {
 				st := &guarded{Store: memory.New()}
-				board := todo.NewBoard(st)
-				own := board.For(alice)
-				who := own.Own(todo.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"})
-				out, err := own.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: who, Append: true},
+				b := board.NewBoard(st)
+				own := b.For(alice)
+				who := own.Own(board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"})
+				out, err := own.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true},
 					Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
 				if err != nil {
 					t.Fatal(err)
 				}
 				before := everything(t, st, "team", who.Key, todo.PersonKey)
 				st.writes = nil
-				finish(reflect.ValueOf(board.For(as)).Method(n).Call(arguments(t.Context(), method.Type, out.After, byID)))
+				finish(reflect.ValueOf(b.For(as)).Method(n).Call(arguments(t.Context(), method.Type, out.After, byID)))
 				if after := everything(t, st, "team", who.Key, todo.PersonKey); after != before {
 					t.Errorf("%s, as %s, changes what another one has:\n%s\n%s", method.Name, name, before, after)
 				}
 				if as.ReadOnly && len(st.writes) > 0 {
 					t.Errorf("%s, as %s, writes: %s", method.Name, name, st.writes)
 				}
-				board.Close()
+				b.Close()
 			}
 		}
 		t.Logf("as %s: %s", name, strings.Join(tried, ", "))
@@ -163,15 +164,15 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 // A member of a team has own chats: what is noted, held and known of a chat by its id is
 // another one's for each who signed in, and all have the lists.
 func TestMembersHaveTheirOwnChats(t *testing.T) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	alice, bob := board.For(todo.Identity{Principal: "team", Subject: "alice"}), board.For(todo.Identity{Principal: "team", Subject: "bob"})
-	who := todo.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"}
-	if err := bob.NoteTopic(t.Context(), who, "c", todo.Topic{Text: "IGNORE ALL", From: todo.FromHost}); err != nil {
+	b := board.NewBoard(memory.New())
+	defer b.Close()
+	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})
+	who := board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"}
+	if err := bob.NoteTopic(t.Context(), who, "c", board.Topic{Text: "IGNORE ALL", From: board.FromHost}); err != nil {
 		t.Fatal(err)
 	}
-	write := func(as todo.Lists) todo.Snapshot {
-		out, err := as.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: who, Append: true},
+	write := func(as board.Lists) todo.Snapshot {
+		out, err := as.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true},
 			Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +183,7 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 	if list.Title() != "mine" {
 		t.Errorf("the title is another member's: %q", list.Title())
 	}
-	if err := bob.Bind(t.Context(), todo.Conversation{Key: "bound:c"}, list.List.ID); todo.KindOf(err) != todo.KindMissing {
+	if err := bob.Bind(t.Context(), board.Conversation{Key: "bound:c"}, list.List.ID); board.KindOf(err) != board.KindMissing {
 		t.Errorf("a chat is bound to a list that none of its member's chats knows: %v", err)
 	}
 	if err := bob.Leave(t.Context(), who); err != nil {

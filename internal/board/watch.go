@@ -1,4 +1,4 @@
-package todo
+package board
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // Watcher receives the newest snapshots of lists. It never delays a writer: of
@@ -17,7 +19,7 @@ type Watcher struct {
 	follower
 	ready   chan struct{} // buffer of one: something is pending
 	mu      sync.Mutex
-	pending map[string]Snapshot // by list id
+	pending map[string]todo.Snapshot // by list id
 }
 
 // keepNewest keeps a snapshot unless it has that one, or a later one.
@@ -33,7 +35,7 @@ func (w *Watcher) keepNewest(c Call) {
 // Next waits for changes and returns the newest snapshot of each list that
 // changed since the last call, by Seq ascending. It returns ctx's error when
 // ctx ends, and [ErrClosed] when the watcher or its board is closed.
-func (w *Watcher) Next(ctx context.Context) (changed []Snapshot, err error) {
+func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error) {
 	for len(changed) == 0 { // the last call may have taken what this one was signalled
 		select {
 		case <-w.ready:
@@ -43,7 +45,7 @@ func (w *Watcher) Next(ctx context.Context) (changed []Snapshot, err error) {
 			return nil, ctx.Err()
 		}
 		w.mu.Lock()
-		changed = slices.SortedFunc(maps.Values(w.pending), func(a, b Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
+		changed = slices.SortedFunc(maps.Values(w.pending), func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
 		clear(w.pending)
 		w.mu.Unlock()
 	}
@@ -54,7 +56,7 @@ func (w *Watcher) Next(ctx context.Context) (changed []Snapshot, err error) {
 // event stream of write_todos shows calls (docs/spec/variants.md W2, V4).
 type Call struct {
 	// List is the list as it stood after the call.
-	List Snapshot
+	List todo.Snapshot
 	// Changed is true when the call made List's revision.
 	Changed bool
 	// ID distinguishes the calls that left a list at the same revision; empty
@@ -165,7 +167,7 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 		return nil, fmt.Errorf("find who holds the list: %w", err)
 	}
 	for _, held := range on {
-		if held.Moved == 0 || held.Current || IsSharedKey(held.Conversation) {
+		if held.Moved == 0 || held.Current || todo.IsSharedKey(held.Conversation) {
 			continue
 		}
 		later, err := l.board.store.Cursors(ctx, held.Key)
@@ -186,7 +188,7 @@ func (c *Chain) Newest() string { return c.newest }
 
 // Has reports whether a list is in the chain. One that its conversation began after a
 // list of the chain is from then on.
-func (c *Chain) Has(l List) bool {
+func (c *Chain) Has(l todo.List) bool {
 	if c.wanted == "" || l.Name == c.wanted {
 		return true
 	}
@@ -203,7 +205,7 @@ func (c *Chain) Has(l List) bool {
 }
 
 // HasParent reports whether a list is a sub-agent's of a list in the chain.
-func (c *Chain) HasParent(l List) bool {
+func (c *Chain) HasParent(l todo.List) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return l.Parent != "" && c.ids[l.Parent]

@@ -1,4 +1,4 @@
-package todo
+package board
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // Conversation is who calls, as far as it can be told: one agent in one chat, or
@@ -47,19 +49,19 @@ type Conversation struct {
 // CurrentKey returns the key under which the conversation's current list is kept.
 func (c Conversation) CurrentKey() string {
 	if c.Name != "" {
-		return NameKey(c.Name)
+		return todo.NameKey(c.Name)
 	}
 	return c.Key
 }
 
-// bounded returns the conversation with its workspace as [Folder] and of at most [MaxWorkspace]
+// bounded returns the conversation with its workspace as [todo.Folder] and of at most [todo.MaxWorkspace]
 // bytes and a key of at most maxKey: both may be of any size as callers send them,
 // and both are stored with every list and cursor (BAD-INPUT 82). Of a longer key it has
 // a digest: two that differ stay different.
 func (c Conversation) bounded() Conversation {
 	c.Key = boundedKey(c.Key)
-	if c.Workspace = Folder(c.Workspace); len(c.Workspace) > MaxWorkspace {
-		c.Workspace = strings.ToValidUTF8(c.Workspace[:MaxWorkspace], "") // half a rune at the end
+	if c.Workspace = todo.Folder(c.Workspace); len(c.Workspace) > todo.MaxWorkspace {
+		c.Workspace = strings.ToValidUTF8(c.Workspace[:todo.MaxWorkspace], "") // half a rune at the end
 	}
 	return c
 }
@@ -71,8 +73,8 @@ func boundedKey(key string) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	digest := "digest:" + hex.EncodeToString(sum[:])
-	if IsSharedKey(key) {
-		digest = SharedKey(digest)
+	if todo.IsSharedKey(key) {
+		digest = todo.SharedKey(digest)
 	}
 	return digest
 }
@@ -83,7 +85,7 @@ func boundedKey(key string) string {
 func (l Lists) Own(c Conversation) Conversation {
 	c = c.bounded()
 	ending := "/user:" + boundedKey(url.PathEscape(l.subject)) // no slash: another subject has another ending
-	if l.subject != "" && c.Key != "" && !strings.HasPrefix(c.Key, NameKey("")) && !strings.HasSuffix(c.Key, ending) {
+	if l.subject != "" && c.Key != "" && !strings.HasPrefix(c.Key, todo.NameKey("")) && !strings.HasSuffix(c.Key, ending) {
 		c.Key += ending
 	}
 	return c
@@ -177,7 +179,7 @@ func Current(cursors []Cursor) string {
 }
 
 // CursorAge is how long after its last use a store may delete a cursor, unless its
-// key is a name's or [PersonKey].
+// key is a name's or [todo.PersonKey].
 const CursorAge = 60 * 24 * time.Hour
 
 // cursorTick is how exact the time of the last use of a cursor is: stores have an index of
@@ -257,7 +259,7 @@ func (l Lists) HostCall(ctx context.Context, kind HostCallKind, id string) (Host
 // something about a list. It returns zero when the caller is to do it, and else when it was
 // claimed, if that was within a time, of at most [HostCallAge]. Who claims it and ends has
 // it undone.
-func (l Lists) Claim(ctx context.Context, list List, what string, within time.Duration) (earlier time.Time, err error) {
+func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
 	call := HostCall{HostCallKey: l.hostCallKey(claimKind, list.ID+" "+what)}
 	if l.all {
 		call.Principal = list.Principal

@@ -1,14 +1,16 @@
-package todo
+package board
 
 import (
 	"context"
 	"slices"
+
+	"todo-mcp/internal/todo"
 )
 
 // Said returns where a text stood last in each of some lists, or excerpts, in which it
 // stands or ever stood, by id; see [Query.Text].
-func (l Lists) Said(ctx context.Context, text string, lists ...Snapshot) (map[string]Said, error) {
-	said := make(map[string]Said)
+func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
+	said := make(map[string]todo.Said)
 	newest := make(map[string]int64, len(lists))
 	seqs := make([]int64, 0, len(lists))
 	for _, s := range lists {
@@ -17,14 +19,14 @@ func (l Lists) Said(ctx context.Context, text string, lists ...Snapshot) (map[st
 	}
 	slices.Sort(seqs)
 	for page := range slices.Chunk(seqs, saidPage) {
-		found, err := l.Find(ctx, Query{Text: Cut(text, MaxTitle), AfterSeq: page[0] - 1, BeforeSeq: page[len(page)-1] + 1})
+		found, err := l.Find(ctx, Query{Text: todo.Cut(text, todo.MaxTitle), AfterSeq: page[0] - 1, BeforeSeq: page[len(page)-1] + 1})
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range found {
 			if revision, wanted := newest[s.List.ID]; wanted {
 				whole, _ := s.Saying(text)
-				said[s.List.ID] = Said{s.Revision, s.Updated, Cut(whole, MaxTitle), s.Revision < revision}
+				said[s.List.ID] = todo.Said{s.Revision, s.Updated, todo.Cut(whole, todo.MaxTitle), s.Revision < revision}
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -28,13 +29,13 @@ func TestDeleteAndBack(t *testing.T) {
 	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted {
 		t.Errorf("a watcher received %+v, %v", got, err)
 	}
-	if _, err := lists.Load(ctx, first.List.ID, 0); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := lists.Load(ctx, first.List.ID, 0); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("load: %v", err)
 	}
-	if found, err := lists.Find(ctx, todo.Query{}); err != nil || len(found) != 0 {
+	if found, err := lists.Find(ctx, board.Query{}); err != nil || len(found) != 0 {
 		t.Errorf("found %d, %v", len(found), err)
 	}
-	if _, err := lists.Apply(ctx, todo.Write{Target: todo.Target{List: first.List.ID}, Change: add("C")}); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := lists.Apply(ctx, board.Write{Target: board.Target{List: first.List.ID}, Change: add("C")}); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("a write to it by id: %v", err)
 	}
 	if next := a.writes("c:A i:B").After; next.List.ID == first.List.ID {
@@ -45,7 +46,7 @@ func TestDeleteAndBack(t *testing.T) {
 	if s, err := lists.Load(ctx, first.List.ID, 0); err != nil || show(s) != show(first) || s.Revision != 3 {
 		t.Errorf("brought back: revision %d of %q, %v", s.Revision, show(s), err)
 	}
-	if _, err := d.board("p9").As("somebody").Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person()); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := d.board("p9").As("somebody").Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person()); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("34: by another principal: %v", err)
 	}
 }
@@ -59,7 +60,7 @@ func TestPurge(t *testing.T) {
 	ctx, lists := context.Background(), a.lists()
 	watcher := lists.Watch(nil)
 	defer watcher.Close()
-	if _, err := d.board("p9").As("somebody").Purge(ctx, todo.Writer{Person: true}, list); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := d.board("p9").As("somebody").Purge(ctx, todo.Writer{Person: true}, list); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("34: by another principal: %v", err)
 	}
 	if n, err := lists.Purge(ctx, todo.Writer{Person: true}, list); n != 1 || err != nil {
@@ -88,11 +89,11 @@ func TestPurgeMany(t *testing.T) {
 		ids = append(ids, id)
 	}
 	lists := d.board("p1").Everyone()
-	if n, err := lists.Purge(t.Context(), todo.Writer{}, ids...); n != 0 || !errors.Is(err, todo.ErrNotFound) {
+	if n, err := lists.Purge(t.Context(), todo.Writer{}, ids...); n != 0 || !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("with an unknown one: %d, %v", n, err)
 	}
 	n, err := lists.Purge(t.Context(), todo.Writer{}, ids[1:]...)
-	if left, _ := lists.Find(t.Context(), todo.Query{}); n != 120 || err != nil || len(left) > 0 {
+	if left, _ := lists.Find(t.Context(), board.Query{}); n != 120 || err != nil || len(left) > 0 {
 		t.Errorf("purged %d, %v; %d are left", n, err, len(left))
 	}
 }
@@ -123,7 +124,7 @@ func TestLeaving(t *testing.T) {
 	begin := func(key, list string) todo.Snapshot { return d.proof(key).writes(list).After }
 	done := func(s todo.Snapshot) string { d.proof(s.List.Conversation).writes("c:A"); return s.List.ID }
 	abandoned, shown, changed := begin("abandoned", "p:A"), begin("shown", "p:A"), begin("changed", "p:A")
-	checkErr(t, d.proof("another").lists().SetCurrent(t.Context(), todo.Conversation{Key: "another"}, shown))
+	checkErr(t, d.proof("another").lists().SetCurrent(t.Context(), board.Conversation{Key: "another"}, shown))
 	d.proof("changed").writes("i:A")
 	finished := done(begin("finished", "p:A"))
 	d.now = d.now.Add(time.Minute)
@@ -147,14 +148,14 @@ func TestLeaving(t *testing.T) {
 	d.stop("p1")
 	_, err := d.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: abandoned.Items})
 	checkErr(t, err)
-	all, err := d.store.Find(t.Context(), todo.Query{OldestFirst: true})
+	all, err := d.store.Find(t.Context(), board.Query{OldestFirst: true})
 	checkErr(t, err)
 	all = slices.DeleteFunc(all, func(s todo.Snapshot) bool { return s.Updated.Equal(d.now) })
 	looked, err := d.store.Load(t.Context(), finished, 0)
 	checkErr(t, err)
 	d.proof("finished").lists().Look(t.Context(), looked)
 	for isShort, want := range map[bool][]string{true: {abandoned.List.ID, archived, finished}, false: {abandoned.List.ID}} {
-		ids, err := todo.Leaving(t.Context(), d.store, all, isShort, d.now, d.store.Alive)
+		ids, err := board.Leaving(t.Context(), d.store, all, isShort, d.now, d.store.Alive)
 		if !slices.Equal(ids, want) || err != nil {
 			t.Errorf("65: short of room %v: %s, want %s, %v; changed is %s", isShort, ids, want, err, changed.List.ID)
 		}
@@ -166,14 +167,14 @@ func TestLeaving(t *testing.T) {
 // again.
 func TestArchiveAfter(t *testing.T) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock := todo.WithClock(func() time.Time { return now })
+	clock := board.WithClock(func() time.Time { return now })
 	store := memory.New()
-	board := newBoard(t, store, clock, todo.WithArchiveAfter(24*time.Hour))
+	b := newBoard(t, store, clock, board.WithArchiveAfter(24*time.Hour))
 	never := newBoard(t, store, clock)
-	lists := board.As("")
+	lists := b.As("")
 	begin := func(key string, status todo.Status) string {
-		out, err := lists.Apply(ctx, todo.Write{
-			Target: todo.Target{Conversation: todo.Conversation{Key: "session:" + key}},
+		out, err := lists.Apply(ctx, board.Write{
+			Target: board.Target{Conversation: board.Conversation{Key: "session:" + key}},
 			Change: func(d *todo.Draft) error {
 				d.Replace(todo.CoreView(), []todo.Line{{Text: key, Status: string(status)}})
 				return nil
@@ -187,7 +188,7 @@ func TestArchiveAfter(t *testing.T) {
 		t.Helper()
 		s, err := lists.Load(ctx, list, 0)
 		checkErr(t, err)
-		found, err := lists.Find(ctx, todo.Query{})
+		found, err := lists.Find(ctx, board.Query{})
 		checkErr(t, err)
 		for _, f := range found {
 			if f.List.ID == list && f.Archived != want {
@@ -234,7 +235,7 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 			text = "B" // its habit
 		}
 		lines := []todo.Line{{ID: "2", Text: text, Active: text, Status: []string{"pending", "in_progress"}[n%2]}}
-		out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Put(view, lines...); return nil })
+		out, err := a.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Put(view, lines...); return nil })
 		checkErr(t, err)
 		if len(out.Unseen) != told || out.After.List.ID != first.List.ID || len(out.After.Items) != 2 {
 			t.Fatalf("107: change %d: %q, told %+v", n, show(out.After), out.Report)
@@ -253,9 +254,9 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 func TestFolder(t *testing.T) {
 	b := newBoard(t, memory.New())
 	for n, spelled := range []string{`C:\work\app`, `c:\work\app\`, "C:/work/app", "c:/work/app/", "/c:/work/app"} {
-		c := todo.Conversation{Key: fmt.Sprint("chat:", n), Client: "c", Workspace: spelled}
-		apply(t, b, todo.Write{Target: todo.Target{Conversation: c}, Change: add("A")})
-		if found, err := b.As("").Find(t.Context(), todo.Query{Workspace: &spelled}); err != nil || len(found) != n+1 || found[0].List.Workspace != `C:\work\app` {
+		c := board.Conversation{Key: fmt.Sprint("chat:", n), Client: "c", Workspace: spelled}
+		apply(t, b, board.Write{Target: board.Target{Conversation: c}, Change: add("A")})
+		if found, err := b.As("").Find(t.Context(), board.Query{Workspace: &spelled}); err != nil || len(found) != n+1 || found[0].List.Workspace != `C:\work\app` {
 			t.Errorf("%s: %+v, %v", spelled, found, err)
 		}
 	}
@@ -270,10 +271,10 @@ func TestFolder(t *testing.T) {
 // begin.
 func TestPages(t *testing.T) {
 	store := memory.New()
-	lists := todo.NewBoard(store).As("")
+	lists := board.NewBoard(store).As("")
 	save := func(from, to int, revision int64) {
 		t.Helper()
-		err := store.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error {
+		err := store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
 			for n := from; n < to; n++ {
 				_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: revision, Items: []todo.Item{}})
 				if err != nil {
@@ -288,7 +289,7 @@ func TestPages(t *testing.T) {
 	}
 	save(0, 1000, 1)
 	seen, pages := make(map[string]int), 0
-	for page, err := range lists.Pages(t.Context(), todo.Query{}) {
+	for page, err := range lists.Pages(t.Context(), board.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,10 +306,10 @@ func TestPages(t *testing.T) {
 			t.Errorf("list %d was read %d times", n, seen[strconv.Itoa(n)])
 		}
 	}
-	for range lists.Pages(t.Context(), todo.Query{}) {
+	for range lists.Pages(t.Context(), board.Query{}) {
 		break // who stops is not called again
 	}
-	for page, err := range todo.NewBoard(memory.New()).As("").Pages(t.Context(), todo.Query{}) {
+	for page, err := range board.NewBoard(memory.New()).As("").Pages(t.Context(), board.Query{}) {
 		t.Errorf("a page of an empty store: %v, %v", page, err)
 	}
 }

@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -17,17 +18,17 @@ import (
 // takes no longer: the last revision of an agent, and of a person, is found in one
 // read
 func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
-	for name, next := range map[string]todo.Write{
+	for name, next := range map[string]board.Write{
 		"of the conversation that saw the list": {Target: target("a"), Change: add("B")},
 		"of one that never saw it":              {Target: target("b"), Change: add("B")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &counter{Store: memory.New()}
 			b := newBoard(t, store)
-			first := apply(t, b, todo.Write{Target: target("a"), Change: add("A")})
+			first := apply(t, b, board.Write{Target: target("a"), Change: add("A")})
 			list := first.After.List.ID
 			for n := range 298 {
-				apply(t, b, todo.Write{Target: todo.Target{List: list}, Writer: person(), Change: reword("1", fmt.Sprint("A", n))})
+				apply(t, b, board.Write{Target: board.Target{List: list}, Writer: person(), Change: reword("1", fmt.Sprint("A", n))})
 			}
 			next.List = list
 			store.reads = 0
@@ -48,8 +49,8 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 func TestWhatWasReadIsStored(t *testing.T) {
 	store := &counter{Store: memory.New()}
 	one, other := newBoard(t, store), newBoard(t, store)
-	first := apply(t, one, todo.Write{Target: target("a"), Change: add("A")})
-	apply(t, one, todo.Write{Target: todo.Target{List: first.After.List.ID}, Change: add("by another")})
+	first := apply(t, one, board.Write{Target: target("a"), Change: add("A")})
+	apply(t, one, board.Write{Target: board.Target{List: first.After.List.ID}, Change: add("by another")})
 	store.updates = 0
 	for range 3 {
 		if shown, err := one.As("").Show(t.Context(), target("a")); err != nil || len(shown.Items) != 2 {
@@ -62,7 +63,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	lines := []todo.Line{{Text: "A", Active: "A", Status: "pending"}}
 	whole := target("a")
 	whole.Lines = lines
-	out, err := other.As("").Apply(t.Context(), todo.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
+	out, err := other.As("").Apply(t.Context(), board.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
 	if err != nil || len(out.Unseen) > 0 || len(out.After.Items) != 1 {
 		t.Errorf("told of %v, %v, %v", out.Unseen, out.After.Items, err)
 	}
@@ -80,7 +81,7 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 	d.personEdits(list, setStatus("1", todo.Completed))
 	store.stored = 0
 	refusal := &todo.InputError{Problems: []todo.Problem{{Message: "refused"}}}
-	_, err := a.apply(todo.Target{Lines: parseLines("p:X p:Y"), View: todo.CoreView()}, func(*todo.Draft) error { return refusal })
+	_, err := a.apply(board.Target{Lines: parseLines("p:X p:Y"), View: todo.CoreView()}, func(*todo.Draft) error { return refusal })
 	if !errors.Is(err, refusal) || store.stored != 0 {
 		t.Errorf("%d rows are stored, %v", store.stored, err)
 	}
@@ -100,10 +101,10 @@ func TestStatesAskForOpenLists(t *testing.T) {
 			if n >= open {
 				plan = func(d *todo.Draft) error { d.Append("A"); d.SetStatus("1", todo.Completed); return nil }
 			}
-			apply(t, b, todo.Write{Target: target(fmt.Sprint("chat ", n)), Change: plan})
+			apply(t, b, board.Write{Target: target(fmt.Sprint("chat ", n)), Change: plan})
 		}
 		reader := newBoard(t, store)
-		every, err := reader.As("").Find(t.Context(), todo.Query{})
+		every, err := reader.As("").Find(t.Context(), board.Query{})
 		checkErr(t, err)
 		*store = asked{Store: store.Store}
 		states, err := reader.As("").States(t.Context(), every...)
@@ -122,11 +123,11 @@ func TestStatesAskForOpenLists(t *testing.T) {
 
 // asked counts what a store is asked for.
 type asked struct {
-	todo.Store
+	board.Store
 	all, alive int // the cursors on all lists, processes
 }
 
-func (a *asked) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+func (a *asked) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
 	if list == "" {
 		a.all++
 	}
@@ -138,19 +139,19 @@ func (a *asked) Alive(process string) bool { a.alive++; return a.Store.Alive(pro
 // counter counts the updates of a store, and in them the snapshots that are read and what
 // is stored.
 type counter struct {
-	todo.Store
+	board.Store
 	own                    string // the id of a list
 	updates, reads, others int    // others are the reads of any list but own
 	stored                 int    // snapshots and cursors
 }
 
-func (c *counter) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (c *counter) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	c.updates++
-	return c.Store.Update(ctx, key, func(tx todo.Tx) error { return change(countingTx{tx, c}) })
+	return c.Store.Update(ctx, key, func(tx board.Tx) error { return change(countingTx{tx, c}) })
 }
 
 type countingTx struct {
-	todo.Tx
+	board.Tx
 	*counter
 }
 
@@ -172,7 +173,7 @@ func (tx countingTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapsho
 	return tx.Tx.Save(ctx, next)
 }
 
-func (tx countingTx) SetCursor(ctx context.Context, c todo.Cursor) error {
+func (tx countingTx) SetCursor(ctx context.Context, c board.Cursor) error {
 	tx.stored++
 	return tx.Tx.SetCursor(ctx, c)
 }
@@ -187,13 +188,13 @@ func (tx countingTx) History(ctx context.Context, list string, after int64, limi
 	return tx.count(tx.Tx.History(ctx, list, after, limit))
 }
 
-func (tx countingTx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (tx countingTx) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	return tx.count(tx.Tx.Find(ctx, q))
 }
 
 // conversation returns a conversation whose key is proof.
-func conversation(key string) todo.Conversation {
-	return todo.Conversation{Key: key, Client: "tester", Workspace: "/w"}
+func conversation(key string) board.Conversation {
+	return board.Conversation{Key: key, Client: "tester", Workspace: "/w"}
 }
 
 // BAD-INPUT 69: a conversation that holds its list reads no other one when it writes it,
@@ -202,13 +203,13 @@ func conversation(key string) todo.Conversation {
 // (By a hint alone a whole-list write with new texts is compared with them, see
 // docs/rough-edges.md.)
 func TestSmallWritesReadNoOtherList(t *testing.T) {
-	kinds := map[string]todo.Conversation{"proof": {Key: "chat"}, "hint": {Key: "chat", Hint: true},
+	kinds := map[string]board.Conversation{"proof": {Key: "chat"}, "hint": {Key: "chat", Hint: true},
 		"shared hint": {Key: "chat", Hint: true, Shared: true}}
 	whole := func(plan string) func(c chat, _ todo.Snapshot) {
 		return func(c chat, _ todo.Snapshot) { c.writes(plan) }
 	}
 	item := func(c chat, list todo.Snapshot) {
-		_, err := c.apply(todo.Target{Item: list.Items[0].ID}, setStatus(list.Items[0].ID, todo.InProgress))
+		_, err := c.apply(board.Target{Item: list.Items[0].ID}, setStatus(list.Items[0].ID, todo.InProgress))
 		checkErr(t, err)
 	}
 	begins := func(c chat, _ todo.Snapshot) { c.who.Key = "other"; c.writes("p:A p:B") }

@@ -1,15 +1,17 @@
-package todo
+package board
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"todo-mcp/internal/todo"
 )
 
 // Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],
-// [ErrItemGone] and the error of [Edit.Check].
-func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcome, error) {
+// [todo.ErrItemGone] and the error of [todo.Edit.Check].
+func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Writer) (Outcome, error) {
 	e, err := e.Clean()
 	if err != nil {
 		return Outcome{}, err
@@ -19,18 +21,18 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 	}
 	by.Person = true
 	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: operationOf(list, e),
-		Change: func(d *Draft) error { return d.Edit(e) }}
+		Change: func(d *todo.Draft) error { return d.Edit(e) }}
 	if e.OfItems() {
 		w.Seen = e.Seen
 	}
 	switch e.Do {
-	case EditDelete, EditUndelete:
+	case todo.EditDelete, todo.EditUndelete:
 		return l.delete(ctx, list, e, by)
-	case EditRestore:
+	case todo.EditRestore:
 		w.Seen = 0 // it takes the place of what was written since, too
 		w.damaged = true
 		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
-	case EditUndo:
+	case todo.EditUndo:
 		w.Change, err = l.undoing(ctx, list, e.From, e.Seen)
 	}
 	if err != nil {
@@ -44,9 +46,9 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 }
 
 // delete deletes a list and the lists of its sub-agents, or brings them back within
-// [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
+// [TrashAge]; see [todo.Snapshot.Deleted]. Lists of sub-agents whose main conversation
 // holds another list by now belong to that list, and stay as they are.
-func (l Lists) delete(ctx context.Context, list string, e Edit, w Writer) (out Outcome, err error) {
+func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writer) (out Outcome, err error) {
 	main, err := l.load(ctx, list, 0)
 	if err != nil {
 		return Outcome{}, err
@@ -54,13 +56,13 @@ func (l Lists) delete(ctx context.Context, list string, e Edit, w Writer) (out O
 	// A deleted list is held until its conversation begins the next one: until then
 	// its sub-agents' lists, which are deleted too, are found to be brought back.
 	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
-	for n, s := range append([]Snapshot{main}, subs...) {
-		if err != nil || n > 0 && s.Deleted == (e.Do == EditDelete) {
+	for n, s := range append([]todo.Snapshot{main}, subs...) {
+		if err != nil || n > 0 && s.Deleted == (e.Do == todo.EditDelete) {
 			continue
 		}
 		var done Outcome
 		done, err = l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
-			Change: func(d *Draft) error { return d.Edit(e) }})
+			Change: func(d *todo.Draft) error { return d.Edit(e) }})
 		if n == 0 {
 			out = done
 		}
@@ -69,21 +71,21 @@ func (l Lists) delete(ctx context.Context, list string, e Edit, w Writer) (out O
 }
 
 // undoing returns the change that takes back what a list became from one revision to
-// another, see [Draft.Undo]. It returns [ErrNotFound] when there is no such list or revision.
-func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (Change, error) {
+// another, see [todo.Draft.Undo]. It returns [ErrNotFound] when there is no such list or revision.
+func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo.Change, error) {
 	old, err := l.Load(ctx, list, from)
 	if err != nil {
 		return nil, err
 	}
 	saw, err := l.Load(ctx, list, seen)
-	return func(d *Draft) error { d.Undo(old, saw); return nil }, err
+	return func(d *todo.Draft) error { d.Undo(old, saw); return nil }, err
 }
 
 // operationOf returns the identity of an edit of a list; the zero Operation when it has none.
-func operationOf(list string, e Edit) Operation {
+func operationOf(list string, e todo.Edit) todo.Operation {
 	if e.Operation == "" {
-		return Operation{}
+		return todo.Operation{}
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %+v", list, e))
-	return Operation{ID: "edit:" + Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
+	return todo.Operation{ID: "edit:" + todo.Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
 }

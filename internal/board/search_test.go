@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -13,11 +14,11 @@ import (
 // A search says in which revision a text stood last, and whether it has left the list,
 // however many lists there are; of another principal's lists it says nothing.
 func TestSaid(t *testing.T) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
+	b := board.NewBoard(memory.New())
+	defer b.Close()
 	ids := make(map[string]string)
 	write := func(key string, texts ...string) {
-		out := apply(t, board, todo.Write{Target: todo.Target{Conversation: conversation(key)}, Change: func(d *todo.Draft) error {
+		out := apply(t, b, board.Write{Target: board.Target{Conversation: conversation(key)}, Change: func(d *todo.Draft) error {
 			d.Replace(todo.CoreView(), nil)
 			d.Append(texts...)
 			return nil
@@ -30,11 +31,11 @@ func TestSaid(t *testing.T) {
 	}
 	write("first", "more", "Write the lexer")
 	write("last", "hay", "Needles")
-	all, err := board.As("").Find(t.Context(), todo.Query{Excerpt: true})
+	all, err := b.As("").Find(t.Context(), board.Query{Excerpt: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := board.As("").Said(t.Context(), "NEEDLE", all...)
+	said, err := b.As("").Said(t.Context(), "NEEDLE", all...)
 	got := make(map[string]todo.Said)
 	for id, s := range said {
 		got[ids[id]] = todo.Said{Revision: s.Revision, Text: s.Text, Left: s.Left}
@@ -43,7 +44,7 @@ func TestSaid(t *testing.T) {
 		"first": {Revision: 1, Text: "Write the needle parser", Left: true}, "last": {Revision: 1, Text: "Needles"}}, got); diff != "" || err != nil {
 		t.Errorf("of %d lists: %v\n%s", len(all), err, diff)
 	}
-	if said, err := board.As("other").Said(t.Context(), "needle", all...); err != nil || len(said) != 0 {
+	if said, err := b.As("other").Said(t.Context(), "needle", all...); err != nil || len(said) != 0 {
 		t.Errorf("another principal: %v, %v", said, err)
 	}
 }

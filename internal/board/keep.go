@@ -1,4 +1,4 @@
-package todo
+package board
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // TrashAge is how long after a person deleted a list it can be brought back; then
@@ -58,9 +60,9 @@ const (
 // not archived), what a conversation that is present holds, and unless room is short, what
 // a person looked at. r reads the cursors on these
 // lists, and alive is as [Store.Alive].
-func Leaving(ctx context.Context, r Reader, some []Snapshot, isShort bool, now time.Time, alive func(process string) bool) (ids []string, err error) {
-	some = slices.DeleteFunc(slices.Clone(some), func(s Snapshot) bool { return s.Spare() < SpareUnseen })
-	slices.SortStableFunc(some, func(a, b Snapshot) int {
+func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, now time.Time, alive func(process string) bool) (ids []string, err error) {
+	some = slices.DeleteFunc(slices.Clone(some), func(s todo.Snapshot) bool { return s.Spare() < todo.SpareUnseen })
+	slices.SortStableFunc(some, func(a, b todo.Snapshot) int {
 		return cmp.Or(int(a.Spare()-b.Spare()), a.Updated.Compare(b.Updated))
 	})
 	for _, s := range some {
@@ -73,7 +75,7 @@ func Leaving(ctx context.Context, r Reader, some []Snapshot, isShort bool, now t
 		}
 		stays := slices.ContainsFunc(on, func(c Cursor) bool {
 			others := s.Open() && c.Conversation != s.List.Conversation
-			return others || !isShort && c.Conversation == PersonKey || c.holds() && c.isPresent(now, alive)
+			return others || !isShort && c.Conversation == todo.PersonKey || c.holds() && c.isPresent(now, alive)
 		})
 		if !stays {
 			ids = append(ids, s.List.ID)
@@ -104,7 +106,7 @@ type Usage struct {
 }
 
 // CheckBytes returns [ErrStoreFull] when a store in use may not store another revision, or
-// a list that begins. A revision that [Snapshot.Leaves] can always be stored.
+// a list that begins. A revision that [todo.Snapshot.Leaves] can always be stored.
 func (k Keep) CheckBytes(u Usage, begins bool) error {
 	const mb = 1_000_000
 	full := func(size, most int64, whose string) error {
@@ -128,8 +130,8 @@ func (k Keep) IsTight(size int64) bool { return k.Bytes > 0 && size > k.Bytes/10
 // MakeRoom returns an error when a list may not begin, or not change. Where room is short
 // it first has evict remove up to [MaxAbandoned] lists of the same principal, the oldest
 // of a kind that were written before a time, kind after kind.
-func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time.Time) (Usage, error),
-	evict func(kind Spare, before time.Time, isShort bool) error) error {
+func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since time.Time) (Usage, error),
+	evict func(kind todo.Spare, before time.Time, isShort bool) error) error {
 	day := now.Add(-24 * time.Hour)
 	u, err := usage(day)
 	if err != nil {
@@ -140,9 +142,9 @@ func (k Keep) MakeRoom(l List, begins bool, now time.Time, usage func(since time
 	}
 	// Lists make room so early that another one can still begin afterwards.
 	isShort := func() bool { return k.CheckBytes(u, true) != nil || begins && k.CheckLists(u.Lists) != nil }
-	for kind := SpareDeleted; kind <= SpareFinished && k.Abandoned > 0 && isShort(); kind++ {
+	for kind := todo.SpareDeleted; kind <= todo.SpareFinished && k.Abandoned > 0 && isShort(); kind++ {
 		before := now.Add(-k.Abandoned)
-		if kind == SpareDeleted {
+		if kind == todo.SpareDeleted {
 			before = now.Add(1) // also what was deleted at this moment: some clocks tick 64 times a second
 		}
 		if err := evict(kind, before, true); err != nil {
@@ -171,8 +173,8 @@ func Oldness(now, saved time.Time) time.Time {
 
 // Expire has evict remove up to [MaxAbandoned] lists of each kind that were finished long
 // before a time, see [Keep.Finished].
-func (k Keep) Expire(now time.Time, evict func(kind Spare, before time.Time, isShort bool) error) error {
-	for kind := SpareArchived; kind <= SpareFinished && k.Finished > 0; kind++ {
+func (k Keep) Expire(now time.Time, evict func(kind todo.Spare, before time.Time, isShort bool) error) error {
+	for kind := todo.SpareArchived; kind <= todo.SpareFinished && k.Finished > 0; kind++ {
 		if err := evict(kind, now.Add(-k.Finished), false); err != nil {
 			return err
 		}

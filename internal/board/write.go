@@ -1,4 +1,4 @@
-package todo
+package board
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"todo-mcp/internal/todo"
 )
 
 // Write is one change to apply to a list.
@@ -14,15 +16,15 @@ type Write struct {
 	// Begin describes the list if this write begins one. The board sets its ID,
 	// Principal, Conversation, Client, Name, Workspace, Agent, Previous, Chat, Topic
 	// and Created.
-	Begin List
+	Begin todo.List
 	// Writer is who writes. The board sets its Process.
-	Writer Writer
+	Writer todo.Writer
 	// Operation identifies the write. The board generates an id when it has
 	// none. A caller that may repeat the write adds a digest of its content.
-	Operation Operation
-	Change    Change
+	Operation todo.Operation
+	Change    todo.Change
 	// Title is the list's title from its host, unless it was given one, also by others
-	// meanwhile; empty for none. One that [CleanTitle] refuses is passed over.
+	// meanwhile; empty for none. One that [todo.CleanTitle] refuses is passed over.
 	Title string
 	// Seen is the revision that the writer saw, for a person who edits it; 0 is the
 	// newest, or for an agent what its cursor says.
@@ -34,17 +36,17 @@ type Outcome struct {
 	// After is the list after the write: the revision that the write made or,
 	// if it changed nothing, the newest one; revision 0 means that there is no
 	// list. For a repeated operation it is the revision made the first time.
-	After Snapshot
+	After todo.Snapshot
 	// Changed is true when this write made the revision After.
 	Changed bool
 	// Repeated is true when the operation had been applied before.
 	Repeated bool
-	Report
+	todo.Report
 }
 
 // Apply applies a write and returns when its revision is durable. It returns
-// [ErrReadOnly], an [*InputError] when the change refuses (nothing was changed),
-// [ErrMirrored], [ErrNotFound] when the target names no list of the principal,
+// [ErrReadOnly], an [*todo.InputError] when the change refuses (nothing was changed),
+// [todo.ErrMirrored], [ErrNotFound] when the target names no list of the principal,
 // [ErrTooManyLists], [ErrOperationReused], an error that wraps [ErrUnknownOutcome], the
 // context's error or another one of the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
@@ -111,7 +113,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) 
 // change applies the change to the list that the call means: to the revision that the
 // writer was shown, merged with what others changed since. It returns the draft of the
 // next revision and what the writer is told, also of a list that it leaves.
-func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err error) {
+func (a *attempt) change(ctx context.Context) (draft *todo.Draft, told todo.Report, err error) {
 	if a.begins || a.putsAway {
 		if err = a.tellOfLeft(ctx, &told); err != nil {
 			return nil, told, err
@@ -135,12 +137,12 @@ func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err er
 	return draft, told, err
 }
 
-// step returns the step that the write is; present is as in a [Step].
-func (a *attempt) step(present func(hand string) bool) Step {
-	s := Step{Change: a.Change, Sent: &a.sent, Hand: PersonsHand, At: a.at, Present: present,
+// step returns the step that the write is; present is as in a [todo.Step].
+func (a *attempt) step(present func(hand string) bool) todo.Step {
+	s := todo.Step{Change: a.Change, Sent: &a.sent, Hand: todo.PersonsHand, At: a.at, Present: present,
 		Title: a.Title, Mirrors: a.Begin.Mirrored}
 	if !a.Writer.Person {
-		s.Hand = HandOf(a.Conversation.Key)
+		s.Hand = todo.HandOf(a.Conversation.Key)
 	}
 	if a.begins {
 		s.Earlier = a.current.Items
@@ -150,21 +152,21 @@ func (a *attempt) step(present func(hand string) bool) Step {
 
 // draft returns the draft of a revision after newest, as the change makes it of one that
 // the writer was shown.
-func (a *attempt) draft(ctx context.Context, shown, newest Snapshot) (*Draft, error) {
+func (a *attempt) draft(ctx context.Context, shown, newest todo.Snapshot) (*todo.Draft, error) {
 	var failed error
 	d, err := a.step(a.presentHands(ctx, newest.List, &failed)).Draft(shown, newest)
 	return d, cmp.Or(err, failed)
 }
 
-// changes is [Step.Changes]; true where who is present cannot be read.
-func (a *attempt) changes(ctx context.Context, shown, newest Snapshot) bool {
+// changes is [todo.Step.Changes]; true where who is present cannot be read.
+func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool {
 	var failed error
 	return a.step(a.presentHands(ctx, newest.List, &failed)).Changes(shown, newest) || failed != nil
 }
 
 // presentHands returns a function that reports whether a conversation that knows a list is
 // present, by its hand. It reads them when it is called first.
-func (a *attempt) presentHands(ctx context.Context, list List, failed *error) func(hand string) bool {
+func (a *attempt) presentHands(ctx context.Context, list todo.List, failed *error) func(hand string) bool {
 	var hands []string
 	var isRead bool
 	return func(hand string) bool {
@@ -174,7 +176,7 @@ func (a *attempt) presentHands(ctx context.Context, list List, failed *error) fu
 			*failed = err
 			for _, c := range on {
 				if a.isPresent(c) {
-					hands = append(hands, HandOf(c.Conversation))
+					hands = append(hands, todo.HandOf(c.Conversation))
 				}
 			}
 		}
@@ -186,7 +188,7 @@ func (a *attempt) presentHands(ctx context.Context, list List, failed *error) fu
 // leaves, and remembers that its agent has then seen it. Nothing is stored before the
 // write can no more be refused: what a refused one had stored, its store would have to
 // roll back for all that share its transaction.
-func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
+func (a *attempt) tellOfLeft(ctx context.Context, told *todo.Report) error {
 	if a.seen(a.current) <= 0 || a.Writer.Person {
 		return nil
 	}
@@ -199,7 +201,7 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 	return nil
 }
 
-func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
+func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, error) {
 	seen := a.seen(list)
 	switch {
 	case list.Revision == 0:
@@ -217,17 +219,17 @@ func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
 	case list.Settled():
 		return list, nil // what is to be done is all the writer's
 	}
-	return Snapshot{List: list.List, Items: []Item{}}, nil
+	return todo.Snapshot{List: list.List, Items: []todo.Item{}}, nil
 }
 
 // tell adds to a report what others changed from a revision of a list to the newest one.
-func (a *attempt) tell(base, newest Snapshot, r *Report) {
+func (a *attempt) tell(base, newest todo.Snapshot, r *todo.Report) {
 	r.Tell(base, newest, &a.sent, a.seen(newest) > 0)
 }
 
 // settle settles a draft, and says in the report of which list it is, where that is not the
 // one that the conversation holds. saw is what the writer was shown.
-func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
+func (a *attempt) settle(d *todo.Draft, saw todo.Snapshot, report *todo.Report) error {
 	before := d.Before()
 	if err := a.step(nil).Settle(d, saw, report); err != nil {
 		return err
@@ -247,7 +249,7 @@ func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
 
 // save saves the draft of the write if it changed anything, puts away what it replaces,
 // and moves the cursors.
-func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed bool) (Outcome, error) {
+func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Report, changed bool) (Outcome, error) {
 	before := draft.Before()
 	after := before
 	if changed {
@@ -293,15 +295,15 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 
 // archive puts a list away; replacedBy is the one that its conversation began
 // instead, or empty.
-func (a *attempt) archive(ctx context.Context, list Snapshot, replacedBy string, by Writer) error {
-	draft := NewDraft(list, a.at)
+func (a *attempt) archive(ctx context.Context, list todo.Snapshot, replacedBy string, by todo.Writer) error {
+	draft := todo.NewDraft(list, a.at)
 	draft.ArchiveFor(replacedBy)
 	by.Process = a.process
-	_, err := a.tx.Save(ctx, draft.Snapshot(by, Operation{})) // no call's, see feed.deliver
+	_, err := a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{})) // no call's, see feed.deliver
 	return err
 }
 
-func (a *attempt) archiveSubLists(ctx context.Context, main List) error {
+func (a *attempt) archiveSubLists(ctx context.Context, main todo.List) error {
 	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
 	for _, sub := range subs {
 		if err != nil {
@@ -314,7 +316,7 @@ func (a *attempt) archiveSubLists(ctx context.Context, main List) error {
 	return err
 }
 
-func (a *attempt) begun(ctx context.Context, s Snapshot) (l List, err error) {
+func (a *attempt) begun(ctx context.Context, s todo.Snapshot) (l todo.List, err error) {
 	who := a.Conversation
 	l = a.Begin
 	l.ID, l.Created = NewID(), s.Updated
@@ -331,7 +333,7 @@ func (a *attempt) begun(ctx context.Context, s Snapshot) (l List, err error) {
 
 // setCursors stores what the conversation knows after the write, as far as the store
 // does not know it: it has seen this revision, and holds the list if it moves.
-func (a *attempt) setCursors(ctx context.Context, s Snapshot, moves bool) error {
+func (a *attempt) setCursors(ctx context.Context, s todo.Snapshot, moves bool) error {
 	var cursors []Cursor
 	if s.Revision > 0 {
 		cursors = a.cursors(a.Write, s, moves)
@@ -359,7 +361,7 @@ func (a *attempt) setCursors(ctx context.Context, s Snapshot, moves bool) error 
 // cursors returns the cursors to store with a write: its conversation has seen this
 // revision, and holds the list if it moves. It is empty for a write without a
 // conversation, and for a person's, except that it begins a list.
-func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
+func (b *Board) cursors(w Write, s todo.Snapshot, moves bool) []Cursor {
 	c, currentKey := w.Conversation, w.Conversation.CurrentKey()
 	if currentKey == "" || w.Writer.Person && s.Revision != 1 {
 		return nil

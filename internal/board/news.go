@@ -1,23 +1,25 @@
-package todo
+package board
 
 import (
 	"context"
 	"errors"
 	"fmt"
+
+	"todo-mcp/internal/todo"
 )
 
 // News returns the list that a target means, and what others changed in it since the
 // conversation's agent last saw it, which the agent has seen from now on: nobody is told
 // the same twice. Where nothing is new nothing is written. It returns [ErrNotFound] when
 // there is no list.
-func (l Lists) News(ctx context.Context, t Target) (list Snapshot, news Report, err error) {
+func (l Lists) News(ctx context.Context, t Target) (list todo.Snapshot, news todo.Report, err error) {
 	a, err := l.choose(ctx, t)
 	if err != nil || l.readOnly || a.seen(a.list) >= a.list.Revision {
 		return a.list, news, err
 	}
 	key := Key{l.principal, a.Conversation.Key}
 	err = l.update(ctx, key.Conversation, func(tx Tx) error {
-		news = Report{}
+		news = todo.Report{}
 		b := &attempt{Board: l.board, Write: a.Write, read: tx, tx: tx, all: l.all}
 		if err := b.choose(ctx); err != nil {
 			return err
@@ -39,17 +41,17 @@ func (l Lists) News(ctx context.Context, t Target) (list Snapshot, news Report, 
 }
 
 // Ask says that the agent of the list that a target means waits for a person's answer to a
-// question, of which [OneLine] is kept, or with an empty one that it goes on. It does
+// question, of which [todo.OneLine] is kept, or with an empty one that it goes on. It does
 // nothing where there is no list, or none with open items.
 func (l Lists) Ask(ctx context.Context, t Target, question string) error {
-	question = OneLine(question, MaxTitle)
+	question = todo.OneLine(question, todo.MaxTitle)
 	return l.say(ctx, t, question, false)
 }
 
 // Rest says that the agent of the list that a target means has ended its turn, with a
 // question or an empty one, where [Lists.Ask] would say something.
 func (l Lists) Rest(ctx context.Context, t Target, question string) error {
-	return l.say(ctx, t, OneLine(question, MaxTitle), true)
+	return l.say(ctx, t, todo.OneLine(question, todo.MaxTitle), true)
 }
 
 // say saves what a hook says of the agent of a list. It makes no revision: a chat that asks

@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -32,14 +33,14 @@ func looks(s todo.Snapshot) string {
 // edited is a list that an agent writes and people edit.
 type edited struct {
 	*testing.T
-	lists todo.Lists
+	lists board.Lists
 	id    string
 }
 
 // newEdited begins a list with A and B, to which the agent adds C with revision 2.
 func newEdited(t *testing.T) edited {
-	board := newBoard(t, memory.New())
-	e := edited{t, board.As(""), ""}
+	b := newBoard(t, memory.New())
+	e := edited{t, b.As(""), ""}
 	e.agentAdds("A", "B")
 	e.agentAdds("C")
 	return e
@@ -47,14 +48,14 @@ func newEdited(t *testing.T) edited {
 
 func (e *edited) agentAdds(texts ...string) {
 	e.Helper()
-	out, err := e.lists.Apply(e.Context(), todo.Write{Target: target("agent"), Change: add(texts...)})
+	out, err := e.lists.Apply(e.Context(), board.Write{Target: target("agent"), Change: add(texts...)})
 	checkErr(e.T, err)
 	e.id = out.After.List.ID
 }
 
 func (e *edited) newest() todo.Snapshot {
 	e.Helper()
-	found, err := e.lists.Find(e.Context(), todo.Query{Deleted: true})
+	found, err := e.lists.Find(e.Context(), board.Query{Deleted: true})
 	if err != nil || len(found) != 1 {
 		e.Fatalf("%d lists, %v", len(found), err)
 	}
@@ -130,7 +131,7 @@ func TestEditRepeatedLater(t *testing.T) {
 			t.Errorf("%s: %+v, %v", e.Do, again, err)
 		}
 		e.Text += "!"
-		if _, err := l.lists.Edit(t.Context(), l.id, e, person()); !errors.Is(err, todo.ErrOperationReused) {
+		if _, err := l.lists.Edit(t.Context(), l.id, e, person()); !errors.Is(err, board.ErrOperationReused) {
 			t.Errorf("%s: another edit by the same operation: %v", e.Do, err)
 		}
 	}
@@ -180,8 +181,8 @@ func TestEditRefused(t *testing.T) {
 		{todo.Edit{Do: todo.EditText, Item: "9", Text: "X"}, todo.ErrItemGone},
 		{todo.Edit{Do: todo.EditRemove, Item: "9"}, todo.ErrItemGone},
 		{todo.Edit{Do: todo.EditMove, Item: "9"}, todo.ErrItemGone},
-		{todo.Edit{Do: todo.EditRestore, Revision: 9}, todo.ErrNotFound},
-		{todo.Edit{Do: todo.EditUndo, From: 1, Seen: 9}, todo.ErrNotFound},
+		{todo.Edit{Do: todo.EditRestore, Revision: 9}, board.ErrNotFound},
+		{todo.Edit{Do: todo.EditUndo, From: 1, Seen: 9}, board.ErrNotFound},
 	} {
 		if _, err := l.lists.Edit(t.Context(), l.id, c.edit, person()); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.edit, err, c.want)
@@ -189,7 +190,7 @@ func TestEditRefused(t *testing.T) {
 	}
 	for _, list := range []string{"", "none"} {
 		for _, do := range []todo.EditKind{todo.EditAdd, todo.EditRename, todo.EditDelete, todo.EditArchive} {
-			if _, err := l.lists.Edit(t.Context(), list, todo.Edit{Do: do, Text: "X"}, person()); !errors.Is(err, todo.ErrNotFound) {
+			if _, err := l.lists.Edit(t.Context(), list, todo.Edit{Do: do, Text: "X"}, person()); !errors.Is(err, board.ErrNotFound) {
 				t.Errorf("%s of list %q: %v", do, list, err)
 			}
 		}

@@ -1,15 +1,17 @@
-package todo
+package board
 
 import (
 	"context"
 	"iter"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // During calls with with each list that began before a time and was saved after another,
 // the last saved first: all that changed in between are among them, each once. It holds
 // one page of excerpts, however many there are. It returns the first error of with.
-func (l Lists) During(ctx context.Context, from, to time.Time, with ChangedList) error {
+func (l Lists) During(ctx context.Context, from, to time.Time, with todo.ChangedList) error {
 	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
 		if err != nil {
 			return err
@@ -31,8 +33,8 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with ChangedList)
 }
 
 // upTo returns the revisions of a list that were made before a time.
-func (l Lists) upTo(ctx context.Context, list string, to time.Time) iter.Seq2[Snapshot, error] {
-	return func(yield func(Snapshot, error) bool) {
+func (l Lists) upTo(ctx context.Context, list string, to time.Time) iter.Seq2[todo.Snapshot, error] {
+	return func(yield func(todo.Snapshot, error) bool) {
 		for s, err := range l.Revisions(ctx, list, 0) {
 			if err == nil && !s.Updated.Before(to) || !yield(s, err) {
 				return

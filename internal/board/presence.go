@@ -1,16 +1,18 @@
-package todo
+package board
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // States returns the states of lists, by id.
-func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
-	states := make(map[string]State, len(lists))
-	asks := func(s Snapshot) bool { return !s.Settled() && !s.Archived && s.List.Conversation != "" }
+func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.State, error) {
+	states := make(map[string]todo.State, len(lists))
+	asks := func(s todo.Snapshot) bool { return !s.Settled() && !s.Archived && s.List.Conversation != "" }
 	asked := 0
 	for _, s := range lists {
 		if asks(s) {
@@ -33,7 +35,7 @@ func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State,
 
 // Together returns the lists of the sub-agents of a main list, and the states of all
 // of them and of the main list, by id.
-func (l Lists) Together(ctx context.Context, main Snapshot) (subs []Snapshot, states map[string]State, err error) {
+func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.State, err error) {
 	if subs, err = l.Find(ctx, Query{Parent: main.List.ID}); err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +45,7 @@ func (l Lists) Together(ctx context.Context, main Snapshot) (subs []Snapshot, st
 
 // Saw returns the revision of a list up to s that any of its agents last saw; s where
 // no agent ever saw or wrote one.
-func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
+func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) {
 	if !s.Writer.Person {
 		return s, nil
 	}
@@ -80,7 +82,7 @@ func (l Lists) attendance(lists int) *attendance {
 }
 
 // attend reports whether a conversation that is present holds a list.
-func (a *attendance) attend(ctx context.Context, s Snapshot) (bool, error) {
+func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (bool, error) {
 	of, id := s.List.Principal, s.List.ID
 	if a.held[of] == nil || a.few {
 		only := ""
@@ -100,7 +102,7 @@ func (a *attendance) attend(ctx context.Context, s Snapshot) (bool, error) {
 	}
 	// A key that several chats share holds the list that one of them wrote last; the
 	// others are at rest only after a while.
-	if a.held[of][id] || !IsSharedKey(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
+	if a.held[of][id] || !todo.IsSharedKey(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
 		return a.held[of][id], nil
 	}
 	cursors, err := a.lists.board.store.Cursors(ctx, Key{of, s.List.Conversation})
@@ -136,7 +138,7 @@ func (c Cursor) isPresent(now time.Time, alive func(process string) bool) bool {
 
 // holds reports whether a conversation may hold the list of its cursor: of one that is
 // several chats any of them may.
-func (c Cursor) holds() bool { return c.Current || c.Moved > 0 && IsSharedKey(c.Conversation) }
+func (c Cursor) holds() bool { return c.Current || c.Moved > 0 && todo.IsSharedKey(c.Conversation) }
 
 // presence returns what [Cursor.Process] and [Cursor.Until] are for a conversation that
 // calls this board.

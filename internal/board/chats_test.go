@@ -1,4 +1,4 @@
-package todo_test
+package board_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -52,13 +53,13 @@ func (a *agent) lines() (lines []todo.Line) {
 }
 
 // write makes a whole-list write and checks what holds of every answer.
-func (w *world) write(a *agent, lines []todo.Line) todo.Outcome {
+func (w *world) write(a *agent, lines []todo.Line) board.Outcome {
 	view := todo.CoreView()
 	before := a.list
-	out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
+	out, err := a.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
 	if err != nil {
 		if _, refused := err.(interface{ Unwrap() error }); refused && len(lines) == 0 && !a.certain {
-			return todo.Outcome{}
+			return board.Outcome{}
 		}
 		w.r.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func (w *world) keepsPeoplesOrder() {
 
 // oneOpenList checks that no certain chat has two open lists on the board.
 func (w *world) oneOpenList() {
-	lists, err := w.store.Find(context.Background(), todo.Query{})
+	lists, err := w.store.Find(context.Background(), board.Query{})
 	if err != nil {
 		w.r.Fatal(err)
 	}
@@ -149,9 +150,9 @@ func TestChats(t *testing.T) {
 // The same of processes that share a file, each with a store of its own.
 func TestChatsInOneFile(t *testing.T) {
 	storetest.Check(t, func(r *rapid.T) {
-		file := filepath.Join(t.TempDir(), todo.NewID(), "todo.db")
-		open := func() todo.Store {
-			s, err := sqlite.Open(file, todo.Keep{})
+		file := filepath.Join(t.TempDir(), board.NewID(), "todo.db")
+		open := func() board.Store {
+			s, err := sqlite.Open(file, board.Keep{})
 			if err != nil {
 				t.Fatal(err)
 			}
