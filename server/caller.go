@@ -2,8 +2,6 @@ package server
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"time"
 
@@ -75,14 +73,14 @@ func (r *request) findCaller() {
 	}
 	switch field, id := r.conversation(); {
 	case r.host.Session != "": // 1: a hook of the host said which chat makes this very call
-		who.Key, who.Chat = ChatKey(r.host.Session), opaque(r.host.Session)
+		who.Key, who.Chat = todo.ChatKey(r.host.Session), todo.ChatID(r.host.Session)
 	case id != "": // 2: the host sent a conversation id in _meta
-		who.Key, who.Chat = conversationKey(field, id), opaque(id)
+		who.Key, who.Chat = todo.FieldKey(field, id), todo.ChatID(id)
 	case r.Session != "" && !known.SessionPerCall && !r.message.Modern: // 3
-		who.Key, who.Shared = "session:"+digest(r.Session), known.SharesConnection
+		who.Key, who.Shared = "session:"+todo.Digest(r.Session), known.SharesConnection
 		who.Hint = who.Shared
 	case variable != "": // 4: after a command such as /clear the process goes on with another chat
-		who.Key, who.Chat, who.Hint = ChatKey(variable), opaque(variable), true
+		who.Key, who.Chat, who.Hint = todo.ChatKey(variable), todo.ChatID(variable), true
 	case r.Process: // 5: a command such as /new begins another chat in it
 		who.Key, who.Hint, who.Shared = "process:"+r.server.Board.Process(), true, known.SharesConnection
 	default: // 6: client and workspace, which several chats of a user may share
@@ -113,33 +111,6 @@ func (r *request) conversation() (field, id string) {
 	return clients.MetaZCode, id
 }
 
-func conversationKey(field, id string) string { return "conversation:" + field + ":" + opaque(id) }
-
-// ChatID returns what conversations and lists have as the host's id of a chat.
-func ChatID(id string) string { return opaque(id) }
-
-// ChatKey returns the key of a chat by the host's own id for it, as hooks, the
-// environment and status lines tell it.
-func ChatKey(id string) string { return chatKind + opaque(id) }
-
-// IsChatKey reports whether a key is one that [ChatKey] returns.
-func IsChatKey(key string) bool { return strings.HasPrefix(key, chatKind) }
-
-const chatKind = "chat:"
-
-// ThreadKey returns the key of a chat of Codex by the id of its thread.
-func ThreadKey(id string) string { return conversationKey(metaCodexThread, id) }
-
-// MirrorKey returns the key under which a chat has the list that mirrors its host's
-// own todo list: a chat may use both tools.
-func MirrorKey(id string) string { return "mirror:" + opaque(id) }
-
-// AgentKey returns the key of a sub-agent by its main agent's key.
-func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agent) }
-
-// AgentName returns the name of a sub-agent as lists have it.
-func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent, "?"), 64) }
-
 // findSubAgent changes who is calling to the sub-agent that the host names, if any. Its
 // key contains the main agent's key, or is the host's own for the sub-agent's thread.
 func (r *request) findSubAgent() {
@@ -149,18 +120,18 @@ func (r *request) findSubAgent() {
 	switch {
 	case agent != "":
 		if parent := r.text(metaParent); parent != "" {
-			main.Key, main.Chat, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), opaque(parent), false, false, ""
+			main.Key, main.Chat, main.Hint, main.Shared, main.Name = todo.FieldKey(metaConversation, parent), todo.ChatID(parent), false, false, ""
 		}
 		r.who = main
-		r.who.Key = AgentKey(main.Key, agent)
-	case thread != "" && session != "" && session != thread && strings.HasPrefix(main.Key, conversationKey(metaCodexThread, thread)):
+		r.who.Key = todo.AgentKey(main.Key, agent)
+	case thread != "" && session != "" && session != thread && strings.HasPrefix(main.Key, todo.FieldKey(metaCodexThread, thread)):
 		agent = "agent " + todo.Cut(thread[max(0, len(thread)-8):], 8)
-		main.Key = conversationKey(metaCodexThread, session)
+		main.Key = todo.FieldKey(metaCodexThread, session)
 	default:
 		return
 	}
 	r.parent, r.who.Name = main.CurrentKey(), ""
-	r.agent = AgentName(agent)
+	r.agent = todo.AgentName(agent)
 }
 
 // operation returns the operation of a tool call, or the zero Operation. Its digest
@@ -176,24 +147,9 @@ func (r *request) operation() todo.Operation {
 	if id == "" {
 		return todo.Operation{}
 	}
-	content := digest(r.tool + "\x00" + string(r.arguments))
+	content := todo.Digest(r.tool + "\x00" + string(r.arguments))
 	if kind == "host:" {
 		id += "\x00" + content
 	}
-	return todo.Operation{ID: kind + digest(r.Principal+"\x00"+who+"\x00"+id), Digest: content}
-}
-
-// opaque returns an id from a client in a form that fits into a key: unchanged
-// if it has at most 128 bytes, all visible ASCII, else its digest.
-func opaque(id string) string {
-	if len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return id
-	}
-	return digest(id)
-}
-
-// digest returns half of the text's SHA-256 in hexadecimal, 32 characters.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:16])
+	return todo.Operation{ID: kind + todo.Digest(r.Principal+"\x00"+who+"\x00"+id), Digest: content}
 }

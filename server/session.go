@@ -221,7 +221,7 @@ func (s *Server) EndSession(ctx context.Context, p Peer) {
 
 // sessionKey is what a peer's session is known by to the subscriptions: a digest of its
 // id, with which nobody can call.
-func sessionKey(p Peer) string { return digest(p.Session) }
+func sessionKey(p Peer) string { return todo.Digest(p.Session) }
 
 // subscribes returns who subscribes with the message, perhaps to thousands of resources.
 func (r *request) subscribes() subscriptions.Client {

@@ -8,7 +8,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
-	"todo-mcp/server"
 	"todo-mcp/tools"
 )
 
@@ -72,7 +71,7 @@ func (e Event) noteCleared(ctx context.Context, lists board.Lists) error {
 	if err != nil {
 		return err
 	}
-	folder, chat := "", server.ChatID(e.Session)
+	folder, chat := "", todo.ChatID(e.Session)
 	if note.Session != "" && isLately(note) && (note.Session != chat || note.Folder == several) {
 		folder = several
 	}
@@ -101,7 +100,7 @@ func (e Event) isGemini() bool {
 const boundKind = "bound:"
 
 func bound(session string) board.Conversation {
-	return board.Conversation{Key: boundKind + server.ChatID(session)}
+	return board.Conversation{Key: boundKind + todo.ChatID(session)}
 }
 
 // bind binds the chat, which has just written its list by one of our tools, to that list: the
@@ -134,7 +133,7 @@ func (e Event) takeOver(ctx context.Context, lists board.Lists, before string) e
 // noteForgotten notes that the chat's context is shortened: at its next prompt the agent
 // is told of its list.
 func (e Event) noteForgotten(ctx context.Context, lists board.Lists) error {
-	return e.note(ctx, lists, board.ForgottenKind, server.ChatID(e.Session), "")
+	return e.note(ctx, lists, board.ForgottenKind, todo.ChatID(e.Session), "")
 }
 
 // hasForgotten reports whether the agent has to be told of its list, once.
@@ -142,7 +141,7 @@ func (e Event) hasForgotten(ctx context.Context, lists board.Lists) (bool, error
 	if !e.isGemini() {
 		return false, nil
 	}
-	note, err := lists.HostCall(ctx, board.ForgottenKind, server.ChatID(e.Session))
+	note, err := lists.HostCall(ctx, board.ForgottenKind, todo.ChatID(e.Session))
 	if err != nil || note.Session == "" {
 		return false, err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // of returns an event of another chat.
@@ -48,7 +47,7 @@ func TestAfterClear(t *testing.T) {
 		}, true},
 		"taken up by another chat": {func(r *rig, l todo.Snapshot) {
 			r.tells(cleared, "")
-			if err := r.lists.SetCurrent(r.Context(), board.Conversation{Key: server.ChatKey("other")}, l); err != nil {
+			if err := r.lists.SetCurrent(r.Context(), board.Conversation{Key: todo.ChatKey("other")}, l); err != nil {
 				r.Fatal(err)
 			}
 		}, false},

@@ -22,7 +22,6 @@ import (
 	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 	"todo-mcp/tools"
 )
 
@@ -215,7 +214,7 @@ func (e Event) agent() string {
 		return ""
 	}
 	id := e.Agent[max(0, len(e.Agent)-agentLength):]
-	return strings.TrimSpace(server.AgentName(e.AgentType) + " " + strings.ToValidUTF8(id, "?"))
+	return strings.TrimSpace(todo.AgentName(e.AgentType) + " " + strings.ToValidUTF8(id, "?"))
 }
 
 // lasts is for how long after its last call of a todo tool a chat counts as there,
@@ -359,7 +358,7 @@ func (e Event) noteCall(ctx context.Context, lists board.Lists) error {
 // note notes something of the chat, which is in its folder.
 func (e Event) note(ctx context.Context, lists board.Lists, kind board.HostCallKind, id, what string) error {
 	key := board.HostCallKey{Kind: kind, ID: id}
-	return lists.NoteHostCall(ctx, board.HostCall{HostCallKey: key, Session: server.ChatID(e.Session), Agent: what, Folder: e.Folder})
+	return lists.NoteHostCall(ctx, board.HostCall{HostCallKey: key, Session: todo.ChatID(e.Session), Agent: what, Folder: e.Folder})
 }
 
 // mirrorAction returns what mirrors a call of a built-in tool. After any other tool the
@@ -397,18 +396,18 @@ func (e Event) mirrorAction() (*act, error) {
 
 // mirror returns the write of a call of a built-in tool to the list that mirrors it.
 func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) board.Write {
-	agent := server.AgentName(e.agent())
+	agent := todo.AgentName(e.agent())
 	w := board.Write{
 		Begin:     todo.List{Mirrored: true},
 		Writer:    todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
 		Change:    call.Change,
 		Operation: todo.Operation{ID: e.id, Digest: e.id}, // it may have been applied by a process that was killed then
 	}
-	who := chat(server.MirrorKey(e.Session))
-	who.Client, who.Workspace, who.Chat = tool.Host, e.Folder, server.ChatID(e.Session)
+	who := chat(todo.MirrorKey(e.Session))
+	who.Client, who.Workspace, who.Chat = tool.Host, e.Folder, todo.ChatID(e.Session)
 	if agent != "" && !tool.OneList {
 		w.Begin.ParentConversation = who.Key
-		who.Key = server.AgentKey(who.Key, e.agent())
+		who.Key = todo.AgentKey(who.Key, e.agent())
 	}
 	w.Target = call.Target
 	w.Conversation = who
@@ -426,7 +425,7 @@ func chat(key string) board.Conversation {
 // stay says that a chat that was resumed is there again. As far as it has one by
 // our tools, their server says so.
 func (e Event) stay(ctx context.Context, lists board.Lists) error {
-	return lists.Stay(ctx, chat(server.MirrorKey(e.Session)))
+	return lists.Stay(ctx, chat(todo.MirrorKey(e.Session)))
 }
 
 // end says that the chat has ended.

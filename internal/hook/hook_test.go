@@ -23,7 +23,6 @@ import (
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // The events in testdata were recorded as Claude Code 2.1.330, Codex 0.169.0, Gemini CLI
@@ -176,7 +175,7 @@ func (r *rig) script(text string) string {
 			err = r.send(event)
 			time.Sleep(time.Second)
 		case "tool":
-			ours := board.Conversation{Key: server.ChatKey(claudeChat), Client: "claude-code"}
+			ours := board.Conversation{Key: todo.ChatKey(claudeChat), Client: "claude-code"}
 			_, err = r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
 			time.Sleep(time.Second)
 		case "wait":

@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
-	"todo-mcp/server"
 	"todo-mcp/tools"
 )
 
@@ -19,9 +19,9 @@ import (
 // server knows the chat by a hook, by the environment or by what its host sends with a
 // call, and by the host's own tool.
 func (e Event) conversations() (all []board.Conversation) {
-	keys := []string{server.ChatKey(e.Session), server.ThreadKey(e.Session), server.MirrorKey(e.Session)}
+	keys := []string{todo.ChatKey(e.Session), todo.FieldKey(clients.MetaCodexThread, e.Session), todo.MirrorKey(e.Session)}
 	if e.Agent != "" { // in Codex a sub-agent has a thread of its own
-		keys = []string{server.AgentKey(keys[0], e.agent()), server.ThreadKey(e.Agent), server.AgentKey(keys[2], e.agent())}
+		keys = []string{todo.AgentKey(keys[0], e.agent()), todo.FieldKey(clients.MetaCodexThread, e.Agent), todo.AgentKey(keys[2], e.agent())}
 	}
 	for _, key := range keys {
 		all = append(all, board.Conversation{Key: key})

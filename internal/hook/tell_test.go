@@ -9,7 +9,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // event returns an event of the chat as Claude Code sends it.
@@ -24,7 +23,7 @@ func started(source string) string { return event("SessionStart", `,"source":"`+
 func (r *rig) agent(lines ...todo.Line) board.Outcome {
 	r.Helper()
 	view := todo.View{Words: map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed", todo.Failed: "in_progress", todo.Blocked: "pending", todo.Cancelled: "completed"}}
-	who := board.Conversation{Key: server.ChatKey(claudeChat), Chat: server.ChatID(claudeChat), Client: "claude-code", Workspace: "/home/ada/parser"}
+	who := board.Conversation{Key: todo.ChatKey(claudeChat), Chat: todo.ChatID(claudeChat), Client: "claude-code", Workspace: "/home/ada/parser"}
 	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view},
 		Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"},
 		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})

@@ -9,7 +9,6 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // prompt takes in a prompt: it may say what the chat's next list is about, and its agent
@@ -48,7 +47,7 @@ func (e Event) withTopic(ctx context.Context, lists board.Lists, do doing) (stri
 // noteTopic notes the topic for the list that begins next by a tool of the chat's host, or
 // by one of ours. Gemini CLI does not say to a server which chat calls it.
 func (e Event) noteTopic(ctx context.Context, lists board.Lists, t board.Topic) error {
-	chat := server.ChatID(e.Session)
+	chat := todo.ChatID(e.Session)
 	err := lists.NoteTopic(ctx, board.Conversation{Chat: chat}, chat, t)
 	if e.isGemini() {
 		folder := board.Conversation{Client: gemini, Workspace: e.Folder}

@@ -14,7 +14,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // install sets a client up as its users do: with the server and the hooks, on the
@@ -121,8 +120,8 @@ func TestHooksOfClaudeCode(t *testing.T) {
 		newPlan("Bake bread", 3, 2),
 	)
 	r.logLists()
-	r.checkMirrored(r.found(server.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
-	ours := r.found(server.ChatKey(session))
+	r.checkMirrored(r.found(todo.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
+	ours := r.found(todo.ChatKey(session))
 	if ours.List.Mirrored || r.writes(ours) != 1 || completed(ours) != 2 {
 		t.Errorf("the main agent's list is %+v", ours)
 	}
@@ -135,7 +134,7 @@ func TestHooksOfClaudeCode(t *testing.T) {
 	}
 	// The chat goes on later: its mirrored list does, too.
 	r.run(resume, call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()))
-	if l := r.found(server.MirrorKey(session)); r.writes(l) != 3 || completed(l) != 2 {
+	if l := r.found(todo.MirrorKey(session)); r.writes(l) != 3 || completed(l) != 2 {
 		t.Errorf("after --resume: %+v", l)
 	}
 }
@@ -157,7 +156,7 @@ func TestPostedHooksOfClaudeCode(t *testing.T) {
 		}
 	}
 	r.run(anew, newPlan("Bake bread", 3, 1), call("TaskList", object{}), call("TaskList", object{}))
-	if l := r.found(server.ChatKey(session)); l.List.Workspace != r.dir || len(l.Items) != 4 {
+	if l := r.found(todo.ChatKey(session)); l.List.Workspace != r.dir || len(l.Items) != 4 {
 		t.Errorf("the list is %+v", l)
 	}
 	turns, _ := r.model.turns()
@@ -186,7 +185,7 @@ func TestTasksOfClaudeCode(t *testing.T) {
 		call("TaskUpdate", object{"taskId": "2", "status": "deleted"}),
 		call("TaskList", object{}),
 	)
-	l := r.found(server.MirrorKey(session))
+	l := r.found(todo.MirrorKey(session))
 	r.checkMirrored(l, todo.LeftOpen, "claude-code", "1 completed Read the grammar/3 pending Run the tests/4 in_progress Ask a baker")
 	if l.Items[0].Owner != "reader" || l.Items[1].WaitsFor != "1" || len(r.lists()) != 1 {
 		t.Errorf("items %+v", l.Items)
@@ -213,15 +212,15 @@ func TestPluginOfClaudeCode(t *testing.T) {
 		call("TodoWrite", newPlan("Build the parser", 3, 1).arguments()),
 		call("mcp__plugin_todo-mcp_todo__TodoWrite", newPlan("Bake bread", 3, 0).arguments()))
 	r.logLists()
-	r.checkMirrored(r.found(server.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
-	if ours := r.found(server.ChatKey(session)); ours.List.Mirrored {
+	r.checkMirrored(r.found(todo.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
+	if ours := r.found(todo.ChatKey(session)); ours.List.Mirrored {
 		t.Errorf("ours is %+v", ours.List)
 	}
 	r.install("claude-code")
 	r.run(resume,
 		call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()),
 		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // of the same server it starts the one that is installed
-	mirrored, ours := r.found(server.MirrorKey(session)), r.found(server.ChatKey(session))
+	mirrored, ours := r.found(todo.MirrorKey(session)), r.found(todo.ChatKey(session))
 	if r.writes(mirrored) != 2 || completed(mirrored) != 2 || r.writes(ours) != 2 || len(r.lists()) != 2 {
 		t.Errorf("with hooks beside the plugin there are %d lists, written %d and %d times", len(r.lists()), r.writes(mirrored), r.writes(ours))
 	}

@@ -7,7 +7,6 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 	"todo-mcp/server/auth"
 	"todo-mcp/server/servertest"
 )
@@ -52,7 +51,7 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 	}
 	held := func() todo.Snapshot {
 		t.Helper()
-		l, err := s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), board.Target{Conversation: board.Conversation{Key: server.ChatKey("chat")}})
+		l, err := s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat")}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
@@ -36,7 +35,7 @@ func TestHookOverHTTP(t *testing.T) {
 	call := servertest.WithMeta(servertest.Call(2, "TodoWrite", servertest.Todos("pending", "Read", "Write")), `"claudecode/toolUseId":"toolu_1"`)
 	servertest.Sender(t, url, "claude-code")(call)
 	lists := s.Board.As("")
-	who := board.Target{Conversation: board.Conversation{Key: server.ChatKey("chat")}}
+	who := board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat")}}
 	list, err := lists.Current(t.Context(), who)
 	if err != nil || list.List.Workspace != "/home/ada/parser" {
 		t.Fatalf("%+v, %v", list.List, err)
@@ -51,7 +50,7 @@ func TestHookOverHTTP(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 	post("/hook", event("PostToolUse", todoWrite), "{}")
-	mirrored, err := lists.Current(t.Context(), board.Target{Conversation: board.Conversation{Key: server.MirrorKey("chat")}})
+	mirrored, err := lists.Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.MirrorKey("chat")}})
 	if err != nil || mirrored.Title() != "Write" || !mirrored.List.Mirrored {
 		t.Errorf("%+v, %v", mirrored, err)
 	}

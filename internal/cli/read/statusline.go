@@ -16,7 +16,6 @@ import (
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // statusLine prints a list in one line for a status bar: the one that is named, or the
@@ -73,7 +72,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	}
 	folder := cmp.Or(a.Folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
 	found, err := app.OfFolder(ctx, lists, app.Absolute(folder), func(l todo.Snapshot) bool {
-		return claudeCode && (server.IsChatKey(l.List.Conversation) || l.List.Mirrored)
+		return claudeCode && (todo.IsChatKey(l.List.Conversation) || l.List.Mirrored)
 	})
 	if found.Archived || found.Settled() {
 		return todo.Snapshot{}, err
@@ -85,7 +84,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 // host's own.
 func ofChat(ctx context.Context, lists board.Lists, session string) (todo.Snapshot, error) {
 	var both []todo.Snapshot
-	for _, key := range []string{server.ChatKey(session), server.MirrorKey(session)} {
+	for _, key := range []string{todo.ChatKey(session), todo.MirrorKey(session)} {
 		current, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: key}})
 		if err == nil {
 			both = append(both, current)
