@@ -182,6 +182,40 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	return c, nil
 }
 
+// Plans returns the ids of the lists that the conversation held which held a list and now holds
+// the newest one, in the order in which it came to hold them: at most some, the last ones. It
+// returns the newest alone where no conversation is known to have held both.
+func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {
+	on, err := l.board.store.CursorsOn(ctx, newest.Principal, list)
+	if err != nil {
+		return nil, fmt.Errorf("find who held the list: %w", err)
+	}
+	var plans []string
+	for _, c := range on {
+		if c.Moved == 0 || todo.IsSharedKey(c.Conversation) || len(plans) > 0 && c.Conversation != newest.Conversation {
+			continue
+		}
+		held, err := l.board.store.Cursors(ctx, c.Key)
+		if err != nil {
+			return nil, fmt.Errorf("find what the conversation held: %w", err)
+		}
+		if len(held) == 0 || held[0].List != newest.ID {
+			continue
+		}
+		plans = plans[:0]
+		for _, h := range held[:min(len(held), most)] {
+			if h.Moved > 0 { // the others it was only shown
+				plans = append(plans, h.List)
+			}
+		}
+	}
+	if len(plans) == 0 {
+		plans = append(plans, newest.ID)
+	}
+	slices.Reverse(plans)
+	return plans, nil
+}
+
 // Newest returns the id of the last list of the chain as it was made, or what was
 // wanted.
 func (c *Chain) Newest() string { return c.newest }

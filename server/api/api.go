@@ -14,6 +14,7 @@ import (
 	"iter"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,7 +145,7 @@ func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snap
 		return err
 	}
 	if p.full {
-		link(w, r, "next", name, cursor(p.last))
+		link(w, "next", r.URL.Query(), name, cursor(p.last))
 	}
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
@@ -208,9 +209,8 @@ func (p *page) form(n int) []json.RawMessage {
 }
 
 // link names another page of the same answer in the header Link (RFC 8288): the
-// request's own query with a cursor, which is a revision or a Seq.
-func link(w http.ResponseWriter, r *edge.Request, relation, cursor string, at int64) {
-	query := r.URL.Query()
+// request's own query with a cursor, which is a number of what is in the answer.
+func link(w http.ResponseWriter, relation string, query url.Values, cursor string, at int64) {
 	query.Set(cursor, strconv.FormatInt(at, 10))
 	w.Header().Set("Link", fmt.Sprintf("<?%s>; rel=%q", query.Encode(), relation))
 }

@@ -102,7 +102,7 @@ func blockEvents(call board.Call, key eventKey) []sse.Event {
 	return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
 }
 
-// workspaceAnswer is a list's history in the forms that a front end reads when
+// workspaceAnswer is the history of a chat's lists in the forms that a front end reads when
 // it reloads (docs/spec/variants.md W3).
 type workspaceAnswer struct {
 	Workspace struct {
@@ -129,59 +129,120 @@ type historyAnswer struct {
 }
 
 // workspace answers with the list with the id or name ?list=, or without ?list=
-// with the main list that changed last, and with a page of its history: the
-// newest revisions below ?before=. Where there are older ones, the header Link has
+// with the main list that changed last, and with a page of the history of its chat's
+// plans: the newest messages below ?before=. Where there are older ones, the header Link has
 // the page before. It answers with empty histories when there is no such list.
 func workspace(w http.ResponseWriter, r *edge.Request) error {
 	before, err := r.QueryNumber("before", 0)
 	if err != nil {
 		return err
 	}
-	l, err := workspaceList(r, r.URL.Query().Get("list"))
+	query := r.URL.Query()
+	l, err := workspaceList(r, query.Get("list"))
 	var answer workspaceAnswer
 	p := &page{}
 	if err == nil {
+		query.Set("list", cmp.Or(query.Get("list"), l.List.ID)) // another may be the newest soon
 		answer.Workspace.Todos = todosOf(l, false)
-		p, err = workspaceHistory(r, l, before)
+		p, err = edge.InTurn(r, func() (*page, error) {
+			plans, err := plansOf(r, query.Get("list"), l)
+			if err != nil {
+				return &page{}, err
+			}
+			p, first, err := workspaceHistory(r, plans, before)
+			before = first
+			return p, err
+		})
 	}
 	if err != nil && !errors.Is(err, board.ErrNotFound) {
 		return err
 	}
 	if p.full {
-		link(w, r, "prev", "before", p.last.Revision)
+		link(w, "prev", query, "before", before)
 	}
 	answer.Messages, answer.History = p.form(0), p.form(1)
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// workspaceHistory reads a page of a list's revisions below before (0: all of
-// them), as messages and as history, in ascending order.
-func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (*page, error) {
-	if before == 0 || before > l.Revision {
-		before = l.Revision + 1
+// plan is a list of a chat, with the number of its revisions that are messages.
+type plan struct {
+	list     string
+	messages int64
+}
+
+// maxPlans is over how many plans of a chat its history goes.
+const maxPlans = 100
+
+// plansOf returns the plans of the chat that held a list, with the id or name wanted, and now
+// holds another or the same; oldest first.
+func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, error) {
+	if wanted == newest.List.Name {
+		wanted = newest.List.ID
 	}
-	p := &page{limit: maxListed, most: maxPage}
-	for n := before - 1; n > 0 && !p.full; n-- {
-		s, err := r.Lists.Load(r.Context(), l.List.ID, n)
-		if errors.Is(err, board.ErrNotFound) {
-			break // it is kept no more, nor are those before it
-		}
-		if errors.Is(err, board.ErrDamaged) {
+	ids, err := r.Lists.Plans(r.Context(), wanted, newest.List, maxPlans)
+	if err != nil {
+		return nil, err
+	}
+	var plans []plan
+	for _, id := range ids[:len(ids)-1] {
+		l, err := r.Lists.Load(r.Context(), id, 0)
+		switch {
+		case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged):
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
+		case l.ReplacedBy != "": // that was no call
+			l.Revision--
 		}
-		block := blockOf(s, blockID(s))
-		form := historyAnswer{ID: fmt.Sprintf("session-history-%d", n), Type: "ai_answer", Blocks: []toolUse{block}}
-		block.Message = ""
-		message := historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}}
-		if err := p.add(s, message, form); err != nil {
-			return nil, err
+		plans = append(plans, plan{id, l.Revision})
+	}
+	return append(plans, plan{newest.List.ID, newest.Revision}), nil
+}
+
+// workspaceHistory reads a page of the messages of a chat's plans, as messages and as history,
+// in ascending order. They are numbered from the first plan on; the page has those below
+// before (0: all of them), and is returned with the number of its first one.
+func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, first int64, err error) {
+	number := int64(0) // of the message that is read
+	for _, plan := range plans {
+		number += plan.messages
+	}
+	earlier := number // how many messages the plans before one have
+	if before > 0 {
+		number = min(number, before-1)
+	}
+	p = &page{limit: maxListed, most: maxPage}
+	for _, plan := range slices.Backward(plans) {
+		earlier -= plan.messages
+		for ; number > earlier; number-- {
+			s, err := r.Lists.Load(r.Context(), plan.list, number-earlier)
+			if errors.Is(err, board.ErrNotFound) {
+				break // it is kept no more, nor are those before it
+			}
+			if errors.Is(err, board.ErrDamaged) {
+				continue
+			}
+			if err == nil {
+				err = p.addMessage(s, number)
+			}
+			if err != nil || p.full {
+				slices.Reverse(p.revisions)
+				return p, number + 1, err
+			}
 		}
+		number = min(number, earlier)
 	}
 	slices.Reverse(p.revisions)
-	return p, nil
+	return p, number + 1, nil
+}
+
+// addMessage adds a revision with its number in the history, as a message and as a front end
+// parses that.
+func (p *page) addMessage(s todo.Snapshot, number int64) error {
+	block := blockOf(s, blockID(s))
+	form := historyAnswer{ID: fmt.Sprintf("session-history-%d", number), Type: "ai_answer", Blocks: []toolUse{block}}
+	block.Message = ""
+	return p.add(s, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}}, form)
 }
 
 // workspaceList returns the list with an id, or the one with which its conversation

@@ -191,6 +191,105 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
+// W3: the history goes over all plans of the chat, and counts on from one to the next; also
+// for a front end that knows the first of them, and with one that was deleted.
+func TestWorkspaceHasTheChatsPlans(t *testing.T) {
+	_, address := servertest.Site(t)
+	one, other := servertest.Writer(t, address, "one"), servertest.Writer(t, address, "other")
+	history := func(query string) string {
+		t.Helper()
+		var a struct {
+			Messages []struct{ Content []struct{ ID string } }
+			History  []struct {
+				ID     string
+				Blocks []struct {
+					ID    string
+					Input struct {
+						Todos []struct{ Content, Status string }
+					}
+				}
+			}
+		}
+		if status := servertest.GetJSON(t, address+"/api/workspace"+query, &a); status != 200 || len(a.Messages) != len(a.History) {
+			t.Fatalf("W3: %d, %d messages and %d answers", status, len(a.Messages), len(a.History))
+		}
+		said := ""
+		for n, h := range a.History {
+			if h.Blocks[0].ID != a.Messages[n].Content[0].ID {
+				t.Errorf("W3: %s has the block %s, its message %s", h.ID, h.Blocks[0].ID, a.Messages[n].Content[0].ID)
+			}
+			said += strings.TrimPrefix(h.ID, "session-history-")
+			for _, i := range h.Blocks[0].Input.Todos {
+				said += " " + i.Status[:1] + ":" + i.Content
+			}
+			said += "|"
+		}
+		return said
+	}
+	one(servertest.Todos("pending", "A"))
+	first := servertest.ListIDs(t, address)[0]
+	one(servertest.Todos("completed", "A"))
+	one(servertest.Todos("pending", "B"))
+	other(servertest.Todos("pending", "Of another chat"))
+	one(servertest.Todos("pending", "C")) // puts B away
+	second := servertest.ListIDs(t, address)[1]
+	one(servertest.Todos("completed", "C"))
+	const want = "1 p:A|2 c:A|3 p:B|4 p:C|5 c:C|"
+	for _, query := range []string{"", "?list=" + first} {
+		if got := history(query); got != want {
+			t.Errorf("W3: %q: the history is %s", query, got)
+		}
+	}
+	if got := history("?before=4&list=" + first); got != "1 p:A|2 c:A|3 p:B|" {
+		t.Errorf("W3: before the third plan: %s", got)
+	}
+	other(servertest.Todos("completed", "Of another chat"))
+	if got := history(""); got != "1 p:Of another chat|2 c:Of another chat|" {
+		t.Errorf("W3: the other chat's history is %s", got)
+	}
+	if status, _, body := servertest.Post(t, address+"/lists/"+second+"/edit", `{"do":"delete"}`); status != 200 {
+		t.Fatal(status, body)
+	}
+	if got := history("?list=" + first); got != "1 p:A|2 c:A|3 p:C|4 c:C|" {
+		t.Errorf("W3: after one was deleted: %s", got)
+	}
+}
+
+// BAD-INPUT 60, W3: the pages of a chat's history lead through all of its plans, each message
+// once, also when another list becomes the newest meanwhile; a chat of very many plans has the
+// last hundred.
+func TestWorkspacePagesOverPlans(t *testing.T) {
+	_, address := servertest.Site(t)
+	one, other := servertest.Writer(t, address, "one"), servertest.Writer(t, address, "other")
+	const plans, items = 104, 50
+	for n := range plans {
+		texts := make([]string, items)
+		for i := range texts {
+			texts[i] = fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("x", 160))
+		}
+		one(servertest.Todos("pending", texts...))
+	}
+	want, pages := 100, 0
+	for page := address + "/api/workspace"; page != ""; pages++ {
+		body, before := pageOf(t, page, "prev")
+		var part struct{ History []struct{ ID string } }
+		if err := json.Unmarshal(body, &part); err != nil || len(part.History) == 0 || len(body) > 3<<19 {
+			t.Fatalf("%s: %d bytes, %d messages, %v", page, len(body), len(part.History), err)
+		}
+		for n := len(part.History) - 1; n >= 0; n-- {
+			if part.History[n].ID != fmt.Sprint("session-history-", want) {
+				t.Errorf("%s has %s, not %d", page, part.History[n].ID, want)
+			}
+			want--
+		}
+		other(servertest.Todos("pending", fmt.Sprint(pages)))
+		page = before
+	}
+	if want != 0 || pages < 3 {
+		t.Errorf("%d pages end with message %d", pages, want+1)
+	}
+}
+
 // W3: /api/workspace finds a list by its id or name, and the newest main list,
 // however many lists changed after it.
 func TestWorkspaceFindsOldLists(t *testing.T) {

@@ -45,7 +45,7 @@ func search(w http.ResponseWriter, r *edge.Request, text string) error {
 		return err
 	}
 	if s.more {
-		link(w, r, "next", "before", s.before)
+		link(w, "next", r.URL.Query(), "before", s.before)
 	}
 	return edge.WriteJSON(w, http.StatusOK, s.page.form(0))
 }

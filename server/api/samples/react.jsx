@@ -62,6 +62,37 @@ export function TodoListBlock({ todos }) {
   );
 }
 
+// A chat as it was: the answers that /api/workspace has of all its plans, oldest first.
+export async function loadHistory(base, list = '') {
+  const answers = [];
+  for (let query = `?list=${encodeURIComponent(list)}`; query;) {
+    const page = await fetch(`${base}/api/workspace${query}`);
+    answers.unshift(...(await page.json()).history);
+    query = page.headers.get('Link')?.match(/^<(.*)>; rel="prev"$/)?.[1];
+  }
+  return answers;
+}
+
+export function History({ answers }) {
+  return answers.map((answer) => (
+    <section key={answer.id}>{answer.blocks.map((block) => <Block key={block.id} block={block} />)}</section>
+  ));
+}
+
+function Block({ block }) {
+  const isTodos = isTodoToolName(block.name) && Array.isArray(block.input?.todos);
+  return isTodos ? <TodoListBlock todos={block.input.todos} /> : <ToolCallBlock block={block} />;
+}
+
+function ToolCallBlock({ block }) {
+  return (
+    <details>
+      <summary>{block.tool_content_message ?? block.name}</summary>
+      <pre>{JSON.stringify(block.input, null, 2)}</pre>
+    </details>
+  );
+}
+
 function StatusIcon({ status }) {
   if (status === 'completed') return <span className="text-green-500">✓</span>;
   if (status === 'in_progress') return <span className="w-2 h-2 rounded-full bg-blue-500" />;
