@@ -214,8 +214,8 @@ type Words struct {
 	Finish        string `json:"finish"`         // none; in its place at the end of a turn
 	Earlier       string `json:"earlier"`        // as reminder, for a list of the session before
 	Left          string `json:"left"`           // title, how many of how many are done, items of an open list of an earlier session
-	GoOnEarlier   string `json:"go_on_earlier"`  // the list's id; below it
-	GoOnMirrored  string `json:"go_on_mirrored"` // none; below it, of a mirrored list
+	GoOnLeft      string `json:"go_on_left"`     // none; behind it, where the list goes on so
+	GoOnEarlier   string `json:"go_on_earlier"`  // none; below earlier, and behind left where it does not
 }
 
 // Languages returns the languages that have [Words], the default first.

@@ -2,14 +2,19 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/clients"
+	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
@@ -47,27 +52,178 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 				}
 			}
 			c.Calls(tc.tool, args(tc.tool, tc.call)).Fails(tc.says)
-			follow := args(tc.with, tc.follow)
-			tool := tools.Find(allTools(t), tc.with)
-			var schema jsonschema.Schema
-			if err := json.Unmarshal(tool.InputSchema(), &schema); err != nil {
-				t.Fatal(err)
-			}
-			compiled, err := schema.Resolve(nil)
+			follows(t, c, tc.says, tc.with, args(tc.with, tc.follow))
+		}, chattest.Stdio)
+	}
+}
+
+// follows has a chat do what it was told: the listed schema allows it, and it succeeds.
+func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
+	t.Helper()
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(tools.Find(allTools(t), name).InputSchema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if err := json.Unmarshal([]byte(args), &value); err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled.Validate(value); err != nil {
+		t.Errorf("%s: what it says cannot be sent: %v", told, err)
+	}
+	if a := c.Calls(name, args); a.Result.IsError || a.Error != nil {
+		t.Errorf("%s: %s %.200s: %.500s", told, name, args, a.Raw)
+	}
+}
+
+// T7: so it is with what the board refuses, and with a list that an earlier session left.
+func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
+	plan := func(n int) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = fmt.Sprint("p:", i)
+		}
+		return chattest.Arguments("TodoWrite", strings.Join(items, " "))
+	}
+	steps := func(n, length int) string {
+		return chattest.Steps(slices.Repeat([]string{strings.Repeat("x", length)}, n)...)
+	}
+	// Each returns the chat that was told something.
+	for says, tc := range map[string]struct {
+		told    func(r *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat
+		follow  []string // a tool and its arguments each
+		becomes string
+	}{
+		`take another, or "next"`: {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			ann, bob := c.Conversation("ann"), c.Conversation("bob")
+			ann.Calls("create_todos", `{"items":["A","B","C"]}`)
+			ann.Calls("TaskUpdate", `{"taskId":"1","owner":"ann","status":"in_progress"}`)
+			bob.Resume(ann.Current())
+			bob.Calls("TaskUpdate", `{"taskId":"1","owner":"bob","status":"in_progress"}`).Fails(`take another, or "next"`)
+			return bob
+		}, []string{`TaskUpdate {"taskId":"3","owner":"bob","status":"in_progress"}`, `TaskUpdate {"taskId":"next","owner":"bob","status":"in_progress"}`}, "i:A i:B i:C"},
+		"Use a new id for a new call": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			c.InOperation("1").Writes("p:A")
+			c.InOperation("1").Calls("TodoWrite", chattest.Arguments("TodoWrite", "c:A")).Fails("Use a new id for a new call")
+			return c.InOperation("2")
+		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "c:A")}, "c:A"},
+		"Write a list of your own": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			out, err := s.Server.Board.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "its host's"}},
+				Begin: todo.List{Mirrored: true}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var value any
-			if err := json.Unmarshal([]byte(follow), &value); err != nil {
+			c.Resume(out.After.List.ID)
+			c.Calls("update_todo", `{"id":"1","status":"running"}`).Fails("Write a list of your own").Lacks("list_id")
+			return c
+		}, []string{`create_todos {"items":["A"]}`}, "p:A"},
+		"Go on with the list you have, if any, and tell the user": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			c.Writes("i:A")
+			c.Calls("TodoWrite", chattest.Arguments("TodoWrite", "i:B")).Fails("Go on with the list you have, if any, and tell the user")
+			return c
+		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "p:A i:B")}, "p:A i:B"},
+		"Leave list_id out": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			c.Calls("TodoWrite", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}],"list_id":"none"}`).Fails("Leave list_id out")
+			return c
+		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "p:A")}, "p:A"},
+		"Must have at most 50 items": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			c.Calls("TodoWrite", plan(51)).Fails("Must have at most 50 items")
+			return c
+		}, []string{"TodoWrite " + plan(50)}, ""},
+		"this would make 1001": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			c.Calls("create_todos", steps(999, 1))
+			c.Calls("create_todos", `{"items":["A","B"]}`).Fails("a list holds at most 1000 steps, this would make 1001. Nothing was created")
+			return c
+		}, []string{`create_todos {"items":["A"]}`}, ""},
+		"write fewer items, or shorter ones": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			c.Calls("create_todos", steps(100, 3000)).Fails("write fewer items, or shorter ones")
+			return c
+		}, []string{"create_todos " + steps(50, 3000), "create_todos " + steps(100, 300)}, ""},
+		"write what is open as your own list": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			before := c.Conversation("before")
+			before.Writes("c:A i:B p:C")
+			left, err := s.Server.Board.As("").Load(t.Context(), before.Current(), 0)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if err := compiled.Validate(value); err != nil {
-				t.Errorf("%s: what it says cannot be sent: %v", tc.says, err)
+			for _, language := range prompts.Languages() {
+				words, err := prompts.WordsIn(language)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if told := tools.Earlier(words, left); strings.Contains(told, left.List.ID) || !strings.HasSuffix(told, "\n"+words.GoOnEarlier) {
+					t.Errorf("%s: %s", language, told)
+				}
 			}
-			if a := c.Calls(tc.with, follow); a.Result.IsError || a.Error != nil {
-				t.Errorf("%s: %s %s: %s", tc.says, tc.with, follow, a.Raw)
+			return c.Conversation("after the chat was cleared")
+		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "i:B p:C")}, "i:B p:C"},
+	} {
+		chattest.Over(t, func(r *chattest.Rig) {
+			r.Store = memory.NewKeeping(board.Keep{Lists: 2})
+			s := r.Start(func(c *server.Config) { c.Publish = []string{"all"} })
+			if strings.HasPrefix(says, "Go on") {
+				s.Chat("cursor").Conversation("another").Writes("p:X")
+			}
+			c := tc.told(r, s, s.Chat("cursor").Conversation("own"))
+			for _, call := range tc.follow {
+				tool, args, _ := strings.Cut(call, " ")
+				follows(t, c, says, tool, args)
+			}
+			if tc.becomes != "" {
+				c.Shows(tc.becomes)
 			}
 		}, chattest.Stdio)
+	}
+}
+
+// T7, P3, V1: what a model reads in any language names no argument that it cannot send: only
+// the refusal of a list_id, which no schema has, names that one, to have it left out.
+func TestAdviceNamesWhatSchemasHave(t *testing.T) {
+	known := map[string]bool{}
+	for _, tool := range allTools(t) {
+		for _, name := range regexp.MustCompile(`"[A-Za-z_]+"`).FindAllString(string(tool.InputSchema()), -1) {
+			known[strings.Trim(name, `"`)] = true
+		}
+		known[tool.Name] = true
+	}
+	for _, language := range prompts.Languages() {
+		words, err := prompts.WordsIn(language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sentences := map[string]string{}
+		for field, text := range reflect.ValueOf(words).Fields() {
+			sentences[field.Name] = text.String()
+		}
+		texts, err := prompts.New("", language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"instructions", "plan", "resume"} {
+			if sentences[name], err = texts.Text(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		options := tools.Defaults()
+		options.Texts = texts
+		list, err := tools.New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list {
+			sentences[tool.Name] = tool.Description
+		}
+		for name, text := range sentences {
+			for _, field := range regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b|\b[a-z]+[A-Z][A-Za-z]+\b`).FindAllString(text, -1) {
+				if !known[field] && (name != "NoList" || field != "list_id") {
+					t.Errorf("%s in %s names %s, which no listed schema has", name, language, field)
+				}
+			}
+		}
 	}
 }
 

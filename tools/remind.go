@@ -28,18 +28,15 @@ func Unfinished(w prompts.Words, s todo.Snapshot) string {
 
 // Earlier returns what an agent is told of a list that the session before it left open.
 func Earlier(w prompts.Words, s todo.Snapshot) string {
-	goOn := fmt.Sprintf(w.GoOnEarlier, s.List.ID)
-	if s.List.Mirrored {
-		goOn = w.GoOnMirrored
-	}
-	return reminder(w, s, w.Earlier, goOn)
+	return reminder(w, s, w.Earlier, w.GoOnEarlier)
 }
 
 // Left returns what an agent is told, beside a result, of a list that an earlier session left
-// open and that may be its own: all its items, so that it can send them again.
+// open and that may be its own: all its items, so that it can send them again. Some of them, or
+// one alone, do not show that it knows the list: then it is to write a list of its own.
 func (t *Tool) Left(s todo.Snapshot) string {
 	w := t.words
-	n, texts, more := s.Progress(), "", 0
+	n, texts, more, goOn := s.Progress(), "", 0, w.GoOnLeft
 	for _, i := range s.Items {
 		text := fmt.Sprintf("%s %s (%s)", i.ID, quote(todo.Cut(i.Text, maxReminded)), i.Status)
 		if more > 0 || len(texts)+len(text) > maxReminder {
@@ -51,7 +48,10 @@ func (t *Tool) Left(s todo.Snapshot) string {
 	if more > 0 {
 		texts += fmt.Sprintf(w.More, more)
 	}
-	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, texts)
+	if more > 0 || len(s.Items) == 1 {
+		goOn = w.GoOnEarlier
+	}
+	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, texts) + " " + goOn
 }
 
 // reminder returns a sentence about a list, its open items by their numbers, and how to

@@ -325,7 +325,7 @@ func (t *Tool) problems(err error) map[board.Kind]todo.Problem {
 	}
 	return map[board.Kind]todo.Problem{
 		board.KindMissing:  {Path: "list_id", Message: w.NoList},
-		board.KindMirrored: {Path: "list_id", Message: w.Mirrored},
+		board.KindMirrored: {Path: "list", Message: w.Mirrored},
 		board.KindFull:     {Path: "list", Message: full},
 		board.KindReused:   {Path: "_meta.todo-mcp/operation", Message: w.OperationUsed},
 	}

@@ -264,7 +264,7 @@ func (a *attempt) leave(ctx context.Context) error {
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
 	if a.begins && a.current.Revision == 0 { // a number means one step, also of a plan that may go on
-		left, err := a.leftBehind(ctx)
+		left, err := a.leftBehind(ctx, 1)
 		if err == nil && len(left) > 0 {
 			a.current.LastID = left[0].LastID
 		}
@@ -318,7 +318,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if a.Append {
 		return a.next(ctx)
 	}
-	left, err := a.leftBehind(ctx)
+	left, err := a.leftBehind(ctx, 2)
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
@@ -336,10 +336,10 @@ func (a *attempt) isOn(list todo.Snapshot) bool {
 }
 
 // leftBehind returns the open lists that earlier sessions of this client left in this folder,
-// the last changed first, as one that is not certain may have written them: none of another
-// chat of the host, none that a present agent holds. It returns none where the folder is not
-// known.
-func (a *attempt) leftBehind(ctx context.Context) (left []todo.Snapshot, err error) {
+// the last changed first and at most some, as one that is not certain may have written them:
+// none of another chat of the host, none that a present agent holds. It returns none where the
+// folder is not known.
+func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapshot, err error) {
 	who := a.Conversation
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
 		return nil, nil
@@ -348,6 +348,7 @@ func (a *attempt) leftBehind(ctx context.Context) (left []todo.Snapshot, err err
 	if err != nil {
 		return nil, fmt.Errorf("find unfinished lists: %w", err)
 	}
+	slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
 	for _, l := range found {
 		isOwn := slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.List == l.List.ID && c.Moved > 0 })
 		if isOwn || l.List.Name != "" || l.Archived || !l.Open() || !a.mayBeOf(l) {
@@ -360,8 +361,10 @@ func (a *attempt) leftBehind(ctx context.Context) (left []todo.Snapshot, err err
 		if a.isFree(on) {
 			left = append(left, l)
 		}
+		if len(left) == most {
+			break
+		}
 	}
-	slices.SortStableFunc(left, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
 	return left, nil
 }
 
@@ -373,8 +376,7 @@ func (a *attempt) candidates() Query {
 
 // Left returns the newest open list that an earlier session of the same client left in the
 // folder of a conversation which may be its next one, and which has no other list than the one
-// with an id; revision 0 when there is none. A list of one item is none: to send that again
-// says nothing.
+// with an id; revision 0 when there is none.
 func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if PassOver(err) != nil {
@@ -383,8 +385,7 @@ func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, e
 	if slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.Moved > 0 && c.List != but }) {
 		return todo.Snapshot{}, nil
 	}
-	left, err := a.leftBehind(ctx)
-	left = slices.DeleteFunc(left, func(l todo.Snapshot) bool { return len(l.Items) < 2 })
+	left, err := a.leftBehind(ctx, 1)
 	return append(left, todo.Snapshot{})[0], err
 }
 

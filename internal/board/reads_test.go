@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
@@ -121,15 +122,43 @@ func TestStatesAskForOpenLists(t *testing.T) {
 	}
 }
 
+// Who is calling, rule 4: of the lists that earlier sessions left in a folder no more are looked
+// at than say what is asked: the newest, also one of a single item, or whether there are several.
+func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
+	store := &asked{Store: memory.New()}
+	d := newDesk(t)
+	d.store = store
+	var newest string
+	for n := range 20 {
+		process := fmt.Sprint("p", n)
+		newest = d.hint(process, "process:"+process).writes(fmt.Sprint("p:A", n)).After.List.ID
+		d.stop(process)
+		d.now = d.now.Add(time.Second)
+	}
+	next := d.hint("next", "process:next")
+	store.on = 0
+	left, err := next.lists().Left(t.Context(), board.Target{Conversation: next.who}, "")
+	if err != nil || left.List.ID != newest || store.on != 1 {
+		t.Errorf("left is %q, %v; %d lists were looked at, one is enough", show(left), err, store.on)
+	}
+	store.on = 0
+	_, err = next.lists().Current(t.Context(), board.Target{Conversation: next.who, Item: "1"})
+	if !errors.Is(err, board.ErrNotFound) || store.on != 2 {
+		t.Errorf("a number that may be of several: %v; %d lists were looked at, two are enough", err, store.on)
+	}
+}
+
 // asked counts what a store is asked for.
 type asked struct {
 	board.Store
-	all, alive int // the cursors on all lists, processes
+	all, on, alive int // the cursors on all lists, those on one, processes
 }
 
 func (a *asked) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
 	if list == "" {
 		a.all++
+	} else {
+		a.on++
 	}
 	return a.Store.CursorsOn(ctx, principal, list)
 }
