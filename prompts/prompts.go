@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 
+	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/pattern"
 )
 
@@ -70,7 +71,7 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	}
 	for _, name := range names { // TodoWrite.long.md before TodoWrite.md
 		data, err := fs.ReadFile(folder, name)
-		switch text := strings.TrimSpace(string(data)); {
+		switch text := strings.TrimSpace(string(asutf8.Bytes(data))); {
 		case isOwn && errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("read prompt %s: %w", name, err)

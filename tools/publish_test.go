@@ -194,6 +194,25 @@ func TestReplacedPrompts(t *testing.T) {
 			t.Errorf("%q, want %q: %v", text, want, err)
 		}
 	}
+	// BAD-INPUT 162: as editors of Windows write it, too.
+	for _, text := range []string{"\xef\xbb\xbfMine: é.\r\n", "\xff\xfeM\x00i\x00n\x00e\x00:\x00 \x00\xe9\x00.\x00\r\x00\n\x00"} {
+		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		texts, err := prompts.New(dir, "en")
+		if err != nil {
+			t.Fatalf("162: %q: %v", text, err)
+		}
+		if got, _ := texts.Text("plan"); got != "Mine: é." {
+			t.Errorf("162: %q is read as %q", text, got)
+		}
+	}
+	if err := os.WriteFile(plan, []byte("\xef\xbb\xbf"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := prompts.New(dir, "en"); err == nil || !strings.Contains(err.Error(), "plan.md: the file is empty") {
+		t.Errorf("162: a mark alone: %v", err)
+	}
 	if _, err := prompts.New(filepath.Join(dir, "none"), "en"); err == nil {
 		t.Error("a missing folder was accepted")
 	}

@@ -26,7 +26,7 @@ var asWindows = map[string]func(text string) []byte{
 
 // BAD-INPUT 162: Byte order marks before a text, UTF-16 behind one, lines of Windows: in an event
 // of a hook, on stdio, in what `TodoWrite -`, `import`, `edit` and the status line read, in the
-// config file; in a client's file → The text is read as if it was UTF-8 without a mark. A client's
+// config file and a text of one's own (`--prompts`); in a client's file → The text is read as if it was UTF-8 without a mark. A client's
 // file keeps its mark, and its copy is the same to the byte
 func TestTextsOfWindows(t *testing.T) {
 	for name, form := range asWindows {
