@@ -180,7 +180,7 @@ func Prune(fs *flag.FlagSet) app.Run {
 }
 
 // prune deletes for good the lists that nobody changed for a while, settled ones and
-// those that a chat put away for its next plan, or all.
+// those that a chat put away for its next plan, or all; and what hooks said too long ago.
 func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bool) error {
 	st, b, done, err := a.Open()
 	if err != nil {
@@ -216,11 +216,13 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 			return err
 		}
 	}
-	if dry || len(old) == 0 {
+	if dry {
 		return a.Say("%d of %d lists would go.\n", len(old), all)
 	}
-	if err := a.Confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), all), yes); err != nil {
-		return err
+	if len(old) > 0 {
+		if err := a.Confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), all), yes); err != nil {
+			return err
+		}
 	}
 	ids := slices.DeleteFunc(old, func(id string) bool { // one may have been taken up meanwhile
 		whole, err := lists.Load(ctx, id, 0)
@@ -230,13 +232,24 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	if err != nil {
 		return err
 	}
-	// The file of some stores keeps the space of what was removed.
-	if c, ok := store.As[interface{ Compact(context.Context) error }](st); ok {
-		if err := c.Compact(ctx); err != nil {
-			return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)
+	if n == 0 { // with a write, as with a purge, goes what hooks said too long ago
+		if err := lists.TryWrite(ctx); err != nil && todo.KindOf(err) != todo.KindFull {
+			return err
 		}
 	}
+	if err := compact(ctx, st); err != nil {
+		return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)
+	}
 	return a.Say("Deleted %d of %d lists.\n", n, all)
+}
+
+// compact makes a store's file as small as what is in it: some keep the space of what was
+// removed.
+func compact(ctx context.Context, st todo.Store) error {
+	if c, ok := store.As[interface{ Compact(context.Context) error }](st); ok {
+		return c.Compact(ctx)
+	}
+	return nil
 }
 
 // Check reads the whole store and says what is wrong with it.
