@@ -91,7 +91,7 @@ func allowedImports() map[string][]string {
 
 // Every package imports only what allowedImports lists for it, internal/pattern and internal/asutf8, and the model
 // (internal/todo) only the standard library and Unicode's normal forms, as beside the model the account of lists
-// does (internal/account). Tests may import more.
+// does (internal/account); the model is pure, and waits for nothing. Tests may import more.
 func TestImportDirections(t *testing.T) {
 	table := allowedImports()
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
@@ -115,6 +115,8 @@ func TestImportDirections(t *testing.T) {
 				t.Errorf("%s imports %s, which package %s may not import", path, imported, pkg)
 			} else if (pkg == "internal/todo" || pkg == "internal/account") && strings.Contains(imported, ".") && imported != "golang.org/x/text/unicode/norm" {
 				t.Errorf("%s imports %s: the model and the account of lists may import only the standard library and Unicode's normal forms", path, imported)
+			} else if pkg == "internal/todo" && slices.Contains([]string{"context", "os", "sync", "sync/atomic"}, imported) {
+				t.Errorf("%s imports %s: the model is pure", path, imported)
 			}
 		}
 		return nil
