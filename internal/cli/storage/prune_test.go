@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/store/storetest"
@@ -19,7 +20,7 @@ import (
 func TestOldNotesGo(t *testing.T) {
 	for what, remove := range map[string]func(t *testing.T, store string){
 		"a note": func(t *testing.T, store string) {
-			note(t, store, todo.HostCallKey{Principal: "ann", Kind: todo.ForgottenKind, ID: "new"}, 0)
+			note(t, store, board.HostCallKey{Principal: "ann", Kind: board.ForgottenKind, ID: "new"}, 0)
 		},
 		"prune": func(t *testing.T, store string) {
 			programtest.Succeeds(t, "prune", "--yes", "--store", "sqlite:"+store)
@@ -27,9 +28,9 @@ func TestOldNotesGo(t *testing.T) {
 	} {
 		store := filepath.Join(t.TempDir(), "todo.db")
 		programtest.Succeeds(t, "TodoWrite", servertest.Todos("pending", "A"), "--store", "sqlite:"+store)
-		for n, of := range []todo.HostCallKey{{Kind: todo.CallKind}, {Kind: todo.ChatTopicKind, Subject: "bob"}, {Kind: todo.ClearedKind, Principal: "ann"}} {
+		for n, of := range []board.HostCallKey{{Kind: board.CallKind}, {Kind: board.ChatTopicKind, Subject: "bob"}, {Kind: board.ClearedKind, Principal: "ann"}} {
 			of.ID = fmt.Sprint("old", n)
-			note(t, store, of, todo.HostCallAge+time.Minute)
+			note(t, store, of, board.HostCallAge+time.Minute)
 		}
 		if n := oldNotes(t, store); n != 3 {
 			t.Fatalf("%d old notes", n)
@@ -41,14 +42,14 @@ func TestOldNotesGo(t *testing.T) {
 }
 
 // note notes what a hook said some time ago.
-func note(t *testing.T, path string, of todo.HostCallKey, ago time.Duration) {
+func note(t *testing.T, path string, of board.HostCallKey, ago time.Duration) {
 	t.Helper()
-	store, err := sqlite.Open(path, todo.Keep{})
+	store, err := sqlite.Open(path, board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if err := storetest.NoteHostCall(t.Context(), store, todo.HostCall{HostCallKey: of, Session: "s"}, time.Now().Add(-ago)); err != nil {
+	if err := storetest.NoteHostCall(t.Context(), store, board.HostCall{HostCallKey: of, Session: "s"}, time.Now().Add(-ago)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -233,7 +233,7 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 		return err
 	}
 	if n == 0 { // with a write, as with a purge, goes what hooks said too long ago
-		if err := lists.TryWrite(ctx); err != nil && todo.KindOf(err) != todo.KindFull {
+		if err := lists.TryWrite(ctx); err != nil && board.KindOf(err) != board.KindFull {
 			return err
 		}
 	}
@@ -245,7 +245,7 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 
 // compact makes a store's file as small as what is in it: some keep the space of what was
 // removed.
-func compact(ctx context.Context, st todo.Store) error {
+func compact(ctx context.Context, st board.Store) error {
 	if c, ok := store.As[interface{ Compact(context.Context) error }](st); ok {
 		return c.Compact(ctx)
 	}
