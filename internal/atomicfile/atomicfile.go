@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -64,8 +65,12 @@ func Above(path string) iter.Seq[string] {
 var ErrLocked = errors.New("another todo-mcp has it in use: try again")
 
 // TryLock makes a file and locks it, until unlock removes it or the process ends, in
-// whatever way. The error is [ErrLocked] if another process has it.
+// whatever way. The error is [ErrLocked] if another process has it. A link is not followed,
+// and a pipe is not waited for.
 func TryLock(path string) (unlock func(), err error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file, and so no lock: move it away", path)
+	}
 	lock := flock.New(path)
 	if got, err := lock.TryLock(); err != nil {
 		return nil, err
