@@ -2,9 +2,7 @@ package hook
 
 import (
 	"context"
-	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"todo-mcp/internal/board"
@@ -14,8 +12,8 @@ import (
 // Before returns a store with the spool in front of it: before anything is read or changed,
 // what hooks left there is applied. So it is as if a hook had done that itself, at the time
 // when it was told. Watching the store tells of what is left, too, see the store.
-func (s Spool) Before(st board.Store) board.Store {
-	if s.Folder == "" {
+func (s Spool) Before(st todo.Store) todo.Store {
+	if s.File == "" {
 		return st
 	}
 	return &fronted{Store: st, spool: s}
@@ -25,49 +23,39 @@ func (s Spool) Before(st board.Store) board.Store {
 type fronted struct {
 	board.Store
 	spool Spool
-	// empty is when the folder had been changed last as nothing was found in it, in Unix
-	// nanoseconds.
-	empty atomic.Int64
 
 	mu    sync.Mutex
-	again time.Time // after a failure nothing is tried before
+	stuck int64     // the size of the file of which nothing could be applied
+	again time.Time // while it has that size, nothing is tried before
 }
 
 const (
 	// settleTimeout is how long a read or a change waits for what was left: then it goes on
 	// without that.
 	settleTimeout = time.Second
-	// settleAgain is after which time that is tried again after a failure.
+	// settleAgain is after which time that is tried again of which nothing could be applied.
 	settleAgain = 3 * time.Second
-	// tick is how long a folder may have the same time though it was changed: file systems
-	// have a clock of their own.
-	tick = 50 * time.Millisecond
 )
 
 // settle applies what was left.
 func (f *fronted) settle(ctx context.Context) {
-	folder, err := os.Stat(f.spool.Folder)
-	if err != nil || folder.ModTime().UnixNano() == f.empty.Load() {
+	if f.spool.bytes() <= emptySize {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := time.Now()
-	if now.Before(f.again) {
-		return
-	}
-	if len(f.spool.ids()) == 0 {
-		if now.Sub(folder.ModTime()) > tick {
-			f.empty.Store(folder.ModTime().UnixNano())
-		}
+	size := f.spool.bytes()
+	if size <= emptySize || size == f.stuck && time.Now().Before(f.again) {
 		return
 	}
 	// Who asked may be gone: others ask, too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := f.spool.Drain(ctx, f.Store); err != nil {
-		f.again = now.Add(settleAgain)
 		f.spool.Log(err)
+		if f.spool.bytes() == size {
+			f.stuck, f.again = size, time.Now().Add(settleAgain)
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ type Event struct {
 	// first.
 	Language string `json:"-"`
 
-	id string // in the spool; empty for one that is not for it
+	id string // by which its write is known, if it was in the spool
 }
 
 // Read reads an event, which ends with its JSON: some hosts keep the pipe open, and what
@@ -381,15 +381,8 @@ func (e Event) mirrorAction() (*act, error) {
 	if err != nil || call == nil {
 		return nil, err
 	}
-	return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
-		w := e.mirror(tool, call)
-		if e.isLate(ctx, lists, w) {
-			return nil
-		}
-		_, err := lists.Apply(ctx, w)
-		if errors.Is(err, board.ErrOperationReused) { // it was applied by a process that was killed then
-			err = nil
-		}
+	return silent(inOrder, func(ctx context.Context, lists todo.Lists) error {
+		_, err := lists.Apply(ctx, e.mirror(tool, call))
 		return err
 	}), nil
 }

@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"hash/crc32"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,12 +22,14 @@ import (
 // Opener opens the lists, until done is called.
 type Opener func() (lists board.Lists, done func(), err error)
 
-// Spool is a folder with what hooks were told and what is not in the store yet, each event
-// in a file whose name orders it by when the process of its hook began. It is the front of
-// the store, see [Spool.Before].
+// Spool is a file with what hooks were told and what is not in the store yet, in the order in
+// which it came. It is the front of the store, see [Spool.Before].
+//
+// Two files beside it are locks. Who adds an event, or takes out what is done, has the one
+// while the file is open; who applies events has the other.
 type Spool struct {
-	// Folder is its path; empty for none. It is made when it is needed.
-	Folder string
+	// File is its path; empty for none. It is made when it is needed.
+	File string
 	// Left is called when an event was left there, which is on the disk. Nil is for a store
 	// whose other users do not look there: an event is applied at once.
 	Left func()
@@ -36,40 +37,35 @@ type Spool struct {
 	Log func(error)
 }
 
-// spooled is an event of a spool, and what it asks for.
-type spooled struct {
-	Event
-	act *act
-}
-
 const (
 	// maxSpooled and maxSpool are how many events there may be, and of how many bytes. From
 	// maxLeft on a hook applies them.
 	maxSpooled, maxSpool, maxLeft = 1000, 64 << 20, 64
-	// keepFor is how long an event is kept that the store fails on.
+	// keepFor is how long an event is kept there that the store fails on.
 	keepFor = 24 * time.Hour
-	// lateAfter is from which time between a process's beginning and its event on many
-	// begin at once, and maxSettle how long then the events of others are waited for.
-	lateAfter, maxSettle = 30 * time.Millisecond, 400 * time.Millisecond
-	// lockEvery is how often the lock is tried.
-	lockEvery = 5 * time.Millisecond
+	// lockTimeout is how long a lock is waited for, and lockEvery how often it is tried.
+	lockTimeout, lockEvery = time.Second, 2 * time.Millisecond
 
-	eventFile = ".json"
+	// What the names of the locks have behind that of the file, and that of the file with
+	// what could not be applied.
+	addLock, applyLock, asideSuffix = "-add", "-apply", "-damaged"
 )
 
 // Do does what an event asks for, as [Do] does, with lists of a store behind the spool. What
 // its host gets no answer to is left there for whoever uses the store next.
 func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
-	e.id = newID()
 	a, err := e.action()
-	if err != nil || a == nil || a.when != inOrder || s.Folder == "" {
+	if err != nil || a == nil || a.when != inOrder || s.File == "" {
 		return e.do(ctx, a, err, open)
 	}
-	if err := s.put(e); err != nil { // out of order rather than not at all
-		_, failed := e.do(ctx, a, nil, open)
-		return "", errors.Join(failed, e.describe(err))
+	waiting, err := s.add(ctx, e)
+	if err != nil { // out of order rather than not at all
+		if _, failed := e.do(ctx, a, nil, open); failed != nil {
+			return "", fmt.Errorf("what the hook was told is lost: %w; %w", failed, err)
+		}
+		return "", e.describe(fmt.Errorf("it was applied at once, since it could not be left: %w", err))
 	}
-	if s.Left != nil && len(s.ids()) < maxLeft {
+	if s.Left != nil && waiting < maxLeft {
 		s.Left()
 		return "", nil
 	}
@@ -81,249 +77,298 @@ func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err e
 	return "", e.describe(board.PassOver(err))
 }
 
-// newID returns the id of an event of this process. In their order are the processes that
-// began in theirs; of some that began at once, in the order of their own ids.
-func newID() string {
-	began, now := clock()
-	return fmt.Sprintf("%016d-%010d-%016d", began.UnixMicro(), os.Getpid(), now.UnixMicro())
+// add adds an event at the end of the file, which is on the disk then, and returns how many
+// wait there now.
+func (s Spool) add(ctx context.Context, e Event) (waiting int, err error) {
+	event, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
+		return 0, err
+	}
+	unlock, err := s.lock(ctx, addLock, 0)
+	if err != nil {
+		return 0, err
+	}
+	f, err := s.open(os.O_CREATE)
+	if err == nil {
+		defer f.Close()
+		waiting, err = f.add(event)
+	}
+	unlock() // before the sync: then one sync of the disk does for all who add at once
+	if err == nil {
+		err = f.Sync()
+	}
+	return waiting, err
 }
 
-func (s Spool) file(id string) string { return filepath.Join(s.Folder, id+eventFile) }
-
-// put writes an event to its file, which nobody reads before it is whole, and which is on the
-// disk then.
-func (s Spool) put(e Event) error {
-	data, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return err
-	}
-	if s.isFull(len(data)) {
-		return fmt.Errorf("%d events or %d bytes wait for the store: no more are kept", maxSpooled, maxSpool)
-	}
-	unfinished := filepath.Join(s.Folder, e.id+".new")
-	err = writeFile(unfinished, data)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(s.Folder, 0o700); err == nil {
-			err = writeFile(unfinished, data)
+// add writes an event behind the others, and returns how many wait.
+func (f *spoolFile) add(event []byte) (waiting int, err error) {
+	for _, r := range f.all {
+		if r.state == waits {
+			waiting++
 		}
-		for dir := range atomicfile.Above(s.Folder) {
+	}
+	if f.size == 0 { // it may be new, and the folders above it
+		for dir := range atomicfile.Above(f.Name()) {
 			atomicfile.SyncFolder(dir)
 		}
 	}
-	if err == nil {
-		err = os.Rename(unfinished, s.file(e.id))
+	line := record(waits, max(time.Now().UnixNano(), f.last+1), event)
+	end := f.size + int64(len(line))
+	if waiting >= maxSpooled || end > maxSpool {
+		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", waiting, f.size, maxSpooled, maxSpool)
 	}
-	if err != nil {
-		_ = os.Remove(unfinished)
-		return err
+	_, err = f.WriteAt(line, f.size)
+	if err = errors.Join(err, f.Truncate(end)); err != nil { // what is behind it is of a process that was killed
+		return 0, errors.Join(err, f.Truncate(f.size))
 	}
-	atomicfile.SyncFolder(s.Folder)
-	return nil
+	return waiting + 1, nil
 }
 
-// writeFile writes a new file, which is on the disk then.
-func writeFile(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func (s Spool) isFull(more int) bool {
-	ids, size := s.ids(), int64(more)
-	for _, id := range ids {
-		if info, err := os.Lstat(s.file(id)); err == nil {
-			size += info.Size()
+// lock waits for a lock. It returns nil once the file has less than some bytes: then another
+// process has done what the lock is for.
+func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func(), err error) {
+	for began := time.Now(); s.bytes() >= size; {
+		unlock, err = atomicfile.TryLock(s.File + name)
+		if !errors.Is(err, atomicfile.ErrLocked) {
+			return unlock, err
+		}
+		if time.Since(began) > lockTimeout || !todo.Sleep(ctx, lockEvery) {
+			return nil, fmt.Errorf("%s: %w", s.File+name, err)
 		}
 	}
-	return len(ids) >= maxSpooled || size > maxSpool
+	return nil, nil
 }
 
-// ids returns the ids of the events, in order.
-func (s Spool) ids() (ids []string) {
-	all, _ := os.ReadDir(s.Folder) // sorted; none where there is no folder
-	for _, entry := range all {
-		if id, ok := strings.CutSuffix(entry.Name(), eventFile); ok {
-			ids = append(ids, id)
-		}
+// bytes returns the size of the file; 0 where there is none.
+func (s Spool) bytes() int64 {
+	info, err := os.Lstat(s.File)
+	if err != nil {
+		return 0
 	}
-	return ids
+	return info.Size()
 }
 
 // Drain applies all events to the lists of a store. It waits while another process does. An
 // error is of the store, or of ctx, and the events stay.
-func (s Spool) Drain(ctx context.Context, st board.Store) error {
-	for len(s.ids()) > 0 {
-		unlock, err := atomicfile.TryLock(filepath.Join(s.Folder, "lock"))
-		if errors.Is(err, atomicfile.ErrLocked) && board.Sleep(ctx, lockEvery) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = s.applyAll(ctx, st)
-		unlock()
-		if err != nil {
-			return err
-		}
+func (s Spool) Drain(ctx context.Context, st todo.Store) error {
+	size := s.bytes()
+	unlock, err := s.lock(ctx, applyLock, max(size, emptySize+1))
+	if errors.Is(err, atomicfile.ErrLocked) && s.bytes() != size {
+		return nil // that one applies them
 	}
-	return nil
+	if err != nil || unlock == nil {
+		return err
+	}
+	defer unlock()
+	return errors.Join(s.applyAll(ctx, st), s.tidy(context.WithoutCancel(ctx)))
 }
 
-// applyAll applies one event after the other, the first that is there each time, at the time
-// when it was put there. One that the store fails on keeps back those of its chat alone.
-func (s Spool) applyAll(ctx context.Context, st board.Store) error {
-	var at time.Time
-	b := board.NewBoard(st, board.WithClock(func() time.Time { return at }))
-	defer b.Close()
-	lists := b.As("")
-	s.sweep()
-	var took time.Duration
-	var failed error
-	chats, kept := map[string]bool{}, map[string]bool{}
-	next := func() []string {
-		return slices.DeleteFunc(s.ids(), func(id string) bool { return kept[id] })
+// applyAll applies one event after the other, at the time when it came. One that the store
+// fails on keeps back those of its chat alone.
+func (s Spool) applyAll(ctx context.Context, st todo.Store) (failed error) {
+	f, err := s.open(0)
+	if err != nil {
+		return err
 	}
-	for ids := next(); len(ids) > 0; ids = next() {
-		for _, id := range ids {
-			took = max(took, late(id))
+	defer f.Close()
+	var at time.Time
+	board := todo.NewBoard(st, todo.WithClock(func() time.Time { return at }))
+	defer board.Close()
+	lists, back := board.As(""), map[string]bool{}
+	for n, r := range f.all {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%d events wait for the store: %w", len(f.all)-n, ctx.Err())
 		}
-		if wait := settles(ids[0], took); wait > 0 && board.Sleep(ctx, wait) {
+		if r.state == isDone {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%d events wait for the store: %w", len(ids), err)
-		}
-		at = s.when(ids[0])
-		chat, err := s.apply(ctx, ids[0], lists, chats)
-		if err != nil || chats[chat] {
-			chats[chat], kept[ids[0]] = true, true
-			failed = cmp.Or(failed, err)
+		at = time.Unix(0, min(r.id, time.Now().UnixNano()))
+		state, err := s.apply(ctx, r, lists, back)
+		failed = cmp.Or(failed, err)
+		if state != r.state {
+			if _, err := f.WriteAt([]byte{state}, r.at); err != nil {
+				return err
+			}
 		}
 	}
 	return failed
 }
 
-// when returns when an event was put there; now where that is not known, or in the future.
-func (s Spool) when(id string) time.Time {
-	now := time.Now()
-	if info, err := os.Lstat(s.file(id)); err == nil && info.ModTime().Before(now) {
-		return info.ModTime()
-	}
-	return now
-}
-
-// sweep removes what processes left that were killed while they wrote.
-func (s Spool) sweep() {
-	unfinished, _ := filepath.Glob(filepath.Join(s.Folder, "*.new"))
-	for _, path := range unfinished {
-		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
-			_ = os.Remove(path)
-		}
-	}
-}
-
-// settles returns for how long the first event is not applied yet. Where many processes begin
-// at once, one that began earlier may put its event there later: as much later as the
-// slowest of them so far took.
-func settles(first string, took time.Duration) time.Duration {
-	if took < lateAfter {
-		return 0
-	}
-	began, _ := times(first)
-	_, now := clock()
-	return min(took+took/2, maxSettle) - now.Sub(began)
-}
-
-// late returns how long the process of an event took until it put the event there.
-func late(id string) time.Duration {
-	began, put := times(id)
-	return put.Sub(began)
-}
-
-// times returns when the process of an event began and when the event was put there, as
-// its id says; zero for an id of another form.
-func times(id string) (began, put time.Time) {
-	var first, process, second int64
-	if _, err := fmt.Sscanf(id, "%d-%d-%d", &first, &process, &second); err != nil {
-		return began, put
-	}
-	return time.UnixMicro(first), time.UnixMicro(second)
-}
-
-// apply applies an event and removes its file, unless it is of one of the chats that are kept
-// back. It returns its chat, and an error if it is to be tried again.
-func (s Spool) apply(ctx context.Context, id string, lists board.Lists, back map[string]bool) (chat string, err error) {
-	e, err := s.read(id)
+// apply applies an event, unless it is of one of the chats that are kept back. It returns what
+// becomes of it, and an error if it is to be tried again.
+func (s Spool) apply(ctx context.Context, r spooled, lists todo.Lists, back map[string]bool) (state byte, err error) {
+	e, act, err := r.event()
 	switch {
 	case err != nil:
-		s.Log(fmt.Errorf("an event that waited for the store is set aside as %s: %w", asideFile, err))
-		aside := filepath.Join(s.Folder, asideFile)
-		return id, errors.Join(os.RemoveAll(aside), os.Rename(s.file(id), aside))
+		s.Log(fmt.Errorf("an event that waited for the store is set aside in %s: %w", s.File+asideSuffix, err))
+		return isDamaged, nil
 	case back[e.Session]:
-		return e.Session, nil
+		return waits, nil
 	}
-	err = e.run(ctx, lists)
-	began, _ := times(id)
-	isTooOld := ctx.Err() == nil && time.Since(began) > keepFor
-	if err != nil && !board.IsRefusal(err) && !errors.Is(err, errPanic) && !isTooOld {
-		return e.Session, err
-	}
-	if err != nil {
+	err = run(ctx, act, lists)
+	isTooOld := ctx.Err() == nil && time.Since(time.Unix(0, r.id)) > keepFor
+	switch {
+	case err == nil:
+		return isDone, nil
+	case todo.IsRefusal(err):
 		s.Log(e.describe(err))
+		return isDone, nil
+	case errors.Is(err, errPanic) || isTooOld:
+		s.Log(fmt.Errorf("set aside in %s: %w", s.File+asideSuffix, e.describe(err)))
+		return isDamaged, nil
 	}
-	return e.Session, os.Remove(s.file(id))
-}
-
-// asideFile is the name of the last event that could not be read.
-const asideFile = "damaged"
-
-// read reads an event that was put there.
-func (s Spool) read(id string) (spooled, error) {
-	info, err := os.Lstat(s.file(id))
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxEvent) {
-		err = fmt.Errorf("no file of at most %d bytes", MaxEvent)
-	}
-	if err != nil {
-		return spooled{}, err
-	}
-	data, err := os.ReadFile(s.file(id))
-	if err != nil {
-		return spooled{}, err
-	}
-	e, err := Read(bytes.NewReader(data))
-	if err != nil {
-		return spooled{}, err
-	}
-	e.id = id
-	a, err := e.action()
-	if err == nil && (a == nil || a.when != inOrder) {
-		err = ErrNotNeeded
-	}
-	return spooled{e, a}, e.describe(err)
+	back[e.Session] = true
+	return waits, err
 }
 
 var errPanic = errors.New("panic")
 
-// run does what the event asks for.
-func (e spooled) run(ctx context.Context, lists board.Lists) (err error) {
+// run does what an event asks for.
+func run(ctx context.Context, a *act, lists todo.Lists) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%w: %v", errPanic, v)
 		}
 	}()
-	_, err = e.act.do(ctx, lists)
+	_, err = a.do(ctx, lists)
 	return err
 }
 
-// isLate reports whether the list was written by a later event than this one, which came
-// late to the spool.
-func (e Event) isLate(ctx context.Context, lists board.Lists, w board.Write) bool {
-	if w.Lines == nil || late(e.id) < lateAfter {
-		return false
+// tidy takes out of the file what is done, and sets aside what is damaged. Of what it takes
+// out the last id stays: that of the next event is above it whatever the clock says then.
+func (s Spool) tidy(ctx context.Context) error {
+	unlock, err := s.lock(ctx, addLock, 0)
+	if err != nil {
+		return err
 	}
-	now, err := lists.Current(ctx, board.Target{Conversation: w.Conversation})
-	return err == nil && now.Writer.Variant == w.Writer.Variant && len(now.Operation.ID) == len(e.id) && now.Operation.ID > e.id
+	defer unlock()
+	f, err := s.open(0)
+	if err != nil {
+		return err
+	}
+	var rest, aside []byte
+	var last int64
+	for _, r := range f.all {
+		switch r.state {
+		case waits:
+			rest, last = append(rest, r.line...), r.id
+		case isDamaged:
+			aside = append(aside, r.line...)
+		}
+	}
+	if last < f.last {
+		rest = append(rest, record(isDone, f.last, nil)...)
+	}
+	if last == 0 && aside == nil { // where that is not on the disk, what was done is there again
+		_, err = f.WriteAt(rest, 0)
+		return errors.Join(err, f.Truncate(int64(len(rest))), f.Close())
+	}
+	err = f.Close() // Windows renames nothing over what is open
+	if err == nil && aside != nil {
+		err = atomicfile.Write(s.File+asideSuffix, aside, nil)
+	}
+	if err == nil && int64(len(rest)) != f.size {
+		err = atomicfile.Write(s.File, rest, nil)
+	}
+	return err
+}
+
+// spooled is a line of the file: what becomes of its event, the id, a sum of id and event, and
+// the event. The ids grow from line to line.
+type spooled struct {
+	at    int64 // in the file
+	line  []byte
+	state byte
+	id    int64 // the time when it came, in Unix nanoseconds, or just above the one before
+}
+
+// What becomes of an event. It is written over the one before, and so it is not in the sum.
+const waits, isDone, isDamaged = '+', '-', '!'
+
+// headSize is the size of a line before its event, and emptySize that of a file without events.
+const headSize, emptySize = 31, 32
+
+// record returns a line.
+func record(state byte, id int64, event []byte) []byte {
+	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%020d %s", id, event))
+	return fmt.Appendf(nil, "%c%020d %08x %s\n", state, id, sum, event)
+}
+
+// event returns the event of a line, and what it asks for.
+func (r spooled) event() (e Event, a *act, err error) {
+	if r.state == isDamaged {
+		return e, nil, errors.New("its line is damaged")
+	}
+	if e, err = Read(bytes.NewReader(r.line[headSize:])); err != nil {
+		return e, nil, err
+	}
+	e.id = "hook " + string(r.line[1:headSize-1])
+	a, err = e.action()
+	if err == nil && (a == nil || a.when != inOrder) {
+		err = ErrNotNeeded
+	}
+	return e, a, e.describe(err)
+}
+
+// spoolFile is the open file, with its whole lines, their size and the greatest id.
+type spoolFile struct {
+	*os.File
+	all        []spooled
+	size, last int64
+}
+
+// open opens and reads the file, which must be a regular one: a link is not followed, and a
+// pipe would be waited for. There may be os.O_CREATE in flags.
+func (s Spool) open(flags int) (*spoolFile, error) {
+	info, err := os.Lstat(s.File)
+	switch {
+	case err != nil:
+		flags |= os.O_EXCL // which follows no link either
+	case !info.Mode().IsRegular() || info.Size() > 2*maxSpool:
+		return nil, fmt.Errorf("%s is no regular file of at most %d bytes: move it away", s.File, 2*maxSpool)
+	default:
+		flags = 0
+	}
+	opened, err := os.OpenFile(s.File, flags|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	f := &spoolFile{File: opened}
+	now, err := f.Stat()
+	if err == nil && info != nil && !os.SameFile(info, now) {
+		err = fmt.Errorf("%s was replaced as it was opened", s.File)
+	}
+	if err == nil {
+		err = f.read(now.Size())
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// read reads the lines. What has no end is of a process that was killed as it wrote.
+func (f *spoolFile) read(size int64) error {
+	data := make([]byte, size)
+	if n, err := f.ReadAt(data, 0); n < len(data) {
+		return err
+	}
+	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
+		r := spooled{at: f.size, line: line, state: isDamaged}
+		f.size += int64(len(line))
+		if len(line) >= emptySize {
+			id, _ := strconv.ParseInt(string(line[1:21]), 10, 64)
+			if bytes.Equal(record(line[0], id, line[headSize:len(line)-1]), line) {
+				r.id, f.last = id, max(f.last, id)
+				if r.state = line[0]; r.state != isDone && r.state != isDamaged {
+					r.state = waits
+				}
+			}
+		}
+		f.all = append(f.all, r)
+	}
+	return nil
 }

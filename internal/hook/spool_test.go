@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,8 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
 )
 
 // spoolRig is a board with a spool.
@@ -30,22 +34,36 @@ func newSpoolRig(t *testing.T) *spoolRig {
 	t.Helper()
 	r := &spoolRig{rig: newRig(t)}
 	r.Spool = hook.Spool{
-		Folder: filepath.Join(t.TempDir(), "hooks"),
-		Log:    func(err error) { r.logged = append(r.logged, err.Error()) },
+		File: filepath.Join(t.TempDir(), "todo.db-hooks"),
+		Log:  func(err error) { r.logged = append(r.logged, err.Error()) },
 	}
-	r.lists = board.NewBoard(r.Before(r.store)).As("")
-	if err := os.Mkdir(r.Folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	r.lists = todo.NewBoard(r.Before(r.store)).As("")
 	return r
 }
 
-// put puts an event there as a hook would have done whose process began at a time and took
-// some milliseconds to come to it.
-func (r *spoolRig) put(began time.Time, took int, event string) {
+// line returns an event as it stands in a spool that came at a time.
+func line(came time.Time, event string) string {
+	body := fmt.Sprintf("%020d %s", came.UnixNano(), event)
+	return fmt.Sprintf("+%s %08x %s\n", body[:20], crc32.ChecksumIEEE([]byte(body)), event)
+}
+
+// emptied is the size of a file whose events were all applied: the last id alone is there.
+var emptied = len(line(time.Now(), ""))
+
+// put puts an event there that came at a time.
+func (r *spoolRig) put(came time.Time, event string) {
 	r.Helper()
-	name := fmt.Sprintf("%016d-%010d-%016d.json", began.UnixMicro(), 7, began.Add(time.Duration(took)*time.Millisecond).UnixMicro())
-	if err := os.WriteFile(filepath.Join(r.Folder, name), []byte(event), 0o600); err != nil {
+	r.write(r.read() + line(came, event))
+}
+
+func (r *spoolRig) read() string {
+	data, _ := os.ReadFile(r.File) // there may be none yet
+	return string(data)
+}
+
+func (r *spoolRig) write(data string) {
+	r.Helper()
+	if err := os.WriteFile(r.File, []byte(data), 0o600); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -64,9 +82,27 @@ func (r *spoolRig) tell(event string) (told string, err error) {
 	return r.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, r.broken })
 }
 
-// expect checks the second step of all revisions of the lists of chats, and how many files
-// there are.
-func (r *spoolRig) expect(files int, lists ...string) {
+// left checks how many events are in the file, and that their ids grow.
+func (r *spoolRig) left(want int) {
+	r.Helper()
+	data, n, last := r.read(), 0, ""
+	for l := range strings.Lines(data) {
+		if l[0] == '+' {
+			n++
+		}
+		if l[1:21] <= last {
+			r.Errorf("%q comes after %q", l, last)
+		}
+		last = l[1:21]
+	}
+	if n != want || n == 0 && len(data) > emptied {
+		r.Errorf("%d events are left, want %d, in %.500q", n, want, data)
+	}
+}
+
+// expect checks the second step of all revisions of the lists of chats, and how many events
+// are left.
+func (r *spoolRig) expect(left int, lists ...string) {
 	r.Helper()
 	var got []string
 	found, err := r.store.Find(r.Context(), board.Query{})
@@ -88,33 +124,70 @@ func (r *spoolRig) expect(files int, lists ...string) {
 	if diff := cmp.Diff(lists, got); diff != "" {
 		r.Errorf("(-want +got)\n%s", diff)
 	}
-	if left, _ := os.ReadDir(r.Folder); len(left) != files {
-		r.Errorf("there are %d files, want %d", len(left), files)
-	}
+	r.left(left)
 }
 
-// What waits is applied in the order in which the hooks' processes began, before what comes
-// next. A whole list that comes after a later one of its chat was applied changes nothing.
+// What waits is applied in the order in which it came, at the time when it came, before what
+// comes next.
 func TestSpoolIsInOrder(t *testing.T) {
 	r := newSpoolRig(t)
-	began := time.Now().Add(-time.Minute)
-	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
-	r.put(at(20), 100, steps("a", "3"))
-	r.put(at(10), 300, steps("a", "2"))
-	r.put(at(0), 200, steps("a", "1"))
-	r.put(at(5), 100, steps("b", "1"))
+	hourAgo := time.Now().Add(-time.Hour)
+	for n, event := range []string{steps("a", "1"), steps("b", "1"), steps("a", "2"), steps("a", "3")} {
+		r.put(hourAgo.Add(time.Duration(n)), event)
+	}
 	if told, err := r.tell(`{"session_id":"a","hook_event_name":"UserPromptSubmit","prompt":"go"}`); err != nil || told != "" {
 		t.Error(told, err)
 	}
 	r.expect(0, "a: 1 2 3", "b: 1")
-	r.put(at(7), 400, steps("b", "2"))
-	r.put(at(15), 400, steps("a", "late"))
+	for _, l := range r.all() {
+		if d := l.Updated.Sub(hourAgo); d < 0 || d > time.Microsecond {
+			t.Errorf("it was updated at %v, want %v", l.Updated, hourAgo)
+		}
+	}
 	if _, err := r.tell(steps("a", "4")); err != nil {
 		t.Error(err)
 	}
-	r.expect(0, "a: 1 2 3 4", "b: 1 2")
+	r.expect(0, "a: 1 2 3 4", "b: 1")
 	if r.logged != nil {
 		t.Error(r.logged)
+	}
+}
+
+// The ids of events grow, also when all were applied, or some of them, and the clock goes back
+// meanwhile. What would be in the future is of now.
+func TestSpoolIDsGrow(t *testing.T) {
+	r := newSpoolRig(t)
+	r.Left = func() {}
+	tomorrow := time.Now().Add(24 * time.Hour)
+	r.put(tomorrow, steps("a", "1"))
+	broken := failing{Store: r.store, chat: "a"}
+	for n, step := range []string{"2", "3"} {
+		if _, err := r.tell(steps("b", step)); err != nil {
+			t.Error(err)
+		}
+		if err := r.Drain(t.Context(), broken); err == nil {
+			t.Error("the store does not fail")
+		}
+		r.left(1)
+		if last := r.read()[strings.LastIndex(r.read(), "-"):]; last[1:21] != fmt.Sprintf("%020d", tomorrow.UnixNano()+int64(n)+1) {
+			t.Errorf("the last id is %s", last)
+		}
+	}
+	if err := r.Drain(t.Context(), r.store); err != nil {
+		t.Error(err)
+	}
+	r.expect(0, "a: 1", "b: 2 3")
+	if _, err := r.tell(steps("a", "4")); err != nil || !strings.Contains(r.read(), fmt.Sprintf("+%020d", tomorrow.UnixNano()+3)) {
+		t.Errorf("%v, %s", err, r.read())
+	}
+	if err := r.Drain(t.Context(), r.store); err != nil {
+		t.Error(err)
+	}
+	r.expect(0, "a: 1 4", "b: 2 3")
+	for _, l := range r.all() {
+		if l.Updated.After(time.Now()) {
+			t.Errorf("it was updated at %v", l.Updated)
+		}
 	}
 }
 
@@ -132,28 +205,102 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 		t.Error(told, err)
 	}
 	r.expect(2)
-	files, _ := os.ReadDir(r.Folder)
-	first, err := os.ReadFile(filepath.Join(r.Folder, files[0].Name()))
-	if info, _ := files[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
+	before := r.read()
+	if info, err := os.Lstat(r.File); err != nil || info.Mode() != 0o600 {
 		t.Error(info.Mode(), err)
 	}
 	if err := r.Drain(t.Context(), r.store); err != nil {
 		t.Error(err)
 	}
 	r.expect(0, "a: 1 2")
-	if err := os.WriteFile(filepath.Join(r.Folder, files[0].Name()), first, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	r.write(before)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.Drain(ctx, r.store); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	r.expect(1, "a: 1 2")
+	r.expect(2, "a: 1 2")
 	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
 		t.Error(err, r.logged)
 	}
 	r.expect(0, "a: 1 2")
+}
+
+// A process that is killed between two events leaves the first as done: what has no id in the
+// store, as a question that was answered since, is not done again either.
+func TestSpoolKilledWhileApplying(t *testing.T) {
+	r := newSpoolRig(t)
+	ask := `{"session_id":"a","cwd":"/w","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make"}}`
+	came := time.Now().Add(-time.Minute)
+	for n, event := range []string{steps("a", "1"), ask, steps("a", "2"), steps("b", "1")} {
+		r.put(came.Add(time.Duration(n)*time.Second), event)
+	}
+	var atKill string
+	killed := failing{r.store, "b", func() { atKill = r.read() }}
+	if err := r.Drain(t.Context(), killed); err == nil {
+		t.Error("the store does not fail")
+	}
+	r.write(atKill + line(came.Add(time.Hour), steps("b", "2"))[:50]) // and one that was killed as it wrote
+	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
+		t.Error(err, r.logged)
+	}
+	r.expect(0, "a: 1 2", "b: 1")
+	for _, l := range r.all() {
+		if l.Asks != "" {
+			t.Errorf("it asks %q", l.Asks)
+		}
+	}
+}
+
+// Events of many chats that come while many processes apply them are all there, once, each
+// chat's in its order.
+func TestSpoolUnderMany(t *testing.T) {
+	const chats, events, drainers = 16, 50, 48
+	r := newSpoolRig(t)
+	st, err := sqlite.Open(filepath.Join(filepath.Dir(r.File), "todo.db"), todo.Keep{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	r.store = st
+	s := r.Spool
+	told := make(chan struct{}, chats*events)
+	s.Left, s.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
+	open := func() (todo.Lists, func(), error) { return todo.NewBoard(s.Before(st)).As(""), func() {}, nil }
+	var hooks, others sync.WaitGroup
+	var want []string
+	for chat := range chats {
+		name, texts := fmt.Sprintf("%02d", chat), make([]string, events)
+		for n := range texts {
+			texts[n] = fmt.Sprint(n)
+		}
+		want = append(want, name+": "+strings.Join(texts, " "))
+		hooks.Go(func() {
+			for _, text := range texts {
+				e, err := hook.Read(strings.NewReader(steps(name, text)))
+				if _, failed := s.Do(t.Context(), e, open); err != nil || failed != nil {
+					t.Error(err, failed)
+				}
+			}
+		})
+	}
+	for range drainers {
+		others.Go(func() {
+			before := s.Before(st)
+			for range told {
+				if _, err := before.Position(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	hooks.Wait()
+	close(told)
+	others.Wait()
+	if err := s.Drain(t.Context(), st); err != nil {
+		t.Error(err)
+	}
+	r.expect(0, want...)
 }
 
 // What hooks left is applied before anything is read or changed, by every method of a store.
@@ -185,21 +332,18 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		r := newSpoolRig(t)
 		r.Left = func() {}
 		st := r.Before(r.store)
-		for n := range 3 { // the folder has the same time for a while
+		for n := range 3 {
 			if _, err := r.tell(steps("a", fmt.Sprint(n))); err != nil {
 				t.Error(err)
 			}
-			if left, _ := os.ReadDir(r.Folder); len(left) != 1 {
-				t.Errorf("%s: %d events are left", name, len(left))
-			}
+			r.left(1)
 			if err := use(t.Context(), st); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if left, _ := os.ReadDir(r.Folder); len(left) != 0 || r.logged != nil {
-			t.Errorf("%s: %d events are left, %q", name, len(left), r.logged)
+		if r.expect(0, "a: 0 1 2"); r.logged != nil {
+			t.Errorf("%s: %q", name, r.logged)
 		}
-		r.expect(0, "a: 0 1 2")
 	}
 }
 
@@ -218,65 +362,76 @@ func TestSpoolBeforeWhoGoesAway(t *testing.T) {
 	}
 }
 
-// A store that fails is used without what was left, which is tried again after a while.
+// A store that fails is used without what was left, which is tried again after a while, or as
+// soon as more comes.
 func TestSpoolBeforeABrokenStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newSpoolRig(t)
 		r.Left = func() {}
-		broken := failing{r.store, "a"}
+		broken := failing{Store: r.store, chat: "a"}
 		st := r.Before(&broken)
-		if _, err := r.tell(steps("a", "1")); err != nil {
-			t.Error(err)
+		tell := func(event string) {
+			if _, err := r.tell(event); err != nil {
+				t.Error(err)
+			}
 		}
 		find := func() { // by who is told of the failure
 			if _, err := st.Find(t.Context(), board.Query{}); err != nil {
 				t.Error(err)
 			}
 		}
+		tell(steps("a", "1"))
 		find()
 		find()
 		if len(r.logged) != 1 || !strings.Contains(r.logged[0], "broken") {
 			t.Error(r.logged)
 		}
+		tell(steps("b", "1"))
+		find()
+		r.expect(1, "b: 1")
+		find()
 		broken.chat = "nobody"
 		find()
-		if left, _ := os.ReadDir(r.Folder); len(left) != 1 {
-			t.Errorf("%d events are left", len(left))
-		}
+		r.expect(1, "b: 1")
 		time.Sleep(3 * time.Second)
 		find()
-		r.expect(0, "a: 1")
+		r.expect(0, "a: 1", "b: 1")
 	})
 }
 
 // failing is a store that fails on a list of one chat.
 type failing struct {
-	board.Store
-	chat string
+	todo.Store
+	chat   string
+	before func() // unless it is nil
 }
 
-func (f failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	if strings.HasSuffix(key.Conversation, f.chat) {
-		return errors.New("broken")
+func (f failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	if !strings.HasSuffix(key.Conversation, f.chat) {
+		return f.Store.Update(ctx, key, change)
 	}
-	return f.Store.Update(ctx, key, change)
+	if f.before != nil {
+		f.before()
+	}
+	return errors.New("broken")
 }
 
-// A list that the store fails on keeps back what its chat was told, and nobody else.
+// A list that the store fails on keeps back what its chat was told, and nobody else. What it
+// fails on for a day is set aside.
 func TestSpoolOfABrokenList(t *testing.T) {
 	r := newSpoolRig(t)
-	broken := failing{r.store, "a"}
+	broken := failing{Store: r.store, chat: "a"}
 	now := time.Now().Add(-time.Hour)
+	r.put(now.Add(-24*time.Hour), steps("a", "of yesterday"))
 	for n, chat := range []string{"a", "b", "a", "b"} {
-		r.put(now.Add(time.Duration(n)*time.Second), 5, steps(chat, fmt.Sprint(n)))
+		r.put(now.Add(time.Duration(n)*time.Second), steps(chat, fmt.Sprint(n)))
 	}
-	if err := r.Drain(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "broken") {
-		t.Error(err)
+	if err := r.Drain(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "broken") || len(r.logged) != 1 {
+		t.Error(err, r.logged)
 	}
 	r.expect(2, "b: 1 3")
-	r.put(now.Add(-24*time.Hour), 5, steps("a", "of yesterday"))
-	if err := r.Drain(t.Context(), broken); err == nil || len(r.logged) != 1 {
-		t.Error(err, r.logged)
+	if aside, err := os.ReadFile(r.File + "-damaged"); err != nil || !strings.Contains(string(aside), "of yesterday") {
+		t.Errorf("%q, %v", aside, err)
 	}
 	if err := r.Drain(t.Context(), r.store); err != nil {
 		t.Error(err)
@@ -284,52 +439,70 @@ func TestSpoolOfABrokenList(t *testing.T) {
 	r.expect(0, "a: 0 2", "b: 1 3")
 }
 
-// BAD-INPUT 114: In the folder of what hooks were told: a file that is cut, huge, a folder or
-// a link, an event that is answered or refused, a thousand of them, one that the store has
-// failed on for a day → Set aside, the last one kept, or passed over; a line in `hook.log`
-// without a text of it. The others are applied; no more than a thousand or 64 MB are kept
+// BAD-INPUT 114: In the file of what hooks were told: a line that is cut, huge or changed, an
+// event that is answered or refused, a thousand of them, one that the store has failed on for a
+// day; a link, a folder or a pipe in its place, or in that of its locks → The line alone is set
+// aside, or what was refused passed over, with a line in `hook.log` without a text of it. The
+// others are applied; no more than a thousand or 64 MB are kept: then, and where there is no such
+// file, a hook applies its event itself, or says that it is lost
 func TestDamagedSpool(t *testing.T) {
 	good := steps("a", "secret")
-	for name, c := range map[string]struct {
-		event string
-		aside int
-	}{
-		"cut":        {good[:len(good)/2], 1},
-		"nothing":    {"", 1},
-		"huge":       {strings.Replace(good, "secret", strings.Repeat("secret", hook.MaxEvent/6), 1), 1},
-		"answered":   {`{"session_id":"a","hook_event_name":"UserPromptSubmit","prompt":"secret"}`, 1},
-		"unknown":    {`{"session_id":"a","hook_event_name":"secret"}`, 1},
-		"refused":    {strings.Replace(good, "pending", "begun", 1), 1},
-		"not needed": {`{"session_id":"a","hook_event_name":"PostToolUse","tool_name":"mcp__todo__TodoWrite"}`, 1},
+	now := time.Now().Add(-time.Minute)
+	whole := func(event string) string { return line(now, event) }
+	for name, damaged := range map[string]string{
+		"cut":        whole(good[:len(good)/2]),
+		"nothing":    whole(""),
+		"huge":       whole(strings.Replace(good, "secret", strings.Repeat("secret", hook.MaxEvent/6), 1)),
+		"answered":   whole(`{"session_id":"a","hook_event_name":"UserPromptSubmit","prompt":"secret"}`),
+		"unknown":    whole(`{"session_id":"a","hook_event_name":"secret"}`),
+		"refused":    whole(strings.Replace(good, "pending", "begun", 1)),
+		"not needed": whole(`{"session_id":"a","hook_event_name":"PostToolUse","tool_name":"mcp__todo__TodoWrite"}`),
+		"changed":    strings.Replace(whole(good), "secret", "Secret", 1),
+		"other id":   "+0" + strings.Replace(whole(good)[2:], "1", "2", 1),
+		"no line":    "\n",
+		"short":      whole(good)[:20] + "\n",
+		"zeros":      strings.Repeat("\x00", 100) + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newSpoolRig(t)
-			r.put(time.Now().Add(-time.Minute), 5, c.event)
-			r.put(time.Now().Add(-time.Second), 5, steps("b", "1"))
+			r.write(damaged)
+			r.put(time.Now().Add(-time.Second), steps("b", "1"))
 			if err := r.Drain(t.Context(), r.store); err != nil {
 				t.Error(err)
 			}
-			r.expect(c.aside, "b: 1")
+			r.expect(0, "b: 1")
+			if aside, _ := os.ReadFile(r.File + "-damaged"); string(aside[min(1, len(aside)):]) != damaged[1:] {
+				t.Errorf("%d bytes are set aside", len(aside))
+			}
 			if len(r.logged) != 1 || strings.Contains(r.logged[0], "secret") && name != "unknown" {
 				t.Error(r.logged)
 			}
 		})
 	}
 	r := newSpoolRig(t)
-	if err := errors.Join(os.Mkdir(filepath.Join(r.Folder, "0.json"), 0o700), os.Symlink("/etc/passwd", filepath.Join(r.Folder, "1.json"))); err != nil {
-		t.Fatal(err)
-	}
-	r.put(time.Now(), 5, steps("b", "1"))
-	if err := r.Drain(t.Context(), r.store); err != nil || len(r.logged) != 2 {
+	r.write(" " + whole(good)[1:]) // it is not known whether it was applied: by its id
+	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
 		t.Error(err, r.logged)
 	}
-	r.expect(1, "b: 1")
+	r.expect(0, "a: secret")
 	r.broken = errors.New("broken")
+	var thousand strings.Builder
 	for n := range 1000 {
-		r.put(time.Now().Add(time.Duration(n)*time.Microsecond), 5, steps("c", fmt.Sprint(n)))
+		thousand.WriteString(line(now.Add(time.Duration(n)), steps("c", "1")))
 	}
-	if _, err := r.tell(steps("d", "1")); err == nil || !strings.Contains(err.Error(), "no more are kept") {
+	for _, full := range []string{thousand.String(), whole(steps("c", strings.Repeat("x", 64<<20)))} {
+		r.write(full)
+		if _, err := r.tell(steps("d", "1")); !errors.Is(err, r.broken) || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), "no more than 1000") {
+			t.Error(err)
+		}
+		if r.read() != full {
+			t.Error("what waits was changed")
+		}
+	}
+	r.write(thousand.String()) // the store is well again
+	r.lists, r.broken = todo.NewBoard(r.store).As(""), nil
+	if _, err := r.tell(steps("d", "1")); err == nil || !strings.Contains(err.Error(), "applied at once") {
 		t.Error(err)
 	}
-	r.expect(1001, "b: 1")
+	r.expect(1000, "a: secret", "d: 1")
 }

@@ -185,7 +185,7 @@ func (r *rig) read(f func(context.Context, board.Store) error) {
 		r.t.Fatal(err)
 	}
 	defer s.Close()
-	spool := hook.Spool{Folder: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}
+	spool := hook.Spool{File: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}
 	if err := f(ctx, spool.Before(s)); err != nil {
 		r.t.Fatal(err)
 	}

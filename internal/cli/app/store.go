@@ -164,7 +164,7 @@ func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Gete
 // Spool returns what hooks of the store were told and is not in it yet.
 func (a *App) Spool() (hook.Spool, error) {
 	place, err := a.Place()
-	s := hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
+	s := hook.Spool{File: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
 	if place.File != "" {
 		s.Left = place.Say
 	}

@@ -60,19 +60,19 @@ func (r hookRig) open() board.Store {
 	if err != nil {
 		r.Fatal(err)
 	}
-	spool := hook.Spool{Folder: r.spool(), Log: func(err error) { r.Log(err) }}
+	spool := hook.Spool{File: r.spool(), Log: func(err error) { r.Log(err) }}
 	for read := 0; r.left() > 0 && read < 60; read++ {
 		_, _ = spool.Before(st).Position(r.Context())
 	}
 	return spool.Before(st)
 }
 
-// spool returns the folder with what hooks left, and left how many events it has.
+// spool returns the file with what hooks left, and left how many events wait there.
 func (r hookRig) spool() string { return filepath.Join(r.state, "todo.db"+sqlite.SpoolSuffix) }
 
 func (r hookRig) left() int {
-	events, _ := filepath.Glob(filepath.Join(r.spool(), "*.json"))
-	return len(events)
+	lines, _ := os.ReadFile(r.spool()) // there may be none yet
+	return bytes.Count(append([]byte("\n"), lines...), []byte("\n+"))
 }
 
 // lists returns the lists of the store in words.

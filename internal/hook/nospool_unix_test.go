@@ -1,0 +1,54 @@
+//go:build unix
+
+package hook_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+// strangers make what is no regular file at a path: a link leads to victim.
+var strangers = map[string]func(path, victim string) error{
+	"a folder": func(path, _ string) error { return os.Mkdir(path, 0o700) },
+	"a link":   func(path, victim string) error { return os.Symlink(victim, path) },
+	"a pipe":   func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+}
+
+// BAD-INPUT 114: what is no regular file in the place of a spool or of its locks is not
+// followed, not waited for, and not changed; a hook says what it is and applies its event.
+func TestNoSpool(t *testing.T) {
+	for _, place := range []string{"", "-add", "-apply"} {
+		for kind, plant := range strangers {
+			r := newSpoolRig(t)
+			r.Left = func() {}
+			if place != "-add" {
+				if _, err := r.tell(steps("a", "1")); err != nil {
+					t.Error(err)
+				}
+			}
+			_ = os.Remove(r.File + place)
+			victim := filepath.Join(filepath.Dir(r.File), "victim")
+			if err := plant(r.File+place, victim); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.tell(steps("b", "1")); place != "-apply" && (err == nil || !strings.Contains(err.Error(), "no regular file")) {
+				t.Errorf("%s as %q: %v", kind, place, err)
+			}
+			_, _ = r.lists.Find(t.Context(), todo.Query{})
+			if _, err := os.Stat(victim); err == nil {
+				t.Errorf("%s as %q was followed", kind, place)
+			}
+			if place == "-apply" && (len(r.logged) != 1 || !strings.Contains(r.logged[0], "no regular file")) {
+				t.Errorf("%s as %q: %q", kind, place, r.logged)
+			}
+			if place != "-apply" && len(r.all()) != 1 {
+				t.Errorf("%s as %q: the event is on %d lists", kind, place, len(r.all()))
+			}
+		}
+	}
+}
