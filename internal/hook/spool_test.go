@@ -227,9 +227,11 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 }
 
 // A process that is killed between two events leaves the first as done: what has no id in the
-// store, as a question that was answered since, is not done again either.
+// store, as a question that was answered since, is not done again either. What one left that was
+// killed as it wrote is no event, and harms none.
 func TestSpoolKilledWhileApplying(t *testing.T) {
 	r := newSpoolRig(t)
+	r.Left = func() {}
 	ask := `{"session_id":"a","cwd":"/w","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make"}}`
 	came := time.Now().Add(-time.Minute)
 	for n, event := range []string{steps("a", "1"), ask, steps("a", "2"), steps("b", "1")} {
@@ -240,11 +242,14 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 	if err := r.Drain(t.Context(), killed); err == nil {
 		t.Error("the store does not fail")
 	}
-	r.write(atKill + line(came.Add(time.Hour), steps("b", "2"))[:50]) // and one that was killed as it wrote
+	r.write(atKill + line(came.Add(time.Hour), steps("b", "2"))[:150]) // and one that was killed as it wrote
+	if _, err := r.tell(steps("b", "3")); err != nil {
+		t.Error(err)
+	}
 	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
 		t.Error(err, r.logged)
 	}
-	r.expect(0, "a: 1 2", "b: 1")
+	r.expect(0, "a: 1 2", "b: 1 3")
 	for _, l := range r.all() {
 		if l.Asks != "" {
 			t.Errorf("it asks %q", l.Asks)
@@ -433,6 +438,11 @@ func TestSpoolOfABrokenList(t *testing.T) {
 	if aside, err := os.ReadFile(r.File + "-damaged"); err != nil || !strings.Contains(string(aside), "of yesterday") {
 		t.Errorf("%q, %v", aside, err)
 	}
+	broken.before = func() { broken.chat = "nobody" } // from its second event on it would do
+	if err := r.Drain(t.Context(), &broken); err == nil {
+		t.Error("the store does not fail")
+	}
+	r.expect(2, "b: 1 3")
 	if err := r.Drain(t.Context(), r.store); err != nil {
 		t.Error(err)
 	}
