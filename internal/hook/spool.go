@@ -291,10 +291,15 @@ const waits, isDone, isDamaged = '+', '-', '!'
 // headSize is the size of a line before its event, and emptySize that of a file without events.
 const headSize, emptySize = 31, 32
 
-// record returns a line.
+// record returns a line, and head the beginning of it.
 func record(state byte, id int64, event []byte) []byte {
-	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%020d %s", id, event))
-	return fmt.Appendf(nil, "%c%020d %08x %s\n", state, id, sum, event)
+	return append(append(head(state, id, event), event...), '\n')
+}
+
+func head(state byte, id int64, event []byte) []byte {
+	line := fmt.Appendf(nil, "%c%020d ", state, id)
+	sum := crc32.Update(crc32.ChecksumIEEE(line[1:]), crc32.IEEETable, event)
+	return fmt.Appendf(line, "%08x ", sum)
 }
 
 // event returns the event of a line, and what it asks for.
@@ -361,7 +366,7 @@ func (f *spoolFile) read(size int64) error {
 		f.size += int64(len(line))
 		if len(line) >= emptySize {
 			id, _ := strconv.ParseInt(string(line[1:21]), 10, 64)
-			if bytes.Equal(record(line[0], id, line[headSize:len(line)-1]), line) {
+			if bytes.HasPrefix(line, head(line[0], id, line[headSize:len(line)-1])) {
 				r.id, f.last = id, max(f.last, id)
 				if r.state = line[0]; r.state != isDone && r.state != isDamaged {
 					r.state = waits
