@@ -266,7 +266,7 @@ func (s Spool) tidy(ctx context.Context) error {
 		_, err = f.WriteAt(rest, 0)
 		return errors.Join(err, f.Truncate(int64(len(rest))), f.Close())
 	}
-	err = f.Close() // Windows renames nothing over what is open
+	err = f.Close() // Windows renames nothing over what is open: while a hook syncs, the next time does it
 	if err == nil && aside != nil {
 		err = atomicfile.Write(s.File+asideSuffix, aside, nil)
 	}

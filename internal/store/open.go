@@ -50,7 +50,7 @@ func (p Place) KeyFile() string {
 	return filepath.Join(filepath.Dir(p.File), "session.key")
 }
 
-// Spool is the folder for what hooks were told and what is not among the lists yet: beside
+// Spool is the file for what hooks were told and what is not among the lists yet: beside
 // their file, or for a database in the folder for the state of applications; empty when
 // there is no such place.
 func (p Place) Spool(getenv func(string) string) string {

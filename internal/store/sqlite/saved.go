@@ -21,7 +21,7 @@ func Say(path string) {
 	_ = os.Chtimes(savedFile(path), now, now)
 }
 
-// SpoolSuffix is what the name of a store's file has behind it in that of the folder with what
+// SpoolSuffix is what the name of a store's file has behind it in that of the file with what
 // hooks left there. Who watches the store is told of that, too: to read it is to apply it.
 const SpoolSuffix = "-hooks"
 
