@@ -12,7 +12,7 @@ import (
 // Before returns a store with the spool in front of it: before anything is read or changed,
 // what hooks left there is applied. So it is as if a hook had done that itself, at the time
 // when it was told. Watching the store tells of what is left, too, see the store.
-func (s Spool) Before(st todo.Store) todo.Store {
+func (s Spool) Before(st board.Store) board.Store {
 	if s.File == "" {
 		return st
 	}

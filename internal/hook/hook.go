@@ -381,7 +381,7 @@ func (e Event) mirrorAction() (*act, error) {
 	if err != nil || call == nil {
 		return nil, err
 	}
-	return silent(inOrder, func(ctx context.Context, lists todo.Lists) error {
+	return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
 		_, err := lists.Apply(ctx, e.mirror(tool, call))
 		return err
 	}), nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"todo-mcp/internal/board"
 
-	"todo-mcp/internal/todo"
 )
 
 // strangers make what is no regular file at a path: a link leads to victim.
@@ -39,7 +39,7 @@ func TestNoSpool(t *testing.T) {
 			if _, err := r.tell(steps("b", "1")); place != "-apply" && (err == nil || !strings.Contains(err.Error(), "no regular file")) {
 				t.Errorf("%s as %q: %v", kind, place, err)
 			}
-			_, _ = r.lists.Find(t.Context(), todo.Query{})
+			_, _ = r.lists.Find(t.Context(), board.Query{})
 			if _, err := os.Stat(victim); err == nil {
 				t.Errorf("%s as %q was followed", kind, place)
 			}

@@ -135,7 +135,7 @@ func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func()
 		if !errors.Is(err, atomicfile.ErrLocked) {
 			return unlock, err
 		}
-		if time.Since(began) > lockTimeout || !todo.Sleep(ctx, lockEvery) {
+		if time.Since(began) > lockTimeout || !board.Sleep(ctx, lockEvery) {
 			return nil, fmt.Errorf("%s: %w", s.File+name, err)
 		}
 	}
@@ -153,7 +153,7 @@ func (s Spool) bytes() int64 {
 
 // Drain applies all events to the lists of a store. It waits while another process does. An
 // error is of the store, or of ctx, and the events stay.
-func (s Spool) Drain(ctx context.Context, st todo.Store) error {
+func (s Spool) Drain(ctx context.Context, st board.Store) error {
 	size := s.bytes()
 	unlock, err := s.lock(ctx, applyLock, max(size, emptySize+1))
 	if errors.Is(err, atomicfile.ErrLocked) && s.bytes() != size {
@@ -168,14 +168,14 @@ func (s Spool) Drain(ctx context.Context, st todo.Store) error {
 
 // applyAll applies one event after the other, at the time when it came. One that the store
 // fails on keeps back those of its chat alone.
-func (s Spool) applyAll(ctx context.Context, st todo.Store) (failed error) {
+func (s Spool) applyAll(ctx context.Context, st board.Store) (failed error) {
 	f, err := s.open(0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	var at time.Time
-	board := todo.NewBoard(st, todo.WithClock(func() time.Time { return at }))
+	board := board.NewBoard(st, board.WithClock(func() time.Time { return at }))
 	defer board.Close()
 	lists, back := board.As(""), map[string]bool{}
 	for n, r := range f.all {
@@ -199,7 +199,7 @@ func (s Spool) applyAll(ctx context.Context, st todo.Store) (failed error) {
 
 // apply applies an event, unless it is of one of the chats that are kept back. It returns what
 // becomes of it, and an error if it is to be tried again.
-func (s Spool) apply(ctx context.Context, r spooled, lists todo.Lists, back map[string]bool) (state byte, err error) {
+func (s Spool) apply(ctx context.Context, r spooled, lists board.Lists, back map[string]bool) (state byte, err error) {
 	e, act, err := r.event()
 	switch {
 	case err != nil:
@@ -213,7 +213,7 @@ func (s Spool) apply(ctx context.Context, r spooled, lists todo.Lists, back map[
 	switch {
 	case err == nil:
 		return isDone, nil
-	case todo.IsRefusal(err):
+	case board.IsRefusal(err):
 		s.Log(e.describe(err))
 		return isDone, nil
 	case errors.Is(err, errPanic) || isTooOld:
@@ -227,7 +227,7 @@ func (s Spool) apply(ctx context.Context, r spooled, lists todo.Lists, back map[
 var errPanic = errors.New("panic")
 
 // run does what an event asks for.
-func run(ctx context.Context, a *act, lists todo.Lists) (err error) {
+func run(ctx context.Context, a *act, lists board.Lists) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%w: %v", errPanic, v)

@@ -19,7 +19,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
 )
 
 // spoolRig is a board with a spool.
@@ -37,7 +36,7 @@ func newSpoolRig(t *testing.T) *spoolRig {
 		File: filepath.Join(t.TempDir(), "todo.db-hooks"),
 		Log:  func(err error) { r.logged = append(r.logged, err.Error()) },
 	}
-	r.lists = todo.NewBoard(r.Before(r.store)).As("")
+	r.lists = board.NewBoard(r.Before(r.store)).As("")
 	return r
 }
 
@@ -262,7 +261,7 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 func TestSpoolUnderMany(t *testing.T) {
 	const chats, events, drainers = 16, 50, 48
 	r := newSpoolRig(t)
-	st, err := sqlite.Open(filepath.Join(filepath.Dir(r.File), "todo.db"), todo.Keep{})
+	st, err := sqlite.Open(filepath.Join(filepath.Dir(r.File), "todo.db"), board.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +270,7 @@ func TestSpoolUnderMany(t *testing.T) {
 	s := r.Spool
 	told := make(chan struct{}, chats*events)
 	s.Left, s.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
-	open := func() (todo.Lists, func(), error) { return todo.NewBoard(s.Before(st)).As(""), func() {}, nil }
+	open := func() (board.Lists, func(), error) { return board.NewBoard(s.Before(st)).As(""), func() {}, nil }
 	var hooks, others sync.WaitGroup
 	var want []string
 	for chat := range chats {
@@ -406,12 +405,12 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 
 // failing is a store that fails on a list of one chat.
 type failing struct {
-	todo.Store
+	board.Store
 	chat   string
 	before func() // unless it is nil
 }
 
-func (f failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+func (f failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	if !strings.HasSuffix(key.Conversation, f.chat) {
 		return f.Store.Update(ctx, key, change)
 	}
@@ -510,7 +509,7 @@ func TestDamagedSpool(t *testing.T) {
 		}
 	}
 	r.write(thousand.String()) // the store is well again
-	r.lists, r.broken = todo.NewBoard(r.store).As(""), nil
+	r.lists, r.broken = board.NewBoard(r.store).As(""), nil
 	if _, err := r.tell(steps("d", "1")); err == nil || !strings.Contains(err.Error(), "applied at once") {
 		t.Error(err)
 	}

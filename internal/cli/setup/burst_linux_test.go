@@ -15,7 +15,6 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 

@@ -11,7 +11,6 @@ import (
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
