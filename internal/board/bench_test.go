@@ -1,3 +1,7 @@
+//go:build !bits
+
+// It needs the program, and with it SQLite (see chats_file_test.go).
+
 package board_test
 
 import (

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -145,24 +142,6 @@ func (w *world) oneOpenList() {
 // lists 1 to 6, "A person's hand").
 func TestChats(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) { checkChats(t, r, newDesk(t)) })
-}
-
-// The same of processes that share a file, each with a store of its own.
-func TestChatsInOneFile(t *testing.T) {
-	storetest.Check(t, func(r *rapid.T) {
-		file := filepath.Join(t.TempDir(), board.NewID(), "todo.db")
-		open := func() board.Store {
-			s, err := sqlite.Open(file, board.Keep{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		}
-		d := newDesk(t)
-		d.store, d.open = open(), open
-		defer d.store.Close()
-		checkChats(t, r, d)
-	})
 }
 
 // checkChats lets agents and people do at random what they do, and checks that it holds.
