@@ -67,6 +67,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/man":         {"internal/cli"},
 		"internal/cmd/release":     {"internal/cli"},
 		"internal/cmd/page":        {},
+		"internal/cmd/types":       {},
 		"internal/cmd/growth":      {model, board, "internal/store/..."},
 		"internal/cmd/bench":       {"internal/cmd/page"},
 		"internal/cmd/cost":        {"internal/clients", "internal/render", "internal/cmd/page"},
