@@ -20,7 +20,7 @@ MODULES   = . internal/cmd
 # of it, but of chromedp, which reads a frame's nodes while it attaches to the frame.
 DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/attacks ./internal/conformance ./server/card
 # What `make test` runs beside the tests.
-BESIDE    = lint cross bits developers allocations fuzz-short windows-short
+BESIDE    = vet biome types bits developers allocations fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
 CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
@@ -33,7 +33,7 @@ SHARED    = ^(TestKilled|TestClaims|TestLinearizable)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestFileMovedAway|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet lint race drivers developers cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test means build fmt vet biome lint race drivers developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -61,33 +61,38 @@ fmt:
 	@echo "== gofmt"
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 
-## vet: go vet alone; lint has it, too
+## vet: what test has of lint, which has it, too
 vet:
 	@echo "== go vet"
-	@for module in $(MODULES); do $(GO) vet -C $$module -tags e2e,hosts,wine ./... || exit 1; done
+	@for module in $(MODULES); do $(PLAIN) $(GO) vet -C $$module -tags e2e,hosts,wine ./... || exit 1; done
 
-lint:
-	@echo "== golangci-lint"
-	@for module in $(MODULES); do (cd $$module && $(PLAIN) $(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts,wine ./...) || exit 1; done
+biome:
 	@echo "== biome (JavaScript)"
 	@$(BIOME) lint --error-on-warnings
 
+# The linter itself takes longer to compile than SQLite does, so test has only vet; CI runs
+# lint on a machine of its own.
+## lint: go vet, staticcheck and others, and biome
+lint: biome
+	@echo "== golangci-lint"
+	@for module in $(MODULES); do (cd $$module && $(PLAIN) $(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts,wine ./...) || exit 1; done
+
 # A program with the race detector sleeps for a second before it exits, unless told not to.
-# go vet is part of lint, so the tests leave it out.
+# vet is a step of its own, so the tests leave it out.
 race:
 	@echo "== tests under the race detector"
 	@export GORACE=atexit_sleep_ms=0; $(GO) test $(E2E) $(RACE) -vet=off -timeout 15m $$($(GO) list $(E2E) ./... | grep -vxF "$$($(GO) list $(E2E) $(DRIVERS))")
 
-## developers: tests of the programs of developers
+## developers: tests of the programs of developers; `make long` runs them under the race detector
 developers:
-	@echo "== tests of internal/cmd under the race detector"
-	@export GORACE=atexit_sleep_ms=0; $(GO) test -C internal/cmd $(E2E) $(RACE) -vet=off -timeout 15m ./...
+	@echo "== tests of internal/cmd"
+	@$(PLAIN) $(GO) test -C internal/cmd $(E2E) -vet=off -timeout 15m ./...
 
 ## drivers: tests that only drive the program: it is killed, raced, attacked, replicated; and what the race detector only slows down
 drivers:
 	@echo "== tests that drive the program"
 	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $(DRIVERS)
-	@$(PLAIN) $(GO) test $(E2E) -vet=off -run '^TestPanelFrames$$' ./server/panel
+	@$(PLAIN) $(GO) test $(E2E) -vet=off -run '^TestPanel(Frames|AtRest)$$' ./server/panel
 
 ## allocations: what a call allocates beside one to a bare server, against a golden file; race cannot tell, since its detector allocates as well
 allocations:
@@ -104,22 +109,28 @@ golden:
 	@echo "== goldens unchanged"
 	@if [ -n "$$(git status --porcelain -- testdata '*/testdata' 2>/dev/null)" ]; then git status --short -- testdata '*/testdata'; exit 1; fi
 
+# Each further system and processor on which the program is compiled takes minutes, most of
+# them for SQLite. So `make test` compiles there only what does without it, and checks the
+# types of the rest; `make systems` and `make windows` have the whole.
+
+## types: the types of the program and its tests, as compilers for other systems and 32 bits check them, without compiling
+types:
+	@echo "== types for darwin, windows and 32 bits"
+	@for module in ../.. .; do $(PLAIN) $(GO) run -C internal/cmd ./types $$module darwin/arm64 windows/amd64 linux/arm || exit 1; done
+
+## bits: tests of the model with 32 bits (arm, under qemu: a kernel may run no 32-bit x86)
+bits: deps
+	@echo "== tests of the model with 32 bits (arm, under qemu)"
+	@CGO_ENABLED=0 GOARCH=arm GOARM=7 $(GO) test -tags bits -vet=off -exec qemu-arm ./internal/todo ./internal/board ./internal/store/memory ./internal/store/record
+
 # Linux is what the tests run on. Build and vet have the same flags, so that what both
 # need is compiled once.
 cross:
 	@echo "== builds for darwin and windows, tests too"
 	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... && CGO_ENABLED=0 GOOS=$$os $(GO) vet -C internal/cmd ./... || exit 1; echo "   $$os"; done
 
-# Other processors are all under qemu, arm for 32 bits: a kernel may run no 32-bit x86.
-bits: deps
-	@echo "== with 32 bits (arm, under qemu): tests of the model, and the program, killed and shared"
-	@CGO_ENABLED=0 GOARCH=arm GOARM=7 $(GO) test -vet=off -exec qemu-arm ./internal/todo ./internal/board ./internal/store/memory ./internal/store/record
-	@.ci/processor arm $(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
-	@echo "== on arm64, under qemu: the program, shared"
-	@.ci/processor arm64 $(GO) test $(E2E) -count=1 -vet=off -run '^TestClaims$$' ./internal/faults
-
-## systems: the program and the tests of the core on other processors, under qemu: arm with 32 bits, and arm64
-systems: deps
+## systems: builds for darwin and windows; the program and the tests of the core on other processors, under qemu: arm with 32 bits, and arm64
+systems: deps cross
 	@for arch in arm arm64; do \
 	echo "== on $$arch, under qemu"; \
 	.ci/processor $$arch $(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults && \
@@ -136,10 +147,12 @@ in-windows:
 	@$(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
 	@CGO_ENABLED=0 GOOS=windows $(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -timeout 20m -skip '$(NOWINDOWS)' $(CORE) ./internal/cli/...
 
-# What of it runs with each change.
+# What of it runs with each change: what replaces and edits a person's files.
 windows-short:
-	@echo "== the program for Windows, under Wine"
-	@.ci/windows $(GO) test -tags 'e2e wine' -count=1 -vet=off -run '^(TestProgram|TestHookInCmd)$$' ./internal/windows
+	@echo "== files of a person on Windows, under Wine"
+	@WITHOUT_PROGRAM=1 .ci/windows sh -c 'export CGO_ENABLED=0 GOOS=windows; \
+	$(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -skip "$(NOWINDOWS)" ./internal/atomicfile && \
+	$(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -run "^(TestOwnSettingsStay|TestMarkStays|TestChangedMeanwhile|TestChangesAtOnce)\$$" ./internal/install'
 
 ## build: the binary, in bin/
 build:
@@ -159,12 +172,12 @@ hosts:
 fuzz:
 	@.ci/fuzz $(FUZZTIME) '$(ONLY)'
 
-# 2,000 runs of each target that builds quickly: in a second a busy machine may not run
-# one. What fuzzing builds is built anew, with instruments, and for the server's targets
-# that takes minutes. Their cases run in race, as those of all do.
+# 2,000 runs of each target that does without SQLite: in a second a busy machine may not run
+# one. What fuzzing builds is built anew, with instruments, and with SQLite that takes
+# minutes. The cases of the others run in race, as those of all do.
 fuzz-short:
 	@echo "== fuzz, 2,000 runs each"
-	@.ci/fuzz 2000x '^./(tools|internal/(todo|render|watch)):'
+	@$(PLAIN) .ci/fuzz 2000x '^./(tools|internal/(todo|render|store/record)):'
 
 ## conformance: the official MCP suite in every protocol version, as a table; part of test
 conformance: deps
