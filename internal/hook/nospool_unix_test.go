@@ -8,8 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"todo-mcp/internal/board"
 
+	"todo-mcp/internal/board"
 )
 
 // strangers make what is no regular file at a path: a link leads to victim.
