@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -24,7 +23,7 @@ func (r *request) identify(meta *mcp.Meta) {
 		r.client = *client
 	}
 	if id := r.text(metaToolUse); id != "" {
-		r.host, _ = r.lists.HostCall(r.ctx, board.CallKind, id)
+		r.host, _ = r.lists.Caller(r.ctx, id)
 	}
 	r.findCaller()
 	r.who = r.lists.Own(r.who)
@@ -71,67 +70,94 @@ func (r *request) findCaller() {
 	} else if who.Workspace = cmp.Or(who.Workspace, r.server.Dir); r.server.Getenv != nil {
 		variable = r.server.Getenv(known.Variable)
 	}
-	switch field, id := r.conversation(); {
-	case r.host.Session != "": // 1: a hook of the host said which chat makes this very call
-		who.Key, who.Chat = todo.ChatKey(r.host.Session), todo.ChatID(r.host.Session)
-	case id != "": // 2: the host sent a conversation id in _meta
-		who.Key, who.Chat = todo.FieldKey(field, id), todo.ChatID(id)
+	switch id := r.conversation(); {
+	case r.host.ID != "": // 1: a hook of the host said which chat makes this very call
+		who.Key, who.Chat = r.host.ID, r.host.HostID
+	case id != "": // 2: the host sent its id of the chat in _meta
+		who.Key, who.Chat = todo.ChatKey(id), todo.HostID(id)
 	case r.Session != "" && !known.SessionPerCall && !r.message.Modern: // 3
 		who.Key, who.Shared = "session:"+todo.Digest(r.Session), known.SharesConnection
 		who.Hint = who.Shared
 	case variable != "": // 4: after a command such as /clear the process goes on with another chat
-		who.Key, who.Chat, who.Hint = todo.ChatKey(variable), todo.ChatID(variable), true
+		who.Key, who.Chat, who.Hint = todo.ChatKey(variable), todo.HostID(variable), true
 	case r.Process: // 5: a command such as /new begins another chat in it
-		who.Key, who.Hint, who.Shared = "process:"+r.server.Board.Process(), true, known.SharesConnection
+		who.Key, who.Hint, who.Shared = r.processKey(), true, known.SharesConnection
 	default: // 6: client and workspace, which several chats of a user may share
 		who.Key, who.Hint, who.Shared = "http:"+who.Client+":"+who.Workspace, true, true
 	}
-	if who.Shared {
-		who.Key = todo.SharedKey(who.Key)
-	}
+	who.Pairs = known.Pairs
+	r.remember(known.SharesConnection)
 	if name := cmp.Or(r.List, r.server.List); name != "" { // in the URL or a header, or by --list
 		who.Name, who.Hint, who.Shared = name, false, false
-		who.Key += "@" + todo.NameKey(name)
+		if who.Chat == "" { // what a session does by each name is a chat of its own
+			who.Key += "@" + todo.NameKey(name)
+		}
 	}
 	r.findSubAgent()
 }
 
-// conversation returns the conversation's id in _meta, and the field that carries it:
-// todo-mcp's own first, then the fields of known hosts. id is empty where there is none.
-func (r *request) conversation() (field, id string) {
+// proved is the chat that the client of a process was proved to serve last.
+type proved struct{ key, host string }
+
+// remember notes which chat a client on stdio, whose process serves one at a time, is proved to
+// serve: a call without proof is taken for that one's then, and what was known by the process
+// before passes to it.
+func (r *request) remember(isShared bool) {
+	who := &r.who
+	isSub := r.host.Parent != "" || r.text(metaAgent) != "" || cmp.Or(r.text(metaCodexSession), r.text(metaCodexThread)) != r.text(metaCodexThread)
+	switch last := r.server.proved.Load(); {
+	case !r.Process || isShared || isSub:
+	case !who.Hint:
+		who.Takes = r.processKey()
+		if last == nil || last.key != who.Key {
+			r.server.proved.Store(&proved{who.Key, who.Chat})
+		}
+	case who.Hint && last != nil:
+		who.Key, who.Chat = last.key, last.host
+	}
+}
+
+// processKey returns the key by which the client of a process is known without any other.
+func (r *request) processKey() string { return "process:" + r.server.Board.Process() }
+
+// conversation returns the id of the chat in _meta: from todo-mcp's own field, else from one of
+// a known host; empty where there is none.
+func (r *request) conversation() string {
 	for _, field := range []string{
 		metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID", clients.MetaAntigravity,
 	} {
 		if id := r.text(field); id != "" {
-			return field, id
+			return id
 		}
 	}
 	inner, _ := r.meta[clients.MetaZCode].(map[string]any)
-	id, _ = inner["session_id"].(string)
-	return clients.MetaZCode, id
+	id, _ := inner["session_id"].(string)
+	return id
 }
 
-// findSubAgent changes who is calling to the sub-agent that the host names, if any. Its
-// key contains the main agent's key, or is the host's own for the sub-agent's thread.
+// findSubAgent changes who is calling to the sub-agent that the host names, if any. In Codex it
+// has a thread of its own, and its hooks know it by that and the main agent's.
 func (r *request) findSubAgent() {
-	main := r.who
-	thread, session := r.text(metaCodexThread), r.text(metaCodexSession)
-	agent := cmp.Or(r.host.Agent, r.text(metaAgent))
+	main, own := r.who, ""
+	thread, session, agent := r.text(metaCodexThread), r.text(metaCodexSession), r.text(metaAgent)
 	switch {
+	case r.host.Parent != "":
+		own, main.Key, agent = r.host.ID, r.host.Parent, r.host.Agent
 	case agent != "":
 		if parent := r.text(metaParent); parent != "" {
-			main.Key, main.Chat, main.Hint, main.Shared, main.Name = todo.FieldKey(metaConversation, parent), todo.ChatID(parent), false, false, ""
+			main.Key, main.Chat, main.Hint, main.Shared, main.Name = todo.ChatKey(parent), todo.HostID(parent), false, false, ""
 		}
-		r.who = main
-		r.who.Key = todo.AgentKey(main.Key, agent)
-	case thread != "" && session != "" && session != thread && strings.HasPrefix(main.Key, todo.FieldKey(metaCodexThread, thread)):
+		own = todo.AgentKey(main.Key, agent)
+	case thread != "" && session != "" && session != thread && main.Key == todo.ChatKey(thread):
 		agent = "agent " + todo.Cut(thread[max(0, len(thread)-8):], 8)
-		main.Key = todo.FieldKey(metaCodexThread, session)
+		main.Key = todo.ChatKey(session)
+		own = todo.AgentKey(main.Key, thread)
 	default:
 		return
 	}
-	r.parent, r.who.Name = main.CurrentKey(), ""
-	r.agent = todo.AgentName(agent)
+	main = r.lists.Own(main)
+	r.agent, r.parent, r.who = todo.AgentName(agent), main.CurrentKey(), main
+	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, r.agent, ""
 }
 
 // operation returns the operation of a tool call, or the zero Operation. Its digest

@@ -2,14 +2,13 @@ package server_test
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
@@ -27,20 +26,20 @@ func TestConversationKeys(t *testing.T) {
 		query  string             // over HTTP
 		want   string             // "*" is any text
 	}{
-		"--list":                              {list: "mine", meta: `"threadId":"t"`, stdio: true, want: "conversation:threadId:t@name:mine"},
-		"?list=":                              {meta: `"threadId":"t"`, query: "?list=mine", want: "conversation:threadId:t@name:mine"},
+		"--list":                              {list: "mine", meta: `"threadId":"t"`, stdio: true, want: "chat:t"},
+		"?list=":                              {meta: `"threadId":"t"`, query: "?list=mine", want: "chat:t"},
 		"?list= before --list":                {list: "other", query: "?list=mine", want: "session:*@name:mine"},
 		"1 hook":                              {meta: `"claudecode/toolUseId":"toolu_1","threadId":"t"`, stdio: true, want: "chat:s-1"},
 		"1 hook of a sub-agent":               {meta: `"claudecode/toolUseId":"toolu_2"`, stdio: true, want: "chat:s-1/agent:a-1"},
 		"1 a call without hook":               {meta: `"claudecode/toolUseId":"toolu_3"`, stdio: true, want: "process:*"},
-		"2 todo-mcp's key":                    {meta: `"threadId":"t","todo-mcp/conversation":"c"`, stdio: true, want: "conversation:todo-mcp/conversation:c"},
-		"2 VS Code":                           {meta: `"vscode.conversationId":"v"`, stdio: true, want: "conversation:vscode.conversationId:v"},
-		"2 Codex over a session":              {meta: `"threadId":"t","sessionId":"t"`, want: "conversation:threadId:t"},
-		"2 Codex, a sub-agent":                {meta: `"threadId":"t2","sessionId":"t"`, stdio: true, want: "conversation:threadId:t2"},
-		"2 opencode":                          {meta: `"sessionID":"s"`, stdio: true, want: "conversation:sessionID:s"},
-		"2 opencode 2":                        {meta: `"ai.opencode/sessionID":"s"`, stdio: true, want: "conversation:ai.opencode/sessionID:s"},
-		"2 Antigravity":                       {meta: `"antigravity.google/conversation_id":"s"`, stdio: true, want: "conversation:antigravity.google/conversation_id:s"},
-		"2 ZCode":                             {meta: `"com.zcode/request-context":{"session_id":"z"}`, stdio: true, want: "conversation:com.zcode/request-context:z"},
+		"2 todo-mcp's key":                    {meta: `"threadId":"t","todo-mcp/conversation":"c"`, stdio: true, want: "chat:c"},
+		"2 VS Code":                           {meta: `"vscode.conversationId":"v"`, stdio: true, want: "chat:v"},
+		"2 Codex over a session":              {meta: `"threadId":"t","sessionId":"t"`, want: "chat:t"},
+		"2 Codex, a sub-agent":                {meta: `"threadId":"t2","sessionId":"t"`, stdio: true, want: "chat:t/agent:t2"},
+		"2 opencode":                          {meta: `"sessionID":"s"`, stdio: true, want: "chat:s"},
+		"2 opencode 2":                        {meta: `"ai.opencode/sessionID":"s"`, stdio: true, want: "chat:s"},
+		"2 Antigravity":                       {meta: `"antigravity.google/conversation_id":"s"`, stdio: true, want: "chat:s"},
+		"2 ZCode":                             {meta: `"com.zcode/request-context":{"session_id":"z"}`, stdio: true, want: "chat:z"},
 		"2 id is not a string":                {meta: `"threadId":{"a":1}`, stdio: true, want: "process:*"},
 		"3 session":                           {want: "session:*"},
 		"3 a shared session":                  {client: "cursor", want: "shared:session:*"},
@@ -51,23 +50,29 @@ func TestConversationKeys(t *testing.T) {
 		"5 a shared process":                  {client: "cursor", stdio: true, want: "shared:process:*"},
 		"6 neither session nor conversation":  {http: chattest.Sessionless, want: "shared:http:tester:"},
 		"6 a session for each call":           {client: "openai-mcp", want: "shared:http:openai-mcp:"},
-		"a sub-agent":                         {meta: `"todo-mcp/conversation":"c","todo-mcp/agent":"x"`, stdio: true, want: "conversation:todo-mcp/conversation:c/agent:x"},
-		"a sub-agent of another conversation": {meta: `"todo-mcp/parent":"p","todo-mcp/agent":"x"`, stdio: true, want: "conversation:todo-mcp/conversation:p/agent:x"},
+		"a sub-agent":                         {meta: `"todo-mcp/conversation":"c","todo-mcp/agent":"x"`, stdio: true, want: "chat:c/agent:x"},
+		"a sub-agent of another conversation": {meta: `"todo-mcp/parent":"p","todo-mcp/agent":"x"`, stdio: true, want: "chat:p/agent:x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &chattest.Rig{T: t, By: cmp.Or(c.http, chattest.Session), Store: chattest.Memory()}
 			if c.stdio {
 				r.By = chattest.Stdio
 			}
-			hookSays(r, board.HostCall{HostCallKey: storetest.CallOf("", "toolu_1"), Session: "s-1"}, time.Now())
-			hookSays(r, board.HostCall{HostCallKey: storetest.CallOf("", "toolu_2"), Session: "s-1", Agent: "a-1"}, time.Now())
+			hookSays(r, "", "toolu_1", heard("s-1", "", ""), time.Now())
+			hookSays(r, "", "toolu_2", heard("s-1", "a-1", ""), time.Now())
 			chat := r.Start(func(cfg *server.Config) {
 				cfg.List, cfg.Getenv = c.list, func(name string) string { return environment[name] }
 			}).Chat(cmp.Or(c.client, "tester"))
 			chat.At(chat.URL+c.query).With("%s", c.meta).Writes("p:A")
-			pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(c.want), `\*`, ".+") + "$"
-			if got := r.Found(); len(got) != 1 || !regexp.MustCompile(pattern).MatchString(got[0].List.Conversation) {
-				t.Errorf("begun by %+v, want %s", got, c.want)
+			got := r.Found()
+			if len(got) != 1 {
+				t.Fatalf("begun: %+v", got)
+			}
+			key, isShared := strings.CutPrefix(c.want, "shared:")
+			key = strings.Replace(key, "process:*", "process:"+got[0].Writer.Process, 1)
+			key = strings.Replace(key, "session:*", "session:"+todo.Digest(chat.Session), 1)
+			if by := got[0].List.Conversation; by != todo.ChatID("", "", key, isShared) {
+				t.Errorf("begun by %s, want that of %s", by, c.want)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ func forPage(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, erro
 		return tools.Result{}, err
 	}
 	// Only the page needs these.
-	result.List.Rests = states[out.After.List.ID].Rests()
+	result.List.Rests = states[out.After.List.ID].State.Rests()
 	result.List.Written, result.List.Seen = out.After.Written(), saw.Revision
 	return result, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
@@ -140,12 +139,12 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		l := s.Write("somebody", board.Write{Target: target, Change: chattest.Adds("theirs")})
 		of.Vars["foreign"] = l.List.ID
 	case first == "hook":
-		call := board.HostCall{HostCallKey: storetest.CallOf("", words[1])}
+		said := map[string]string{}
 		for _, word := range words[2 : len(words)-2] {
 			name, value, _ := strings.Cut(word, "=")
-			*map[string]*string{"session": &call.Session, "agent": &call.Agent, "folder": &call.Folder}[name] = value
+			said[name] = value
 		}
-		hookSays(s.Rig, call, time.Now())
+		hookSays(s.Rig, "", words[1], heard(said["session"], said["agent"], said["folder"]), time.Now())
 	case first == "person":
 		var edit todo.Edit
 		if err := json.Unmarshal([]byte(strings.Join(words[2:], " ")), &edit); err != nil {
@@ -192,7 +191,7 @@ func (s *stage) Fact(list, word string) (string, bool) {
 	fact, known := map[string]string{
 		"revision": fmt.Sprint(l.Revision), "archived": fmt.Sprint(l.Archived), "replaced-by": l.ReplacedBy,
 		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": chattest.Show(l.Items),
-		"agent": l.List.Agent, "parent": l.List.Parent, "chat": l.List.Conversation, "folder": l.List.Workspace,
+		"agent": l.List.Agent, "parent": l.List.Parent, "chat": l.List.Chat, "folder": l.List.Workspace,
 		"subs": strings.Join(agents, ", "), "person": fmt.Sprint(l.Writer.Person),
 		"writer": l.Writer.Client + ", " + l.Writer.Variant,
 	}[word]

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -88,6 +89,7 @@ type Server struct {
 	subscriptions *subscriptions.Room
 	pageTools     []*tools.Tool // those that only the app page calls
 	refusals      rate.Sometimes
+	proved        atomic.Pointer[proved]
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:

@@ -67,8 +67,8 @@ type request struct {
 	lists  board.Lists // those that the sender may read and write: of its principal
 	meta   map[string]any
 	client mcp.Implementation // what the message itself says, else its session
-	// host is what a hook of the host said about this call; the zero HostCall for most.
-	host   board.HostCall
+	// host is the chat that makes this call, as a hook of the host said; the zero Chat for most.
+	host   todo.Chat
 	who    board.Conversation
 	agent  string // the sub-agent; empty for the main agent
 	parent string // the key of a sub-agent's main conversation

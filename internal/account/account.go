@@ -21,13 +21,13 @@ const LongAfter = 20 * time.Minute
 // Group is a main list with the lists of its sub-agents.
 type Group struct {
 	Main   todo.Snapshot
-	Subs   []todo.Snapshot       // those that are not archived, the oldest first
-	Away   []todo.Snapshot       // the archived ones
-	States map[string]todo.State // how each list stands for itself, by id
+	Subs   []todo.Snapshot          // those that are not archived, the oldest first
+	Away   []todo.Snapshot          // the archived ones
+	States map[string]todo.Standing // how each list stands for itself, by id
 }
 
 // Of returns a main list with its sub-agents' lists as a group.
-func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.State) Group {
+func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.Standing) Group {
 	f := Group{Main: main, States: states}
 	for _, s := range subs {
 		if s.Archived {
@@ -45,7 +45,7 @@ func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.State) 
 // Groups returns the groups of lists, in the order of their main lists. A
 // sub-agent's list whose main list is not among them, or is no main list, stands for
 // itself.
-func Groups(lists []todo.Snapshot, states map[string]todo.State) (out []Group) {
+func Groups(lists []todo.Snapshot, states map[string]todo.Standing) (out []Group) {
 	parents := make(map[string]string, len(lists))
 	for i := range lists {
 		parents[lists[i].List.ID] = lists[i].List.Parent
@@ -88,29 +88,32 @@ func rank(s todo.State) int {
 // beside others that have some, and nothing does beside a main list that was put
 // away.
 func (f *Group) State() todo.State {
-	own := f.States[f.Main.List.ID]
+	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
 		return own
 	}
 	var state todo.State
 	some := slices.ContainsFunc(f.Lists(), func(s todo.Snapshot) bool { return len(s.Items) > 0 })
 	for _, l := range f.Lists() {
-		if s := f.States[l.List.ID]; (len(l.Items) > 0 || !some) && (state == "" || rank(s) < rank(state)) {
+		if s := f.States[l.List.ID].State; (len(l.Items) > 0 || !some) && (state == "" || rank(s) < rank(state)) {
 			state = s
 		}
 	}
 	return state
 }
 
-// Asks returns the list whose agent waits for a person to answer what it asks, see
-// [todo.Snapshot.Asks]; ok is false when none asks.
-func (f *Group) Asks() (list todo.Snapshot, ok bool) {
+// Asks returns the list whose agent waits for a person to answer what it asks, and what
+// that is; ok is false when none asks.
+func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
+	if f.State() != todo.Waiting {
+		return list, "", false
+	}
 	for _, l := range f.Lists() {
-		if l.Asks != "" && f.States[l.List.ID] == todo.Waiting && f.State() == todo.Waiting {
-			return l, true
+		if asks := f.States[l.List.ID].Asks; asks != "" {
+			return l, asks, true
 		}
 	}
-	return list, false
+	return list, "", false
 }
 
 // Waits returns the list whose agent waits for a person, and the item for which it
@@ -121,7 +124,7 @@ func (f *Group) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
 	}
 	for _, l := range f.Lists() {
 		i := slices.IndexFunc(l.Items, func(i todo.Item) bool { return i.Status == todo.Blocked })
-		if f.States[l.List.ID] == todo.Waiting && i >= 0 {
+		if f.States[l.List.ID].State == todo.Waiting && i >= 0 {
 			return l, l.Items[i], true
 		}
 	}

@@ -27,11 +27,11 @@ func list(id string, hours int, statuses string) todo.Snapshot {
 }
 
 // states returns the states of lists from "id: state, …".
-func states(text string) map[string]todo.State {
-	out := make(map[string]todo.State)
+func states(text string) map[string]todo.Standing {
+	out := make(map[string]todo.Standing)
 	for _, one := range strings.Split(text, ", ") {
 		id, state, _ := strings.Cut(one, ": ")
-		out[id] = todo.State(state)
+		out[id] = todo.Standing{State: todo.State(state)}
 	}
 	return out
 }
@@ -157,7 +157,7 @@ func TestSince(t *testing.T) {
 				s.Worked = noon().Add(-time.Duration(hours) * time.Hour)
 			}
 		}
-		f := account.Of(main, []todo.Snapshot{sub}, map[string]todo.State{"m": c.state, "m/s": todo.Finished})
+		f := account.Of(main, []todo.Snapshot{sub}, map[string]todo.Standing{"m": {State: c.state}, "m/s": {State: todo.Finished}})
 		if got := noon().Sub(f.Since()); got != time.Duration(c.since)*time.Hour {
 			t.Errorf("%s: since %s", c.name, got)
 		}

@@ -70,7 +70,7 @@ type DayList struct {
 	Title  string     `json:"title"`
 	Client string     `json:"client,omitempty"`
 	State  todo.State `json:"state"`          // now, or of an earlier day how the list was left then
-	Asks   string     `json:"asks,omitempty"` // what its agent waits for a person to answer
+	Asks   string     `json:"asks,omitempty"` // what its agent waits for a person to answer now
 	Began  time.Time  `json:"began"`          // when the list began
 	Ended  time.Time  `json:"changed"`        // when it changed last on that day
 	Tally
@@ -135,7 +135,7 @@ type dayReader struct {
 }
 
 // read adds a list, if anything was done in it.
-func (d *dayReader) read(state todo.State, revisions iter.Seq2[todo.Snapshot, error]) error {
+func (d *dayReader) read(st todo.Standing, revisions iter.Seq2[todo.Snapshot, error]) error {
 	l := &listDay{day: d, items: make(map[string]todo.Item)}
 	for r, err := range revisions {
 		if err != nil {
@@ -150,7 +150,7 @@ func (d *dayReader) read(state todo.State, revisions iter.Seq2[todo.Snapshot, er
 		return errFull
 	}
 	d.lists++
-	list := l.end(state)
+	list := l.end(st)
 	d.add(list, l.last.List)
 	return nil
 }
@@ -236,7 +236,7 @@ func (l *listDay) work(s todo.Snapshot, until time.Time) {
 // working returns for how long within a time a list stood as [todo.Working] between a
 // revision and the next one.
 func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
-	if s.Revision == 0 || s.State(true, s.Updated) != todo.Working {
+	if s.Revision == 0 || s.State(todo.Agent{Here: true}, s.Updated) != todo.Working {
 		return 0
 	}
 	if from.Before(s.Updated) {
@@ -271,22 +271,22 @@ func Whole(revisions iter.Seq2[todo.Snapshot, error]) (s todo.Snapshot, worked t
 	return s, worked, nil
 }
 
-// end returns what was done in the list, which stands in a state now.
-func (l *listDay) end(state todo.State) DayList {
-	s, over := l.last, !l.day.now.Before(l.day.To)
+// end returns what was done in the list, of which is known how it stands now.
+func (l *listDay) end(st todo.Standing) DayList {
+	s := l.last
 	switch {
-	case over:
-		state = s.State(false, l.day.To)
-	case state == todo.Working:
+	case !l.day.now.Before(l.day.To): // what agents did and asked then is not known
+		st = s.Stands(todo.Agent{}, l.day.To)
+	case st.State == todo.Working:
 		l.work(s, l.day.now)
 	}
 	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: l.title, Client: Client(s),
-		State: state, Began: s.List.Created, Ended: s.Updated}
+		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated}
 	if list.Agent == "" {
 		list.Lists = 1
 	}
-	if s.Asks != "" && (over || state == todo.Waiting) && s.Open() {
-		list.Asks, list.Waiting = s.Asks, 1
+	if st.Asks != "" {
+		list.Waiting = 1
 	}
 	list.Worked = int64(l.worked / time.Second)
 	for _, id := range l.ids {

@@ -162,7 +162,8 @@ func TestDayNow(t *testing.T) {
 	d := newDiary(t)
 	d.write("01 10:00", "works", "/src/app", "i:A")
 	d.write("01 10:02", "asks", "/src/web", "i:B p:C")
-	if err := d.lists.Ask(t.Context(), board.Target{Conversation: board.Conversation{Key: "asks"}}, "push?"); err != nil {
+	asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "push?", at) }
+	if _, err := d.lists.Hear(t.Context(), board.Conversation{Key: "asks"}, asks); err != nil {
 		t.Fatal(err)
 	}
 	d.at("01 10:05")

@@ -125,7 +125,7 @@ func hookEvents(t *testing.T, program string, full bool) result {
 	const event = `{"hook_event_name":"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_use_id":"%d%s","session_id":"%[1]d%[2]s","agent_id":"%[1]d%[2]s","agent_type":"%[2]s","cwd":"/%[3]s"}`
 	ids, folder := strings.Repeat("x", 1000), strings.Repeat("f", 4000)
 	began := time.Now()
-	for n := range choose(full, 10_000, board.MaxHostCalls+200) {
+	for n := range choose(full, 10_000, board.MaxKeys+200) {
 		if status, _, answer := servertest.Post(t, p.url+"/hook", fmt.Sprintf(event, n, ids, folder)); status != http.StatusOK {
 			t.Fatal(status, answer)
 		}

@@ -145,7 +145,7 @@ func TestBoardNoChange(t *testing.T) {
 func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t, memory.New())
-		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Conversation != "unwanted" })
+		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Conversation != todo.ChatID("", "", "unwanted", false) })
 		for i := range 100 {
 			for _, c := range []string{"a", "b", "unwanted"} {
 				apply(t, b, board.Write{Target: target(c), Change: add(fmt.Sprint(i))})

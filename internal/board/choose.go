@@ -56,6 +56,7 @@ type attempt struct {
 	byKey []Cursor  // under the current key, the current list first
 	known []Cursor  // of the conversation; the same as byKey unless it has a name
 	left  []Cursor  // what the conversation saw of the list that the write leaves
+	taken []Cursor  // of the conversation that this one takes over
 
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the one that the call means; revision 0 for none
@@ -91,6 +92,9 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 			}
 		}
 	}
+	if err = a.takeOver(ctx); err != nil {
+		return err
+	}
 	if id := Current(a.byKey); id != "" {
 		if a.current, err = a.load(ctx, id); err != nil {
 			return err
@@ -113,6 +117,23 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 		a.list.Items = []todo.Item{}
 	}
 	return nil
+}
+
+// takeOver finds what the conversation takes over, see [Conversation.Takes]. Who has taken it is
+// noted as the id that it had not known.
+func (a *attempt) takeOver(ctx context.Context) error {
+	who := a.Conversation
+	if who.Takes == "" || who.Takes == who.Key || who.Name != "" || slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.Moved > 0 }) {
+		return nil
+	}
+	chat, err := a.read.Chat(ctx, who.Takes)
+	if err != nil || chat.ID == "" || chat.HostID != "" {
+		return err
+	}
+	if a.taken, err = a.read.Cursors(ctx, Key{a.principal, who.Takes}); err == nil && len(a.taken) > 0 {
+		a.byKey, a.known = a.taken, a.taken
+	}
+	return err
 }
 
 // lastGood returns the newest revision that can be read of a list whose newest one cannot,

@@ -2,11 +2,6 @@ package board
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,10 +13,19 @@ import (
 // several that cannot be told apart. A conversation holds at most one list at a
 // time, see [Cursor].
 type Conversation struct {
-	// Key identifies the conversation within its principal, with its kind as a
-	// prefix ("session:…", "process:…"). Empty is nobody: a person or a command
-	// that names its list.
+	// Key says which chat it is, within its principal and user, with its kind as a
+	// prefix ("session:…", "process:…"), or is the chat's id already. Empty is nobody: a person
+	// or a command that names its list.
 	Key string
+	// Mirrors is true for calls of a todo tool of the host's own, whose list the chat has
+	// beside that of our tools.
+	Mirrors bool
+	// Parent is the key of the main agent's chat when this is a sub-agent's, and Agent the
+	// sub-agent's name; else both are empty.
+	Parent, Agent string
+	// Takes is the key of the process by which the chat was known before its id was: a chat that
+	// holds no list takes over what that one has, unless it has an id of its own.
+	Takes string
 	// Chat is the host's own id of the chat, as far as known: lists of chats with
 	// different ids are never taken for each other.
 	Chat string
@@ -35,6 +39,9 @@ type Conversation struct {
 	Hint bool
 	// Shared is true when several chats may have the key at the same time.
 	Shared bool
+	// Pairs is true when hooks of the client know its chats and do not tell a server which of
+	// them calls: it is taken to be the only one in the folder.
+	Pairs bool
 	// Lasts is for how long after its last call the conversation counts as present;
 	// 0 is for as long as the process that serves it is alive.
 	Lasts time.Duration
@@ -54,49 +61,27 @@ func (c Conversation) CurrentKey() string {
 	return c.Key
 }
 
-// bounded returns the conversation with its workspace as [todo.Folder] and of at most [todo.MaxWorkspace]
-// bytes and a key of at most maxKey: both may be of any size as callers send them,
-// and both are stored with every list and cursor (BAD-INPUT 82). Of a longer key it has
-// a digest: two that differ stay different.
-func (c Conversation) bounded() Conversation {
-	c.Key = boundedKey(c.Key)
+// Own returns a conversation as these lists have it: with the id of its chat in place of the
+// key that its caller has, which may be of any size and says nothing of who of a team calls, and
+// a workspace as [todo.Folder] of at most [todo.MaxWorkspace] bytes (BAD-INPUT 82).
+func (l Lists) Own(c Conversation) Conversation {
+	if c.Key = l.own(c.Key, c.Shared); c.Mirrors && c.Key != "" {
+		c.Key = todo.MirrorID(c.Key)
+	}
+	c.Parent, c.Takes = l.own(c.Parent, false), l.own(c.Takes, false)
 	if c.Workspace = todo.Folder(c.Workspace); len(c.Workspace) > todo.MaxWorkspace {
 		c.Workspace = strings.ToValidUTF8(c.Workspace[:todo.MaxWorkspace], "") // half a rune at the end
 	}
 	return c
 }
 
-// boundedKey returns a key of at most maxKey bytes; of a longer one its digest.
-func boundedKey(key string) string {
-	if len(key) <= maxKey {
+// own returns the id of a chat by its key; a name's key, and none, stay.
+func (l Lists) own(key string, isSeveral bool) string {
+	if key == "" || strings.HasPrefix(key, todo.NameKey("")) {
 		return key
 	}
-	sum := sha256.Sum256([]byte(key))
-	digest := "digest:" + hex.EncodeToString(sum[:])
-	if todo.IsSharedKey(key) {
-		digest = todo.SharedKey(digest)
-	}
-	return digest
+	return todo.ChatID(l.principal, l.subject, key, isSeveral)
 }
-
-// Own returns a conversation as these lists have it: bounded, and of one member of a team
-// with a key that no other member's has. A chat's id can be read by all who see its lists,
-// and says nothing of who calls. A key that has it already stays.
-func (l Lists) Own(c Conversation) Conversation {
-	c = c.bounded()
-	ending := "/user:" + boundedKey(url.PathEscape(l.subject)) // no slash: another subject has another ending
-	if l.subject != "" && c.Key != "" && !strings.HasPrefix(c.Key, todo.NameKey("")) && !strings.HasSuffix(c.Key, ending) {
-		c.Key += ending
-	}
-	return c
-}
-
-// isOwn reports whether a key is of a conversation of these lists' member.
-func (l Lists) isOwn(key string) bool { return l.Own(Conversation{Key: key}).Key == key }
-
-// maxKey is the size in bytes above which a key of a conversation is replaced: a cursor
-// has it several times on the disk.
-const maxKey = 512
 
 // Key is whose cursors: a conversation's of a principal, or a name's.
 type Key struct{ Principal, Conversation string }
@@ -185,99 +170,3 @@ const CursorAge = 60 * 24 * time.Hour
 // cursorTick is how exact the time of the last use of a cursor is: stores have an index of
 // it, which they then need not write with each call.
 const cursorTick = 5 * time.Minute
-
-// HostCall is what a host's hook said about one tool call before it arrived: the exact
-// answer to who is calling. Of another kind it is what hooks said of something else.
-type HostCall struct {
-	HostCallKey
-	// Session is the host's id of the chat, and Agent its id of the sub-agent in
-	// it; Agent is empty for the main agent.
-	Session, Agent string
-	// Folder is the path of the folder that the chat works in.
-	Folder string
-}
-
-// HostCallKey says what a [HostCall] is about.
-type HostCallKey struct {
-	// Principal is whose lists it is about, and Subject who said so, see [Identity]: what
-	// one member of a team says is used for that member's chats alone.
-	Principal, Subject string
-	Kind               HostCallKind
-	// ID tells those of a kind apart: the id that the host gave the call, as in its _meta;
-	// of another kind a chat, a folder or a list.
-	ID string
-}
-
-// HostCallKind is what a [HostCall] is about. No client names one, so that nothing which a
-// client sends is taken for another kind (BAD-INPUT 150).
-type HostCallKind string
-
-// The kinds of what is noted.
-const (
-	CallKind        HostCallKind = "call"         // who makes a call
-	ChatTopicKind   HostCallKind = "topic"        // what a chat is about
-	FolderTopicKind HostCallKind = "folder topic" // what the next chat in a folder is about
-	ClearedKind     HostCallKind = "cleared"      // which chat in a folder was cleared
-	ForgottenKind   HostCallKind = "forgotten"    // that a chat's context was shortened
-	claimKind       HostCallKind = "claim"        // see [Lists.Claim]
-	probeKind       HostCallKind = "probe"        // see [Lists.TryWrite]
-)
-
-const (
-	// HostCallAge is how long a store keeps a [HostCall].
-	HostCallAge = time.Hour
-	// MaxHostCalls is how many of a kind a store keeps of one subject of a principal: the
-	// newest. Each takes at most some 6 kB.
-	MaxHostCalls = 1000
-)
-
-// hostCallKey returns the key of what is noted in these lists.
-func (l Lists) hostCallKey(kind HostCallKind, id string) HostCallKey {
-	return HostCallKey{l.principal, l.subject, kind, boundedKey(id)}
-}
-
-// NoteHostCall stores what a host's hook said: of the key, its kind and id count.
-func (l Lists) NoteHostCall(ctx context.Context, c HostCall) error {
-	c.HostCallKey = l.hostCallKey(c.Kind, c.ID)
-	return l.update(ctx, string(c.Kind)+":"+c.ID, func(tx Tx) error {
-		return tx.NoteHostCall(ctx, c, l.board.now())
-	})
-}
-
-// TryWrite finds out whether the store can be written, by a write that no list shows. It
-// is one row of the store, which each try replaces.
-func (l Lists) TryWrite(ctx context.Context) error {
-	return l.NoteHostCall(ctx, HostCall{HostCallKey: HostCallKey{Kind: probeKind}})
-}
-
-// HostCall returns what a host's hook said; the zero HostCall when it said nothing.
-func (l Lists) HostCall(ctx context.Context, kind HostCallKind, id string) (HostCall, error) {
-	return l.board.store.HostCall(ctx, l.hostCallKey(kind, id))
-}
-
-// Claim has one process do what all processes on the store would do, as telling a person of
-// something about a list. It returns zero when the caller is to do it, and else when it was
-// claimed, if that was within a time, of at most [HostCallAge]. Who claims it and ends has
-// it undone.
-func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
-	call := HostCall{HostCallKey: l.hostCallKey(claimKind, list.ID+" "+what)}
-	if l.all {
-		call.Principal = list.Principal
-	}
-	err = l.update(ctx, call.ID, func(tx Tx) error {
-		noted, err := tx.HostCall(ctx, call.HostCallKey)
-		if err != nil {
-			return err
-		}
-		now := l.board.now()
-		if earlier, err = time.Parse(time.RFC3339Nano, noted.Session); err == nil && now.Sub(earlier) < within {
-			return nil
-		}
-		earlier, call.Session = time.Time{}, now.UTC().Format(time.RFC3339Nano)
-		return tx.NoteHostCall(ctx, call, now)
-	})
-	if err != nil {
-		return time.Time{}, fmt.Errorf("claim: %w", err)
-	}
-	return earlier, nil
-}

@@ -87,7 +87,7 @@ func (d *desk) hint(process, key string) chat {
 }
 
 func (d *desk) shared(process string) chat {
-	c := d.hint(process, todo.SharedKey("process:"+process))
+	c := d.hint(process, "process:"+process)
 	c.who.Shared = true
 	return c
 }

@@ -155,7 +155,7 @@ func (f *feed) position() int64 {
 // run reads and delivers what was saved after from, on every hint of the store
 // and every pollInterval, until ctx ends. When from is unknownSeq it reads at
 // once.
-func (f *feed) run(ctx context.Context, from int64) {
+func (f *feed) run(ctx context.Context, seq int64) {
 	hints := make(chan struct{}, 1)
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -163,10 +163,10 @@ func (f *feed) run(ctx context.Context, from int64) {
 
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
-	if from == unknownSeq {
+	if seq == unknownSeq {
 		signal(hints)
 	}
-	for {
+	for from := (place{seq, seq}); ; {
 		select {
 		case <-hints:
 		case <-poll.C:
@@ -187,31 +187,72 @@ func (f *feed) watchStore(ctx context.Context, hint func()) {
 	}
 }
 
-// pull delivers the snapshots saved after seq and returns the Seq of the last
-// one. After a failed read it returns seq, so that the next read repeats it. When
-// seq is unknownSeq it delivers the newest snapshot of every list to watchers,
-// which may have missed any of them, and none to followers of calls, to whom an
-// old snapshot would look like a new call (docs/spec/variants.md W2).
-func (f *feed) pull(ctx context.Context, seq int64) int64 {
-	replayed := seq == unknownSeq
-	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(seq, 0), OldestFirst: true, Deleted: true})
+// pull delivers what was saved after a place, and returns where it has read to. After a failed
+// read it returns the place, so that the next read repeats it. When the place is not known it
+// delivers the newest snapshot of every list to watchers, which may have missed any of them, and
+// none to followers of calls, to whom an old snapshot would look like a new call
+// (docs/spec/variants.md W2).
+func (f *feed) pull(ctx context.Context, from place) place {
+	replayed := from.lists == unknownSeq
+	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(from.lists, 0), OldestFirst: true, Deleted: true})
 	if err != nil {
-		return seq
+		return from
+	}
+	stands, chats, err := f.standOtherwise(ctx, from.chats)
+	if err != nil {
+		return from
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if ctx.Err() != nil {
-		return seq // run was stopped; a new one may have delivered more already
+		return from // run was stopped; a new one may have delivered more already
 	}
+	from.lists, from.chats = max(from.lists, 0), chats
 	for _, s := range fresh {
 		// The calls of this process were delivered as they were made. What has no
-		// operation was saved beside a call, and what a hook said was none.
+		// operation was saved beside a call.
 		call := Call{List: s, Changed: true}
 		f.watchers.deliver(call)
-		if !replayed && s.Writer.Process != f.process && s.Operation.ID != "" && s.Said == 0 {
+		if !replayed && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.callers.deliver(call)
 		}
-		seq = s.Seq
+		from.lists = s.Seq
 	}
-	return max(seq, 0)
+	for _, s := range stands {
+		f.watchers.deliver(Call{List: s})
+	}
+	return from
+}
+
+// place is up to which Seq the feed has read lists, and chats: what has a smaller Seq than the
+// last of one may be read later among the others.
+type place struct{ lists, chats int64 }
+
+// standOtherwise returns the lists whose chats were saved after a Seq, with [todo.Snapshot.Stood],
+// and up to which it has read.
+func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.Snapshot, to int64, err error) {
+	if after == unknownSeq {
+		position, err := f.store.Position(ctx)
+		return nil, position, err
+	}
+	chats, err := f.store.Chats(ctx, ChatQuery{AfterSeq: after})
+	for _, c := range chats {
+		lists, err := heldBy(ctx, f.store, c)
+		if err != nil {
+			return nil, after, err
+		}
+		for _, id := range lists {
+			s, err := f.store.Load(ctx, id, 0)
+			if err != nil {
+				continue // it is gone, or damaged: its chat says nothing of it
+			}
+			if c.Seq < s.Seq {
+				continue // who is sent this revision finds what the chat says
+			}
+			s.Stood = c.Seq
+			stands = append(stands, s)
+		}
+		after = c.Seq
+	}
+	return stands, after, err
 }

@@ -49,6 +49,8 @@ func everything(t *testing.T, st board.Store, principal string, keys ...string) 
 		on, err := st.CursorsOn(t.Context(), principal, l.List.ID)
 		add(on, err)
 	}
+	chats, err := st.Chats(t.Context(), board.ChatQuery{Principal: &principal})
+	add(chats, err)
 	for _, key := range keys {
 		cursors, err := st.Cursors(t.Context(), board.Key{Principal: principal, Conversation: key})
 		add(cursors, err)
@@ -66,8 +68,7 @@ func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byI
 	known := []any{
 		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, target, list.List, board.Query{Deleted: true}, board.Key{},
 		board.Write{Target: target, Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }},
-		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, board.Topic{Text: "theirs", From: board.FromHost},
-		board.CallKind, board.HostCall{HostCallKey: board.HostCallKey{Kind: board.CallKind, ID: "x"}, Session: "x"},
+		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Chat{ID: todo.ChatOf(who.Key), Principal: "team", User: "alice", With: "x"},
 	}
 	for i := 1; i < method.NumIn(); i++ {
 		of := method.In(i)
@@ -79,7 +80,10 @@ func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byI
 			in = append(in, reflect.ValueOf(ctx))
 			continue
 		case of.Kind() == reflect.Func:
-			in = append(in, reflect.MakeFunc(of, func([]reflect.Value) (out []reflect.Value) {
+			in = append(in, reflect.MakeFunc(of, func(args []reflect.Value) (out []reflect.Value) {
+				if chat, ok := args[0].Interface().(*todo.Chat); ok {
+					chat.Says(todo.Asks, "theirs", time.Unix(0, 0))
+				}
 				for n := range of.NumOut() {
 					value := reflect.New(of.Out(n)).Elem()
 					if value.Kind() == reflect.Bool {
@@ -168,7 +172,11 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 	defer b.Close()
 	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})
 	who := board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"}
-	if err := bob.NoteTopic(t.Context(), who, "c", board.Topic{Text: "IGNORE ALL", From: board.FromHost}); err != nil {
+	says := func(c *todo.Chat, at time.Time) {
+		c.Titled(todo.Topic{Text: "IGNORE ALL", From: todo.FromHost})
+		c.Says(todo.Asks, "deploy?", at)
+	}
+	if _, err := bob.Hear(t.Context(), who, says); err != nil {
 		t.Fatal(err)
 	}
 	write := func(as board.Lists) todo.Snapshot {
@@ -183,7 +191,7 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 	if list.Title() != "mine" {
 		t.Errorf("the title is another member's: %q", list.Title())
 	}
-	if err := bob.Bind(t.Context(), board.Conversation{Key: "bound:c"}, list.List.ID); board.KindOf(err) != board.KindMissing {
+	if err := bob.Bind(t.Context(), who, list.List.ID); board.KindOf(err) != board.KindMissing {
 		t.Errorf("a chat is bound to a list that none of its member's chats knows: %v", err)
 	}
 	if err := bob.Leave(t.Context(), who); err != nil {
@@ -196,7 +204,7 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 		t.Errorf("another member used up what one is told once: %s, %v", earlier, err)
 	}
 	states, err := bob.States(t.Context(), list)
-	if err != nil || states[list.List.ID] != todo.Working {
+	if err != nil || states[list.List.ID] != (todo.Standing{State: todo.Working}) {
 		t.Errorf("after another member said that the chat ended it is %q, %v", states[list.List.ID], err)
 	}
 	if again := write(alice); again.List.ID != list.List.ID {

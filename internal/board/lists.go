@@ -321,12 +321,18 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 const purgeBatch = 50
 
 // Watch returns a watcher of the lists for which want returns true (nil: every
-// list). It receives the snapshots saved from now on; a caller that also needs
+// list). It receives the snapshots saved from now on, and those of lists whose agents do
+// otherwise, see [todo.Snapshot.Stood]; a caller that also needs
 // the earlier ones reads them after this call. want is called with each of them as it
 // was read from the store, in their order, and must not block. The watcher must be
 // closed.
-func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
-	w := &Watcher{pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
+func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher { return l.watch(want, false) }
+
+// WatchRevisions is [Lists.Watch] for who need not know what agents do.
+func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher { return l.watch(want, true) }
+
+func (l Lists) watch(want func(todo.Snapshot) bool, revisions bool) *Watcher {
+	w := &Watcher{revisions: revisions, pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
 	w.all, w.want = l.board.feed.watchers, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }
 	w.keep = w.keepNewest
 	l.board.feed.follow(&w.follower)

@@ -9,9 +9,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// States returns the states of lists, by id.
-func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.State, error) {
-	states := make(map[string]todo.State, len(lists))
+// States returns how lists stand, by id.
+func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.Standing, error) {
+	states := make(map[string]todo.Standing, len(lists))
 	asks := func(s todo.Snapshot) bool { return !s.Settled() && !s.Archived && s.List.Conversation != "" }
 	asked := 0
 	for _, s := range lists {
@@ -21,21 +21,21 @@ func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]t
 	}
 	who := l.attendance(asked)
 	for _, s := range lists {
-		there := false
+		var agent todo.Agent
 		if asks(s) {
 			var err error
-			if there, err = who.attend(ctx, s); err != nil {
+			if agent, err = who.attend(ctx, s); err != nil {
 				return nil, err
 			}
 		}
-		states[s.List.ID] = s.State(there, l.board.now())
+		states[s.List.ID] = s.Stands(agent, l.board.now())
 	}
 	return states, nil
 }
 
 // Together returns the lists of the sub-agents of a main list, and the states of all
 // of them and of the main list, by id.
-func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.State, err error) {
+func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.Standing, err error) {
 	if subs, err = l.Find(ctx, Query{Parent: main.List.ID}); err != nil {
 		return nil, nil, err
 	}
@@ -65,51 +65,61 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 // that the chat of this one has left it.
 const SharedRest = time.Hour
 
-// attendance finds who holds lists. Of many it reads all cursors once, of few those on each;
-// each process is asked for once.
+// attendance finds who holds lists, and what they do. Of many it reads all cursors and chats
+// once, of few those of each; each process is asked for once.
 type attendance struct {
-	lists Lists
-	few   bool
-	held  map[string]map[string]bool // lists by principal, that somebody present holds
-	alive map[string]bool            // processes
+	lists  Lists
+	few    bool
+	agents map[string]map[string]todo.Agent // by principal and list
+	chats  map[string]map[string]todo.Chat  // by principal and id
+	alive  map[string]bool                  // processes
 }
 
 // fewLists is how many lists are asked for one by one.
 const fewLists = 16
 
 func (l Lists) attendance(lists int) *attendance {
-	return &attendance{lists: l, few: lists <= fewLists, held: make(map[string]map[string]bool), alive: make(map[string]bool)}
+	return &attendance{lists: l, few: lists <= fewLists, agents: make(map[string]map[string]todo.Agent),
+		chats: make(map[string]map[string]todo.Chat), alive: make(map[string]bool)}
 }
 
-// attend reports whether a conversation that is present holds a list.
-func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (bool, error) {
+// attend returns what is known of the agents that hold a list.
+func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
 	of, id := s.List.Principal, s.List.ID
-	if a.held[of] == nil || a.few {
+	if a.agents[of] == nil || a.few {
 		only := ""
 		if a.few {
 			only = id
 		}
 		on, err := a.lists.board.store.CursorsOn(ctx, of, only)
 		if err != nil {
-			return false, fmt.Errorf("find who holds the lists: %w", err)
+			return agent, fmt.Errorf("find who holds the lists: %w", err)
 		}
-		a.held[of] = make(map[string]bool)
+		holders := make(map[string][]Cursor)
 		for _, c := range on {
-			if c.Current && !a.held[of][c.List] {
-				a.held[of][c.List] = a.isPresent(c)
+			if c.Current {
+				holders[c.List] = append(holders[c.List], c)
+			}
+		}
+		a.agents[of] = make(map[string]todo.Agent)
+		for list, on := range holders {
+			if a.agents[of][list], err = a.agentOf(ctx, on); err != nil {
+				return agent, fmt.Errorf("find what the agents do: %w", err)
 			}
 		}
 	}
 	// A key that several chats share holds the list that one of them wrote last; the
 	// others are at rest only after a while.
-	if a.held[of][id] || !todo.IsSharedKey(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
-		return a.held[of][id], nil
+	agent = a.agents[of][id]
+	if agent.Here || !todo.IsSeveral(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
+		return agent, nil
 	}
 	cursors, err := a.lists.board.store.Cursors(ctx, Key{of, s.List.Conversation})
 	if err != nil {
-		return false, fmt.Errorf("find whose current list it is: %w", err)
+		return agent, fmt.Errorf("find whose current list it is: %w", err)
 	}
-	return slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && a.isPresent(c) }), nil
+	agent.Here = slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && a.isPresent(c) })
+	return agent, nil
 }
 
 // isPresent is [Board.isPresent], which asks the system for a process.
@@ -138,7 +148,7 @@ func (c Cursor) isPresent(now time.Time, alive func(process string) bool) bool {
 
 // holds reports whether a conversation may hold the list of its cursor: of one that is
 // several chats any of them may.
-func (c Cursor) holds() bool { return c.Current || c.Moved > 0 && todo.IsSharedKey(c.Conversation) }
+func (c Cursor) holds() bool { return c.Current || c.Moved > 0 && todo.IsSeveral(c.Conversation) }
 
 // presence returns what [Cursor.Process] and [Cursor.Until] are for a conversation that
 // calls this board.

@@ -112,7 +112,7 @@ func TestStatesAskForOpenLists(t *testing.T) {
 		checkErr(t, err)
 		working := 0
 		for _, s := range states {
-			if s == todo.Working {
+			if s.State == todo.Working {
 				working++
 			}
 		}

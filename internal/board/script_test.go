@@ -158,9 +158,9 @@ func (s *script) states() string {
 		checkErr(s.t, err)
 		state := states[l.List.ID]
 		if alone[l.List.ID] != state {
-			s.t.Errorf("list %d is %s, and alone %s", n+1, state, alone[l.List.ID])
+			s.t.Errorf("list %d is %+v, and alone %+v", n+1, state, alone[l.List.ID])
 		}
-		out = append(out, fmt.Sprint(n+1, " ", state))
+		out = append(out, fmt.Sprint(n+1, " ", state.State))
 	}
 	return strings.Join(out, ", ")
 }

@@ -28,9 +28,15 @@ type Reader interface {
 	// current ones of a principal on any list when list is empty.
 	CursorsOn(ctx context.Context, principal, list string) ([]Cursor, error)
 
-	// HostCall reads what a hook said within [HostCallAge]; the zero HostCall when there
-	// is nothing.
-	HostCall(ctx context.Context, of HostCallKey) (HostCall, error)
+	// Chat reads a chat; the zero Chat when there is none, or it is damaged.
+	Chat(ctx context.Context, id string) (todo.Chat, error)
+
+	// Chats reads the chats that match, by Seq ascending.
+	Chats(ctx context.Context, q ChatQuery) ([]todo.Chat, error)
+
+	// Keyed reads the id of the chat to which a key leads by a row of its own; empty when
+	// there is no such row any more.
+	Keyed(ctx context.Context, k ChatKey) (string, error)
 }
 
 // Tx is the transaction of a [Store.Update]. What it reads is the newest, and nobody
@@ -51,13 +57,23 @@ type Tx interface {
 	// SetCursor stores a cursor as [SetCursor] says.
 	SetCursor(ctx context.Context, c Cursor) error
 
-	// NoteHostCall stores what a hook of a host said at a time, for [HostCallAge], and of its
-	// kind and subject the newest [MaxHostCalls]. It returns [ErrStoreFull] when no list of the
-	// principal can be written any more.
-	NoteHostCall(ctx context.Context, c HostCall, at time.Time) error
+	// SaveChat stores a chat, and returns it with its Seq set. Of those of a user that held
+	// no list it keeps the [MaxChats] that were used last. For a new one it returns
+	// [ErrStoreFull] when no list of the principal can be written any more, as SetKey and
+	// Claim do.
+	SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error)
+
+	// SetKey stores to which chat a key leads until a time, and keeps of a kind and user the
+	// newest [MaxKeys].
+	SetKey(ctx context.Context, k ChatKey, chat string, until time.Time) error
+
+	// Claim stores that a notice was given at a time, unless it was within a time before,
+	// of at most [NoticeAge]: then it returns when. It keeps the newest [MaxNotices] of a
+	// principal.
+	Claim(ctx context.Context, n Notice, at time.Time, within time.Duration) (earlier time.Time, err error)
 
 	// Purge removes a list with all its revisions and cursors, or returns
-	// [ErrNotFound]. What hooks said too long ago goes with it. A revision by that writer, which is Deleted and has no text, stays
+	// [ErrNotFound]. The chats that held no other list go with it. A revision by that writer, which is Deleted and has no text, stays
 	// for [TrashAge] so that watchers see it. Lists that have been deleted for that long
 	// go when lists begin.
 	Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error
@@ -108,6 +124,47 @@ type Store interface {
 	// Close waits for running updates and releases the store.
 	Close() error
 }
+
+// ChatQuery selects chats for [Reader.Chats]. Zero fields do not restrict.
+type ChatQuery struct {
+	// Principal and User restrict to the chats of one principal, and one user; nil is any.
+	Principal, User *string
+	// UsedSince restricts to chats that were used at that time or later.
+	UsedSince time.Time
+	// AfterSeq restricts to chats of a larger Seq.
+	AfterSeq int64
+}
+
+// ChatKey is a key that leads to a chat although the chat's id is no digest of it.
+type ChatKey struct {
+	Principal, User string
+	Kind            KeyKind
+	Text            string
+}
+
+// KeyKind is what a [ChatKey] is. No client names one, so that nothing which a client sends
+// is taken for another kind (BAD-INPUT 150).
+type KeyKind string
+
+// CallKey is of a host's id of a call of a tool, as its hook said it before the call arrived.
+const CallKey KeyKind = "call"
+
+// Notice is something that one of several processes does for all of them.
+type Notice struct{ Principal, What string }
+
+// What of chats, keys and notices a store keeps.
+const (
+	// MaxChats is how many chats that held no list are kept of a user of a principal.
+	MaxChats = 1000
+	// BareChatAge is how long such a chat is kept after it ended.
+	BareChatAge = 24 * time.Hour
+	// MaxKeys is how many keys of a kind are kept of a user of a principal.
+	MaxKeys = 1000
+	// KeyAge is for how long the key of a call leads to its chat.
+	KeyAge = time.Hour
+	// MaxNotices is how many notices are kept of a principal, and NoticeAge for how long.
+	MaxNotices, NoticeAge = 1000, time.Hour
+)
 
 // Query selects lists for [Store.Find]. Zero fields do not restrict.
 type Query struct {

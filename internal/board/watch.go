@@ -17,13 +17,17 @@ import (
 // each list only the newest snapshot waits to be fetched.
 type Watcher struct {
 	follower
-	ready   chan struct{} // buffer of one: something is pending
-	mu      sync.Mutex
-	pending map[string]todo.Snapshot // by list id
+	revisions bool          // what agents do is not wanted
+	ready     chan struct{} // buffer of one: something is pending
+	mu        sync.Mutex
+	pending   map[string]todo.Snapshot // by list id
 }
 
 // keepNewest keeps a snapshot unless it has that one, or a later one.
 func (w *Watcher) keepNewest(c Call) {
+	if w.revisions && !c.Changed {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c.List.IsNewer(w.pending[c.List.List.ID]) {
@@ -167,7 +171,7 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 		return nil, fmt.Errorf("find who holds the list: %w", err)
 	}
 	for _, held := range on {
-		if held.Moved == 0 || held.Current || todo.IsSharedKey(held.Conversation) {
+		if held.Moved == 0 || held.Current || todo.IsSeveral(held.Conversation) {
 			continue
 		}
 		later, err := l.board.store.Cursors(ctx, held.Key)
@@ -192,7 +196,7 @@ func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most in
 	}
 	var plans []string
 	for _, c := range on {
-		if c.Moved == 0 || todo.IsSharedKey(c.Conversation) || len(plans) > 0 && c.Conversation != newest.Conversation {
+		if c.Moved == 0 || todo.IsSeveral(c.Conversation) || len(plans) > 0 && c.Conversation != newest.Conversation {
 			continue
 		}
 		held, err := l.board.store.Cursors(ctx, c.Key)

@@ -56,7 +56,9 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	}
 	w.principal, w.subject, w.Conversation = l.principal, l.subject, l.Own(w.Conversation)
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
-	w.Begin.ParentConversation = l.Own(Conversation{Key: w.Begin.ParentConversation}).Key
+	if w.Begin.ParentConversation = l.own(w.Begin.ParentConversation, false); w.Conversation.Mirrors && w.Begin.ParentConversation != "" {
+		w.Begin.ParentConversation = todo.MirrorID(w.Begin.ParentConversation)
+	}
 	l.attend(w.Conversation)
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
@@ -254,12 +256,14 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	after := before
 	if changed {
 		after = draft.Snapshot(a.Writer, a.Operation)
-		if after.Revision == 1 {
-			var err error
-			if after.List, err = a.begun(ctx, after); err != nil {
-				return Outcome{}, err
-			}
-		}
+	}
+	begins := changed && after.Revision == 1
+	topic, err := a.hearWrite(ctx, begins)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if begins {
+		after.List = a.begun(after, topic)
 	}
 	if a.putsAway {
 		report.PutAway = a.current.PutAway()
@@ -279,12 +283,6 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 			if err := a.archiveSubLists(ctx, after.List); err != nil {
 				return Outcome{}, err
 			}
-		}
-	}
-	if goesOn := !a.Writer.Person && (after.Asks != "" || after.Rests); goesOn && !changed {
-		var err error
-		if after, err = a.tx.Save(ctx, after.Asking("", false, a.at)); err != nil {
-			return Outcome{}, err
 		}
 	}
 	if err := a.setCursors(ctx, after, report.Elsewhere == ""); err != nil {
@@ -316,9 +314,10 @@ func (a *attempt) archiveSubLists(ctx context.Context, main todo.List) error {
 	return err
 }
 
-func (a *attempt) begun(ctx context.Context, s todo.Snapshot) (l todo.List, err error) {
+// begun returns the list that begins with a snapshot, and has a topic.
+func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 	who := a.Conversation
-	l = a.Begin
+	l := a.Begin
 	l.ID, l.Created = NewID(), s.Updated
 	l.Principal, l.Conversation, l.Client, l.Chat = a.principal, who.Key, who.Client, who.Chat
 	l.Name = cmp.Or(who.Name, l.Name)
@@ -327,13 +326,16 @@ func (a *attempt) begun(ctx context.Context, s todo.Snapshot) (l todo.List, err 
 	if !who.Shared {
 		l.Previous = a.current.List.ID
 	}
-	l.Topic, err = a.takeTopic(ctx)
-	return l, err
+	l.Topic = topic
+	return l
 }
 
 // setCursors stores what the conversation knows after the write, as far as the store
 // does not know it: it has seen this revision, and holds the list if it moves.
 func (a *attempt) setCursors(ctx context.Context, s todo.Snapshot, moves bool) error {
+	if err := a.passOn(ctx); err != nil {
+		return err
+	}
 	var cursors []Cursor
 	if s.Revision > 0 {
 		cursors = a.cursors(a.Write, s, moves)
@@ -356,6 +358,31 @@ func (a *attempt) setCursors(ctx context.Context, s todo.Snapshot, moves bool) e
 		}
 	}
 	return nil
+}
+
+// passOn gives the conversation what it takes over, whole. What that was known by is then the
+// conversation's, and nobody is there by it any more.
+func (a *attempt) passOn(ctx context.Context) error {
+	if len(a.taken) == 0 {
+		return nil
+	}
+	who := a.Conversation
+	before, err := a.tx.Chat(ctx, who.Takes)
+	if err == nil {
+		before.HostID = cmp.Or(who.Chat, who.Key)
+		before.End("known by its id", a.at)
+		_, err = a.tx.SaveChat(ctx, before)
+	}
+	for _, c := range slices.Backward(a.taken) {
+		own := Cursor{Key: Key{a.principal, who.Key}, List: c.List, Seen: c.Seen, Process: c.Process, Until: c.Until, Current: c.Moved > 0}
+		if err == nil {
+			err = a.tx.SetCursor(ctx, own)
+		}
+		if c.Until, c.Current = a.at, false; err == nil {
+			err = a.tx.SetCursor(ctx, c)
+		}
+	}
+	return err
 }
 
 // cursors returns the cursors to store with a write: its conversation has seen this

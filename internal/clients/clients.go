@@ -23,6 +23,9 @@ type Client struct {
 	// SharesConnection is true when all chats of the program or its window go through
 	// one process or session, so that a connection is no conversation.
 	SharesConnection bool
+	// Pairs is true when its hooks know its chats, and nothing tells a server which of them
+	// calls it.
+	Pairs bool
 	// Variable is the environment variable by which it tells a server on stdio
 	// its id of the chat: a hint, see server.Server.
 	Variable string
@@ -85,7 +88,7 @@ var All = sync.OnceValue(func() []Client {
 		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity},
 		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode},
 		{Name: "windsurf", Title: "Windsurf", Prefixes: []string{"windsurf"}, SharesConnection: true},
-		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume"},
+		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Pairs: true, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume"},
 		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread, Resume: "codex resume", Tools: []string{"update_plan"}},
 		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Resume: "copilot --resume"},
 		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Resume: "opencode --session", Tools: []string{"todowrite"}},

@@ -87,9 +87,19 @@ func (f *fronted) CursorsOn(ctx context.Context, principal, list string) ([]boar
 	return f.Store.CursorsOn(ctx, principal, list)
 }
 
-func (f *fronted) HostCall(ctx context.Context, of board.HostCallKey) (board.HostCall, error) {
+func (f *fronted) Chat(ctx context.Context, id string) (todo.Chat, error) {
 	f.settle(ctx)
-	return f.Store.HostCall(ctx, of)
+	return f.Store.Chat(ctx, id)
+}
+
+func (f *fronted) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, error) {
+	f.settle(ctx)
+	return f.Store.Chats(ctx, q)
+}
+
+func (f *fronted) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
+	f.settle(ctx)
+	return f.Store.Keyed(ctx, k)
 }
 
 func (f *fronted) Position(ctx context.Context) (int64, error) {

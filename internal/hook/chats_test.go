@@ -130,7 +130,7 @@ func (r geminiRig) event(session, name, more string) string {
 func (r geminiRig) writes(session, process string, lines ...todo.Line) board.Outcome {
 	r.Helper()
 	view := todo.CoreView()
-	who := board.Conversation{Key: "process:" + process, Hint: true, Client: "gemini-cli-mcp-client", Workspace: "/home/ada/parser"}
+	who := board.Conversation{Key: "process:" + process, Hint: true, Pairs: true, Client: "gemini-cli-mcp-client", Workspace: "/home/ada/parser"}
 	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view}, Writer: todo.Writer{Client: who.Client},
 		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
 	if err != nil {
@@ -167,8 +167,8 @@ func TestGeminiKnowsItsChats(t *testing.T) {
 	r.tells(prompt("s1"), "")
 	r.tells(prompt("s2"), `The user changed the list: reworded "Second" to "2"`)
 	r.tells(r.event("s2", "Notification", `,"message":"x","notification_type":"ToolPermission","details":{"type":"exec","command":"ls"}`), "")
-	if got, err := r.lists.Load(t.Context(), two.List.ID, 0); err != nil || got.Asks != "run `ls`?" {
-		t.Errorf("asks %q, %v", got.Asks, err)
+	if got := r.standing(two); got.Asks != "run `ls`?" {
+		t.Errorf("asks %q", got.Asks)
 	}
 	next := r.writes("s1", "1", todo.Line{Text: "Next plan", Status: "pending"}).After
 	r.rewords(next, "Third")

@@ -304,7 +304,7 @@ func (e Event) action() (*act, error) {
 	case "posttooluse", "aftertool":
 		if e.List != "" {
 			return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
-				return lists.Bind(ctx, bound(e.Session), e.List)
+				return lists.Bind(ctx, e.chat(), e.List)
 			}), nil
 		}
 		return e.mirrorAction()
@@ -330,10 +330,10 @@ func (e Event) action() (*act, error) {
 		if e.Trigger != "manual" {
 			return nil, ErrNotNeeded // it comes before each request
 		}
-		return silent(inOrder, e.noteForgotten), nil
+		return silent(inOrder, e.forgets), nil
 	case "sessionend":
 		e.Agent = "" // all of them end
-		return silent(inOrder, e.end), nil
+		return silent(inOrder, e.leave), nil
 	case "subagentstop":
 		if e.Agent == "" {
 			return nil, ErrNotNeeded
@@ -352,13 +352,7 @@ func isOurs(tool string) bool {
 
 // noteCall notes who makes a call of one of our tools.
 func (e Event) noteCall(ctx context.Context, lists board.Lists) error {
-	return e.note(ctx, lists, board.CallKind, e.Call, e.agent())
-}
-
-// note notes something of the chat, which is in its folder.
-func (e Event) note(ctx context.Context, lists board.Lists, kind board.HostCallKind, id, what string) error {
-	key := board.HostCallKey{Kind: kind, ID: id}
-	return lists.NoteHostCall(ctx, board.HostCall{HostCallKey: key, Session: todo.ChatID(e.Session), Agent: what, Folder: e.Folder})
+	return lists.HearCall(ctx, e.chat(), e.Call)
 }
 
 // mirrorAction returns what mirrors a call of a built-in tool. After any other tool the
@@ -371,7 +365,10 @@ func (e Event) mirrorAction() (*act, error) {
 	tool, ok := tools.FindBuiltIn(host, e.Tool)
 	switch {
 	case isOurs(e.Tool) && e.isGemini():
-		return silent(inOrder, e.bind), nil
+		return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
+			_, err := lists.Pair(ctx, e.chat())
+			return err
+		}), nil
 	case isOurs(e.Tool):
 		return nil, nil // its server has written the list
 	case !ok:
@@ -396,74 +393,76 @@ func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) board.Write {
 		Change:    call.Change,
 		Operation: todo.Operation{ID: e.id, Digest: e.id}, // it may have been applied by a process that was killed then
 	}
-	who := chat(todo.MirrorKey(e.Session))
-	who.Client, who.Workspace, who.Chat = tool.Host, e.Folder, todo.ChatID(e.Session)
+	who := e.mirrors()
+	who.Client = tool.Host
 	if agent != "" && !tool.OneList {
-		w.Begin.ParentConversation = who.Key
-		who.Key = todo.AgentKey(who.Key, e.agent())
+		w.Begin.ParentConversation = todo.ChatKey(e.Session)
+		w.Agent = agent
+	} else {
+		who.Key, who.Parent, who.Agent = todo.ChatKey(e.Session), "", ""
 	}
 	w.Target = call.Target
 	w.Conversation = who
-	if !tool.OneList {
+	if agent != "" && !tool.OneList {
 		w.Agent = agent
 	}
 	return w
 }
 
-// chat returns the conversation with a key, which outlives the process of a hook.
-func chat(key string) board.Conversation {
-	return board.Conversation{Key: key, Lasts: lasts, Detached: true}
+// chat returns the conversation of the agent that the event is of, as servers know it by a hook,
+// by the environment or by what its host sends with a call.
+func (e Event) chat() board.Conversation {
+	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.Host, Workspace: e.Folder}
+	if e.isGemini() {
+		who.Client = gemini
+	}
+	if e.Agent != "" {
+		who.Parent, who.Key = who.Key, todo.AgentKey(who.Key, e.Agent)
+		who.Agent = todo.AgentName(e.agent())
+	}
+	return who
+}
+
+// mirrors returns the conversation of the agent as it calls its host's own tool. It outlives the
+// process of a hook.
+func (e Event) mirrors() board.Conversation {
+	who := e.chat()
+	who.Mirrors, who.Lasts, who.Detached = true, lasts, true
+	return who
 }
 
 // stay says that a chat that was resumed is there again. As far as it has one by
 // our tools, their server says so.
 func (e Event) stay(ctx context.Context, lists board.Lists) error {
-	return lists.Stay(ctx, chat(todo.MirrorKey(e.Session)))
+	return lists.Stay(ctx, e.mirrors())
 }
 
-// end says that the chat has ended.
-func (e Event) end(ctx context.Context, lists board.Lists) error {
-	err := e.leave(ctx, lists)
-	if e.isGemini() {
-		err = errors.Join(err, board.PassOver(e.leaveList(ctx, lists, bound(e.Session).Key)), e.noteTopic(ctx, lists, board.Topic{}))
-	}
-	if e.Reason == "clear" {
-		err = errors.Join(err, e.noteCleared(ctx, lists))
+// leave says that a sub-agent of the chat has ended, or without one the chat itself with its
+// sub-agents: it has left the lists that it has by our tools and by the host's own.
+func (e Event) leave(ctx context.Context, lists board.Lists) error {
+	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.End(e.Reason, at) })
+	for _, who := range []board.Conversation{e.chat(), e.mirrors()} {
+		err = errors.Join(err, board.PassOver(e.leaveList(ctx, lists, who)))
 	}
 	return err
 }
 
-// leave says that a sub-agent of the chat has left the lists that it has by our tools and by
-// the host's own, or without one the chat itself with its sub-agents.
-func (e Event) leave(ctx context.Context, lists board.Lists) error {
-	for _, c := range e.conversations() {
-		if err := board.PassOver(e.leaveList(ctx, lists, c.Key)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// leaveList says that a conversation has left its list. It asks for nothing any more, and
-// a sub-agent's list is archived if it is settled.
-func (e Event) leaveList(ctx context.Context, lists board.Lists, key string) error {
-	current, err := lists.Current(ctx, board.Target{Conversation: chat(key)})
+// leaveList says that a conversation has left its list. A sub-agent's list is archived if it is
+// settled.
+func (e Event) leaveList(ctx context.Context, lists board.Lists, who board.Conversation) error {
+	current, err := lists.Current(ctx, board.Target{Conversation: who})
 	if err != nil {
 		return err
 	}
-	if current.Asks != "" {
-		err = lists.Ask(ctx, board.Target{List: current.List.ID}, "")
-	}
 	var subs []todo.Snapshot
 	switch {
-	case err != nil:
 	case e.Agent == "":
 		subs, err = lists.Find(ctx, board.Query{Parent: current.List.ID})
 	case current.Settled() && !current.Archived:
 		_, err = lists.Archive(ctx, current.List.ID, true, current.Writer)
 	}
 	for _, sub := range subs {
-		err = errors.Join(err, lists.Leave(ctx, chat(sub.List.Conversation)))
+		err = errors.Join(err, lists.Leave(ctx, board.Conversation{Key: sub.List.Conversation}))
 	}
-	return errors.Join(err, lists.Leave(ctx, chat(key)))
+	return errors.Join(err, lists.Leave(ctx, who))
 }

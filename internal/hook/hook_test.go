@@ -21,7 +21,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -85,6 +84,18 @@ func (r *rig) all() []todo.Snapshot {
 	return found
 }
 
+// chatOf returns the host's id of a list's chat, and which of its lists it is.
+func chatOf(l todo.Snapshot) string {
+	of := "chat:" + l.List.Chat
+	if l.List.Mirrored {
+		of = "mirror:" + l.List.Chat
+	}
+	if l.List.Agent != "" {
+		of += "/agent:" + l.List.Agent
+	}
+	return of
+}
+
 // board returns the lists, as they began, each with a line for each item: its id, its status,
 // its text and what else was said of it.
 func (r *rig) board() (lists []string) {
@@ -97,7 +108,7 @@ func (r *rig) board() (lists []string) {
 	for n, l := range r.all() {
 		var b strings.Builder
 		numbers[l.List.ID] = n + 1
-		fmt.Fprintf(&b, "list %d of %s in %s, %s, mirrored %t, %s, archived %t", n+1, l.List.Client, l.List.Workspace, l.List.Conversation, l.List.Mirrored, states[l.List.ID], l.Archived)
+		fmt.Fprintf(&b, "list %d of %s in %s, %s, mirrored %t, %s, archived %t", n+1, l.List.Client, l.List.Workspace, chatOf(l), l.List.Mirrored, states[l.List.ID].State, l.Archived)
 		if l.List.Agent != "" {
 			fmt.Fprintf(&b, ", under list %d for %s", numbers[l.List.Parent], l.List.Agent)
 		}
@@ -175,7 +186,7 @@ func (r *rig) script(text string) string {
 			err = r.send(event)
 			time.Sleep(time.Second)
 		case "tool":
-			ours := board.Conversation{Key: todo.ChatKey(claudeChat), Client: "claude-code"}
+			ours := board.Conversation{Key: todo.ChatKey(claudeChat), Chat: claudeChat, Client: "claude-code"}
 			_, err = r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
 			time.Sleep(time.Second)
 		case "wait":
@@ -204,14 +215,20 @@ const claudeChat = "11111111-2222-4333-8444-555555555555"
 // What is before a call of one of our tools is noted for it: the chat, the sub-agent
 // and the folder. Nothing is written to a list.
 func TestCallsOfOurTools(t *testing.T) {
-	for name, want := range map[string]board.HostCall{
-		"claude-code-ours":          {HostCallKey: storetest.CallOf("", "toolu_s3"), Session: claudeChat, Folder: "/home/ada/parser"},
-		"claude-code-ours-subagent": {HostCallKey: storetest.CallOf("", "toolu_s4"), Session: claudeChat, Agent: "general-purpose ed0d7661", Folder: "/home/ada/parser"},
+	for name, want := range map[string]struct {
+		call string
+		chat todo.Chat
+	}{
+		"claude-code-ours":          {"toolu_s3", todo.Chat{HostID: claudeChat, Folder: "/home/ada/parser"}},
+		"claude-code-ours-subagent": {"toolu_s4", todo.Chat{HostID: claudeChat, Agent: "general-purpose ed0d7661", Folder: "/home/ada/parser"}},
 	} {
 		r := newRig(t)
 		r.play(name)
-		if got, err := r.lists.HostCall(t.Context(), want.Kind, want.ID); err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
+		got, err := r.lists.Caller(t.Context(), want.call)
+		main := todo.ChatID("", "", todo.ChatKey(claudeChat), false)
+		if isSub := want.chat.Agent != ""; err != nil || (got.ID == main) == isSub || (got.Parent == main) != isSub ||
+			got.HostID != want.chat.HostID || got.Agent != want.chat.Agent || got.Folder != want.chat.Folder {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want.chat)
 		}
 		r.expectNone()
 	}

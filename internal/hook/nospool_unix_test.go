@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
 	"todo-mcp/internal/board"
 )
 

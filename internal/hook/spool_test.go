@@ -19,6 +19,7 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
 )
 
 // spoolRig is a board with a spool.
@@ -117,7 +118,7 @@ func (r *spoolRig) expect(left int, lists ...string) {
 		for _, s := range history {
 			texts = append(texts, s.Items[1].Text)
 		}
-		got = append(got, strings.TrimPrefix(l.List.Conversation, "mirror:")+": "+strings.Join(texts, " "))
+		got = append(got, l.List.Chat+": "+strings.Join(texts, " "))
 	}
 	slices.Sort(got)
 	if diff := cmp.Diff(lists, got); diff != "" {
@@ -250,8 +251,8 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 	}
 	r.expect(0, "a: 1 2", "b: 1 3")
 	for _, l := range r.all() {
-		if l.Asks != "" {
-			t.Errorf("it asks %q", l.Asks)
+		if got := r.standing(l); got.Asks != "" {
+			t.Errorf("it asks %q", got.Asks)
 		}
 	}
 }
@@ -309,7 +310,7 @@ func TestSpoolUnderMany(t *testing.T) {
 
 // What hooks left is applied before anything is read or changed, by every method of a store.
 func TestSpoolIsBeforeTheStore(t *testing.T) {
-	key := board.Key{Conversation: "mirror:a"}
+	key := board.Key{Conversation: todo.MirrorID(todo.ChatID("", "", todo.ChatKey("a"), false))}
 	for name, use := range map[string]func(context.Context, board.Store) error{
 		"Load": func(ctx context.Context, st board.Store) error {
 			_, err := st.Load(ctx, "x", 0)
@@ -319,10 +320,12 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		"History":   func(ctx context.Context, st board.Store) error { _, err := st.History(ctx, "x", 0, 0); return err },
 		"Cursors":   func(ctx context.Context, st board.Store) error { _, err := st.Cursors(ctx, key); return err },
 		"CursorsOn": func(ctx context.Context, st board.Store) error { _, err := st.CursorsOn(ctx, "", "x"); return err },
-		"HostCall": func(ctx context.Context, st board.Store) error {
-			_, err := st.HostCall(ctx, board.HostCallKey{Kind: board.CallKind, ID: "x"})
+		"Chat":      func(ctx context.Context, st board.Store) error { _, err := st.Chat(ctx, "x"); return err },
+		"Chats": func(ctx context.Context, st board.Store) error {
+			_, err := st.Chats(ctx, board.ChatQuery{})
 			return err
 		},
+		"Keyed":    func(ctx context.Context, st board.Store) error { _, err := st.Keyed(ctx, board.ChatKey{}); return err },
 		"Position": func(ctx context.Context, st board.Store) error { _, err := st.Position(ctx); return err },
 		"Update": func(ctx context.Context, st board.Store) error {
 			return st.Update(ctx, key, func(tx board.Tx) error {
@@ -411,7 +414,7 @@ type failing struct {
 }
 
 func (f failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	if !strings.HasSuffix(key.Conversation, f.chat) {
+	if todo.ChatOf(key.Conversation) != todo.ChatID("", "", todo.ChatKey(f.chat), false) {
 		return f.Store.Update(ctx, key, change)
 	}
 	if f.before != nil {

@@ -5,44 +5,43 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/tools"
 )
 
-// conversations returns those that the agent of the event may be: by our tools, whose
-// server knows the chat by a hook, by the environment or by what its host sends with a
-// call, and by the host's own tool.
-func (e Event) conversations() (all []board.Conversation) {
-	keys := []string{todo.ChatKey(e.Session), todo.FieldKey(clients.MetaCodexThread, e.Session), todo.MirrorKey(e.Session)}
-	if e.Agent != "" { // in Codex a sub-agent has a thread of its own
-		keys = []string{todo.AgentKey(keys[0], e.agent()), todo.FieldKey(clients.MetaCodexThread, e.Agent), todo.AgentKey(keys[2], e.agent())}
-	}
-	for _, key := range keys {
-		all = append(all, board.Conversation{Key: key})
-	}
-	return all
-}
-
 // saying puts something in words; nil is nothing to say.
 type saying func(prompts.Words) string
 
 // tell returns what is to be said of the first list that the agent of the event holds and
-// of which there is something to say, as about tells. Words are read for that alone.
+// of which there is something to say, as about tells: by our tools, by the host's own, or by the
+// server that its chat is with.
 func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error)) (string, error) {
-	all := e.conversations()
-	if e.Agent == "" && (e.isGemini() || e.Host == opencode) {
-		holder, err := lists.Holder(ctx, bound(e.Session))
+	all := []board.Conversation{e.chat(), e.mirrors()}
+	if e.Agent == "" && e.isGemini() {
+		chat, err := lists.Chat(ctx, e.chat())
 		if err != nil {
 			return "", err
 		}
-		all = append(all, holder)
+		with, err := lists.With(ctx, chat)
+		if err != nil {
+			return "", err
+		}
+		if with.ID != "" {
+			all = append(all, board.Conversation{Key: with.ID})
+		}
 	}
+	return e.tellOf(ctx, lists, all, about)
+}
+
+// tellOf is [Event.tell] for lists of some conversations. Words are read for what is to be said
+// alone.
+func (e Event) tellOf(ctx context.Context, lists board.Lists, all []board.Conversation, about func(board.Target) (saying, error)) (string, error) {
 	for _, c := range all {
 		say, err := about(board.Target{Conversation: c})
 		if err != nil && !errors.Is(err, board.ErrNotFound) {
@@ -92,33 +91,52 @@ func (e Event) news(ctx context.Context, lists board.Lists) (string, error) {
 	})
 }
 
+// hear changes what is known of the chat of the agent: of a sub-agent without an open list, of
+// its main agent's, which isMain says.
+func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
+	isMain := false
+	if e.Agent != "" {
+		isMain = true
+		_, err := e.tell(ctx, lists, func(t board.Target) (saying, error) {
+			list, err := lists.Current(ctx, t)
+			isMain = isMain && !list.Open()
+			return nil, err
+		})
+		if err != nil {
+			return err
+		}
+		if isMain {
+			e.Agent = ""
+		}
+	}
+	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { heard(c, isMain, at) })
+	return err
+}
+
 // goesOn says that the agent, which was given a prompt or has used a tool, waits for nobody.
 // For its main agent a sub-agent says so only of its own question.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	own := todo.OneLine(e.question(), todo.MaxTitle)
-	return e.each(ctx, lists, func(list todo.Snapshot, t board.Target) error {
-		isMain := e.Agent != "" && list.List.Agent == ""
-		if list.Asks == "" && !list.Rests || isMain && list.Asks != own {
-			return nil
+	return e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
+		if !isMain || c.Asks == own && c.Asks != "" {
+			c.Says(todo.Works, "", at)
 		}
-		return lists.Ask(ctx, t, "")
 	})
 }
 
 // askTool is the tool by which Claude Code asks its user.
 const askTool = "AskUserQuestion"
 
-// asks says of the open list that the agent holds that it waits for a person.
+// asks says of the chat that its agent waits for a person.
 func (e Event) asks(ctx context.Context, lists board.Lists) error {
-	question := e.question()
+	question := todo.OneLine(e.question(), todo.MaxTitle)
 	if question == "" {
 		return nil
 	}
-	return e.each(ctx, lists, func(list todo.Snapshot, t board.Target) error {
-		if list.Asks != "" && e.Message != "" && len(e.Details) == 0 {
-			return nil // it says less than what came before
+	return e.hear(ctx, lists, func(c *todo.Chat, _ bool, at time.Time) {
+		if c.Asks == "" || e.Message == "" || len(e.Details) > 0 { // else it says less than what came before
+			c.Says(todo.Asks, question, at)
 		}
-		return lists.Ask(ctx, t, question)
 	})
 }
 

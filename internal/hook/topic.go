@@ -2,9 +2,9 @@ package hook
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"todo-mcp/internal/board"
@@ -12,66 +12,58 @@ import (
 )
 
 // prompt takes in a prompt: it may say what the chat's next list is about, and its agent
-// is told the news.
+// is told the news, or of its list if it has forgotten that.
 func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
-	forgot, err := e.hasForgotten(ctx, lists)
+	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) { c.Forgot = false })
 	if err != nil {
 		return "", err
 	}
-	if forgot {
-		return e.withTopic(ctx, lists, e.show)
+	if was.Forgot && e.isGemini() {
+		return e.show(ctx, lists)
 	}
-	return e.withTopic(ctx, lists, e.news)
+	return e.news(ctx, lists)
 }
 
 // start takes in how a session starts. One that goes on is told of its list.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
-	return e.withTopic(ctx, lists, e.remind)
-}
-
-// withTopic notes what the event says of the topic of the chat, unless it is at work on a
-// list, and then does something.
-func (e Event) withTopic(ctx context.Context, lists board.Lists, do doing) (string, error) {
-	works := false
-	err := e.each(ctx, lists, func(todo.Snapshot, board.Target) error { works = true; return nil })
-	topic := e.topic()
-	if err == nil && !works && topic.Text != "" {
-		err = e.noteTopic(ctx, lists, topic)
-	}
-	if err != nil {
+	if _, err := e.takeTopic(ctx, lists, func(*todo.Chat, time.Time) {}); err != nil {
 		return "", err
 	}
-	return do(ctx, lists)
+	return e.remind(ctx, lists)
 }
 
-// noteTopic notes the topic for the list that begins next by a tool of the chat's host, or
-// by one of ours. Gemini CLI does not say to a server which chat calls it.
-func (e Event) noteTopic(ctx context.Context, lists board.Lists, t board.Topic) error {
-	chat := todo.ChatID(e.Session)
-	err := lists.NoteTopic(ctx, board.Conversation{Chat: chat}, chat, t)
-	if e.isGemini() {
-		folder := board.Conversation{Client: gemini, Workspace: e.Folder}
-		err = errors.Join(err, lists.NoteTopic(ctx, folder, chat, t))
+// takeTopic notes what the event says of the topic of the chat, unless its agent is at work on a
+// list, and what else it says.
+func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
+	topic := e.topic()
+	if topic.Text != "" {
+		err = e.each(ctx, lists, func(todo.Snapshot, board.Target) error { topic = todo.Topic{}; return nil })
 	}
-	return err
+	if err != nil {
+		return was, err
+	}
+	return lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
+		c.Titled(topic)
+		heard(c, at)
+	})
 }
 
 // topic returns what the chat is about, as far as the event says it: by the chat's title, a
 // person's prompt, or else the project.
-func (e Event) topic() board.Topic {
+func (e Event) topic() todo.Topic {
 	typed, isTyped := e.typed()
 	switch title := todo.OneLine(e.Title, todo.MaxTitle); {
 	case e.Agent != "":
-		return board.Topic{}
+		return todo.Topic{}
 	case title != "":
-		return board.Topic{Text: title, From: board.FromHost}
+		return todo.Topic{Text: title, From: todo.FromHost}
 	case !isTyped:
-		return board.Topic{}
+		return todo.Topic{}
 	default:
 		if line := firstLine(typed); line != "" {
-			return board.Topic{Text: line, From: board.FromPrompt}
+			return todo.Topic{Text: line, From: todo.FromPrompt}
 		}
-		return board.Topic{Text: e.project(), From: board.FromFolder}
+		return todo.Topic{Text: e.project(), From: todo.FromFolder}
 	}
 }
 

@@ -121,7 +121,7 @@ func TestTitlesOfGemini(t *testing.T) {
 		return fmt.Sprintf(`{"session_id":%q,"cwd":"/home/ada/parser","hook_event_name":"BeforeAgent","timestamp":"2026","prompt":%q}`, session, text)
 	}
 	begin := func(r *rig, process string) string {
-		who := board.Conversation{Key: "process:" + process, Hint: true, Client: "gemini-cli-mcp-client-todo", Workspace: "/home/ada/parser"}
+		who := board.Conversation{Key: "process:" + process, Hint: true, Pairs: true, Client: "gemini-cli-mcp-client-todo", Workspace: "/home/ada/parser"}
 		lines := []todo.Line{plan("pending")}
 		out, err := r.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()},
 			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json"
@@ -21,7 +22,7 @@ func (e Event) endsTurn() bool {
 	return name == "stop" || name == "afteragent"
 }
 
-// endTurn says of the agent's open lists that it asks what it said last, or else that it
+// endTurn says of the chat that its agent asks what it said last, or else that it
 // rests. If it is to finish first, it is told once what is open, and goes on.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
@@ -33,25 +34,28 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 			return text, err
 		}
 	}
-	return "", e.each(ctx, lists, func(_ todo.Snapshot, t board.Target) error {
-		return lists.Rest(ctx, t, question)
-	})
+	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, todo.OneLine(question, todo.MaxTitle), at) })
+	return "", err
 }
 
 // idles says that no turn is under way, as a host says a while after it ended. One that a
 // person broke off ends without an event, and what it asked is asked no more.
 func (e Event) idles(ctx context.Context, lists board.Lists) error {
-	return e.each(ctx, lists, func(list todo.Snapshot, t board.Target) error {
-		if list.Rests {
-			return nil
+	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
+		if c.Doing != todo.Rests {
+			c.Says(todo.Rests, "", at)
 		}
-		return lists.Rest(ctx, t, "")
 	})
+	return err
 }
 
 // finish returns what keeps the agent from ending its turn: that items are open on which
 // it can go on. Of the same items it is told once.
 func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
+	chat, err := lists.Chat(ctx, e.chat())
+	if err != nil || chat.Asks != "" {
+		return "", err
+	}
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		open := make([]string, 0, len(list.Items))
@@ -60,11 +64,11 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 				open = append(open, i.ID+" "+string(i.Status))
 			}
 		}
-		if err != nil || len(open) == 0 || list.Archived || list.Asks != "" {
+		if err != nil || len(open) == 0 || list.Archived {
 			return nil, err
 		}
 		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
-		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), board.HostCallAge)
+		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), board.NoticeAge)
 		if err != nil || !told.IsZero() {
 			return nil, err
 		}

@@ -54,20 +54,20 @@ func claudeTools(settings ...string) func(*rig, bool, way) (args, env []string) 
 func installInClaude(r *rig) { r.install("claude-code") }
 
 // found returns the list that a conversation began.
-func (r *rig) found(conversation string) todo.Snapshot {
+func (r *rig) found(session string, mirrored bool) todo.Snapshot {
 	r.t.Helper()
 	for _, l := range r.lists() {
-		if l.List.Conversation == conversation {
+		if l.List.Chat == session && l.List.Mirrored == mirrored && l.List.Agent == "" {
 			return l
 		}
 	}
 	r.logLists()
-	r.t.Fatalf("no list was begun by %s", conversation)
+	r.t.Fatalf("no list was begun by %s, mirrored: %t", session, mirrored)
 	return todo.Snapshot{}
 }
 
 // statesNow returns how the lists stand.
-func (r *rig) statesNow() (states map[string]todo.State) {
+func (r *rig) statesNow() (states map[string]todo.Standing) {
 	r.t.Helper()
 	r.read(func(ctx context.Context, s board.Store) (err error) {
 		b := board.NewBoard(s)
@@ -102,7 +102,7 @@ func (r *rig) checkMirrored(l todo.Snapshot, stands todo.State, client, items st
 	if strings.Join(got, "/") != items || !l.List.Mirrored || l.List.Client != client || l.List.Workspace != r.dir {
 		r.t.Errorf("list %+v with %q, want %q", l.List, got, items)
 	}
-	if state := r.statesNow()[l.List.ID]; state != stands {
+	if state := r.statesNow()[l.List.ID].State; state != stands {
 		r.t.Errorf("after the session the list is %s, want %s", state, stands)
 	}
 }
@@ -120,8 +120,8 @@ func TestHooksOfClaudeCode(t *testing.T) {
 		newPlan("Bake bread", 3, 2),
 	)
 	r.logLists()
-	r.checkMirrored(r.found(todo.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
-	ours := r.found(todo.ChatKey(session))
+	r.checkMirrored(r.found(session, true), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
+	ours := r.found(session, false)
 	if ours.List.Mirrored || r.writes(ours) != 1 || completed(ours) != 2 {
 		t.Errorf("the main agent's list is %+v", ours)
 	}
@@ -134,7 +134,7 @@ func TestHooksOfClaudeCode(t *testing.T) {
 	}
 	// The chat goes on later: its mirrored list does, too.
 	r.run(resume, call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()))
-	if l := r.found(todo.MirrorKey(session)); r.writes(l) != 3 || completed(l) != 2 {
+	if l := r.found(session, true); r.writes(l) != 3 || completed(l) != 2 {
 		t.Errorf("after --resume: %+v", l)
 	}
 }
@@ -156,7 +156,7 @@ func TestPostedHooksOfClaudeCode(t *testing.T) {
 		}
 	}
 	r.run(anew, newPlan("Bake bread", 3, 1), call("TaskList", object{}), call("TaskList", object{}))
-	if l := r.found(todo.ChatKey(session)); l.List.Workspace != r.dir || len(l.Items) != 4 {
+	if l := r.found(session, false); l.List.Workspace != r.dir || len(l.Items) != 4 {
 		t.Errorf("the list is %+v", l)
 	}
 	turns, _ := r.model.turns()
@@ -185,7 +185,7 @@ func TestTasksOfClaudeCode(t *testing.T) {
 		call("TaskUpdate", object{"taskId": "2", "status": "deleted"}),
 		call("TaskList", object{}),
 	)
-	l := r.found(todo.MirrorKey(session))
+	l := r.found(session, true)
 	r.checkMirrored(l, todo.LeftOpen, "claude-code", "1 completed Read the grammar/3 pending Run the tests/4 in_progress Ask a baker")
 	if l.Items[0].Owner != "reader" || l.Items[1].WaitsFor != "1" || len(r.lists()) != 1 {
 		t.Errorf("items %+v", l.Items)
@@ -212,15 +212,15 @@ func TestPluginOfClaudeCode(t *testing.T) {
 		call("TodoWrite", newPlan("Build the parser", 3, 1).arguments()),
 		call("mcp__plugin_todo-mcp_todo__TodoWrite", newPlan("Bake bread", 3, 0).arguments()))
 	r.logLists()
-	r.checkMirrored(r.found(todo.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
-	if ours := r.found(todo.ChatKey(session)); ours.List.Mirrored {
+	r.checkMirrored(r.found(session, true), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
+	if ours := r.found(session, false); ours.List.Mirrored {
 		t.Errorf("ours is %+v", ours.List)
 	}
 	r.install("claude-code")
 	r.run(resume,
 		call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()),
 		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // of the same server it starts the one that is installed
-	mirrored, ours := r.found(todo.MirrorKey(session)), r.found(todo.ChatKey(session))
+	mirrored, ours := r.found(session, true), r.found(session, false)
 	if r.writes(mirrored) != 2 || completed(mirrored) != 2 || r.writes(ours) != 2 || len(r.lists()) != 2 {
 		t.Errorf("with hooks beside the plugin there are %d lists, written %d and %d times", len(r.lists()), r.writes(mirrored), r.writes(ours))
 	}
@@ -322,7 +322,7 @@ func TestPluginOfOpencode(t *testing.T) {
 		}
 		t.Errorf("request %d of %d tells of the edit %d times, want %d", n, len(turns), strings.Count(turns[n].Raw, "Dry it"), want)
 	}
-	if sub.List.Parent != main.List.ID || sub.Title() != "Bake bread" || r.statesNow()[sub.List.ID] != todo.LeftOpen {
+	if sub.List.Parent != main.List.ID || sub.Title() != "Bake bread" || r.statesNow()[sub.List.ID].State != todo.LeftOpen {
 		t.Errorf("the sub-agent's list is %+v", sub)
 	}
 }

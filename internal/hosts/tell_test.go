@@ -231,7 +231,7 @@ func TestAtTheTerminal(t *testing.T) {
 			s.await(c.asks)
 			const question = "run `npm publish --dry-run`?"
 			r.awaitList("question", func(l todo.Snapshot) bool {
-				return l.Asks == question
+				return r.statesNow()[l.List.ID].Asks == question
 			})
 			for command, asks := range map[string]string{"lists": question, "show": "asks: " + question} {
 				if output := r.lines(command); !strings.Contains(output, "waiting") || !strings.Contains(output, asks) {
@@ -239,14 +239,14 @@ func TestAtTheTerminal(t *testing.T) {
 				}
 			}
 			s.enter()
-			r.awaitList("list whose agent rests", func(l todo.Snapshot) bool { return l.Asks == "" && l.Rests })
+			r.awaitList("list whose agent rests", func(l todo.Snapshot) bool { return r.statesNow()[l.List.ID] == (todo.Standing{State: todo.Idle}) })
 
 			r.add("Buy salt")
 			s.typed("quokka")
 			s.await("quokka")
 			q := await(t, "request", asked, says("quokka"), s.enter)
 			r.saw("at the next prompt", q, map[string]int{news: 1, "Buy salt": 1})
-			r.awaitList("list whose agent rests again", func(l todo.Snapshot) bool { return l.Rests })
+			r.awaitList("list whose agent rests again", func(l todo.Snapshot) bool { return r.statesNow()[l.List.ID].State == todo.Idle })
 			s.typed(c.compact)
 			s.await(c.compact)
 			s.await(c.compacted, s.enter)

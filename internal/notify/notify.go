@@ -225,8 +225,8 @@ func shown(text string) string { return todo.Cut(render.Safe(strings.TrimSpace(t
 // textOf returns what a group's agent asks or waits for, or at what it stopped; empty
 // when there is no such text.
 func textOf(f *account.Group) string {
-	if l, ok := f.Asks(); ok {
-		return l.Asks
+	if _, asks, ok := f.Asks(); ok {
+		return asks
 	}
 	if _, item, ok := f.Waits(); ok && item.Reason != "" {
 		return item.Reason

@@ -126,11 +126,11 @@ func TestEachNoticeOnce(t *testing.T) {
 	atDesk(t, 3, func(d *desk) {
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
-		ask := board.Target{Conversation: chat("a")}
-		if err := d.boards[1].As("").Ask(d.Context(), ask, "run `npm publish`?\x1b[2J"); err != nil {
+		asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`?\x1b[2J", at) }
+		if _, err := d.boards[1].As("").Hear(d.Context(), chat("a"), asks); err != nil {
 			d.Fatal(err)
 		}
-		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 2 run `npm publish`? [2J")
+		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 2 run `npm publish`?\\x1b[2J")
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
 		if err := d.boards[0].As("").Leave(d.Context(), chat("a")); err != nil {

@@ -197,9 +197,9 @@ func TestReceivers(t *testing.T) {
 
 // waiting is a hostile group that waits.
 func waiting() *account.Group {
-	s := todo.Snapshot{List: todo.List{ID: "list", Client: hostile}, GivenTitle: hostile, Asks: strings.Repeat("x", 300),
+	s := todo.Snapshot{List: todo.List{ID: "list", Client: hostile}, GivenTitle: hostile,
 		Items: []todo.Item{{ID: "1", Text: hostile, Status: todo.Completed}, {ID: "2", Text: hostile, Status: todo.InProgress}}}
-	return &account.Group{Main: s, States: map[string]todo.State{"list": todo.Waiting}}
+	return &account.Group{Main: s, States: map[string]todo.Standing{"list": {State: todo.Waiting, Asks: strings.Repeat("x", 300)}}}
 }
 
 // BAD-INPUT 123: a receiver that fails in any way.

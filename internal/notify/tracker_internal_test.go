@@ -122,5 +122,5 @@ func group(what string, seq int64, now time.Time) *account.Group {
 	if old {
 		s.Updated = now.Add(-time.Hour)
 	}
-	return &account.Group{Main: s, States: map[string]todo.State{"list": todo.State(what)}}
+	return &account.Group{Main: s, States: map[string]todo.Standing{"list": {State: todo.State(what)}}}
 }

@@ -86,7 +86,7 @@ func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
 // Standing is how a list stands.
 type Standing struct {
-	State todo.State `json:"state"`
+	todo.Standing
 	// Hand is what became of what people changed in the list.
 	account.Hand
 }

@@ -28,9 +28,6 @@ type ListDocument struct {
 	User      string     `json:"user,omitempty"`     // who was signed in as the client
 	Person    bool       `json:"person,omitempty"`   // a person wrote this revision
 	Archived  bool       `json:"archived,omitempty"` // put away: front ends do not show it by default
-	Asks      string     `json:"asks,omitempty"`     // what its agent waits for a person to answer
-	Rests     bool       `json:"rests,omitempty"`    // its agent has ended its turn
-	Said      int64      `json:"said,omitempty"`     // how often the two have changed since the revision
 	// ReplacedBy is the id of the list for which the same chat put this one away.
 	ReplacedBy string `json:"replaced_by,omitempty"`
 	Deleted    bool   `json:"deleted,omitempty"`  // by a person: front ends remove it
@@ -59,7 +56,7 @@ func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
 		Revision: s.Revision, Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
-		Archived: s.Archived, Asks: s.Asks, Rests: s.Rests, Said: s.Said, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
+		Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
 		AllCompleted: s.AllCompleted(), Explanation: s.Explanation, Order: s.Order, Items: []ItemDocument{},
 	}
 	if s.Writer.Client != d.Client {
@@ -93,7 +90,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored, Client: d.Client},
 		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
-		Archived: d.Archived, Asks: d.Asks, Rests: d.Rests, Said: d.Said, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Items: []todo.Item{},
+		Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Items: []todo.Item{},
 	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated

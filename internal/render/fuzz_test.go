@@ -37,9 +37,9 @@ func FuzzViews(f *testing.F) {
 		s, before := fuzzedSnapshot(text, other, status), fuzzedSnapshot(other, text, status+1)
 		now := s.Updated.Add(time.Hour)
 		for name, printed := range map[string]string{
-			"text": Plain(s), "status line": StatusLine(s), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
+			"text": Plain(s), "status line": StatusLine(s, other), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
 			"pull request": PullRequest([]todo.Snapshot{s, before}, time.Hour), "day": Day(dayOf(t, s)), "day in markdown": DayMarkdown(dayOf(t, s)),
-			"found": FoundLists([]todo.Snapshot{s}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80), "lists": Lists([]todo.Snapshot{s, before}, nil, now, 80), "diff": strings.Join(Diff(before, s), "\n"),
+			"found": FoundLists([]todo.Snapshot{s}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80), "lists": Lists([]todo.Snapshot{s, before}, map[string]todo.Standing{s.List.ID: {State: todo.Waiting, Asks: other}}, now, 80), "diff": strings.Join(Diff(before, s), "\n"),
 		} {
 			if !utf8.ValidString(printed) {
 				t.Errorf("%s is not UTF-8: %q", name, printed)
@@ -51,7 +51,7 @@ func FuzzViews(f *testing.F) {
 		if found, _ := Named([]todo.Snapshot{s, before}, ListTitle(s)); len(found) == 0 && strings.TrimSpace(ListTitle(s)) != "" {
 			t.Errorf("no list is named as is shown, %q", ListTitle(s))
 		}
-		if n := strings.Count(StatusLine(s), "\n"); n > 1 {
+		if n := strings.Count(StatusLine(s, other), "\n"); n > 1 {
 			t.Errorf("a status line of %d lines", n)
 		}
 	})
@@ -60,7 +60,7 @@ func FuzzViews(f *testing.F) {
 // dayOf returns the account of the day on which a list was saved.
 func dayOf(t *testing.T, s todo.Snapshot) account.Day {
 	one := func(_ context.Context, _, _ time.Time, with todo.ChangedList) error {
-		return with(todo.Working, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })
+		return with(todo.Standing{State: todo.Working}, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })
 	}
 	day, err := account.DayOf(t.Context(), one, s.Updated, s.Updated)
 	if err != nil || len(day.Projects) != 1 {

@@ -29,16 +29,16 @@ const (
 // away for, and the beginning of the id. An archived list has that in place of its state. The list for
 // which one was put away is among snaps or others. Lines are at most width cells wide;
 // 0 or less means no limit.
-func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, width int, others ...todo.Snapshot) string {
+func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
 	}
 	replacing := replacing(snaps, slices.Concat(snaps, others))
 	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
-		done, _, _ := strings.Cut(StatusLine(s), " ")
+		done, _, _ := strings.Cut(StatusLine(s, ""), " ")
 		rows = append(rows, []string{
-			ListTitle(s), done, StateWord(s, states[s.List.ID]), Cut(Question(s, states[s.List.ID]), maxNext),
+			ListTitle(s), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext),
 			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName), Cut(replacing[s.ReplacedBy], maxNext), ShortID(s),
 		})
 	}
@@ -60,14 +60,14 @@ func FoundLists(snaps []todo.Snapshot, found map[string]todo.Said, now time.Time
 	return table(rows, width)
 }
 
-// Question returns for what a list in a state waits for a person: what its agent asks, or
-// the first blocked item, and why; empty for a list that does not wait. Safe to display.
-func Question(s todo.Snapshot, state todo.State) string {
-	if state != todo.Waiting {
+// Question returns for what a list waits for a person, by how it stands: what its agent asks,
+// or the first blocked item, and why; empty for a list that does not wait. Safe to display.
+func Question(s todo.Snapshot, st todo.Standing) string {
+	if st.State != todo.Waiting {
 		return ""
 	}
-	if s.Asks != "" {
-		return Safe(s.Asks)
+	if st.Asks != "" {
+		return Safe(st.Asks)
 	}
 	for _, i := range s.Items {
 		if i.Status == todo.Blocked {

@@ -73,12 +73,11 @@ func lookOf(status todo.Status) look {
 	return look{"[ ]", "○", dim}
 }
 
-// StatusLine summarizes a list in one line: its counts and what its agent asks, else the
-// current item, else the
-// next pending one, else the first blocked one, as in "3/7 Writing tests"; or, once all
+// StatusLine summarizes a list in one line: its counts and what its agent asks, which is
+// empty for nothing, else the current item, else the next pending one, else the first blocked one, as in "3/7 Writing tests"; or, once all
 // items are settled, "7/7 done" or "6/7 done, 1 failed". It returns "" for an empty list.
 // Cancelled items do not count.
-func StatusLine(s todo.Snapshot) string {
+func StatusLine(s todo.Snapshot, asks string) string {
 	if len(s.Items) == 0 {
 		return ""
 	}
@@ -86,8 +85,8 @@ func StatusLine(s todo.Snapshot) string {
 		return slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status == status })
 	}
 	n, text := s.Progress(), "done"
-	if s.Asks != "" {
-		text = "asks: " + Safe(s.Asks)
+	if asks != "" {
+		text = "asks: " + Safe(asks)
 	} else if item, ok := s.Current(); ok {
 		text = Safe(item.Title())
 	} else if i := first(todo.Pending); i >= 0 {

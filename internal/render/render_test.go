@@ -119,10 +119,10 @@ func TestListsGolden(t *testing.T) {
 	agent := list()
 	agent.List.Name, agent.List.Agent = "", "explorer"
 	all := []todo.Snapshot{sample(), folder, nameless, agent, hostile()}
-	states := make(map[string]todo.State)
+	states := make(map[string]todo.Standing)
 	for i, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen, todo.Finished} {
 		all[i].List.ID = "a2b3c4d5e" + string(rune('a'+i)) + "7g2h3i4j5k6l7m2"
-		states[all[i].List.ID] = state
+		states[all[i].List.ID] = todo.Standing{State: state}
 	}
 	all[4].Archived = true
 
@@ -153,11 +153,14 @@ func TestStatusLine(t *testing.T) {
 		"1/1 done":                   list(done, item(todo.Cancelled, "c")),
 		`0/1 \x1b[31mred\n`:          list(item(todo.Pending, "\x1b[31mred\n")), // BAD-INPUT 37
 	} {
-		if got := StatusLine(s); got != want {
+		if got := StatusLine(s, ""); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got, want := Cut(StatusLine(scripts()), 13), "1/6 テストを…"; got != want {
+	if got, want := StatusLine(sample(), "run\x1b it?"), `1/5 asks: run\x1b it?`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := Cut(StatusLine(scripts(), ""), 13), "1/6 テストを…"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

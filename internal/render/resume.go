@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"strings"
 
 	"todo-mcp/internal/clients"
@@ -23,7 +22,7 @@ var volume = pattern.Of(`^(?:[A-Za-z]:[\\/]|\\\\)`)
 // not known, its client has no such command, or another client wrote the list last; and
 // where a terminal could take a character of the folder for a key (BAD-INPUT 125).
 func ResumeCommand(s todo.Snapshot) string {
-	client, id, folder := clients.Find(s.List.Client), chatOf(s.List), s.List.Workspace
+	client, id, folder := clients.Find(s.List.Client), s.List.Chat, s.List.Workspace
 	another := !s.Writer.Person && s.Writer.Client != "" && clients.Find(s.Writer.Client).Name != client.Name
 	if client.Resume == "" || another || !chatID().MatchString(id) || Safe(folder) != folder {
 		return ""
@@ -39,15 +38,4 @@ func ResumeCommand(s todo.Snapshot) string {
 		folder = "./" + folder
 	}
 	return "cd " + shell.POSIX.Quote(folder) + " && " + command
-}
-
-// chatOf returns the host's id of the chat that began a list, also of one that mirrors the
-// host's own; empty when it is not known.
-func chatOf(l todo.List) string {
-	mirrored, _ := strings.CutPrefix(l.Conversation, "mirror:")
-	if !l.Mirrored {
-		mirrored = ""
-	}
-	id, _, _ := strings.Cut(mirrored, "/") // a sub-agent's is behind it
-	return cmp.Or(l.Chat, id)
 }

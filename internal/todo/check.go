@@ -79,7 +79,7 @@ func (s Snapshot) Check() error {
 	if s.Revision > MaxRevision {
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
 	}
-	if err := errors.Join(CheckSize(s.Items), checkTexts("what its agent asks, or its topic,", MaxTitle, s.Asks, s.List.Topic),
+	if err := errors.Join(CheckSize(s.Items), checkTexts("its topic", MaxTitle, s.List.Topic),
 		checkTexts("the explanation", MaxText, s.Explanation)); err != nil {
 		return err
 	}

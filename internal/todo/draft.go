@@ -293,7 +293,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 	if d.before.Revision > 0 && d.before.Writer.Person != w.Person {
 		next.Other = d.before.Revision
 	}
-	next.Writer, next.Operation, next.Report, next.Said, next.Seq = w, op, Report{}, 0, 0
+	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
 	if next.Archived && !d.archives && !slices.EqualFunc(d.before.Items, next.Items, Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}

@@ -8,21 +8,9 @@ import (
 
 // This file says how the keys of conversations are spelled.
 
-// ChatKey returns the key of a chat by the host's own id for it, as hooks, the
-// environment and status lines tell it.
-func ChatKey(id string) string { return chatKind + opaque(id) }
-
-const chatKind = "chat:"
-
-// IsChatKey reports whether a key is one that [ChatKey] returns.
-func IsChatKey(key string) bool { return strings.HasPrefix(key, chatKind) }
-
-// FieldKey returns the key of a chat by the id that a client sends in a field of _meta.
-func FieldKey(field, id string) string { return "conversation:" + field + ":" + opaque(id) }
-
-// MirrorKey returns the key under which a chat has the list that mirrors its host's
-// own todo list: a chat may use both tools.
-func MirrorKey(id string) string { return "mirror:" + opaque(id) }
+// ChatKey returns the key of a chat by the host's own id for it, as hooks, the environment,
+// status lines and fields of _meta tell it.
+func ChatKey(id string) string { return "chat:" + opaque(id) }
 
 // AgentKey returns the key of a sub-agent by its main agent's key.
 func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agent) }
@@ -30,8 +18,8 @@ func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agen
 // AgentName returns the name of a sub-agent as lists have it.
 func AgentName(agent string) string { return Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
-// ChatID returns what conversations and lists have as the host's id of a chat.
-func ChatID(id string) string { return opaque(id) }
+// HostID returns what chats and lists have as the host's id of a chat.
+func HostID(id string) string { return opaque(id) }
 
 // opaque returns an id from a client in a form that fits into a key: unchanged
 // if it has at most 128 bytes, all visible ASCII, else its digest.
@@ -51,14 +39,39 @@ func Digest(text string) string {
 // NameKey returns the key whose cursor says which list has a name.
 func NameKey(name string) string { return "name:" + name }
 
-// SharedKey returns the key of a conversation that several chats may be at the same
-// time.
-func SharedKey(key string) string { return sharedKind + key }
+// The ids of chats begin with chatPrefix, or with severalPrefix where a key may be several chats
+// at the same time: who reads lists has no call to ask. A chat keeps what mirrors its host's own
+// list under mirrorPrefix and its id.
+const chatPrefix, severalPrefix, mirrorPrefix = "chat-", "chats-", "mirror-"
 
-const sharedKind = "shared:"
+// ChatID returns the id of the chat of a principal's user that is first known by a key, of any
+// size. An id stays as it is.
+func ChatID(principal, user, key string, isSeveral bool) string {
+	if IsChatID(key) {
+		return key
+	}
+	id := Digest(principal + "\x00" + user + "\x00" + key)
+	if isSeveral {
+		return severalPrefix + id
+	}
+	return chatPrefix + id
+}
 
-// IsSharedKey reports whether a key is one that [SharedKey] returns.
-func IsSharedKey(key string) bool { return strings.HasPrefix(key, sharedKind) }
+// IsChatID reports whether a key is an id of a chat. The keys of clients all begin otherwise.
+func IsChatID(key string) bool {
+	key = strings.TrimPrefix(key, mirrorPrefix)
+	return strings.HasPrefix(key, chatPrefix) || strings.HasPrefix(key, severalPrefix)
+}
+
+// IsSeveral reports whether a chat's id is one of what may be several chats.
+func IsSeveral(id string) bool { return strings.HasPrefix(id, severalPrefix) }
+
+// MirrorID returns under what a chat keeps the list that mirrors its host's own: it may have
+// both. ChatOf returns the id of the chat again.
+func MirrorID(id string) string { return mirrorPrefix + ChatOf(id) }
+
+// ChatOf is described at [MirrorID].
+func ChatOf(id string) string { return strings.TrimPrefix(id, mirrorPrefix) }
 
 // PersonKey is whose cursors say that a person looked at a list.
 const PersonKey = "person"

@@ -71,7 +71,7 @@ type Operation struct {
 }
 
 // Snapshot is a complete list at one revision. It is immutable: nobody may
-// change it, but for what its agent asks for, which is saved with the newest one again. Its JSON is what stores keep of a revision.
+// change it. Its JSON is what stores keep of a revision.
 type Snapshot struct {
 	List List `json:"list,omitzero"`
 	// Revision counts 1, 2, 3 … without gaps. 0 is a list that is not saved
@@ -90,16 +90,6 @@ type Snapshot struct {
 	// GivenTitle is the title that a person, a host or an agent gave the list;
 	// empty for none. See [Snapshot.Title].
 	GivenTitle string `json:"title,omitempty"`
-	// Asks is what the list's agent waits for a person to answer, in one line of at most
-	// [MaxTitle] runes, as a hook of its host said; empty while it waits for nothing. The
-	// agent's next write takes it away.
-	Asks string `json:"asks,omitempty"`
-	// Rests is true when the list's agent has ended its turn, as a hook of its host said.
-	// What it does next takes it away.
-	Rests bool `json:"rests,omitempty"`
-	// Said counts how often Asks and Rests, which make no revision of their own, have
-	// changed since the revision was made.
-	Said int64 `json:"said,omitempty"`
 	// Explanation is what the agent that made the revision said of it, in one line of at
 	// most [MaxText] runes; empty when it said nothing.
 	Explanation string `json:"explanation,omitempty"`
@@ -129,6 +119,9 @@ type Snapshot struct {
 	// Seq orders all snapshots of one store by commit: a later save has a
 	// larger Seq, whatever its list. Set by the store; not dense.
 	Seq int64 `json:"-"`
+	// Stood is the Seq of the chat of which something was heard, in a snapshot that who
+	// follows the list is sent again for that; zero in any other.
+	Stood int64 `json:"-"`
 }
 
 // Leaves reports whether a snapshot takes its list away, which is possible in a full store,
@@ -138,32 +131,15 @@ func (s Snapshot) Leaves(before Snapshot) bool {
 }
 
 // Follows reports whether a snapshot may be saved when before is the newest one of its
-// list: as the next revision, as the first one that is known, or as the same one of which
-// its agent asks for something else.
+// list: as the next revision, or as the first one that is known.
 func (s Snapshot) Follows(before Snapshot) bool {
-	switch s.Revision {
-	case before.Revision + 1:
-		return true
-	case before.Revision:
-		return s.Revision > 0 && s.Said == before.Said+1
-	}
-	return before.Revision == 0 && s.Revision > 0
+	return s.Revision == before.Revision+1 || before.Revision == 0 && s.Revision > 0
 }
 
-// IsNewer reports whether a snapshot stands for a list as it was later than another one.
+// IsNewer reports whether a snapshot stands for a list as it was later than another one: at a
+// later revision, or, as who follows a list is sent it, as its agent does something else.
 func (s Snapshot) IsNewer(than Snapshot) bool {
-	return s.Revision > than.Revision || s.Revision == than.Revision && s.Said > than.Said
-}
-
-// Asking returns the snapshot with what its agent asks for, or whether it rests, from a time on.
-// It is the same revision.
-func (s Snapshot) Asking(question string, rests bool, at time.Time) Snapshot {
-	s.Asks, s.Rests = question, rests
-	s.Said++
-	if !rests {
-		s.Worked = at.UTC()
-	}
-	return s
+	return s.Revision > than.Revision || s.Revision == than.Revision && s.Stood > than.Stood
 }
 
 // Clone returns a copy with slices of its own, for a store that keeps what its

@@ -38,21 +38,25 @@ func (s State) Rests() bool { return s == LeftOpen || s == Away || s.Ended() }
 // Ended reports whether nothing more is expected of a list in this state.
 func (s State) Ended() bool { return s == Finished || s == InVain }
 
-// State returns how the list stands; there is false when no agent is.
-func (s Snapshot) State(there bool, now time.Time) State {
+// State returns in which state the list is with its agents.
+func (s Snapshot) State(a Agent, now time.Time) State {
 	_, current := s.Current()
 	progress := s.Progress()
-	rests := s.Rests || now.Sub(s.Worked) >= IdleAfter
+	worked := s.Worked
+	if a.Doing == Works && a.Since.After(worked) {
+		worked = a.Since
+	}
+	rests := a.Doing == Rests || now.Sub(worked) >= IdleAfter
 	switch {
 	case s.Settled() && progress.Failed > 0 && progress.Done == 0:
 		return InVain
-	case s.Settled(), len(s.Items) == 0 && (!there || rests):
+	case s.Settled(), len(s.Items) == 0 && (!a.Here || rests):
 		return Finished
 	case s.Archived:
 		return Away
-	case !there:
+	case !a.Here:
 		return LeftOpen
-	case s.Asks != "", !current && slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status == Blocked }):
+	case a.Asks != "", !current && slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status == Blocked }):
 		return Waiting
 	case rests:
 		return Idle
@@ -63,4 +67,4 @@ func (s Snapshot) State(there bool, now time.Time) State {
 // ChangedList is called with a list that changed in a time: how it stands now, and its
 // revisions up to the end of the time, ascending, each of which is read when it is asked
 // for. They end with an error that is yielded.
-type ChangedList func(state State, revisions iter.Seq2[Snapshot, error]) error
+type ChangedList func(st Standing, revisions iter.Seq2[Snapshot, error]) error

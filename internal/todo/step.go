@@ -37,9 +37,6 @@ func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	if shown.Revision != newest.Revision {
 		d.rebase(newest)
 	}
-	if s.Hand != PersonsHand {
-		d.next.Asks, d.next.Rests = "", false
-	}
 	return d, nil
 }
 

@@ -133,8 +133,8 @@ func (m *model) boardLines(f account.Group, width int, selected bool) []string {
 // waitsFor says for what lists wait for a person: what an agent asks, or an item that is
 // blocked, which is returned, too, and why.
 func waitsFor(f account.Group) (question string, item todo.Item) {
-	if asks, ok := f.Asks(); ok {
-		return "asks: " + render.Safe(asks.Asks), item
+	if _, asks, ok := f.Asks(); ok {
+		return "asks: " + render.Safe(asks), item
 	}
 	if _, item, ok := f.Waits(); ok {
 		return strings.TrimSuffix(render.Safe(item.Title())+": "+render.Safe(item.Reason), ": "), item

@@ -40,9 +40,10 @@ func FuzzFrame(f *testing.F) {
 		before := list("one", 1, 1, 0, "pending z")
 		before.Items[0].Text = other
 		child := subList(list("two", 3, 1, 0, "blocked d"), l.List.ID)
-		child.List.Agent, child.Items[0].Reason, child.Asks = text, other, other
+		child.List.Agent, child.Items[0].Reason = text, other
 		l.List.Chat = other
 		m := modelWith(int(width), int(height), l, child)
+		m.standings["two"] = standing(todo.Waiting, other)
 		m.sourceName, m.lost = render.Safe(other), errors.New(text) // the name as newModel sets it
 		check := func() {
 			t.Helper()
@@ -75,14 +76,15 @@ func FuzzFrame(f *testing.F) {
 			check()
 		}
 		m.opened, m.searching, m.page, m.lists = "one", false, nil, map[string]todo.Snapshot{"one": l}
-		m.standings["one"], m.width = Standing{State: todo.LeftOpen}, 2*m.width // so that all of who and when fits
+		m.standings["one"], m.width = standing(todo.LeftOpen, ""), 2*m.width // so that all of who and when fits
 		check()
 		m.press("c")
 		check()
 		m.wanted, m.opened, m.lists = other, "", nil
 		check()
 		p := modelWith(80, 24)
-		said := slices.Concat(p.events(before, l, true), p.events(todo.Snapshot{}, l, false))
+		p.standings["one"] = standing(todo.Waiting, other)
+		said := slices.Concat(p.events(before, l, Standing{}, true), p.events(todo.Snapshot{}, l, Standing{}, false))
 		for _, text := range said {
 			if hasRaw(strings.TrimSuffix(p.plainLine(l, text), "\n")) {
 				t.Fatalf("%q", text)

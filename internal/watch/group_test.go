@@ -50,7 +50,7 @@ func TestGroupStandsAsOnThePanel(t *testing.T) {
 		}
 		p := newModel(Options{})
 		p.now, p.standings = m.now, m.standings
-		if out := p.print(all, true); !strings.Contains(out, "Ship it  0/1  "+plainly) {
+		if out := p.print(all, nil, true); !strings.Contains(out, "Ship it  0/1  "+plainly) {
 			t.Errorf("the plain lines do not say %q:\n%s", plainly, out)
 		}
 	}

@@ -87,7 +87,7 @@ func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string
 		return paint(warn, string(fate))
 	case fate == account.Waits:
 		return paint(accent, string(fate))
-	case i.Status == todo.InProgress && !i.Started.IsZero() && !m.state(s).Rests():
+	case i.Status == todo.InProgress && !i.Started.IsZero() && !m.standing(s).State.Rests():
 		return tookUntil(i.Started, m.now)
 	case i.Status.Settled() && !i.Started.IsZero() && i.Ended.After(i.Started):
 		return paint(dim, render.Took(i.Ended.Sub(i.Started)))
@@ -126,7 +126,7 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	if s.Open() {
 		doing = render.Safe(focusItem(s).Title())
 	}
-	if m.state(s).Rests() {
+	if m.standing(s).State.Rests() {
 		look = dim
 	}
 	name := "↳ " + render.Cut(listName(s), max(width/3, 8))
@@ -197,8 +197,8 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 		bar = paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", space-filled))
 	}
 	group, said := m.group(s), ""
-	if asks, ok := group.Asks(); ok {
-		said = "asks: " + render.Safe(asks.Asks)
+	if _, asks, ok := group.Asks(); ok {
+		said = "asks: " + render.Safe(asks)
 	} else if m.standings[s.List.ID].Hand.Order == account.Overridden {
 		said = "Your order is overridden."
 	} else if out := render.LeftOut(s); out != "" {

@@ -18,7 +18,7 @@ type model struct {
 	sourceName    string // name of the source, for people
 
 	lists     map[string]todo.Snapshot // by id
-	standings map[string]Standing      // by list id
+	standings map[string]Standing      // by list id; nil until the source has said them
 	loaded    bool                     // the source has sent its lists
 	lost      error                    // why the source is not connected; nil if it is
 
@@ -39,8 +39,7 @@ type model struct {
 }
 
 func newModel(o Options) *model {
-	return &model{wanted: o.List, sourceName: render.Safe(o.Where),
-		lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
+	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}}
 }
 
 // note is what the last line says for a while instead of the keys.
@@ -94,14 +93,24 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 	m.openWanted()
 }
 
+// receiveStandings takes how lists stand now. A person is told when an agent begins to ask.
+func (m *model) receiveStandings(standings map[string]Standing) {
+	for id, now := range standings {
+		if m.standings != nil && now.Asks != "" && m.standings[id].Asks == "" {
+			m.effect.bell = true
+		}
+	}
+	m.standings = standings
+}
+
 // isNews reports whether a person wants to be told what became of a list: that it is
-// finished, that its agent asks, or that an item of it failed or is blocked. A list that was not known counts
-// as new, so that one that began and ended unseen is told of. What a person did is not told.
+// finished, or that an item of it failed or is blocked. A list that was not known counts as
+// new, so that one that began and ended unseen is told of. What a person did is not told.
 func isNews(before, after todo.Snapshot) bool {
 	if after.Revision <= before.Revision || after.Writer.Person || after.Deleted || after.Archived {
 		return false
 	}
-	if after.Settled() && !before.Settled() && after.List.Agent == "" || after.Asks != "" && before.Asks == "" {
+	if after.Settled() && !before.Settled() && after.List.Agent == "" {
 		return true
 	}
 	return slices.ContainsFunc(after.Items, func(i todo.Item) bool {
@@ -136,17 +145,25 @@ func (m *model) openWanted() {
 	}
 }
 
-// state returns how a list stands for itself. Until the source has said whether its
-// agent is there, it is.
-func (m *model) state(s todo.Snapshot) todo.State {
-	return s.State(!s.Archived && !m.standings[s.List.ID].State.Rests(), m.now)
+// standing returns how a list stands for itself, by what the source said last of its agent,
+// which is there until the source has said otherwise.
+func (m *model) standing(s todo.Snapshot) todo.Standing {
+	said := m.standings[s.List.ID].Standing
+	agent := todo.Agent{Here: !s.Archived && !said.State.Rests(), Asks: said.Asks}
+	switch said.State {
+	case todo.Working:
+		agent.Doing, agent.Since = todo.Works, m.now
+	case todo.Idle:
+		agent.Doing = todo.Rests
+	}
+	return s.Stands(agent, m.now)
 }
 
 // states returns how each of the lists stands for itself.
-func (m *model) states(lists ...todo.Snapshot) map[string]todo.State {
-	states := make(map[string]todo.State, len(lists))
+func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
+	states := make(map[string]todo.Standing, len(lists))
 	for _, l := range lists {
-		states[l.List.ID] = m.state(l)
+		states[l.List.ID] = m.standing(l)
 	}
 	return states
 }

@@ -80,9 +80,13 @@ func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	m := newModel(Options{})
 	m.tick(noon())
 	m.width, m.height, m.sourceName = width, height, "todo.db"
+	m.receiveStandings(map[string]Standing{"forgotten": standing(todo.LeftOpen, "")})
 	m.receiveLists(lists, true)
-	m.standings["forgotten"] = Standing{State: todo.LeftOpen}
 	return m
+}
+
+func standing(state todo.State, asks string) Standing {
+	return Standing{Standing: todo.Standing{State: state, Asks: asks}}
 }
 
 // unpainted returns a text without its roles.

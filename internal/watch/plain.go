@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,11 +36,14 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	}
 	m := newModel(o)
 	err := source.Follow(ctx, func(lists []todo.Snapshot, all bool) {
-		if all { // without an answer the lists are shown as far as they tell themselves
-			m.standings, _ = source.Standings(ctx, lists)
+		stood := m.standings
+		if all || slices.ContainsFunc(lists, m.mayStandOtherwise) {
+			// Without an answer the lists are shown as far as they tell themselves.
+			said, _ := source.Standings(ctx, lists)
+			m.standings = standingsOf(lists, said, stood)
 		}
 		m.now = o.Now()
-		if text := m.print(lists, all); text != "" {
+		if text := m.print(lists, stood, all); text != "" {
 			if _, err := io.WriteString(out, text); err != nil {
 				cancel(err)
 			}
@@ -57,8 +61,26 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	return err
 }
 
-// print returns a line for each list that is new and for each change of one.
-func (m *model) print(lists []todo.Snapshot, all bool) string {
+// mayStandOtherwise reports whether a list that the source sends may stand otherwise than it
+// said: it sends the same revision again, or the agent did not work and wrote now.
+func (m *model) mayStandOtherwise(l todo.Snapshot) bool {
+	return l.Revision <= m.lists[l.List.ID].Revision || m.standings[l.List.ID].State != todo.Working
+}
+
+// standingsOf returns how lists stand: those that are sent, as the source says with them, and
+// the others as before.
+func standingsOf(sent []todo.Snapshot, said, before map[string]Standing) map[string]Standing {
+	now := make(map[string]Standing, len(before)+len(sent))
+	maps.Copy(now, before)
+	for _, l := range sent {
+		now[l.List.ID] = said[l.List.ID]
+	}
+	return now
+}
+
+// print returns a line for each list that is new and for each change of one; stood is how they
+// stood before.
+func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool) string {
 	previous := maps.Clone(m.lists) // receiveLists changes them
 	first := !m.loaded
 	m.receiveLists(lists, all)
@@ -71,10 +93,10 @@ func (m *model) print(lists []todo.Snapshot, all bool) string {
 	}
 	for _, l := range lists {
 		before, known := previous[l.List.ID]
-		if known && !l.IsNewer(before) || !m.shouldPrint(l, known) {
+		if l.Revision < before.Revision || !m.shouldPrint(l, known) {
 			continue
 		}
-		for _, event := range m.events(before, l, known) {
+		for _, event := range m.events(before, l, stood[l.List.ID], known) {
 			b.WriteString(m.plainLine(l, event))
 		}
 	}
@@ -95,26 +117,23 @@ func (m *model) plainLine(l todo.Snapshot, event string) string {
 }
 
 // events says what happened to a list, or how it stands if it is new.
-func (m *model) events(before, l todo.Snapshot, known bool) []string {
+func (m *model) events(before, l todo.Snapshot, stood Standing, known bool) []string {
 	if known {
-		events := render.Diff(before, l, m.lists[l.ReplacedBy])
+		events, stands := render.Diff(before, l, m.lists[l.ReplacedBy]), m.standings[l.List.ID]
 		switch {
-		case before.Asks == l.Asks && before.Rests == l.Rests:
-		case l.Asks != "":
-			events = append(events, "asks: "+render.Safe(l.Asks))
-		case l.Rests:
-			events = append(events, "ended its turn")
-		case len(events) == 0:
-			events = append(events, "goes on")
-		}
-		if l.Settled() && !before.Settled() {
-			events = append(events, string(l.State(false, m.now)))
+		case l.Settled() && !before.Settled():
+			events = append(events, string(m.standing(l).State))
+		case l.Settled(), stands.Standing == stood.Standing:
+		case stands.Asks != "":
+			events = append(events, "asks: "+render.Safe(stands.Asks))
+		case stood.State != "" && stands.State != "" && (len(events) == 0 || stands.State == todo.Idle):
+			events = append(events, string(stands.State))
 		}
 		return events
 	}
 	f := m.group(l)
-	if asks, ok := f.Asks(); ok {
-		return []string{string(f.State()) + ": " + render.Safe(asks.Asks)}
+	if _, asks, ok := f.Asks(); ok {
+		return []string{string(f.State()) + ": " + render.Safe(asks)}
 	}
 	_, item, waits := f.Waits()
 	if !waits && l.Open() {

@@ -50,7 +50,7 @@ func TestAnythingGoes(t *testing.T) {
 	keys := allKeys()
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(Options{List: rapid.SampledFrom([]string{"", "list b"}).Draw(t, "wanted")})
-		m.now, m.width, m.height = noon(), 80, 24
+		m.now, m.width, m.height, m.standings = noon(), 80, 24, map[string]Standing{}
 		known := map[string]todo.Snapshot{}
 		draw := func() {
 			lines := m.frame()
@@ -101,7 +101,7 @@ func TestAnythingGoes(t *testing.T) {
 			},
 			"stand": func(t *rapid.T) {
 				id := rapid.SampledFrom([]string{"a", "b", "e"}).Draw(t, "list")
-				m.standings[id] = Standing{State: rapid.SampledFrom([]todo.State{todo.Working, todo.Idle, todo.Waiting, todo.LeftOpen}).Draw(t, "state")}
+				m.standings[id] = standing(rapid.SampledFrom([]todo.State{todo.Working, todo.Idle, todo.Waiting, todo.LeftOpen}).Draw(t, "state"), "")
 			},
 		})
 	})

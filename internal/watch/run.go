@@ -101,7 +101,7 @@ func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
 		if all {
 			if standings, err := v.source.Standings(ctx, lists); err == nil {
-				v.update(ctx, func() { v.standings = standings })
+				v.update(ctx, func() { v.receiveStandings(standings) })
 			}
 		}
 		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
@@ -148,12 +148,12 @@ func (v *viewer) loop(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		v.tick(v.Now())
-		v.askStandings(ctx)
-		nextFrame := v.drawInTime()
+		nextAsk, nextFrame := v.askStandings(ctx), v.drawInTime()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-nextAsk:
 		case <-nextFrame:
 		case change := <-v.changes:
 			change()
@@ -172,14 +172,18 @@ func (v *viewer) loop(ctx context.Context) error {
 // sooner than standingRest after the last answer.
 const (
 	standingEvery = 2 * time.Second
-	standingRest  = 300 * time.Millisecond
+	standingRest  = 100 * time.Millisecond
 )
 
-// askStandings asks the source how the open lists stand, if it is time.
-func (v *viewer) askStandings(ctx context.Context) {
+// askStandings asks the source how the open lists stand, or returns a channel that says when
+// it is time to, if that is soon.
+func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {
 	since := time.Since(v.asked)
-	if !v.loaded || v.lost != nil || v.asking || since < standingRest || !v.stale && since < standingEvery {
-		return
+	switch {
+	case !v.loaded, v.lost != nil, v.asking, !v.stale && since < standingEvery:
+		return nil
+	case since < standingRest:
+		return time.After(standingRest - since)
 	}
 	lists := slices.Collect(maps.Values(v.lists))
 	v.asking, v.stale = true, false
@@ -187,9 +191,10 @@ func (v *viewer) askStandings(ctx context.Context) {
 		func(standings map[string]Standing, err error) {
 			v.asking, v.asked = false, time.Now()
 			if err == nil && v.lost == nil {
-				v.standings = standings
+				v.receiveStandings(standings)
 			}
 		})
+	return nil
 }
 
 // drawInTime draws a frame, or returns a channel that says when the last one is old enough.

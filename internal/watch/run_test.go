@@ -35,7 +35,17 @@ func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) {
 	}
 }
 
-// Run draws changes on the board, reads the history, runs the editor, and quits on q.
+// says has the agent of a list say what it does.
+func says(t *testing.T, lists board.Lists, name string, does todo.Doing, asks string) {
+	t.Helper()
+	_, err := lists.Hear(t.Context(), board.Conversation{Key: "name:" + name, Name: name}, func(c *todo.Chat, at time.Time) { c.Says(does, asks, at) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Run draws changes on the board, what an agent asks, reads the history, runs the editor, and
+// quits on q.
 func TestRun(t *testing.T) {
 	lists := newLists(t)
 	writeItems(t, lists, "release", "Write tests")
@@ -53,6 +63,8 @@ func TestRun(t *testing.T) {
 	c.waitFor(t, "Write tests")
 	writeItems(t, lists, "release", "Ship it")
 	c.waitFor(t, "Ship it")
+	says(t, lists, "release", todo.Asks, "push?")
+	c.waitFor(t, "asks: push?")
 	c.SendRaw([]byte("h"))
 	c.waitFor(t, "revision 2")
 	c.SendRaw([]byte("\x1b"))
@@ -188,7 +200,7 @@ func TestStartsAtWhoWorks(t *testing.T) {
 	for i := range 30 {
 		id := fmt.Sprint("left", i)
 		lists = append(lists, list(id, int64(i), 1, 2*time.Minute, "pending a"))
-		standings[id] = Standing{State: todo.LeftOpen}
+		standings[id] = standing(todo.LeftOpen, "")
 	}
 	more, ended, c := make(chan struct{}), make(chan struct{}), newTerminal()
 	source := scripted{standings: standings, follow: func(show func([]todo.Snapshot, bool), _ func(error)) error {
@@ -238,6 +250,17 @@ func TestPlain(t *testing.T) {
 	writeItems(t, lists, "release", "Ship")
 	if got, want := read(), "release  0/2  + Ship\n"; got != want {
 		t.Errorf("then %q, want %q", got, want)
+	}
+	for _, c := range []struct {
+		does       todo.Doing
+		asks, want string
+	}{
+		{todo.Asks, "push?\x1b", "asks: push?\\x1b"}, {todo.Rests, "", "idle"}, {todo.Works, "", "working"}, {todo.Rests, "push?", "asks: push?"},
+	} {
+		says(t, lists, "release", c.does, c.asks)
+		if got, want := read(), "release  0/2  "+c.want+"\n"; got != want {
+			t.Errorf("as its agent says %q, %q: %q, want %q", c.does, c.asks, got, want)
+		}
 	}
 	r.Close()
 	writeItems(t, lists, "release", "Nobody reads this")

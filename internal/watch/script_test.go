@@ -108,6 +108,7 @@ func (s *script) run(name, rest string) {
 	switch name {
 	case "wait": // for the lists, perhaps for one
 		s.m = newModel(Options{List: rest})
+		s.m.receiveStandings(map[string]Standing{})
 		s.m.tick(noon())
 		s.m.sourceName = "todo.db"
 	case "open": // lists whose agents are there
@@ -142,9 +143,9 @@ func (s *script) run(name, rest string) {
 		m.tick(m.clock.Add(d))
 	case "ask": // the agent of a list asks
 		id, question, _ := strings.Cut(rest, " ")
-		l := m.lists[id]
-		l.Revision, l.Asks = l.Revision+1, question
-		m.receiveLists([]todo.Snapshot{l}, false)
+		standings := maps.Clone(m.standings)
+		standings[id] = standing(todo.Waiting, question)
+		m.receiveStandings(standings)
 	case "chat": // a list is of a chat of Claude Code
 		l := m.lists[rest]
 		l.List.Client, l.List.Chat, l.Writer = "claude-code", "4f1c", todo.Writer{}
@@ -158,7 +159,7 @@ func (s *script) run(name, rest string) {
 		}
 	case "stand":
 		id, state, _ := strings.Cut(rest, " ")
-		m.standings[id] = Standing{State: todo.State(state)}
+		m.standings[id] = standing(todo.State(state), "")
 	case "made": // the last edit was made
 		before := m.lists[s.sent.list]
 		after := before
@@ -170,7 +171,7 @@ func (s *script) run(name, rest string) {
 	case "saw": // the agent saw all but the last revision of a list
 		revisions := fixture()
 		n := len(revisions)
-		m.standings[rest] = Standing{State: todo.Working, Hand: account.HandOf(revisions[n-2], revisions[n-1])}
+		m.standings[rest] = Standing{Standing: todo.Standing{State: todo.Working}, Hand: account.HandOf(revisions[n-2], revisions[n-1])}
 	case "calm": // nothing is known of how a list stands
 		delete(m.standings, rest)
 	case "painted":

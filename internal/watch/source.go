@@ -76,7 +76,7 @@ func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string
 		if err != nil {
 			return nil, err
 		}
-		out[s.List.ID] = Standing{State: states[s.List.ID], Hand: account.HandOf(saw, s)}
+		out[s.List.ID] = Standing{Standing: states[s.List.ID], Hand: account.HandOf(saw, s)}
 	}
 	return out, nil
 }

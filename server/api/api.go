@@ -217,8 +217,8 @@ func link(w http.ResponseWriter, relation string, query url.Values, cursor strin
 
 // listState says how a list stands.
 type listState struct {
-	List  string     `json:"list"`
-	State todo.State `json:"state"`
+	List string `json:"list"`
+	todo.Standing
 	// Group is the state of a main list together with its sub-agents' lists, where that
 	// is another one.
 	Group todo.State `json:"group,omitempty"`
@@ -252,7 +252,7 @@ func readStates(r *edge.Request) ([]listState, error) {
 	out := make([]listState, 0, len(found))
 	groups := make(map[string]todo.State)
 	for _, f := range account.Groups(found, standing) {
-		if state := f.State(); state != standing[f.Main.List.ID] {
+		if state := f.State(); state != standing[f.Main.List.ID].State {
 			groups[f.Main.List.ID] = state
 		}
 	}
@@ -261,7 +261,7 @@ func readStates(r *edge.Request) ([]listState, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, listState{List: l.List.ID, State: standing[l.List.ID], Group: groups[l.List.ID],
+		out = append(out, listState{List: l.List.ID, Standing: standing[l.List.ID], Group: groups[l.List.ID],
 			Client: account.Client(l), Hand: account.HandOf(saw, l)})
 	}
 	return out, nil

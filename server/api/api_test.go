@@ -50,6 +50,49 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// A list is sent again when its agent asks, without an id, since a stream resumes by
+// revisions: it misses none, and sends no more than before. How the list stands then,
+// /api/states says.
+func TestEventsSayThatAnAgentAsks(t *testing.T) {
+	s, url := servertest.Site(t)
+	ask, other := servertest.Writer(t, url, "tester"), servertest.Writer(t, url, "tester")
+	stream := servertest.OpenStream(t, "GET", url+"/api/events", "")
+	next := func(list string) (id string) {
+		t.Helper()
+		_, _, data := stream.Event()
+		id, name, _ := stream.Event()
+		if !strings.Contains(data, `"list":"`+list+`","title":"A","`) || !strings.Contains(data, `"revision":1,`) || name != "todos:update" {
+			t.Errorf("%s after %s", name, data)
+		}
+		return id
+	}
+	ask(servertest.Todos("pending", "A"))
+	list := servertest.ListIDs(t, url)[0]
+	first := next(list)
+	servertest.Says(t, s.Board.As(""), list, todo.Asks, "push?")
+	if id := next(list); id != "" {
+		t.Errorf("the id %s, which is no revision's", id)
+	}
+	var states []struct{ List, State, Asks string }
+	if servertest.GetJSON(t, url+"/api/states", &states); len(states) != 1 || states[0].State != "waiting" || states[0].Asks != "push?" {
+		t.Errorf("states %+v", states)
+	}
+	other(servertest.Todos("pending", "A"))
+	last := next(servertest.ListIDs(t, url)[0])
+	servertest.Says(t, s.Board.As(""), list, todo.Rests, "")
+	next(list)
+	for after, want := range map[string]string{first: last, last: ""} {
+		stream = servertest.OpenStream(t, "GET", url+"/api/events", "", "Last-Event-ID", after)
+		if want == "" { // nothing until the next revision
+			ask(servertest.Todos("pending", "A", "B"))
+		}
+		stream.Event()
+		if id, _, _ := stream.Event(); want != "" && id != want || id == "" || id == after {
+			t.Errorf("after %s it resumes with %s, want %s", after, id, want)
+		}
+	}
+}
+
 // A stream resumes after the last id and sends the newest revision of each
 // list. With an id from another store it sends all lists.
 func TestEventsResume(t *testing.T) {

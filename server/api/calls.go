@@ -86,7 +86,7 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 			if !chain.Has(call.List.List) {
 				continue
 			}
-			key := eventKey{callID(call), call.List.List.Parent, index}
+			key := eventKey{call: callID(call), parent: call.List.List.Parent, number: index}
 			if err := s.Send(stream, key, func() []sse.Event { return blockEvents(call, key) }); err != nil {
 				return err
 			}

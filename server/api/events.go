@@ -16,11 +16,12 @@ import (
 // streams are the two event streams, with what they are sending.
 type streams struct{ sse.Events[eventKey] }
 
-// eventKey is what events say: a list at a Seq, or a call as the block with a number on a
-// stream. The parent of a list is no part of a revision, and may be found later.
+// eventKey is what events say: a list at a Seq, perhaps sent again for its agent, or a call as
+// the block with a number on a stream. The parent of a list is no part of a revision, and may
+// be found later.
 type eventKey struct {
-	call, parent string
-	number       int64
+	call, parent  string
+	number, stood int64
 }
 
 // Event names of /api/events. A sub-agent's list has a name of its own, so that
@@ -61,7 +62,8 @@ func todosOf(l todo.Snapshot, ids bool) []todoItem {
 
 // events streams changes as server-sent events, from now on or after
 // Last-Event-ID or ?after=. The id of the last event of a snapshot is its Seq,
-// because a stream of many lists cannot be resumed by a revision. A slow reader
+// because a stream of many lists cannot be resumed by a revision; what is sent again because
+// an agent does otherwise has none, since nothing of that is to be resumed. A slow reader
 // skips to the newest revision of each list. ?list= restricts the stream to one
 // list, those with which its conversation goes on, and their sub-agents' lists.
 func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
@@ -92,7 +94,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 				return err
 			}
 			for _, l := range changed {
-				if l.Seq <= sent {
+				if l.Seq <= sent && l.Stood == 0 {
 					continue
 				}
 				if err := s.send(stream, l); err != nil {
@@ -139,16 +141,20 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
 }
 
 func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
-	return s.Send(stream, eventKey{"", l.List.Parent, l.Seq}, func() []sse.Event { return updates(l) })
+	return s.Send(stream, eventKey{"", l.List.Parent, l.Seq, l.Stood}, func() []sse.Event { return updates(l) })
 }
 
 // updates returns the events of a list: one for a sub-agent's; for a main list
 // one with the list and then one with its items alone. Only the last has the id,
 // so that a reader whose stream breaks between the two gets both again.
 func updates(l todo.Snapshot) []sse.Event {
+	id := l.Seq
+	if l.Stood > 0 {
+		id = 0
+	}
 	u := update{ListDocument: render.Document(l), Todos: todosOf(l, true)}
 	if l.List.Agent != "" {
-		return []sse.Event{{ID: l.Seq, Name: agentUpdate, Data: u}}
+		return []sse.Event{{ID: id, Name: agentUpdate, Data: u}}
 	}
-	return []sse.Event{{Name: listUpdate, Data: u}, {ID: l.Seq, Name: itemsUpdate, Data: u.Todos}}
+	return []sse.Event{{Name: listUpdate, Data: u}, {ID: id, Name: itemsUpdate, Data: u.Todos}}
 }

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,8 +36,8 @@ func events(list string) (all []string) {
 // another principal or another member of the team; ids that look like names of ours; ids of
 // no list; a thousand of each → What is said counts for the chats of who says it. Another
 // one's list stays with its chat, its title, its question and what it is told once are its
-// own. An id that is no list's is not stored. Of a member at most 1,000 of a kind are kept,
-// for an hour and in the space of the principal
+// own. An id that is no list's is not stored. Of a member at most 1,000 keys of
+// calls are kept, for an hour, and 1,000 chats without a list, in the space of the principal
 func TestHooksAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})
@@ -64,7 +65,7 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return l.List.ID + " " + l.Title() + " " + string(states[l.List.ID]) + " " + l.Asks
+		return l.List.ID + " " + l.Title() + " " + fmt.Sprint(states[l.List.ID])
 	}
 	for name, token := range others {
 		for _, event := range events("") {

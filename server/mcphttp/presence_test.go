@@ -36,7 +36,7 @@ func TestHTTPPresence(t *testing.T) {
 			t.Fatalf("%d lists, %v", len(lists), err)
 		}
 		states, err := b.As("").States(t.Context(), lists...)
-		if got := states[lists[0].List.ID]; got != want || err != nil {
+		if got := states[lists[0].List.ID].State; got != want || err != nil {
 			t.Errorf("%s: %q, %v; want %q", when, got, err, want)
 		}
 	}

@@ -143,13 +143,13 @@ func (s groups) all() iter.Seq[*account.Group] {
 // waiting returns how many lists wait for a person.
 func (s groups) waiting() int { return account.Counts(s.Active)[todo.Waiting] }
 
-// version differs when a list stands elsewhere, on every server alike: a sum, since lists
+// version differs when a list stands elsewhere or asks something else, on every server alike: a sum, since lists
 // come in the order in which they changed, of hashes that do not add up alike when two
 // lists change places.
 func (s groups) version() string {
 	sum := uint64(0)
 	for f := range s.all() {
-		one := sha256.Sum256([]byte(f.Main.List.ID + "\x00" + place(f, s.now)))
+		one := sha256.Sum256([]byte(f.Main.List.ID + "\x00" + place(f, s.now) + asked(f)))
 		sum += binary.BigEndian.Uint64(one[:])
 	}
 	return strconv.FormatUint(sum, 16)

@@ -15,7 +15,7 @@ func TestVersionsOfChangedPlaces(t *testing.T) {
 		var s groups
 		for id, state := range map[string]todo.State{a: ofA, b: ofB} {
 			main := todo.Snapshot{List: todo.List{ID: id, Workspace: "/src"}}
-			s.Active = append(s.Active, account.Of(main, nil, map[string]todo.State{id: state}))
+			s.Active = append(s.Active, account.Of(main, nil, map[string]todo.Standing{id: {State: state}}))
 		}
 		return s.version()
 	}

@@ -66,7 +66,7 @@ func (d drawing) cardSubs(f *account.Group) Node {
 
 // subLine returns a sub-agent's list as one line.
 func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
-	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID]]
+	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID].State]
 	at := cmp.Or(ended, d.at(&account.Group{Main: s, States: f.States}))
 	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), formatted(at, Class("cut")),
 		progressOf(s.Progress(), "/")}

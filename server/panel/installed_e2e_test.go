@@ -9,7 +9,7 @@ import (
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"todo-mcp/internal/board"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -61,10 +61,7 @@ func TestPanelSaysThatOneWaits(t *testing.T) {
 		if title := servertest.Eval[string](t, ctx, `document.title`); strings.Contains(title, "wait") {
 			t.Errorf("%s: %q although none waits", path, title)
 		}
-		err := s.Board.As("").Ask(t.Context(), board.Target{List: id}, "run `npm publish`?")
-		if err != nil {
-			t.Fatal(err)
-		}
+		servertest.Says(t, s.Board.As(""), id, todo.Asks, "run `npm publish`?")
 		const says = `document.title.startsWith('(1 waits) ') && document.getElementById('waits').innerText === '1 waits for you' && badges.at(-1) === 1 && document.getElementById('icon').href.includes('d07f00')`
 		servertest.Until(t, ctx, says)
 		asks(servertest.Todos("in_progress", "Release"))

@@ -152,8 +152,8 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 // addItems adds the items as they stand. At an item stands what a person did to it since
 // the agent saw the list, and what became of the person's words.
 func (page *listPage) addItems(saw todo.Snapshot) {
-	l, state := page.Main, page.States[page.Main.List.ID]
-	page.version = fmt.Sprint(page.Seq(), ".", page.State(), ".", page.saw)
+	l, state := page.Main, page.States[page.Main.List.ID].State
+	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States)))
 	yours := make(map[string]string)
 	for _, d := range todo.Diff(saw, l) {
 		yours[d.After.ID] = "you " + yourVerb(d) + ", " + string(account.Waits)

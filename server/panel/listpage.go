@@ -94,7 +94,7 @@ func (page *listPage) unseenBar() Node {
 	if n := page.unseen(); n > 1 {
 		changes, all = decimal(n)+" changes", " all"
 	}
-	if page.States[page.Main.List.ID].Rests() {
+	if page.States[page.Main.List.ID].State.Rests() {
 		when = "when it comes back"
 	}
 	return Div(Class("bar you"), ID("unseen"), glyph("you"),
@@ -193,7 +193,7 @@ func (page *listPage) subs() Node {
 }
 
 func (page *listPage) sub(s todo.Snapshot) Node {
-	state := page.States[s.List.ID]
+	state := page.States[s.List.ID].State
 	more := max(len(s.Items)-maxSubItems, 0)
 	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, state.Rests())) }
 	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Group, s)),
@@ -253,7 +253,7 @@ func (page *listPage) facts() (facts Group) {
 	add("Sub-agent", render.Safe(l.List.Agent))
 	if !created.IsZero() {
 		add("Started", created.In(page.now.Location()).Format("Mon 2 Jan, 15:04"))
-		took, done := lasted(l, page.States[l.List.ID], page.now), l.Progress().Done
+		took, done := lasted(l, page.States[l.List.ID].State, page.now), l.Progress().Done
 		text := spaced(render.Roughly(took))
 		if each := took / time.Duration(max(done, 1)); done > 1 && each >= time.Second {
 			text += ", " + spaced(render.Roughly(each)) + " an item"

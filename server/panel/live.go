@@ -57,8 +57,8 @@ type standingKey struct {
 	at        time.Time
 }
 
-// updateKey is a change of a list, for boards or for its own page: the Seq of a
-// write, or when the list's own page may show something else without one.
+// updateKey is a change of a list, for boards or for its own page: the Seq of a write or of
+// what was heard of its agent, or when the list's own page may show something else without one.
 type updateKey struct {
 	principal, list string
 	own, table      bool
@@ -207,7 +207,7 @@ func nextUntil(ctx context.Context, watch *board.Watcher, due time.Time) ([]todo
 	return changed, err
 }
 
-// sendChanged sends what the page shows of lists that were written: a board the main
+// sendChanged sends what the page shows of lists that were written, or whose agents do otherwise: a board the main
 // lists, each once. A sub-agent's list has a page of its own, too.
 func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) error {
 	done := make(map[string]bool)
@@ -220,7 +220,7 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 			continue
 		}
 		done[id] = true
-		if err := o.send(ctx, updateKey{list: id, seq: l.Seq}, l.Writer.Person); err != nil {
+		if err := o.send(ctx, updateKey{list: id, seq: max(l.Seq, l.Stood)}, l.Writer.Person); err != nil {
 			return err
 		}
 	}
@@ -311,8 +311,8 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 func (c *change) describe(f *account.Group, now time.Time) {
 	c.Seq, c.Place, c.Say, c.Archived = f.Seq(), placeOf(f, now), spoken(f), f.Main.Archived
 	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), f.Progress().Failed
-	if l, ok := f.Asks(); ok {
-		c.Reason = render.Safe(l.Asks)
+	if _, asks, ok := f.Asks(); ok {
+		c.Reason = render.Safe(asks)
 	} else if _, item, ok := f.Waits(); ok {
 		awaited := cutItem(itemOf(item, true))
 		c.Reason = cmp.Or(awaited.Reason, awaited.Title)

@@ -259,19 +259,12 @@ func TestPanelSaysWhatIsAsked(t *testing.T) {
 	write(servertest.Todos("in_progress", "A"))
 	id := servertest.ListIDs(t, url)[0]
 	servertest.Writer(t, url, "claude-code")(servertest.Todos("in_progress", "B"))
-	ask := func(question string) {
-		t.Helper()
-		if err := s.Board.As("").Ask(t.Context(), board.Target{List: id}, question); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ask("run `npm publish` <b>?")
+	servertest.Says(t, s.Board.As(""), id, todo.Asks, "run `npm publish` <b>?")
 	for path, want := range map[string]string{
 		"/":                    `asks-` + id + `"><bdi>Claude Code asks: run <code>npm publish</code> &lt;b&gt;?</bdi>`,
 		"/?project=":           "Claude Code asks: run",
 		"/lists/" + id:         "Claude Code asks: run",
-		"/api/lists/" + id:     `"asks":"run`,
-		"/api/states":          `"waiting"`,
+		"/api/states":          `"state":"waiting","asks":"run`,
 		"/lists/" + id + ".md": "A",
 	} {
 		if html := page(t, url+path); !strings.Contains(html, want) {

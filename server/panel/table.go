@@ -32,7 +32,7 @@ type line struct {
 }
 
 func lineOf(f *account.Group, now time.Time) line {
-	l := line{f, f.State(), agentOf(f.Main).Name, lasted(f.Main, f.States[f.Main.List.ID], now)}
+	l := line{f, f.State(), agentOf(f.Main).Name, lasted(f.Main, f.States[f.Main.List.ID].State, now)}
 	if f.Main.Archived {
 		l.state = todo.Away
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"todo-mcp/internal/board"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -48,9 +48,7 @@ func TestPanelTableInTheBrowser(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelector('#lines .c-state').textContent === 'Finished' && document.querySelector('#lines .n').textContent === '1/1'`)
 	codex(servertest.Todos("pending", "Yak"))
 	asked := servertest.ListIDs(t, base)[0]
-	if err := lists.Ask(t.Context(), board.Target{List: asked}, "may I <b>?"); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Says(t, lists, asked, todo.Asks, "may I <b>?")
 	servertest.Until(t, ctx, `document.querySelector('#line-`+asked+` .asking')?.textContent === 'Codex asks: may I <b>?' && document.querySelector('#line-`+asked+` .c-state').matches('.waiting')`)
 	choose("state", "waiting")
 	servertest.Until(t, ctx, `document.querySelectorAll('#lines tr').length === 1`)

@@ -82,17 +82,17 @@ func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Clien
 
 // asked says what an agent waits for that asks for something; empty when none does.
 func asked(f *account.Group) string {
-	l, ok := f.Asks()
+	l, asks, ok := f.Asks()
 	if !ok {
 		return ""
 	}
-	return agentOf(l).Name + " asks: " + render.Safe(l.Asks)
+	return agentOf(l).Name + " asks: " + render.Safe(asks)
 }
 
 // nowOf returns the item that the agent works at, or the one for which it waits;
 // nil when there is none.
 func nowOf(f *account.Group) *itemView {
-	rests := f.States[f.Main.List.ID].Rests()
+	rests := f.States[f.Main.List.ID].State.Rests()
 	item, ok := f.Main.Current()
 	if list, awaited, waits := f.Waits(); !ok && waits && list.List.ID == f.Main.List.ID {
 		item, ok = awaited, true
@@ -145,7 +145,7 @@ func cutItem(v itemView) itemView {
 // what went wrong, then what comes next; and how many open ones a wide and a narrow
 // card leaves out.
 func cardItems(f *account.Group) (items []itemView, more, moreNarrow int) {
-	present, rests := nowOf(f), f.States[f.Main.List.ID].Rests()
+	present, rests := nowOf(f), f.States[f.Main.List.ID].State.Rests()
 	const now, also, trouble, next = 0, 1, 2, 3
 	limits := [...]int{now: 1, also: troubleOnCard, trouble: troubleOnCard, next: openOnCard}
 	var parts [len(limits)][]itemView

@@ -119,5 +119,17 @@ func In(conversation string) board.Write {
 	return board.Write{Target: board.Target{Conversation: board.Conversation{Key: conversation}, Append: true}}
 }
 
+// Says has the agent of a list say, as hooks of its host do, what it does and for what it waits.
+func Says(t testing.TB, lists board.Lists, list string, does todo.Doing, asks string) {
+	t.Helper()
+	s, err := lists.Load(t.Context(), list, 0)
+	if err == nil {
+		_, err = lists.Hear(t.Context(), board.Conversation{Key: s.List.Conversation}, func(c *todo.Chat, at time.Time) { c.Says(does, asks, at) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // On returns a write to the list with an id.
 func On(list string) board.Write { return board.Write{Target: board.Target{List: list}} }

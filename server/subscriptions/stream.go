@@ -81,7 +81,7 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 
 // beginToWatch begins to watch the client's lists.
 func (s *Stream) beginToWatch() {
-	s.watcher = s.room.Board.For(s.sub.Identity).Watch(func(l todo.Snapshot) bool {
+	s.watcher = s.room.Board.For(s.sub.Identity).WatchRevisions(func(l todo.Snapshot) bool {
 		s.room.mu.Lock()
 		defer s.room.mu.Unlock()
 		s.sub.changed(l.List)

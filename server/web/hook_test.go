@@ -50,7 +50,7 @@ func TestHookOverHTTP(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 	post("/hook", event("PostToolUse", todoWrite), "{}")
-	mirrored, err := lists.Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.MirrorKey("chat")}})
+	mirrored, err := lists.Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat"), Mirrors: true}})
 	if err != nil || mirrored.Title() != "Write" || !mirrored.List.Mirrored {
 		t.Errorf("%+v, %v", mirrored, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli"
@@ -48,17 +49,17 @@ func TestGroup(t *testing.T) {
 	if _, err := lists.Edit(t.Context(), blocked[0].List.ID, edit, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
-	main := board.Target{Conversation: board.Conversation{Key: "main"}}
-	if err := lists.Ask(t.Context(), main, "run `npm publish`\x1b[31m?\u202e"); err != nil {
+	asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`\x1b[31m?\u202e", at) }
+	if _, err := lists.Hear(t.Context(), board.Conversation{Key: "main"}, asks); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"lists":                                 "(?m)^Part of main +0/1 +waiting +run `npm publish` \\[31m\\?.*\nhelper: Part of main/agent:helper +0/1 +waiting +Part of main/agent:helper \\(Wh…",
-		"show Part of main --format statusline": "^0/1 asks: run `npm publish` ",
+		"lists":                                 "(?m)^Part of main +0/1 +waiting +run `npm publish`\\\\x1b\\[31m\\?.*\nhelper: Part of main/agent:helper +0/1 +waiting +Part of main/agent:helper \\(Wh…",
+		"show Part of main --format statusline": "^0/1 asks: run `npm publish`\\\\x1b",
 		"lists --state waiting":                 `(?m)^Part of main +0/1 +waiting `,
-		"show Part of main":                     "(?s)^Part of main.*\\nwaiting · asks: run `npm publish` .*sub-agents 0 of 1",
+		"show Part of main":                     "(?s)^Part of main.*\\nwaiting · asks: run `npm publish`\\\\x1b.*sub-agents 0 of 1",
 		"history Part of main":                  `(?m)^waiting · `,
-		"show Part of main --json":              `"state": "waiting"`,
+		"show Part of main --json":              "\"state\": \"waiting\",\n *\"asks\": \"run `npm publish`",
 		"show Part of main/agent":               `(?m)^waiting · `,
 		"show --folder /src/app --json":         `"state": "waiting"`,
 	} {

@@ -219,15 +219,15 @@ func (r *reading) complete(ctx context.Context, lists board.Lists) error {
 // choose returns the lists that are to be shown, in the order of the board, each main
 // list before the lists of its sub-agents. In states it gives a main list the state of its
 // group.
-func (o listsOptions) choose(read reading, states map[string]todo.State) (found []todo.Snapshot) {
+func (o listsOptions) choose(read reading, states map[string]todo.Standing) (found []todo.Snapshot) {
 	b := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
 	for _, f := range slices.Concat(b.Active, b.Past, b.Archived) {
 		if f.Bare() && !o.all && !o.archived {
 			continue
 		}
-		states[f.Main.List.ID] = f.State()
+		states[f.Main.List.ID] = whole(f)
 		for _, l := range append(f.Lists(), f.Away...) {
-			state, word := states[l.List.ID], *o.state
+			state, word := states[l.List.ID].State, *o.state
 			hasState := word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
 			_, says := read.said[l.List.ID]

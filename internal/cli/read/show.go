@@ -51,7 +51,7 @@ func show(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot
 	case "pr":
 		return pullRequest(ctx, a, lists, group)
 	case "json":
-		return app.PrintJSON(a.Stdout, listed{ListDocument: render.Document(list), State: group.State()}, "  ")
+		return app.PrintJSON(a.Stdout, listed{ListDocument: render.Document(list), Standing: whole(group)}, "  ")
 	}
 	box := render.BoxOptions{Title: list.Title(), Width: width}
 	if n := list.Progress(); len(list.Items) > 0 {
@@ -93,9 +93,9 @@ func standing(ctx context.Context, lists board.Lists, s todo.Snapshot) (f accoun
 		by, _ := lists.Load(ctx, s.ReplacedBy, 0) // one that is gone is named by its id
 		next = render.PutAway(s, by)
 	}
-	asks, _ := f.Asks()
+	_, asks, _ := f.Asks()
 	parts := []string{
-		word, strings.TrimSuffix("asks: "+render.Safe(asks.Asks), "asks: "), next, render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
+		word, strings.TrimSuffix("asks: "+render.Safe(asks), "asks: "), next, render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
 		render.Client(account.Client(s)), render.ShortID(s),
 	}
 	if s.List.Mirrored {
@@ -107,8 +107,14 @@ func standing(ctx context.Context, lists board.Lists, s todo.Snapshot) (f accoun
 // listed is a list as JSON with how it stands, and where a search found it.
 type listed struct {
 	render.ListDocument
-	State todo.State `json:"state"`
-	Found todo.Said  `json:"found,omitzero"`
+	todo.Standing
+	Found todo.Said `json:"found,omitzero"`
+}
+
+// whole returns how the lists of a group stand together.
+func whole(f account.Group) todo.Standing {
+	_, asks, _ := f.Asks()
+	return todo.Standing{State: f.State(), Asks: asks}
 }
 
 // subsPicture returns the lists of the sub-agents at work for a main list, under a line

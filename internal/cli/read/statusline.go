@@ -38,9 +38,8 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 		if err != nil {
 			return err
 		}
-		asks, _ := group.Asks() // what nobody waits for any more is not asked
-		list.Asks = asks.Asks
-		line := render.StatusLine(list)
+		_, asks, _ := group.Asks()
+		line := render.StatusLine(list, asks)
 		if group.State() == todo.LeftOpen && time.Since(group.Since()) > todo.IdleAfter {
 			line = strings.Replace(line, " ", " left open: ", 1)
 		}
@@ -72,7 +71,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	}
 	folder := cmp.Or(a.Folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
 	found, err := app.OfFolder(ctx, lists, app.Absolute(folder), func(l todo.Snapshot) bool {
-		return claudeCode && (todo.IsChatKey(l.List.Conversation) || l.List.Mirrored)
+		return claudeCode && l.List.Chat != ""
 	})
 	if found.Archived || found.Settled() {
 		return todo.Snapshot{}, err
@@ -84,8 +83,9 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 // host's own.
 func ofChat(ctx context.Context, lists board.Lists, session string) (todo.Snapshot, error) {
 	var both []todo.Snapshot
-	for _, key := range []string{todo.ChatKey(session), todo.MirrorKey(session)} {
-		current, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: key}})
+	for _, mirrors := range []bool{false, true} {
+		chat := board.Conversation{Key: todo.ChatKey(session), Mirrors: mirrors}
+		current, err := lists.Current(ctx, board.Target{Conversation: chat})
 		if err == nil {
 			both = append(both, current)
 		} else if !errors.Is(err, board.ErrNotFound) {

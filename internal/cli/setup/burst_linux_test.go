@@ -90,7 +90,7 @@ func (r hookRig) histories() map[string]string {
 		}
 		for _, s := range history {
 			item := s.Items[len(s.Items)-1]
-			out[l.List.Conversation] += fmt.Sprintf("%s %s %s\n", item.ID, item.Status, item.Text)
+			out[l.List.Chat] += fmt.Sprintf("%s %s %s\n", item.ID, item.Status, item.Text)
 		}
 	}
 	return out
@@ -105,7 +105,7 @@ func sixty() (events []string, want map[string]string) {
 			session := fmt.Sprintf("s%d", chat)
 			events = append(events, fmt.Sprintf(`{"session_id":%q,"cwd":"/w","hook_event_name":"PostToolUse","tool_name":"TodoWrite",
 				"tool_input":{"todos":[{"content":"Write","status":"pending"},{"content":"Step %d","status":"pending"}]}}`, session, n))
-			want["mirror:"+session] += fmt.Sprintf("%d pending Step %d\n", n+2, n)
+			want[session] += fmt.Sprintf("%d pending Step %d\n", n+2, n)
 			session = fmt.Sprintf("t%d", chat)
 			task := n/2 + 1
 			event, state := `"TaskUpdate","tool_input":{"taskId":"%d","status":"in_progress"},"tool_response":{"success":true}`, "Task %d"
@@ -113,7 +113,7 @@ func sixty() (events []string, want map[string]string) {
 				event, state = `"TaskCreate","tool_input":{"subject":"Do"},"tool_response":{"task":{"id":"%d"}}`, "Do"
 			}
 			events = append(events, fmt.Sprintf(`{"session_id":%q,"cwd":"/w","hook_event_name":"PostToolUse","tool_name":`+event+`}`, session, task))
-			want["mirror:"+session] += fmt.Sprintf("%d in_progress "+strings.Replace(state, "%d", fmt.Sprint(task), 1)+"\n", task)
+			want[session] += fmt.Sprintf("%d in_progress "+strings.Replace(state, "%d", fmt.Sprint(task), 1)+"\n", task)
 		}
 	}
 	return events, want
@@ -149,7 +149,7 @@ func TestBurst(t *testing.T) {
 		<-others
 		unlock()
 		got := r.histories()
-		delete(got, "mirror:s") // which was there to lock it
+		delete(got, "s") // which was there to lock it
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("locked %t: (-want +got)\n%s", isLocked, diff)
 		}

@@ -131,8 +131,12 @@ func readExport(in file) ([]history, error) {
 func readLine(line []byte) (s todo.Snapshot, err error) {
 	var exported struct {
 		todo.Snapshot
-		First   string `json:"first"` // an earlier program said from which item the title came
+		// Earlier programs said from which item the title came, and what the agent did.
+		First   string `json:"first"`
 		FirstID string `json:"first_id"`
+		Asks    string `json:"asks"`
+		Rests   bool   `json:"rests"`
+		Said    int64  `json:"said"`
 	}
 	if err = json.Unmarshal(line, &exported, json.RejectUnknownMembers(true)); err != nil {
 		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))

@@ -232,7 +232,7 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	if err != nil {
 		return err
 	}
-	if n == 0 { // with a write, as with a purge, goes what hooks said too long ago
+	if n == 0 { // with a write, as with a purge, goes what was noted too long ago
 		if err := lists.TryWrite(ctx); err != nil && board.KindOf(err) != board.KindFull {
 			return err
 		}

@@ -42,7 +42,9 @@ type state struct {
 	saved      time.Time // the time of the last save
 	lists      map[string]list
 	cursors    map[board.Key][]board.Cursor // the one that became current last is the first
-	hostCalls  map[board.HostCallKey]notedCall
+	chats      map[string]todo.Chat
+	keys       map[board.ChatKey]keyed
+	notices    map[board.Notice]time.Time
 	operations []indexed // what the update that made this state changes of the store's
 }
 
@@ -65,15 +67,6 @@ func (l list) newest() (last todo.Snapshot) {
 // indexed says which list has the revision that an operation saved; none when list is empty.
 type indexed struct{ operation, list string }
 
-// notedCall is a host call with the time it was noted.
-type notedCall struct {
-	board.HostCall
-	at time.Time
-}
-
-// size estimates the memory that it takes, in bytes.
-func (c notedCall) size() int64 { return int64(1000 + len(c.Folder)) }
-
 // New returns an empty store that keeps every revision of any number of lists.
 func New() *Store { return NewKeeping(board.Keep{}) }
 
@@ -81,7 +74,7 @@ func New() *Store { return NewKeeping(board.Keep{}) }
 func NewKeeping(keep board.Keep) *Store {
 	s := &Store{keep: keep, turn: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.now.Store(&state{lists: map[string]list{}, cursors: map[board.Key][]board.Cursor{}, hostCalls: map[board.HostCallKey]notedCall{}})
+	s.now.Store(&state{lists: map[string]list{}, cursors: map[board.Key][]board.Cursor{}, chats: map[string]todo.Chat{}, keys: map[board.ChatKey]keyed{}, notices: map[board.Notice]time.Time{}})
 	s.operations.lists = map[string]string{}
 	s.reader = reader{s, s.now.Load}
 	return s

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
@@ -159,16 +158,6 @@ func (r reader) History(ctx context.Context, id string, after int64, limit int) 
 // Cursors implements board.Reader.
 func (r reader) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
 	return look(ctx, r, "read cursors", func(now *state) ([]board.Cursor, error) { return slices.Clone(now.cursors[of]), nil })
-}
-
-// HostCall implements board.Reader.
-func (r reader) HostCall(ctx context.Context, of board.HostCallKey) (board.HostCall, error) {
-	return look(ctx, r, "read host call", func(now *state) (found board.HostCall, err error) {
-		if noted := now.hostCalls[of]; time.Since(noted.at) <= board.HostCallAge {
-			found = noted.HostCall
-		}
-		return found, nil
-	})
 }
 
 // CursorsOn implements board.Reader.

@@ -68,50 +68,6 @@ func (t *tx) forgetHolder(ctx context.Context, c board.Cursor) error {
 	return nil
 }
 
-// NoteHostCall implements board.Tx.
-func (t *tx) NoteHostCall(_ context.Context, c board.HostCall, at time.Time) error {
-	t.forgetHostCalls(at)
-	if err := t.store.keep.CheckBytes(t.usage(c.Principal), false); err != nil {
-		return fmt.Errorf("save host call: %w", err)
-	}
-	t.setHostCall(notedCall{c, at})
-	var same []notedCall
-	for of, other := range t.hostCalls {
-		if of.ID = c.ID; of == c.HostCallKey {
-			same = append(same, other)
-		}
-	}
-	if len(same) > board.MaxHostCalls {
-		t.forgetHostCall(slices.MinFunc(same, func(a, b notedCall) int { return a.at.Compare(b.at) }).HostCallKey)
-	}
-	return nil
-}
-
-// setHostCall notes what a hook said, in the place of what it said before.
-func (t *tx) setHostCall(c notedCall) {
-	t.forgetHostCall(c.HostCallKey)
-	t.hostCalls[c.HostCallKey] = c
-	t.size += c.size()
-	t.changed = true
-}
-
-func (t *tx) forgetHostCall(of board.HostCallKey) {
-	if old, isThere := t.hostCalls[of]; isThere {
-		t.size -= old.size()
-		delete(t.hostCalls, of)
-	}
-}
-
-// forgetHostCalls forgets what hooks said too long ago.
-func (t *tx) forgetHostCalls(now time.Time) {
-	t.hostCalls = maps.Clone(t.hostCalls)
-	for of, old := range t.hostCalls {
-		if now.Sub(old.at) > board.HostCallAge {
-			t.forgetHostCall(of)
-		}
-	}
-}
-
 // usage returns how many bytes are in use.
 func (t *tx) usage(principal string) board.Usage {
 	u := board.Usage{Bytes: t.size}
@@ -123,11 +79,7 @@ func (t *tx) usage(principal string) board.Usage {
 			u.Own += l.size
 		}
 	}
-	for of, c := range t.hostCalls {
-		if of.Principal == principal {
-			u.Own += c.size()
-		}
-	}
+	u.Own += t.sizeOfChats(principal)
 	return u
 }
 
@@ -148,16 +100,16 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 		}
 		return t.withParent(t.add(l, next)), nil
 	}
-	t.forgetHostCalls(now)
 	if err := t.makeRoom(ctx, next.List, true, now); err != nil {
 		return todo.Snapshot{}, err
 	}
 	old := board.Oldness(now, t.saved)
 	for id, l := range t.lists {
 		if last := l.newest(); last.Deleted && last.Updated.Before(old.Add(-board.TrashAge)) {
-			t.remove(id)
+			t.remove(id, next.List)
 		}
 	}
+	t.tidyChats(old)
 	if err := t.store.keep.Expire(old, t.evict(ctx, next.List, now)); err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -171,10 +123,6 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
 	t.seq++
 	next.Seq, t.saved = t.seq, next.Updated
-	if last := l.newest(); last.Revision == next.Revision && last.Revision > 0 { // others read the old ones
-		t.forget(&l, last)
-		l.revisions = slices.Clone(l.revisions[:len(l.revisions)-1])
-	}
 	t.size += footprint(next)
 	l.size += footprint(next)
 	if op := next.Operation.ID; op != "" {
@@ -236,24 +184,26 @@ func (t *tx) evict(ctx context.Context, forList todo.List, now time.Time) func(k
 		}
 		if kind == todo.SpareDeleted {
 			for _, s := range some {
-				t.remove(s.List.ID)
+				t.remove(s.List.ID, forList)
 			}
 			return nil
 		}
 		ids, err := board.Leaving(ctx, t, some, isShort, now, t.store.Alive)
 		for _, id := range ids {
 			if kind == todo.SpareUnseen {
-				t.remove(id)
+				t.remove(id, forList)
 			} else if err == nil {
-				err = t.Purge(ctx, id, todo.Writer{}, now)
+				err = t.purge(ctx, id, forList, todo.Writer{}, now)
 			}
 		}
 		return err
 	}
 }
 
-// remove removes a list with all that belongs to it.
-func (t *tx) remove(id string) {
+// remove removes a list with all that belongs to it, and the chats that held no other. It goes
+// for another list, unless that is the zero one.
+func (t *tx) remove(id string, forList todo.List) {
+	t.forgetChatsOf(id, forList)
 	l := t.lists[id]
 	for _, s := range l.revisions {
 		t.forget(&l, s)
@@ -269,13 +219,16 @@ func (t *tx) remove(id string) {
 
 // Purge implements board.Tx. One revision without content takes the place of all.
 func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time) error {
+	return t.purge(ctx, id, todo.List{}, by, now)
+}
+
+func (t *tx) purge(ctx context.Context, id string, forList todo.List, by todo.Writer, now time.Time) error {
 	l := t.lists[id]
 	last := l.newest()
 	if last.Revision == 0 {
 		return board.ErrNotFound
 	}
-	t.remove(id)
-	t.forgetHostCalls(now)
+	t.remove(id, forList)
 	t.add(list{begun: l.begun}, record.Purged(id, last.List.Principal, last.Revision, l.begun, by, now))
 	return ctx.Err()
 }

@@ -4,13 +4,17 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
 )
 
 // hold begins a transaction in a database that changes something and stays open.
@@ -80,6 +84,64 @@ func TestHorizon(t *testing.T) {
 	}
 	if lists := shown(); len(lists) != 3 {
 		t.Errorf("shown in the end: %q", lists)
+	}
+}
+
+// Who goes on from a Seq misses no chat and no list, whichever of both was given its Seq first
+// and is committed last. All that is committed is read at once by who does not ask what is new.
+func TestHorizonOfChats(t *testing.T) {
+	s := fresh(t)
+	ctx := t.Context()
+	saveChat := func(id string) func(board.Tx) error {
+		return func(tx board.Tx) error { _, err := tx.SaveChat(ctx, todo.Chat{ID: id, Used: time.Now()}); return err }
+	}
+	saveList := func(id string) func(board.Tx) error {
+		return func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot(id, 1)); return err }
+	}
+	if err := s.Update(ctx, board.Key{}, saveList("first")); err != nil { // which finds its place, alone
+		t.Fatal(err)
+	}
+	position, err := s.Position(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func() string {
+		lists, err1 := s.Find(ctx, board.Query{AfterSeq: position, OldestFirst: true})
+		chats, err2 := s.Chats(ctx, board.ChatQuery{AfterSeq: position})
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(len(lists), len(chats))
+	}
+	for n, c := range []struct {
+		slow, quick  func(board.Tx) error
+		before, then string
+	}{
+		{saveChat("slow"), saveList("quick"), "0 0", "1 1"},
+		{saveList("slow list"), saveChat("quick chat"), "1 1", "2 2"},
+		{saveChat("slow 2"), saveChat("quick 2"), "2 2", "2 4"},
+	} {
+		err := s.Update(ctx, board.Key{Conversation: fmt.Sprint("slow", n)}, func(tx board.Tx) error {
+			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // so that it has a Seq, and is stored
+			err := errors.Join(c.slow(tx), isRead, s.Update(ctx, board.Key{Conversation: fmt.Sprint("quick", n)}, c.quick))
+			if got := shown(); got != c.before {
+				t.Errorf("%d: shown although one before it is not committed: %s, want %s", n, got, c.before)
+			}
+			if at, err := s.Position(ctx); err != nil || at < position {
+				t.Errorf("%d: position %d, %v", n, at, err)
+			}
+			all, err2 := s.Chats(ctx, board.ChatQuery{})
+			if len(all) != []int{0, 2, 3}[n] {
+				t.Errorf("%d: %d chats are read", n, len(all))
+			}
+			return errors.Join(err, err2)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(); got != c.then {
+			t.Errorf("%d: shown in the end: %s, want %s", n, got, c.then)
+		}
 	}
 }
 

@@ -111,13 +111,17 @@ func (n *notices) listen(ctx context.Context) error {
 // lookEvery is how often the store looks for what is new where no notices arrive.
 const lookEvery = 50 * time.Millisecond
 
-// look hints the watchers when another list, or another revision of one, is among the
-// newest. More than those are not saved at once.
+// newestSeqs selects what changes with each save.
+const newestSeqs = `SELECT coalesce(sum(seq), 0)::text FROM ((SELECT seq FROM todo_mcp.lists ORDER BY seq DESC LIMIT 1000)
+	UNION ALL (SELECT seq FROM todo_mcp.chats ORDER BY seq DESC LIMIT 1000)) AS newest`
+
+// look hints the watchers when another list or chat, or another revision of a list, is among
+// the newest. More than those are not saved at once.
 func (n *notices) look(ctx context.Context) {
 	last, pause := "", lookEvery
 	for board.Sleep(ctx, pause) {
 		now := ""
-		if pause = lookEvery; one(ctx, n.pool, []any{&now}, `SELECT coalesce(sum(seq), 0)::text FROM (SELECT seq FROM todo_mcp.lists ORDER BY seq DESC LIMIT 1000) AS newest`) != nil {
+		if pause = lookEvery; one(ctx, n.pool, []any{&now}, newestSeqs) != nil {
 			pause = reconnectAfter
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
+	"todo-mcp/internal/todo"
 )
 
 // queries returns what is read of the tables: it is made when a store is opened first.
@@ -28,6 +29,11 @@ var queries = sync.OnceValue(tables.Dialect{
 }.Queries)
 
 func scanCursor(from tables.Rows) (board.Cursor, error) { return tables.ScanCursor(from) }
+
+func scanChat(from tables.Rows) (todo.Chat, error) {
+	c, _, err := tables.ScanChat(from)
+	return c, err
+}
 
 // querier is where reads are made: the database, or the transaction of an update.
 type querier interface {
@@ -61,7 +67,7 @@ func newReader(q querier, health *tables.Health, call func(ctx context.Context, 
 			defer found.Close()
 			return read(rows{found})
 		})
-	}, tables.ScanSnapshot, scanCursor, health)
+	}, tables.Scans{Snapshot: tables.ScanSnapshot, Cursor: scanCursor, Chat: scanChat}, health)
 }
 
 // Position implements board.Store.

@@ -44,14 +44,14 @@ func TestPositionMissesNothing(t *testing.T) {
 	}
 	// As an update does it: the list's row has the transaction's seq.
 	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, conversation, begun,
-		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(10), updated, deleted, bytes, spare, excerpt FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
+		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(11), updated, deleted, bytes, spare, excerpt FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(10), updated, operation, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
+	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(11), updated, operation, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
 		t.Fatal(err)
 	}
 	var slowSeq int64
-	if err := tx.QueryRow(ctx, `SELECT todo_mcp.seq(10)`).Scan(&slowSeq); err != nil {
+	if err := tx.QueryRow(ctx, `SELECT todo_mcp.seq(11)`).Scan(&slowSeq); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := storetest.Save(ctx, s, snapshot("quick", 1)); err != nil {
@@ -95,7 +95,10 @@ func TestSeqAfterARestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"lists", "history"} {
+	if _, err := storetest.SaveChat(ctx, s, todo.Chat{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"lists", "history", "chats"} {
 		if _, err := s.pool.Exec(ctx, "UPDATE todo_mcp."+table+" SET seq = seq + (1000000000::bigint << 16)"); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +109,16 @@ func TestSeqAfterARestore(t *testing.T) {
 	if found, err := s.Find(ctx, board.Query{AfterSeq: before.Seq}); err != nil || len(found) != 1 {
 		t.Errorf("watchers see %d of what was restored, %v", len(found), err)
 	}
+	if chats, err := s.Chats(ctx, board.ChatQuery{AfterSeq: before.Seq}); err != nil || len(chats) != 1 {
+		t.Errorf("watchers see %d chats of what was restored, %v", len(chats), err)
+	}
+	if _, err := s.pool.Exec(ctx, "UPDATE todo_mcp.chats SET seq = seq + (1000000000::bigint << 16)"); err != nil { // a chat is the newest
+		t.Fatal(err)
+	}
 	after, err := storetest.Save(ctx, s, snapshot("b", 1))
+	if err != nil || after.Seq <= before.Seq+2000000000<<16 {
+		t.Errorf("seq %d after %d of a chat", after.Seq, before.Seq+2000000000<<16)
+	}
 	if err != nil || after.Seq <= before.Seq+1000000000<<16 {
 		t.Errorf("seq %d after %d, %v", after.Seq, before.Seq+1000000000<<16, err)
 	}

@@ -17,7 +17,7 @@ import (
 var schema string
 
 // version is the version of the schema of this program, as in schema.sql.
-const version = 10
+const version = 11
 
 // schemaLock is the key of the advisory lock under which one server makes the schema.
 const schemaLock = 0x746f646f // "todo"

@@ -7,7 +7,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, place, seq_offset) VALUES (10, '', 0);
+INSERT INTO todo_mcp.store (version, place, seq_offset) VALUES (11, '', 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -90,20 +90,41 @@ END $$;
 CREATE TRIGGER lists_come_and_go AFTER INSERT OR DELETE OR UPDATE OF deleted ON todo_mcp.lists
 	FOR EACH ROW EXECUTE FUNCTION todo_mcp.count_lists();
 
--- What hooks of hosts said, as about calls before these arrived (board.HostCall).
-CREATE TABLE todo_mcp.host_calls (
-	principal text COLLATE "C" NOT NULL,
-	subject   text COLLATE "C" NOT NULL,
-	kind      text COLLATE "C" NOT NULL,
-	id        text COLLATE "C" NOT NULL,
-	session   text NOT NULL,
-	agent     text NOT NULL,
-	folder    text NOT NULL,
-	at        bigint NOT NULL,
-	PRIMARY KEY (principal, subject, kind, id)
+-- What agents and their users do together (todo.Chat).
+CREATE TABLE todo_mcp.chats (
+	id        text   COLLATE "C" PRIMARY KEY,
+	principal text   COLLATE "C" NOT NULL,
+	member    text   COLLATE "C" NOT NULL, -- todo.Chat.User
+	used      bigint NOT NULL,
+	ended     bigint NOT NULL,             -- 0: it goes on
+	body      text   NOT NULL,             -- record, JSON
+	seq       bigint NOT NULL,
+	held      boolean NOT NULL DEFAULT false -- it held a list
 );
-CREATE INDEX ON todo_mcp.host_calls (at);
-CREATE INDEX ON todo_mcp.host_calls (principal, subject, kind, at);
+CREATE INDEX ON todo_mcp.chats (seq);
+CREATE INDEX ON todo_mcp.chats (principal, member, used);
+CREATE INDEX ON todo_mcp.chats (principal, member, used) WHERE NOT held;
+CREATE INDEX ON todo_mcp.chats (used);
+CREATE INDEX ON todo_mcp.chats (ended) WHERE ended > 0 AND NOT held;
+-- To which chat a key leads whose digest is not the chat's id (board.ChatKey).
+CREATE TABLE todo_mcp.keys (
+	principal text   COLLATE "C" NOT NULL,
+	member    text   COLLATE "C" NOT NULL,
+	kind      text   COLLATE "C" NOT NULL,
+	text      text   COLLATE "C" NOT NULL,
+	chat      text   COLLATE "C" NOT NULL,
+	until     bigint NOT NULL,
+	PRIMARY KEY (principal, member, kind, text)
+);
+CREATE INDEX ON todo_mcp.keys (until);
+-- What one of several processes did once, for all of them (board.Notice).
+CREATE TABLE todo_mcp.notices (
+	principal text   COLLATE "C" NOT NULL,
+	what      text   COLLATE "C" NOT NULL,
+	at        bigint NOT NULL,
+	PRIMARY KEY (principal, what)
+);
+CREATE INDEX ON todo_mcp.notices (at);
 
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);
@@ -114,7 +135,7 @@ CREATE FUNCTION todo_mcp.place() RETURNS text LANGUAGE sql STABLE AS $$
 $$;
 -- The number, of seq below, of what was saved last.
 CREATE FUNCTION todo_mcp.newest() RETURNS bigint LANGUAGE sql STABLE AS $$
-	SELECT coalesce(max(seq), 0) >> 16 FROM todo_mcp.lists
+	SELECT greatest((SELECT coalesce(max(seq), 0) FROM todo_mcp.lists), (SELECT coalesce(max(seq), 0) FROM todo_mcp.chats)) >> 16
 $$;
 -- Sees to it that what is saved counts as newer than what was restored: transactions of
 -- this cluster, those that are open too, may have smaller ids. Returns seq_offset.

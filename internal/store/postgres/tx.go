@@ -31,6 +31,7 @@ type tx struct {
 	seq     int64                    // of the first that it saves
 	lists   map[string]todo.Snapshot // the newest revisions of those whose rows are locked; zero for none
 	cursors map[board.Key][]board.Cursor
+	chats   map[string]todo.Chat // the zero one where there is none
 	writes  bool
 	saves   int64
 }
@@ -52,7 +53,8 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		<-s.room
 		return nil, err
 	}
-	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor)}
+	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor),
+		chats: make(map[string]todo.Chat)}
 	t.Reader = newReader(t, &s.Health, t.do)
 	t.saver = tables.Saver{Reader: t.Reader, SQL: queries(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
 	return t, nil
@@ -60,6 +62,63 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 
 // cursorsOf returns what selects the cursors of a conversation or a name.
 var cursorsOf = sync.OnceValue(func() string { return numbered(queries().CursorsOf) })
+
+// queueChat locks a chat, and then reads it.
+func (t *tx) queueChat(id string) {
+	t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(board.Key{Conversation: "chat " + id}))
+	t.pending.Queue(chatOf(), plain(id)).Query(func(found pgx.Rows) error {
+		all, err := tables.Collect(rows{found}, scanChat)
+		if errors.Is(err, board.ErrDamaged) {
+			all, err = nil, nil // it counts as none
+		}
+		t.chats[id] = append(all, todo.Chat{})[0]
+		return err
+	})
+}
+
+// chatOf returns what selects a chat.
+var chatOf = sync.OnceValue(func() string { return numbered(queries().ChatOf) })
+
+// Chat implements board.Tx.
+func (t *tx) Chat(ctx context.Context, id string) (todo.Chat, error) {
+	err := t.do(ctx, "read chat", func() error {
+		if _, known := t.chats[id]; known {
+			return nil
+		}
+		t.queueChat(id)
+		return t.flush(ctx)
+	})
+	return t.chats[id], err
+}
+
+// SaveChat implements board.Tx.
+func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
+	was, err := t.Chat(ctx, c.ID)
+	if err == nil {
+		err = t.do(ctx, "save chat", func() (err error) {
+			c, err = t.saver.SaveChat(ctx, was, c)
+			return err
+		})
+	}
+	if err == nil {
+		t.chats[c.ID] = c
+	}
+	return c, err
+}
+
+// SetKey implements board.Tx.
+func (t *tx) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
+	return t.do(ctx, "save key", func() error { return t.saver.SetKey(ctx, k, chat, until) })
+}
+
+// Claim implements board.Tx.
+func (t *tx) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
+	err = t.do(ctx, "save notice", func() error {
+		earlier, err = t.saver.Claim(ctx, n, at, within)
+		return err
+	})
+	return earlier, err
+}
 
 // queueCursors locks the cursors of a key, and then reads them.
 func (t *tx) queueCursors(of board.Key) {
@@ -206,15 +265,11 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 	return t.asRead(saved), nil
 }
 
-// NoteHostCall implements board.Tx.
-func (t *tx) NoteHostCall(ctx context.Context, c board.HostCall, at time.Time) error {
-	return t.do(ctx, "save host call", func() error { return t.saver.NoteHostCall(ctx, c, at) })
-}
-
 // Purge implements board.Tx.
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	return t.do(ctx, "purge list", func() error {
 		clear(t.cursors)
+		clear(t.chats)
 		return t.saver.Purge(ctx, list, by, now)
 	})
 }
@@ -235,10 +290,7 @@ func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) er
 }
 
 // Remember implements [tables.DB].
-func (t *tx) Remember(newest todo.Snapshot, bytes int) {
-	t.lists[newest.List.ID] = newest
-	t.store.used.Add("", bytes)
-}
+func (t *tx) Remember(newest todo.Snapshot, _ int) { t.lists[newest.List.ID] = newest }
 
 // NextSeq implements [tables.DB].
 func (t *tx) NextSeq() (int64, error) {
@@ -246,7 +298,7 @@ func (t *tx) NextSeq() (int64, error) {
 	return t.seq + t.saves - 1, nil
 }
 
-// Size implements [tables.DB]: it is the size of all lists, cursors and what hooks said. What was trimmed
+// Size implements [tables.DB]: it is the size of all lists, cursors, chats, keys and notices. What was trimmed
 // and purged does not count, although its space is free only when PostgreSQL has vacuumed
 // it.
 func (t *tx) Size(ctx context.Context) (int64, error) {
@@ -255,7 +307,8 @@ func (t *tx) Size(ctx context.Context) (int64, error) {
 	}
 	size, err := t.store.used.Read("", t.store.keep, func() (size int64, err error) {
 		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + (SELECT count(*) FROM todo_mcp.cursors) * $1
-			+ (SELECT coalesce(sum($1 + length(folder)), 0) FROM todo_mcp.host_calls)::bigint FROM todo_mcp.lists`,
+			+ (SELECT coalesce(sum($1 + octet_length(body)), 0) FROM todo_mcp.chats)::bigint
+			+ ((SELECT count(*) FROM todo_mcp.keys) + (SELECT count(*) FROM todo_mcp.notices)) * $1 FROM todo_mcp.lists`,
 			tables.CursorSize)
 	})
 	t.store.SetSize(size)

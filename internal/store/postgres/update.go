@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/todo"
 )
 
 // Update implements board.Store. Updates of one key wait for each other here, and for
@@ -89,7 +90,7 @@ func (t *tx) mayRunAgain(err error) bool {
 }
 
 // begin begins the transaction and locks and reads, in the same round trip, what
-// changes need most: the cursors of its key and its current list; a key that is no
+// changes need most: the cursors of its key, its chat and its current list; a key that is no
 // conversation's is the id of a list. Alone it waits for all transactions that have
 // locked a list, and lets none begin; only reads go on beside it.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
@@ -101,6 +102,9 @@ func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 		t.pending.Queue(`LOCK TABLE todo_mcp.lists IN EXCLUSIVE MODE`)
 	}
 	t.queueCursors(key)
+	if todo.IsChatID(key.Conversation) {
+		t.queueChat(todo.ChatOf(key.Conversation))
+	}
 	return t.do(ctx, "begin update", func() error {
 		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, key.Principal, key.Conversation)
 		if errors.Is(err, board.ErrDamaged) {

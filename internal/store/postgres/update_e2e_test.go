@@ -52,6 +52,7 @@ func TestRoundTrips(t *testing.T) {
 	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
 	lists := board.NewBoard(audited).As("p")
 	begin := board.Target{Conversation: board.Conversation{Key: "c"}}
+	mirror := board.Target{Conversation: board.Conversation{Key: "c", Mirrors: true}}
 	var list string
 	for i, step := range []struct {
 		what   string
@@ -62,6 +63,8 @@ func TestRoundTrips(t *testing.T) {
 		{"a write that begins a list", func() board.Target { return begin }, todo.Writer{}, 5}, // it looks for another of its id and for room, and makes its process known
 		{"a write", func() board.Target { return begin }, todo.Writer{}, 2},
 		{"the next", func() board.Target { return begin }, todo.Writer{}, 2},
+		{"one that mirrors its host's, and begins", func() board.Target { return mirror }, todo.Writer{}, 4},
+		{"the next of it", func() board.Target { return mirror }, todo.Writer{}, 2},
 		{"a person's", func() board.Target { return board.Target{List: list} }, todo.Writer{Person: true}, 2},
 	} {
 		lines := []todo.Line{{Text: "one", Status: "pending"}, {Text: fmt.Sprint("step ", i), Status: "pending"}}

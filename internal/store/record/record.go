@@ -48,6 +48,18 @@ func encode(v any, what string) ([]byte, error) {
 	return data, nil
 }
 
+// EncodeChat encodes everything of a chat except its Seq.
+func EncodeChat(c todo.Chat) ([]byte, error) { return encode(&c, "chat") }
+
+// Chat decodes what [EncodeChat] returned and sets its Seq. An error wraps [board.ErrDamaged].
+func Chat(body []byte, seq int64) (c todo.Chat, err error) {
+	if err := json.Unmarshal(body, &c); err != nil {
+		return todo.Chat{}, fmt.Errorf("chat %d: %w: %w", seq, board.ErrDamaged, err)
+	}
+	c.Seq = seq
+	return c, nil
+}
+
 // Snapshot decodes what [Body] and [List] returned into one snapshot and sets its Seq.
 // An error wraps [board.ErrDamaged].
 func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {

@@ -76,6 +76,12 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 		}
 		return nil
 	})
+	check(queries().AllChats, func(rows tables.Rows) error {
+		if _, err := scanChat(rows); err != nil {
+			found(err.Error())
+		}
+		return nil
+	})
 	return revisions, err
 }
 

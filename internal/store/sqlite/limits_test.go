@@ -94,7 +94,7 @@ func contents(t testing.TB, s *Store) (string, error) {
 func TestFlippedBits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s := filled(t, path, 60) // as many as the steps look for
-	for n := range 10 {
+	for n := range 40 {
 		storetest.Steps()[1].Do(t, s, n) // writes a list
 	}
 	s.Close()

@@ -11,6 +11,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
 )
 
 // filled returns a store with as many lists of storetest.Crowd as asked for, and with
@@ -26,6 +27,10 @@ func filled(t testing.TB, path string, lists int) *Store {
 					return err
 				}
 				if err := tx.SetCursor(t.Context(), current); err != nil {
+					return err
+				}
+				chat := todo.Chat{ID: current.Conversation, Client: "tester", Used: time.Now().AddDate(0, 0, -1)}
+				if _, err := tx.SaveChat(t.Context(), chat); err != nil {
 					return err
 				}
 			}

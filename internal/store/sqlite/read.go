@@ -26,6 +26,9 @@ var queries = sync.OnceValue(tables.Dialect{
 	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM cursors WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
+// scans read rows, and check that they are as they were written.
+var scans = tables.Scans{Snapshot: scanSnapshot, Cursor: scanCursor, Chat: scanChat}
+
 // row is a row of a query for snapshots: its columns as they are stored, blobs as text,
 // and nil for all of history where a list is without its newest revision.
 type row [20]any
@@ -98,10 +101,7 @@ func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 func scanCursor(rows tables.Rows) (c board.Cursor, err error) {
 	var sum int64
 	if c, err = tables.ScanCursor(rows, &sum); err != nil {
-		if strings.HasPrefix(err.Error(), "sql: Scan error on column") { // a value of another type than was written
-			err = fmt.Errorf("%w: %w; `todo-mcp check` looks for more", errRecord, err)
-		}
-		return c, err
+		return c, badValue(err)
 	}
 	if sumOf(tables.CursorValues(c)...) != sum {
 		return c, damaged("cursors", c.Conversation, c.List)
@@ -109,9 +109,30 @@ func scanCursor(rows tables.Rows) (c board.Cursor, err error) {
 	return c, nil
 }
 
+// scanChat reads a row of a query for chats.
+func scanChat(rows tables.Rows) (todo.Chat, error) {
+	var sum int64
+	c, values, err := tables.ScanChat(rows, &sum)
+	switch {
+	case values == nil:
+		return c, badValue(err)
+	case sumOf(values...) != sum:
+		return c, damaged("chats", values[0])
+	}
+	return c, err
+}
+
+// badValue returns the error for a row with a value of another type than was written.
+func badValue(err error) error {
+	if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") {
+		err = fmt.Errorf("%w: %w; `todo-mcp check` looks for more", errRecord, err)
+	}
+	return err
+}
+
 // Position implements board.Store.
 func (s *Store) Position(ctx context.Context) (seq int64, err error) {
-	return seq, s.query(ctx, "read position", `SELECT coalesce(max(seq), 0) FROM history`, nil, func(rows tables.Rows) error {
+	return seq, s.query(ctx, "read position", lastSeq, nil, func(rows tables.Rows) error {
 		rows.Next()
 		return rows.Scan(&seq)
 	})

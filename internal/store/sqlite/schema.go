@@ -18,7 +18,7 @@ var schema string
 // schemaVersion is the version of the schema. A file has its own as PRAGMA
 // user_version. Before the first release another version is another store: versions
 // below 11 were written by earlier programs.
-const schemaVersion = 18
+const schemaVersion = 19
 
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")

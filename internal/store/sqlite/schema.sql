@@ -60,20 +60,46 @@ CREATE TABLE cursors (
 CREATE INDEX cursors_list ON cursors (list, principal);
 CREATE INDEX cursors_at ON cursors (at);
 CREATE INDEX cursors_current ON cursors (principal, conversation) WHERE current;
--- What hooks of hosts said, as about calls before these arrived (board.HostCall).
-CREATE TABLE host_calls (
+-- What agents and their users do together (todo.Chat). Its seq is of the same order as that of
+-- history.
+CREATE TABLE chats (
+	id        TEXT    PRIMARY KEY,
 	principal TEXT    NOT NULL,
-	subject   TEXT    NOT NULL,
-	kind      TEXT    NOT NULL,
-	id        TEXT    NOT NULL,
-	session   TEXT    NOT NULL,
-	agent     TEXT    NOT NULL,
-	folder    TEXT    NOT NULL,
-	at        INTEGER NOT NULL,     -- Unix nanoseconds
-	PRIMARY KEY (principal, subject, kind, id)
+	member    TEXT    NOT NULL,  -- todo.Chat.User
+	used      INTEGER NOT NULL,  -- Unix nanoseconds
+	ended     INTEGER NOT NULL,  -- Unix nanoseconds; 0: it goes on
+	body      TEXT    NOT NULL,  -- record, JSON
+	sum       INTEGER NOT NULL,
+	seq       INTEGER NOT NULL,
+	held      INTEGER NOT NULL DEFAULT 0 -- 1: it held a list
 ) WITHOUT ROWID;
-CREATE INDEX host_calls_at ON host_calls (at);
-CREATE INDEX host_calls_kind ON host_calls (principal, subject, kind, at);
+CREATE UNIQUE INDEX chats_seq ON chats (seq);
+CREATE INDEX chats_member ON chats (principal, member, used);
+CREATE INDEX chats_bare ON chats (principal, member, used) WHERE NOT held;
+CREATE INDEX chats_used ON chats (used);
+CREATE INDEX chats_over ON chats (ended) WHERE ended > 0 AND NOT held;
+CREATE TRIGGER chats_removed AFTER DELETE ON chats WHEN old.seq > (SELECT coalesce(max(seq), 0) FROM chats) BEGIN
+	UPDATE removed SET seq = max(seq, old.seq);
+END;
+-- To which chat a key leads whose digest is not the chat's id (board.ChatKey).
+CREATE TABLE keys (
+	principal TEXT    NOT NULL,
+	member    TEXT    NOT NULL,
+	kind      TEXT    NOT NULL,
+	text      TEXT    NOT NULL,
+	chat      TEXT    NOT NULL,
+	until     INTEGER NOT NULL,  -- Unix nanoseconds
+	PRIMARY KEY (principal, member, kind, text)
+) WITHOUT ROWID;
+CREATE INDEX keys_until ON keys (until);
+-- What one of several processes did once, for all of them (board.Notice).
+CREATE TABLE notices (
+	principal TEXT    NOT NULL,
+	what      TEXT    NOT NULL,
+	at        INTEGER NOT NULL,  -- Unix nanoseconds
+	PRIMARY KEY (principal, what)
+) WITHOUT ROWID;
+CREATE INDEX notices_at ON notices (at);
 -- How many lists each principal has, apart from deleted ones.
 CREATE TABLE list_counts (principal TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER lists_begun AFTER INSERT ON lists WHEN NOT new.deleted BEGIN

@@ -83,7 +83,7 @@ func OpenOnce(path string, keep board.Keep) (*Store, error) {
 	}
 	s := &Store{path: path, log: path + "-wal", once: true, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
-	s.Reader = tables.NewReader(queries(), s.query, scanSnapshot, scanCursor, &s.Health)
+	s.Reader = tables.NewReader(queries(), s.query, scans, &s.Health)
 	s.startWriter = sync.OnceFunc(func() { s.writes.Store(true); s.writing.Go(s.writeLoop) })
 	return s, nil
 }

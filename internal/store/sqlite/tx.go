@@ -84,9 +84,45 @@ func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now tim
 	return nil
 }
 
-// NoteHostCall implements board.Tx.
-func (w *writer) NoteHostCall(ctx context.Context, c board.HostCall, at time.Time) error {
-	return w.note(w.saver.NoteHostCall(ctx, c, at))
+// Chat implements board.Tx. It keeps what it reads, also that there is no such chat.
+func (w *writer) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
+	c, isKnown := w.memory.chats[id]
+	if !isKnown {
+		if c, err = w.Reader.Chat(ctx, id); err == nil {
+			w.grow(256 + len(id))
+			w.memory.chats[id] = c
+		}
+	}
+	return c, err
+}
+
+// SaveChat implements board.Tx.
+func (w *writer) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
+	was, err := w.Chat(ctx, c.ID)
+	if err == nil {
+		c, err = w.saver.SaveChat(ctx, was, c)
+	}
+	if w.note(err) != nil {
+		return c, fmt.Errorf("save chat: %w", err)
+	}
+	w.memory.chats[c.ID] = c
+	return c, nil
+}
+
+// SetKey implements board.Tx.
+func (w *writer) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
+	if err := w.note(w.saver.SetKey(ctx, k, chat, until)); err != nil {
+		return fmt.Errorf("save key: %w", err)
+	}
+	return nil
+}
+
+// Claim implements board.Tx.
+func (w *writer) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
+	if earlier, err = w.saver.Claim(ctx, n, at, within); w.note(err) != nil {
+		return earlier, fmt.Errorf("save notice: %w", err)
+	}
+	return earlier, nil
 }
 
 // cursorsOf returns the cursors of a conversation but for the damaged ones, and
@@ -154,7 +190,6 @@ func (w *writer) Scan(_ context.Context, query string, args []any, into ...any) 
 func (w *writer) Remember(newest todo.Snapshot, bytes int) {
 	w.grow(bytes)
 	w.memory.lists[newest.List.ID] = newest
-	w.memory.seq = newest.Seq
 }
 
 // NextSeq implements [tables.DB]. A seq is not given again, also after its revision was
@@ -163,11 +198,13 @@ func (w *writer) NextSeq() (seq int64, err error) {
 	if seq = w.memory.seq; seq == 0 {
 		err = w.scan(lastSeq, nil, &seq)
 	}
+	w.memory.seq = seq + 1
 	return seq + 1, err
 }
 
-// lastSeq selects the Seq of the last revision that was stored, which may be gone.
-const lastSeq = `SELECT max((SELECT coalesce(max(seq), 0) FROM history), (SELECT coalesce(max(seq), 0) FROM removed))`
+// lastSeq selects the Seq of what was stored last, which may be gone.
+const lastSeq = `SELECT max((SELECT coalesce(max(seq), 0) FROM history), (SELECT coalesce(max(seq), 0) FROM chats),
+	(SELECT coalesce(max(seq), 0) FROM removed))`
 
 // Size implements [tables.DB]: it is the size of the file in the open transaction. As
 // long as there is room for everybody, that is looked at again after sizeEvery calls only,

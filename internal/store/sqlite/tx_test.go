@@ -59,7 +59,7 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	if looked > 50*writes {
 		t.Errorf("%d writes look at %d pages", writes, looked)
 	}
-	execSQL(t, openRaw(t, path), `INSERT INTO host_calls VALUES ('', '', 'call', 'theirs', '', '', '', 0)`)
+	execSQL(t, openRaw(t, path), `INSERT INTO keys VALUES ('', '', 'call', 'theirs', '', 0)`)
 	pages()
 	write(0)
 	once := pages()
@@ -105,9 +105,9 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 //
 // BAD-INPUT 45: Lists without end → A new one is refused past `--max-lists` of a
 // principal, and past 1,000 of a conversation in a day; writes of lists that are there
-// go on. Of the conversations that know a list the last 1,000 are known. Cursors that
-// nobody used for 60 days go as new lists begin, what hooks said after an hour; what waits
-// in memory is bounded
+// go on. Of the conversations that know a list the last 1,000 are known. Cursors and
+// chats that nobody used for 60 days go as new lists begin, a chat without a list a day after
+// it ended, and of a user the last 1,000 stay; what waits in memory is bounded
 func TestMemoryOfEmptiedLists(t *testing.T) {
 	_, s := newStore(t)
 	for n := range 100 {
@@ -221,6 +221,19 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		next := snapshot("a", now.Revision+1)
 		next.Items[0].Text = "good"
 		next.Operation.ID = fmt.Sprint("op", next.Revision)
+		chat, err := tx.Chat(ctx, "c")
+		if want := fmt.Sprint("good ", now.Revision); err == nil && now.Revision > 0 && chat.Asks != want {
+			err = fmt.Errorf("the chat is %+v, not %s", chat, want)
+		}
+		if err == nil {
+			_, err = tx.SaveChat(ctx, todo.Chat{ID: "c", Asks: fmt.Sprint("good ", next.Revision)})
+		}
+		if none, _ := tx.Chat(ctx, "bad"); err == nil && none.ID != "" {
+			err = errors.New("a chat is there that was taken back")
+		}
+		if err != nil {
+			return err
+		}
 		if _, err := tx.Save(ctx, next); err != nil {
 			return err
 		}
@@ -231,6 +244,17 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		return func(tx board.Tx) error {
 			now, err := tx.Load(ctx, "a", 0)
 			if err != nil {
+				return err
+			}
+			for _, id := range []string{"c", "bad"} {
+				if _, err := tx.SaveChat(ctx, todo.Chat{ID: id, Asks: "bad"}); err != nil {
+					return err
+				}
+			}
+			if to, err := tx.Keyed(ctx, board.ChatKey{Text: "bad"}); err != nil || to != "" {
+				return fmt.Errorf("a key is there that was taken back: %q, %w", to, err)
+			}
+			if err := tx.SetKey(ctx, board.ChatKey{Text: "bad"}, "bad", time.Now().Add(time.Hour)); err != nil {
 				return err
 			}
 			next := snapshot("a", now.Revision+1)
@@ -275,6 +299,12 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		}
 		if _, err := s.Load(ctx, "b", 0); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("%s: a list that was taken back: %v", what, err)
+		}
+		if chats, err := s.Chats(ctx, board.ChatQuery{}); err != nil || len(chats) != 1 || chats[0].Asks != fmt.Sprint("good ", revision) {
+			t.Errorf("%s: chats %+v, %v", what, chats, err)
+		}
+		if to, err := s.Keyed(ctx, board.ChatKey{Text: "bad"}); err != nil || to != "" {
+			t.Errorf("%s: a key that was taken back leads to %q, %v", what, to, err)
 		}
 		if known, err := s.Cursors(ctx, key); err != nil || len(known) != 1 || known[0].Seen != revision {
 			t.Errorf("%s: cursors %+v, %v", what, known, err)

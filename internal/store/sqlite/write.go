@@ -34,7 +34,7 @@ type writer struct {
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Reader = tables.NewReader(queries(), w.read, scanSnapshot, scanCursor, &s.Health)
+	w.Reader = tables.NewReader(queries(), w.read, scans, &s.Health)
 	w.saver = tables.Saver{Reader: w.Reader, SQL: queries(), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
 	return w
 }
@@ -46,10 +46,11 @@ func newWriter(s *Store) *writer {
 type memory struct {
 	lists   map[string]todo.Snapshot // the newest revisions
 	cursors map[board.Key][]board.Cursor
-	seq     int64 // of the last revision; 0 if it is not known
-	put     int   // the size of all that was put into it, in bytes
-	size    int64 // of the file when it was looked at, without four times what was put then
-	sized   int   // how many calls may still take it as it was
+	chats   map[string]todo.Chat // the zero one where there is none
+	seq     int64                // that was given last; 0 if it is not known
+	put     int                  // the size of all that was put into it, in bytes
+	size    int64                // of the file when it was looked at, without four times what was put then
+	sized   int                  // how many calls may still take it as it was
 }
 
 // maxPut is how much is put into a memory before the next one begins: what is needed is
@@ -58,7 +59,7 @@ const maxPut = 8 << 20
 
 // forget begins another memory.
 func (w *writer) forget() {
-	w.memory = &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor)}
+	w.memory = &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor), chats: make(map[string]todo.Chat)}
 }
 
 // grow is called before something is put into the memory, with the size of its texts.

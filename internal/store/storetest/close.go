@@ -49,7 +49,9 @@ func checkRefused(t *testing.T, ctx context.Context, s board.Store, want error) 
 		"cursors":    second(s.Cursors(ctx, board.Key{})),
 		"cursors on": second(s.CursorsOn(ctx, "", "a")),
 		"position":   second(s.Position(ctx)),
-		"host call":  second(s.HostCall(ctx, CallOf("", "a"))),
+		"chat":       second(s.Chat(ctx, "a")),
+		"chats":      second(s.Chats(ctx, board.ChatQuery{})),
+		"key":        second(s.Keyed(ctx, board.ChatKey{})),
 	} {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)

@@ -1,9 +1,6 @@
 package storetest
 
 import (
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,75 +278,6 @@ func parentsInTx(t *testing.T, s board.Store) {
 	})
 	if got := must[todo.Snapshot](t)(s.Load(t.Context(), "sub", 0)); got.List.Parent != "m2" {
 		t.Errorf("parent %q afterwards", got.List.Parent)
-	}
-}
-
-func hostCalls(t *testing.T, s board.Store) {
-	want := board.HostCall{HostCallKey: CallOf("", "toolu_1"), Session: "s", Agent: "a", Folder: "/w"}
-	now := time.Now()
-	note := func(of board.HostCallKey, at time.Time) {
-		t.Helper()
-		if err := NoteHostCall(t.Context(), s, board.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}, at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	expect := func(of board.HostCallKey, isThere bool) {
-		t.Helper()
-		want := board.HostCall{HostCallKey: of, Session: "s", Agent: "a", Folder: "/w"}
-		if !isThere {
-			want = board.HostCall{}
-		}
-		if got, err := s.HostCall(t.Context(), of); err != nil || got != want {
-			t.Errorf("%+v: %+v, %v", of, got, err)
-		}
-	}
-	note(want.HostCallKey, now)
-	expect(want.HostCallKey, true)
-	for _, other := range []board.HostCallKey{CallOf("", "other"), CallOf("somebody", "toolu_1"),
-		{Kind: board.ChatTopicKind, ID: "toolu_1"}, {Kind: board.CallKind, ID: "toolu_1", Subject: "bob"}} {
-		expect(other, false)
-	}
-	note(CallOf("", "early"), now.Add(-2*board.HostCallAge))
-	expect(CallOf("", "early"), false)
-	// Of one subject and kind the newest stay.
-	if err := s.Update(t.Context(), board.Key{}, func(tx board.Tx) (err error) {
-		for n := 0; n < board.MaxHostCalls && err == nil; n++ {
-			more := board.HostCall{HostCallKey: CallOf("", "more"+strconv.Itoa(n)), Session: "s", Agent: "a", Folder: "/w"}
-			err = tx.NoteHostCall(t.Context(), more, now.Add(time.Duration(n+1)*time.Millisecond))
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	note(board.HostCallKey{Kind: board.CallKind, ID: "bobs", Subject: "bob"}, now)
-	expect(CallOf("", "toolu_1"), false)
-	expect(CallOf("", "more0"), true)
-	expect(board.HostCallKey{Kind: board.CallKind, ID: "bobs", Subject: "bob"}, true)
-}
-
-// claims checks that of several processes that claim the same at once one has it, again
-// when the time is over.
-func claims(t *testing.T, s board.Store) {
-	for _, now := range []time.Time{time.Now().Add(-30 * time.Minute), time.Now()} {
-		var have atomic.Int32
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() {
-				b := board.NewBoard(s, board.WithClock(func() time.Time { return now }))
-				defer b.Close()
-				earlier, err := b.As("").Claim(t.Context(), todo.List{ID: "list"}, "notice", 10*time.Minute)
-				if earlier.IsZero() {
-					have.Add(1)
-				}
-				if err != nil || !earlier.IsZero() && !earlier.Equal(now) {
-					t.Errorf("claimed at %s, %v", earlier, err)
-				}
-			})
-		}
-		all.Wait()
-		if n := have.Load(); n != 1 {
-			t.Errorf("%d have it", n)
-		}
 	}
 }
 

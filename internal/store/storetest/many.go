@@ -81,6 +81,38 @@ func Steps() []Step {
 			on, err := s.CursorsOn(t.Context(), "", main.List.ID)
 			checkFound(t, len(on), 1, err)
 		}},
+		{"read a chat", func(t testing.TB, s board.Store, _ int) {
+			c, err := s.Chat(t.Context(), todo.ChatOf(held.List.Conversation))
+			checkFound(t, len(c.Client), len("tester"), err)
+		}},
+		{"save a chat", func(t testing.TB, s board.Store, n int) {
+			mustSaveChat(t, s, todo.Chat{ID: held.List.Conversation, Client: "tester", Asks: fmt.Sprint(n)})
+		}},
+		{"save a new chat", func(t testing.TB, s board.Store, n int) {
+			mustSaveChat(t, s, todo.Chat{ID: fmt.Sprint("new", n), Used: time.Now()})
+		}},
+		{"read the chats that changed", func(t testing.TB, s board.Store, _ int) {
+			newest := must[int64](t)(s.Position(t.Context()))
+			checkFound(t, len(ids(t, s, board.ChatQuery{AfterSeq: newest - 1})), 1, nil)
+		}},
+		chatsOfLate("a user's", board.ChatQuery{Principal: &own, User: &own}),
+		chatsOfLate("a principal's", board.ChatQuery{Principal: &own}),
+		chatsOfLate("all", board.ChatQuery{}),
+		{"set a key", func(t testing.TB, s board.Store, n int) {
+			if err := SetKey(t.Context(), s, board.ChatKey{Text: fmt.Sprint(n)}, "c", time.Now().Add(time.Hour)); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"purge a list", func(t testing.TB, s board.Store, n int) {
+			gone, holder := Crowd(60 + n)
+			mustSaveChat(t, s, todo.Chat{ID: holder.Conversation})
+			if purged, err := Purge(t.Context(), s, todo.Writer{}, time.Now(), gone.List.ID); err != nil || len(purged) != 1 {
+				t.Errorf("%v, %v", purged, err)
+			}
+			if c, err := s.Chat(t.Context(), holder.Conversation); err != nil || c.ID != "" {
+				t.Errorf("%+v, %v", c, err)
+			}
+		}},
 		finds("lists of sub-agents of everyone", 1, board.Query{Parent: main.List.ID, Deleted: true}),
 	}
 }
@@ -89,6 +121,15 @@ func finds(what string, want int, q board.Query) Step {
 	return Step{"find " + what, func(t testing.TB, s board.Store, _ int) {
 		found, err := s.Find(t.Context(), q)
 		checkFound(t, len(found), want, err)
+	}}
+}
+
+func chatsOfLate(whose string, q board.ChatQuery) Step {
+	return Step{"read " + whose + " chats of late", func(t testing.TB, s board.Store, _ int) {
+		q.UsedSince = time.Now().Add(-time.Hour)
+		if all := ids(t, s, q); len(all) < 10 || len(all) > 12 {
+			t.Errorf("%d chats", len(all))
+		}
 	}}
 }
 

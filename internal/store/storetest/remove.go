@@ -133,6 +133,9 @@ func runQuotas(t *testing.T, start func(*testing.T, board.Keep) board.Store) {
 	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) { abandoned(t, start(t, board.Keep{Lists: 4, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 65 finished lists make room", func(t *testing.T) { finished(t, start(t, board.Keep{Lists: 5, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 65 what was finished long ago goes", func(t *testing.T) { expired(t, start(t, board.Keep{Finished: time.Microsecond})) })
+	t.Run("BAD-INPUT 45 chats that ended", func(t *testing.T) { overChats(t, start(t, board.Keep{Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 room of another list of the chat", func(t *testing.T) { roomOfChat(t, start(t, board.Keep{Lists: 1, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 shares of chats", func(t *testing.T) { chatShares(t, start(t, board.Keep{Bytes: 4_000_000})) })
 	t.Run("BAD-INPUT 65 shares", func(t *testing.T) { shares(t, start(t, board.Keep{Bytes: 4_000_000, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 45 conversations that know a list", func(t *testing.T) { holders(t, start(t, board.Keep{Bytes: 20_000_000})) })
 	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) { full(t, start(t, board.Keep{Bytes: 1_000_000})) })
@@ -360,14 +363,29 @@ func holders(t *testing.T, s board.Store) {
 // that are there go on, though not without end, and that a purge makes room.
 func full(t *testing.T, s board.Store) {
 	mustSave(t, s, bulky("a", 1))
+	mustSaveChat(t, s, chat("old"))
 	saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky(fmt.Sprint("other", n), 1) })
 	if _, err := Save(t.Context(), s, bulky("a", 2)); err != nil {
 		t.Fatalf("65: a list that there is, when no other begins any more: %v", err)
 	}
 	more := saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky("a", 3+n) })
-	if err := NoteHostCall(t.Context(), s, board.HostCall{HostCallKey: CallOf("", "x")}, time.Now()); !errors.Is(err, board.ErrStoreFull) {
-		t.Errorf("79: what tells whether the store can be written: %v", err)
+	for what, store := range map[string]func(board.Tx) error{
+		"what tells whether the store can be written": func(tx board.Tx) error {
+			_, err := tx.Claim(t.Context(), board.Notice{What: "probe"}, time.Now(), 0)
+			return err
+		},
+		"a key": func(tx board.Tx) error {
+			return tx.SetKey(t.Context(), board.ChatKey{Kind: board.CallKey, Text: "x"}, "c", time.Now().Add(time.Hour))
+		},
+		"a chat": func(tx board.Tx) error { _, err := tx.SaveChat(t.Context(), chat("new")); return err },
+	} {
+		if err := s.Update(t.Context(), board.Key{}, store); !errors.Is(err, board.ErrStoreFull) {
+			t.Errorf("79: %s: %v", what, err)
+		}
 	}
+	old := chat("old")
+	old.Title.Text = "it goes on"
+	mustSaveChat(t, s, old)
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2+more {
 		t.Errorf("65: revision %d, want %d: %v", got.Revision, 2+more, err)
 	}

@@ -41,13 +41,19 @@ func Run(t *testing.T, open Open) {
 		"begin once":                func(t *testing.T, s board.Store) { beginOnce(t, s) },
 		"parents":                   parents,
 		"parents in a transaction":  parentsInTx,
-		"host calls":                hostCalls,
+		"chats":                     chats,
+		"queries of chats":          chatQueries,
+		"chats and lists, one Seq":  chatSeq,
+		"chats without a list":      bareChats,
+		"chats go with their lists": chatsOfLists,
+		"own reads of chats":        ownChats,
+		"keys":                      keys,
 		"claims":                    claims,
+		"claims at once":            claimsAtOnce,
 		"alive":                     alive,
 		"operations":                operations,
 		"find":                      find,
 		"history":                   history,
-		"what an agent asks":        asks,
 		"snapshots are immutable":   immutable,
 		"linearizable":              func(t *testing.T, s board.Store) { linearizable(t, s, s) },
 		"two lists in either order": eitherOrder,
@@ -102,18 +108,6 @@ func list(id, workspace string, n int64) todo.Snapshot {
 			BegunBy: todo.PersonsHand, Hand: todo.Hand{Text: "日本", Replaced: "a\nb", Repeats: 2, Revision: 1}})
 	}
 	return s
-}
-
-// NoteHostCall stores what a hook said, in an update of its own.
-func NoteHostCall(ctx context.Context, s board.Store, c board.HostCall, at time.Time) error {
-	return s.Update(ctx, board.Key{Principal: c.Principal, Conversation: c.ID}, func(tx board.Tx) error {
-		return tx.NoteHostCall(ctx, c, at)
-	})
-}
-
-// CallOf is the key of what a hook said about a call.
-func CallOf(principal, id string) board.HostCallKey {
-	return board.HostCallKey{Principal: principal, Kind: board.CallKind, ID: id}
 }
 
 // Save saves one revision, and cursors, in an update of their own.
@@ -450,6 +444,7 @@ func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 		defer s.Close()
 		both[i] = s
 	}
+	t.Run("shared, chats", func(t *testing.T) { sharedChats(t, both[0], both[1]) })
 	t.Run("shared, read", func(t *testing.T) { shared(t, both[0], both[1]) })
 	t.Run("shared, linearizable", func(t *testing.T) { linearizable(t, both[0], both[1]) })
 	t.Run("shared, begin once", func(t *testing.T) { beginOnce(t, both[0], both[1]) })

@@ -23,12 +23,15 @@ type contents struct {
 	Newest    []todo.Snapshot
 	Histories map[string][]todo.Snapshot
 	Cursors   map[board.Key][]board.Cursor
+	Chats     []todo.Chat
+	Keyed     string
 }
 
-// contentsOf reads all lists, and the cursors of keys.
+// contentsOf reads all lists and chats, the cursors of keys, and what changeMuch sets.
 func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	t.Helper()
-	c := contents{must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{Deleted: true})), map[string][]todo.Snapshot{}, map[board.Key][]board.Cursor{}}
+	c := contents{must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{Deleted: true})), map[string][]todo.Snapshot{}, map[board.Key][]board.Cursor{},
+		must[[]todo.Chat](t)(s.Chats(t.Context(), board.ChatQuery{})), must[string](t)(s.Keyed(t.Context(), muchKey))}
 	for _, newest := range c.Newest {
 		c.Histories[newest.List.ID] = must[[]todo.Snapshot](t)(s.History(t.Context(), newest.List.ID, 0, 0))
 	}
@@ -38,8 +41,23 @@ func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	return c
 }
 
-// changeMuch saves two lists, one of them twice, begins a third, and moves two cursors.
+// muchKey is the key that changeMuch sets, and muchNotice what it claims.
+var muchKey, muchNotice = board.ChatKey{Kind: board.CallKey, Text: "much"}, board.Notice{What: "much"}
+
+// changeMuch saves two lists, one of them twice, begins a third, moves two cursors, saves two
+// chats, one of which is new, sets a key and claims a notice.
 func changeMuch(ctx context.Context, tx board.Tx) error {
+	next := chat("x")
+	next.Title.Text = "much"
+	_, err1 := tx.SaveChat(ctx, next)
+	_, err2 := tx.SaveChat(ctx, chat("y"))
+	earlier, err3 := tx.Claim(ctx, muchNotice, baseTime, time.Minute)
+	if !earlier.IsZero() {
+		err3 = errors.New("it was claimed by what was taken back")
+	}
+	if err := errors.Join(err1, err2, err3, tx.SetKey(ctx, muchKey, "x", time.Now().Add(time.Hour))); err != nil {
+		return err
+	}
 	for _, next := range []todo.Snapshot{list("a", "x", 2), list("b", "x", 2), list("a", "x", 3), list("new", "x", 1)} {
 		if _, err := saveIn(ctx, tx, next); err != nil {
 			return err
@@ -53,6 +71,7 @@ func begun(t testing.TB, s board.Store) (keys []board.Key) {
 	t.Helper()
 	mustSave(t, s, list("a", "x", 1), current("x", "a"))
 	mustSave(t, s, list("b", "x", 1))
+	mustSaveChat(t, s, chat("x"))
 	return []board.Key{{Conversation: "x"}, {Conversation: "y"}}
 }
 
@@ -96,6 +115,9 @@ func checkMuch(t testing.TB, s board.Store) {
 	checkEqual(t, "lists, the last saved first", []string{"new1", "a3", "b2"}, ids)
 	checkCursors(t, "of x", []board.Cursor{current("x", "new"), earlier("x", "a")}, got.Cursors[board.Key{Conversation: "x"}])
 	checkCursors(t, "of y", []board.Cursor{current("y", "a")}, got.Cursors[board.Key{Conversation: "y"}])
+	if len(got.Chats) != 2 || got.Chats[0].Title.Text != "much" || got.Chats[1].ID != "y" || got.Keyed != "x" {
+		t.Errorf("chats %+v, and the key leads to %q", got.Chats, got.Keyed)
+	}
 }
 
 // panics tests that a panic of the function reaches the caller of Update, that nothing
@@ -409,6 +431,14 @@ func checkTx(t testing.TB, s board.Store, lists []string, keys ...board.Key) {
 			known, err := from.Cursors(t.Context(), key)
 			note(fmt.Sprint("cursors of ", key), known, err)
 		}
+		for _, key := range append(keys, board.Key{Conversation: "none"}) {
+			known, err := from.Chat(t.Context(), todo.ChatOf(key.Conversation))
+			note(fmt.Sprint("chat of ", key), known, err)
+		}
+		all, err := from.Chats(t.Context(), board.ChatQuery{})
+		note("chats", all, err)
+		chat, err := from.Keyed(t.Context(), muchKey)
+		note("chat by its key", chat, err)
 		found, err := from.Find(t.Context(), board.Query{Deleted: true})
 		note("lists", found, err)
 		return answers, err

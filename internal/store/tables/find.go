@@ -46,30 +46,28 @@ type SQL struct {
 	// one that became current last first.
 	AllCursors, CursorsOf string
 
-	loadRevision, history               string
-	cursorsOn, currentCursors, hostCall string
-	current, cursors, settled, like     string
+	loadRevision, history           string
+	cursorsOn, currentCursors       string
+	current, cursors, settled, like string
 
 	sum func(columns ...any) int64
 
 	addRevision, addList, updateList, setDeleted, countDropped, drop string
 	usage, own, lockList                                             string
 	setCursor, seeCursor, oldCursors, moreCursors                    string
-	noteHostCall, oldHostCalls, moreHostCalls                        string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
 	list, trash, spare string
 	// Of snapshots.
 	spareLists string
 	forget     []string
+
+	chatSQL
 }
 
 // limit ends a query that returns so many rows. SQLite looks at the value of a plain
 // parameter there when it prepares a statement, and so prepares it again each time that
 // it runs.
 const limit = ` LIMIT CAST(? AS bigint)`
-
-// hostCallKey selects the row of a [board.HostCallKey].
-const hostCallKey = `principal = ? AND subject = ? AND kind = ? AND id = ?`
 
 // summed returns the columns of a row with their checksum, where rows have one.
 func (s *SQL) summed(columns []any) []any {
@@ -95,8 +93,7 @@ func (d Dialect) Queries() *SQL {
 		Excerpts:  `SELECT l.seq, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
 		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
 			` FROM ` + cursors + ` c`,
-		hostCall: `SELECT session, agent, folder FROM ` + d.Schema + `host_calls WHERE ` + hostCallKey + ` AND at >= ?`,
-		current:  current, cursors: cursors, settled: d.Settled, like: d.Like,
+		current: current, cursors: cursors, settled: d.Settled, like: d.Like,
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
@@ -120,7 +117,7 @@ func (d Dialect) saves(q *SQL) {
 		columns += more
 		return `INSERT INTO ` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(columns, ",")) + `)`
 	}
-	q.sum, q.forget = d.Sum, d.Forget
+	q.sum, q.forget, q.chatSQL = d.Sum, d.Forget, d.chatQueries(insert)
 	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
 	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta`,
 		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
@@ -139,7 +136,8 @@ func (d Dialect) saves(q *SQL) {
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? AND updated >= ?` + limit + `) AS lately),
 		coalesce((SELECT updated FROM ` + lists + ` ORDER BY seq DESC LIMIT 1), 0)`
 	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?)
-		+ (SELECT coalesce(sum(? + length(folder)), 0) FROM ` + d.Schema + `host_calls WHERE principal = ?) AS bigint)
+		+ (SELECT coalesce(sum(? + octet_length(body)), 0) FROM ` + d.Schema + `chats WHERE principal = ?)
+		+ (SELECT count(*) * ? FROM ` + d.Schema + `keys WHERE principal = ?) + (SELECT count(*) * ? FROM ` + d.Schema + `notices WHERE principal = ?) AS bigint)
 		FROM ` + lists + ` WHERE principal = ?`
 	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
 		(SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.conversation = ?) ORDER BY l.updated` + limit
@@ -150,11 +148,6 @@ func (d Dialect) saves(q *SQL) {
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit
 	q.lockList = `SELECT principal, revision, begun, deleted IS TRUE FROM ` + lists + ` WHERE id = ?` + d.Lock
-	q.oldHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE at < ?`
-	q.moreHostCalls = `DELETE FROM ` + d.Schema + `host_calls WHERE principal = ? AND subject = ? AND kind = ? AND id IN (SELECT id
-		FROM ` + d.Schema + `host_calls WHERE principal = ? AND subject = ? AND kind = ? ORDER BY at DESC` + limit + ` OFFSET ?)`
-	q.noteHostCall = `INSERT INTO ` + d.Schema + `host_calls (principal, subject, kind, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (principal, subject, kind, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`
 	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
 		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `'` + limit + d.SkipLocked + `)`
 }

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -114,9 +115,13 @@ func (u *Used) Read(principal string, keep board.Keep, count func() (int64, erro
 	return bytes, err
 }
 
-// Add adds to what a principal uses.
+// Add adds to what a principal uses, and to the size of all.
 func (u *Used) Add(principal string, bytes int) {
-	u.note(principal, func(k *used) { k.bytes += int64(bytes) })
+	add := func(k *used) { k.bytes += int64(bytes) }
+	u.note("", add)
+	if principal != "" {
+		u.note(principal, add)
+	}
 }
 
 // ErrEncode means that a revision cannot be stored, as one with a time after the year
@@ -146,9 +151,6 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	size, err := s.DB.Size(ctx)
 	if err == nil && !next.Leaves(before) && s.Keep.IsTight(size) {
 		_, err = s.makeRoom(ctx, next.List, false, time.Now())
-	}
-	if err == nil && next.Revision == before.Revision { // it takes its place
-		err = s.drop(next.List.ID, next.Revision, next.Revision)
 	}
 	if err != nil {
 		return next, err
@@ -192,10 +194,10 @@ func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) 
 	}
 	old := board.Oldness(now, saved)
 	if err == nil {
-		err = s.tidy(old)
+		err = s.tidy(old, first.List)
 	}
 	if err == nil && s.Used.mayExpire(first.List.Principal, min(expireEvery, s.Keep.Finished), now) {
-		err = s.Keep.Expire(old, s.evict(ctx, first.List, now))
+		err = cmp.Or(s.tidyChats(old), s.Keep.Expire(old, s.evict(ctx, first.List, now)))
 	}
 	return err
 }
@@ -228,9 +230,7 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	}
 	values := s.SQL.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
 	values[4] = string(body) // it is stored as text
-	if next.List.Principal != "" {
-		s.Used.Add(next.List.Principal, len(body))
-	}
+	s.Used.Add(next.List.Principal, len(body))
 	return len(body), string(short), s.DB.Exec(s.SQL.addRevision, append(values, next.Seq)...)
 }
 
@@ -257,12 +257,13 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 		return u, err
 	}
 	u.Own, err = s.Used.Read(principal, s.Keep, func() (own int64, err error) {
-		return own, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, principal, CursorSize, principal, principal}, &own)
+		return own, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, principal, CursorSize, principal,
+			CursorSize, principal, CursorSize, principal, principal}, &own)
 	})
 	return u, err
 }
 
-// CursorSize is what a cursor counts, in bytes, and what a hook said without its folder.
+// CursorSize is what a cursor, a key and a notice count, in bytes, and a chat without its body.
 const CursorSize = 1000
 
 // evict returns a function that removes some lists of a kind for another one of the same
@@ -275,7 +276,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 		}
 		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
 		if kind == todo.SpareDeleted {
-			return s.forget(s.SQL.spare, args...)
+			return s.forget(s.SQL.spare, forList, args...)
 		}
 		some, _, err := good(ctx, s.Reader, "read excerpts", s.SQL.spareLists, ScanSnapshot, args...)
 		if err != nil {
@@ -286,23 +287,25 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 			switch {
 			case err != nil:
 			case kind == todo.SpareUnseen:
-				err = s.forget(s.SQL.list, id)
+				err = s.forget(s.SQL.list, forList, id)
 			default:
-				err = s.Purge(ctx, id, todo.Writer{}, now)
+				err = s.purge(ctx, id, forList, todo.Writer{}, now)
 			}
 		}
 		return err
 	}
 }
 
-// forget removes the lists that a query selects, with all that belongs to them.
-func (s *Saver) forget(lists string, args ...any) error {
+// forget removes the lists that a query selects, with all that belongs to them, and the chats
+// that held no other: but for the one that begins or changes another list, which it is for.
+func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
+	err := s.DB.Remove(fmt.Sprintf(s.SQL.chatsOf, lists), append(slices.Clone(args), todo.ChatOf(forList.Conversation))...)
 	for _, statement := range s.SQL.forget {
-		if err := s.DB.Remove(fmt.Sprintf(statement, lists), args...); err != nil {
-			return err
+		if err == nil {
+			err = s.DB.Remove(fmt.Sprintf(statement, lists), slices.Clone(args)...)
 		}
 	}
-	return nil
+	return err
 }
 
 // How many lists that were deleted long ago, and cursors that nobody has used for too
@@ -310,12 +313,9 @@ func (s *Saver) forget(lists string, args ...any) error {
 const maxTrash, maxOldCursors = 4, 100
 
 // tidy removes lists that were deleted too long ago to bring them back, some of the cursors
-// that nobody has used for too long, and what hooks said too long ago.
-func (s *Saver) tidy(now time.Time) error {
-	if err := s.forgetHostCalls(now); err != nil {
-		return err
-	}
-	err := s.forget(s.SQL.trash, record.UnixNano(now.Add(-board.TrashAge)), maxTrash)
+// that nobody has used for too long.
+func (s *Saver) tidy(now time.Time, forList todo.List) error {
+	err := s.forget(s.SQL.trash, forList, record.UnixNano(now.Add(-board.TrashAge)), maxTrash)
 	if err != nil {
 		return err
 	}
@@ -324,6 +324,11 @@ func (s *Saver) tidy(now time.Time) error {
 
 // Purge implements [board.Tx]. One revision without content takes the place of all.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
+	return s.purge(ctx, list, todo.List{}, by, now)
+}
+
+// purge is [Saver.Purge], which makes room for another list unless that is the zero one.
+func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
 	if err := s.DB.Scan(ctx, s.SQL.lockList, []any{list}, &principal, &newest, &begun, new(bool)); errors.Is(err, sql.ErrNoRows) {
@@ -331,40 +336,11 @@ func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time
 	} else if err != nil {
 		return err
 	}
-	if err := errors.Join(s.forget(s.SQL.list, list), s.forgetHostCalls(now)); err != nil {
+	if err := s.forget(s.SQL.list, forList, list); err != nil {
 		return err
 	}
 	last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
 	return s.addList(&last, time.Unix(0, begun))
-}
-
-// forgetHostCalls removes what hooks said too long ago.
-func (s *Saver) forgetHostCalls(now time.Time) error {
-	return s.DB.Exec(s.SQL.oldHostCalls, record.UnixNano(now.Add(-board.HostCallAge)))
-}
-
-// NoteHostCall implements [board.Tx]. No list goes to make room for it.
-func (s *Saver) NoteHostCall(ctx context.Context, c board.HostCall, at time.Time) error {
-	err := s.forgetHostCalls(at)
-	var used board.Usage
-	if err == nil {
-		used, err = s.usage(ctx, c.Principal)
-	}
-	if err == nil {
-		err = s.Keep.CheckBytes(used, false)
-	}
-	of := []any{c.Principal, c.Subject, string(c.Kind)}
-	if err == nil {
-		err = s.DB.Exec(s.SQL.noteHostCall, append(slices.Clone(of), c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))...)
-	}
-	if err == nil {
-		s.Used.Add(c.Principal, CursorSize+len(c.Folder))
-		err = s.DB.Exec(s.SQL.moreHostCalls, slices.Concat(of, of, []any{math.MaxInt32, board.MaxHostCalls})...)
-	}
-	if err != nil {
-		return fmt.Errorf("save host call: %w", err)
-	}
-	return nil
 }
 
 // SetCursor stores a cursor of a conversation that has others, as [board.SetCursor] says,
@@ -392,6 +368,9 @@ func (s *Saver) SetCursor(ctx context.Context, others []board.Cursor, c board.Cu
 				return after, err
 			}
 		}
+	}
+	if set.Moved > 0 && !slices.ContainsFunc(others, func(o board.Cursor) bool { return o.List == set.List && o.Moved > 0 }) {
+		return after, s.DB.Exec(s.SQL.holdsList, todo.ChatOf(c.Conversation))
 	}
 	return after, nil
 }

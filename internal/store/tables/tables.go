@@ -38,20 +38,28 @@ func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error
 // error begins with what is being done.
 type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
 
-// Reader implements [board.Reader], and reads host calls. Of several rows it leaves out
-// those that are damaged, and notes them.
+// Reader implements [board.Reader]. Of several rows it leaves out those that are damaged, and
+// notes them.
 type Reader struct {
 	sql      *SQL
 	query    Query
 	snapshot func(Rows) (todo.Snapshot, error)
 	cursor   func(Rows) (board.Cursor, error)
+	chat     func(Rows) (todo.Chat, error)
 	health   *Health
 }
 
-// NewReader returns a reader by way of query. snapshot and cursor read a row of the
-// dialect's columns; an error that wraps [board.ErrDamaged] is about that row alone.
-func NewReader(sql *SQL, query Query, snapshot func(Rows) (todo.Snapshot, error), cursor func(Rows) (board.Cursor, error), health *Health) Reader {
-	return Reader{sql, query, snapshot, cursor, health}
+// Scans read a row of the dialect's columns; an error that wraps [board.ErrDamaged] is about
+// that row alone.
+type Scans struct {
+	Snapshot func(Rows) (todo.Snapshot, error)
+	Cursor   func(Rows) (board.Cursor, error)
+	Chat     func(Rows) (todo.Chat, error)
+}
+
+// NewReader returns a reader by way of query.
+func NewReader(sql *SQL, query Query, scans Scans, health *Health) Reader {
+	return Reader{sql, query, scans.Snapshot, scans.Cursor, scans.Chat, health}
 }
 
 // collect runs a query and reads all its rows.
@@ -172,16 +180,6 @@ func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]board.
 	}
 	found, _, err := good(ctx, r, "read cursors", sql, r.cursor, args...)
 	return found, err
-}
-
-// HostCall implements [board.Reader].
-func (r Reader) HostCall(ctx context.Context, of board.HostCallKey) (board.HostCall, error) {
-	since := record.UnixNano(time.Now().Add(-board.HostCallAge))
-	found, err := collect(ctx, r, "read host call", r.sql.hostCall, func(rows Rows) (board.HostCall, error) {
-		c := board.HostCall{HostCallKey: of}
-		return c, rows.Scan(&c.Session, &c.Agent, &c.Folder)
-	}, of.Principal, of.Subject, string(of.Kind), of.ID, since)
-	return append(found, board.HostCall{})[0], err
 }
 
 // ScanSnapshot reads a row of a Seq, a body, what is the same in all revisions of the list,

@@ -1,0 +1,242 @@
+package board_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+// A snapshot that was read equals itself when it is read again, whatever its agent did
+// meanwhile; how the list stands follows what it does.
+func TestSnapshotsNeverChange(t *testing.T) {
+	b := newBoard(t, memory.New())
+	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s"}
+	apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("Publish")})
+	read := func() todo.Snapshot {
+		found, err := lists.Find(t.Context(), board.Query{})
+		checkErr(t, err)
+		one, err := lists.Load(t.Context(), found[0].List.ID, 1)
+		checkErr(t, err)
+		if diff := cmp.Diff(found[0], one); diff != "" {
+			t.Error(diff)
+		}
+		return one
+	}
+	before := read()
+	for _, c := range []struct {
+		heard func(c *todo.Chat, at time.Time)
+		want  todo.Standing
+	}{
+		{func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "push?", at) }, todo.Standing{State: todo.Waiting, Asks: "push?"}},
+		{func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }, todo.Standing{State: todo.Idle}},
+		{func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "and now?", at) }, todo.Standing{State: todo.Waiting, Asks: "and now?"}},
+		{func(c *todo.Chat, at time.Time) { c.Says(todo.Works, "", at) }, todo.Standing{State: todo.Working}},
+		{func(c *todo.Chat, at time.Time) { c.End("other", at) }, todo.Standing{State: todo.Working}},
+	} {
+		_, err := lists.Hear(t.Context(), who, c.heard)
+		checkErr(t, err)
+		states, err := lists.States(t.Context(), before)
+		checkErr(t, err)
+		if got := states[before.List.ID]; got != c.want {
+			t.Errorf("it stands as %+v, want %+v", got, c.want)
+		}
+		if diff := cmp.Diff(before, read()); diff != "" {
+			t.Errorf("the snapshot changed: %s", diff)
+		}
+	}
+}
+
+// The agent's write ends what it asks, in the same transaction; a person's does not.
+func TestAWriteEndsAsking(t *testing.T) {
+	b := newBoard(t, memory.New())
+	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s"}
+	list := apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("A")}).After
+	asks := func() string {
+		chat, err := lists.Chat(t.Context(), who)
+		checkErr(t, err)
+		return chat.Asks
+	}
+	_, err := lists.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "push?", at) })
+	checkErr(t, err)
+	_, err = lists.Edit(t.Context(), list.List.ID, todo.Edit{Do: todo.EditAdd, Text: "mine"}, todo.Writer{Person: true})
+	checkErr(t, err)
+	if asks() != "push?" {
+		t.Error("a person's edit ended what the agent asks")
+	}
+	apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("B")})
+	if asks() != "" {
+		t.Errorf("after its write the agent asks %q", asks())
+	}
+}
+
+// A chat without a list is there, with what it asks; a read makes none.
+func TestAChatWithoutAList(t *testing.T) {
+	b := newBoard(t, memory.New())
+	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Client: "claude-code", Workspace: "/w"}
+	_, err := lists.Show(t.Context(), board.Target{Conversation: who})
+	checkErr(t, board.PassOver(err))
+	if chats, err := lists.OwnChats(t.Context(), time.Time{}); err != nil || len(chats) != 0 {
+		t.Errorf("a read made %v, %v", chats, err)
+	}
+	_, err = lists.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`?", at) })
+	checkErr(t, err)
+	chats, err := lists.OwnChats(t.Context(), time.Now().Add(-time.Hour))
+	if err != nil || len(chats) != 1 || chats[0].Asks != "run `npm publish`?" || chats[0].HostID != "s" || chats[0].Folder != "/w" || chats[0].Client != "claude-code" {
+		t.Errorf("%+v, %v", chats, err)
+	}
+}
+
+// A hook knows the chat and not the name of its list: it finds the list all the same.
+func TestAHookFindsANamedList(t *testing.T) {
+	b := newBoard(t, memory.New())
+	who := board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Name: "plan"}
+	list := apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("A")}).After
+	got, err := b.As("").Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("s")}})
+	if err != nil || got.List.ID != list.List.ID {
+		t.Errorf("it finds %q, %v", got.List.ID, err)
+	}
+}
+
+// counted counts the chats that a store is asked for.
+type counted struct {
+	board.Store
+	chats []string
+}
+
+func (c *counted) Chat(ctx context.Context, id string) (todo.Chat, error) {
+	c.chats = append(c.chats, id)
+	return c.Store.Chat(ctx, id)
+}
+
+// What is heard of a chat reads one chat, and writes only where that changes something.
+func TestHearingReadsOneChat(t *testing.T) {
+	store := &counted{Store: memory.New()}
+	guard := &guarded{Store: store}
+	b := newBoard(t, guard)
+	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s"}
+	rests := func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }
+	for n, writes := range []int{1, 0, 0} {
+		store.chats, guard.writes = nil, nil
+		if _, err := lists.Hear(t.Context(), who, rests); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(store.chats)
+		if len(slices.Compact(store.chats)) != 1 || len(guard.writes) != writes {
+			t.Errorf("time %d: it asked for %s, and wrote %s", n, store.chats, guard.writes)
+		}
+	}
+}
+
+// Who is calling: two chats with ids of their host's never become one, in any order of what is
+// heard of them and what they and their process write. What a process wrote before any proof
+// passes, whole, to the chat that is proved first, and to no other.
+func TestChatsNeverMerge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store := memory.New()
+		b := board.NewBoard(store)
+		defer b.Close()
+		lists, ctx := b.As(""), context.Background()
+		process := board.Conversation{Key: "process:p", Hint: true, Client: "claude-code", Workspace: "/w"}
+		proved := func(id string) board.Conversation {
+			return board.Conversation{Key: todo.ChatKey(id), Chat: id, Takes: process.Key, Client: "claude-code", Workspace: "/w"}
+		}
+		var unproved, first []string // the lists of the process, and what of them passed on
+		owner := map[string]string{} // of a list: the chat that may hold it
+		taker := ""
+		for n := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "chat")
+			switch rapid.SampledFrom([]string{"hear", "call", "writes", "process writes"}).Draw(t, "does") {
+			case "hear":
+				if _, err := lists.Hear(ctx, proved(id), func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, id+"?", at) }); err != nil {
+					t.Fatal(err)
+				}
+			case "call":
+				if err := lists.HearCall(ctx, proved(id), fmt.Sprint("call ", n)); err != nil {
+					t.Fatal(err)
+				}
+				if by, err := lists.Caller(ctx, fmt.Sprint("call ", n)); err != nil || by.HostID != id {
+					t.Fatalf("the call of %s is of %+v, %v", id, by, err)
+				}
+			case "writes":
+				out := writeLines(t, lists, proved(id), fmt.Sprint(id, n, " one"), fmt.Sprint(id, n, " two"))
+				if taker == "" && len(unproved) > 0 && !holdsAny(owner, id) {
+					taker, first = id, unproved
+				}
+				owner[out.List.ID] = id
+			case "process writes":
+				if taker != "" { // its key leads to the chat then, as the server knows
+					continue
+				}
+				out := writeLines(t, lists, process, fmt.Sprint("p", n, " one"), fmt.Sprint("p", n, " two"))
+				unproved = append(unproved, out.List.ID)
+			}
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			held := heldBy(t, store, todo.ChatID("", "", todo.ChatKey(id), false))
+			for list := range held {
+				if own := owner[list] == id || taker == id && slices.Contains(first, list); !own {
+					t.Fatalf("chat %s holds the list of %q (the taker is %q)", id, owner[list], taker)
+				}
+			}
+			for _, list := range first {
+				if taker == id && !held[list] {
+					t.Fatalf("%s took over not the whole: %s is missing", id, list)
+				}
+			}
+		}
+	})
+}
+
+func holdsAny(owner map[string]string, id string) bool {
+	for _, of := range owner {
+		if of == id {
+			return true
+		}
+	}
+	return false
+}
+
+// writeLines has a conversation write a whole list.
+func writeLines(t *rapid.T, lists board.Lists, who board.Conversation, texts ...string) todo.Snapshot {
+	view, lines := todo.CoreView(), []todo.Line{}
+	for _, text := range texts {
+		lines = append(lines, todo.Line{Text: text, Status: "pending"})
+	}
+	out, err := lists.Apply(context.Background(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view},
+		Writer: todo.Writer{Client: who.Client}, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
+	if err != nil {
+		t.Fatal(strings.Join(texts, ", "), err)
+	}
+	return out.After
+}
+
+// heldBy returns the lists that a chat holds or held.
+func heldBy(t *rapid.T, store board.Store, chat string) map[string]bool {
+	held := make(map[string]bool)
+	found, err := store.Find(context.Background(), board.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range found {
+		on, err := store.CursorsOn(context.Background(), "", l.List.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range on {
+			if c.Conversation == chat && c.Moved > 0 {
+				held[l.List.ID] = true
+			}
+		}
+	}
+	return held
+}

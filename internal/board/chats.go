@@ -1,0 +1,397 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// Chat reads the chat of a conversation; the zero Chat when there is none.
+func (l Lists) Chat(ctx context.Context, c Conversation) (todo.Chat, error) {
+	chat, err := l.board.store.Chat(ctx, todo.ChatOf(l.Own(c).Key))
+	if err != nil {
+		return todo.Chat{}, fmt.Errorf("read the chat: %w", err)
+	}
+	if !l.has(chat) {
+		return todo.Chat{}, nil
+	}
+	return chat, nil
+}
+
+// has reports whether a chat is of the identity's own user.
+func (l Lists) has(c todo.Chat) bool { return c.Principal == l.principal && c.User == l.subject }
+
+// OwnChats reads the chats of the identity's own user that were used since a time.
+func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, error) {
+	chats, err := l.board.store.Chats(ctx, ChatQuery{Principal: &l.principal, User: &l.subject, UsedSince: since})
+	if err != nil {
+		return nil, fmt.Errorf("read the chats: %w", err)
+	}
+	return chats, nil
+}
+
+// Hear changes what is known of the chat of a conversation by what was heard of it, and makes it
+// if it is new. It writes only where that changes something, and returns the chat as it was; for
+// another user's chat it returns [ErrNotFound].
+func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
+	return l.hear(ctx, c, heard, nil)
+}
+
+// HearCall is [Lists.Hear], and says that the chat makes the call which its host gave an id: for
+// [KeyAge] that leads to the chat, see [Lists.Caller].
+func (l Lists) HearCall(ctx context.Context, c Conversation, id string) error {
+	_, err := l.hear(ctx, c, func(*todo.Chat, time.Time) {}, func(tx Tx, chat string) error {
+		return tx.SetKey(ctx, l.callKey(id), chat, l.board.now().Add(KeyAge))
+	})
+	return err
+}
+
+func (l Lists) callKey(id string) ChatKey {
+	return ChatKey{l.principal, l.subject, CallKey, todo.HostID(id)}
+}
+
+// Caller returns the chat that makes the call which its host gave an id, as a hook of the host
+// said before; the zero Chat when none did.
+func (l Lists) Caller(ctx context.Context, id string) (todo.Chat, error) {
+	chat, err := l.board.store.Keyed(ctx, l.callKey(id))
+	if err != nil || chat == "" {
+		return todo.Chat{}, err
+	}
+	return l.board.store.Chat(ctx, chat)
+}
+
+// hear is [Lists.Hear], which does more in the same transaction; nil is nothing.
+func (l Lists) hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), more func(Tx, string) error) (was todo.Chat, err error) {
+	c = l.Own(c)
+	id, next := todo.ChatOf(c.Key), todo.Chat{}
+	change := func(r Reader) error {
+		if was, err = r.Chat(ctx, id); err != nil {
+			return err
+		}
+		if was.ID != "" && !l.has(was) {
+			return errNoSnapshot // its id is known by its lists
+		}
+		if next = was; next.ID == "" {
+			next = l.newChat(c)
+		} else if c.Workspace != "" {
+			next.Folder = c.Workspace
+		}
+		at := l.board.now()
+		next.Use(at)
+		heard(&next, at)
+		return nil
+	}
+	if more == nil {
+		if err = change(l.board.store); err == nil && next == was {
+			return was, nil
+		}
+	}
+	if err == nil {
+		err = l.update(ctx, id, func(tx Tx) error {
+			err := change(tx)
+			if err == nil && next != was {
+				_, err = tx.SaveChat(ctx, next)
+			}
+			if err == nil && more != nil {
+				err = more(tx, id)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return was, fmt.Errorf("note what is heard of the chat: %w", err)
+	}
+	return was, nil
+}
+
+// newChat returns the chat of a conversation of these lists, of which nothing was heard yet.
+func (l Lists) newChat(c Conversation) todo.Chat {
+	return todo.Chat{ID: todo.ChatOf(c.Key), Principal: l.principal, User: l.subject, Client: c.Client, HostID: c.Chat, Folder: c.Workspace,
+		Parent: todo.ChatOf(c.Parent), Agent: c.Agent}
+}
+
+// TryWrite finds out whether the store can be written, by a write that no list shows. It
+// is one row of the store, which each try replaces.
+func (l Lists) TryWrite(ctx context.Context) error {
+	_, err := l.claim(ctx, l.principal, "probe", 0)
+	return err
+}
+
+// Claim has one process do what all processes on the store would do, as telling a person of
+// something about a list. It returns zero when the caller is to do it, and else when it was
+// claimed, if that was within a time, of at most [NoticeAge]. Who claims it and ends has
+// it undone.
+func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
+	of := l.principal
+	if l.all {
+		of = list.Principal
+	}
+	return l.claim(ctx, of, list.ID+" "+what, within)
+}
+
+// claim claims something for the identity's own user.
+func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
+	n := Notice{of, strings.TrimSpace(todo.Cut(l.subject, todo.MaxLabel) + " " + what)}
+	err = l.update(ctx, n.What, func(tx Tx) (err error) {
+		earlier, err = tx.Claim(ctx, n, l.board.now(), within)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("claim: %w", err)
+	}
+	return earlier, nil
+}
+
+// Some hosts do not tell a server which chat calls it, while their hooks know the chat and
+// not the server. Then a chat of hooks and one of a server are taken to be one: each is With
+// the other, where there is no second one that it may be.
+
+// pairAge is how long ago a chat of hooks was used at most, so that a server's may be with it.
+const pairAge = time.Hour
+
+// Pair finds the chat of a server that the chat of a conversation, which hooks tell of, is with:
+// the only one of the same kind of client in the folder that is here and with no other. It
+// returns it, also when it was found before; the zero Chat when there is none.
+func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err error) {
+	own, err := l.Hear(ctx, c, func(*todo.Chat, time.Time) {})
+	if err != nil || own.With != "" {
+		return l.With(ctx, own)
+	}
+	id := todo.ChatOf(l.Own(c).Key)
+	err = l.update(ctx, id, func(tx Tx) error {
+		mine, err := tx.Chat(ctx, id)
+		if err != nil || mine.With != "" {
+			return err
+		}
+		with, err = l.onlyPartner(ctx, tx, mine, func(o todo.Chat) (bool, error) {
+			cursors, err := tx.Cursors(ctx, Key{o.Principal, o.ID})
+			return err == nil && len(cursors) > 0 && l.board.isPresent(cursors[0]), err
+		})
+		if err != nil || with.ID == "" {
+			return err
+		}
+		return pair(ctx, tx, &mine, &with)
+	})
+	if err != nil {
+		return todo.Chat{}, fmt.Errorf("find with whom the chat is one: %w", err)
+	}
+	return with, nil
+}
+
+// With returns the chat that another one is with; the zero Chat when there is none.
+func (l Lists) With(ctx context.Context, c todo.Chat) (todo.Chat, error) {
+	if c.With == "" {
+		return todo.Chat{}, nil
+	}
+	with, err := l.board.store.Chat(ctx, c.With)
+	if with.With != c.ID { // that one has found another
+		with = todo.Chat{}
+	}
+	return with, err
+}
+
+// TakeOver has the chat of a conversation be with the one that another was with.
+func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) error {
+	with, err := l.With(ctx, before)
+	if err != nil || with.ID == "" {
+		return err
+	}
+	_, err = l.hear(ctx, c, func(mine *todo.Chat, _ time.Time) { mine.With = with.ID }, func(tx Tx, mine string) error {
+		server, err := tx.Chat(ctx, with.ID)
+		if err == nil {
+			server.With = mine
+			_, err = tx.SaveChat(ctx, server)
+		}
+		return err
+	})
+	return err
+}
+
+// pair saves that two chats are with each other.
+func pair(ctx context.Context, tx Tx, a, b *todo.Chat) error {
+	a.With, b.With = b.ID, a.ID
+	for _, c := range []*todo.Chat{a, b} {
+		saved, err := tx.SaveChat(ctx, *c)
+		if err != nil {
+			return err
+		}
+		*c = saved
+	}
+	return nil
+}
+
+// onlyPartner returns the only chat that another may be one with and that is; the zero Chat when
+// there is none, or are several: of hooks for one of a server, and the other way round.
+func (l Lists) onlyPartner(ctx context.Context, r Reader, c todo.Chat, is func(todo.Chat) (bool, error)) (found todo.Chat, err error) {
+	all, err := r.Chats(ctx, ChatQuery{Principal: &c.Principal, User: &c.User, UsedSince: l.board.now().Add(-pairAge)})
+	for _, o := range all {
+		isOther := (o.HostID == "") != (c.HostID == "") && o.Folder == c.Folder && kindOf(o.Client) == kindOf(c.Client)
+		if err != nil || !isOther || c.Folder == "" || o.With != "" || o.Parent != "" || !o.Ended.IsZero() {
+			continue
+		}
+		ok := false
+		if ok, err = is(o); !ok {
+			continue
+		}
+		if found.ID != "" {
+			return todo.Chat{}, nil
+		}
+		found = o
+	}
+	return found, err
+}
+
+// kindOf returns what kind of client one is: hooks and servers know one by other names.
+func kindOf(client string) string {
+	kind, _, _ := strings.Cut(strings.ToLower(client), "-")
+	return kind
+}
+
+// hearWrite saves, before a write of its agent, what that says of the chat of the conversation, and
+// makes it if it is new. It returns the topic of a list that begins.
+func (a *attempt) hearWrite(ctx context.Context, begins bool) (topic string, err error) {
+	who := a.Conversation
+	if who.Key == "" || a.Writer.Person {
+		return "", nil
+	}
+	chat, err := a.tx.Chat(ctx, todo.ChatOf(who.Key))
+	if err != nil {
+		return "", err
+	}
+	was, lists := chat, Lists{board: a.Board, principal: a.principal, subject: a.subject}
+	if chat.ID == "" {
+		who.Agent = a.Agent
+		chat = lists.newChat(who)
+	}
+	chat.Use(a.at)
+	if chat.Doing != todo.NotKnown { // else nobody says when it ends its turn
+		chat.Says(todo.Works, "", a.at)
+	}
+	var with todo.Chat
+	if begins && a.Agent == "" && who.Parent == "" && who.Name == "" {
+		titled := &chat
+		if who.Pairs && !who.Shared {
+			if with, err = a.partner(ctx, lists, &chat); err != nil {
+				return "", err
+			}
+			if with.ID != "" {
+				titled = &with
+			}
+		}
+		if !titled.Title.Taken {
+			topic, titled.Title.Taken = titled.Title.Text, titled.Title.Text != ""
+		}
+	}
+	if with.ID != "" {
+		return topic, pair(ctx, a.tx, &chat, &with)
+	}
+	if chat != was {
+		_, err = a.tx.SaveChat(ctx, chat)
+	}
+	return topic, err
+}
+
+// partner returns the chat of hooks that a server's is with, or from now on is.
+func (a *attempt) partner(ctx context.Context, lists Lists, chat *todo.Chat) (with todo.Chat, err error) {
+	if chat.With != "" {
+		return a.tx.Chat(ctx, chat.With)
+	}
+	return lists.onlyPartner(ctx, a.tx, *chat, func(todo.Chat) (bool, error) { return true, nil })
+}
+
+// Bind gives the chat of a conversation a list, which another one of the same user knows, as a
+// plugin of its host says that it wrote it: it has seen it as it is now. It returns
+// [ErrNotFound] for any other list.
+func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
+	on, err := l.board.store.CursorsOn(ctx, l.principal, list)
+	if err != nil {
+		return fmt.Errorf("find who knows the list: %w", err)
+	}
+	c = l.Own(c)
+	isOwn := false
+	for _, known := range on {
+		chat, err := l.board.store.Chat(ctx, todo.ChatOf(known.Conversation))
+		if err != nil {
+			return fmt.Errorf("find whose chat knows the list: %w", err)
+		}
+		isOwn = isOwn || known.Conversation == c.Key || chat.ID != "" && chat.User == l.subject
+	}
+	s, err := l.Load(ctx, list, 0)
+	if err != nil || !isOwn {
+		return errNoSnapshot
+	}
+	if _, err := l.Hear(ctx, c, func(*todo.Chat, time.Time) {}); err != nil {
+		return err
+	}
+	return l.setCursors(ctx, Cursor{Key: Key{l.principal, c.Key}, List: list, Seen: s.Revision, Current: true})
+}
+
+// agentOf returns what is known of the agents of a list by the chats that hold it, and of those
+// that they are with. known reads a chat.
+func (a *attendance) agentOf(ctx context.Context, holders []Cursor) (agent todo.Agent, err error) {
+	for _, h := range holders {
+		agent.Here = agent.Here || a.isPresent(h)
+	}
+	for _, h := range holders {
+		if h.Process != "" && !a.isPresent(h) { // one that a plugin named has none
+			continue
+		}
+		chat, err := a.chat(ctx, h.Principal, todo.ChatOf(h.Conversation))
+		if err != nil {
+			return agent, err
+		}
+		agent = agent.And(chat)
+		if chat.With != "" {
+			with, err := a.chat(ctx, h.Principal, chat.With)
+			if err != nil {
+				return agent, err
+			}
+			if with.With == chat.ID {
+				agent = agent.And(with)
+			}
+		}
+	}
+	return agent, nil
+}
+
+// chat reads a chat: of many lists all of the principal's at once.
+func (a *attendance) chat(ctx context.Context, principal, id string) (todo.Chat, error) {
+	store := a.lists.board.store
+	if a.few {
+		return store.Chat(ctx, id)
+	}
+	if a.chats[principal] == nil {
+		all, err := store.Chats(ctx, ChatQuery{Principal: &principal})
+		if err != nil {
+			return todo.Chat{}, err
+		}
+		a.chats[principal] = make(map[string]todo.Chat, len(all))
+		for _, c := range all {
+			a.chats[principal][c.ID] = c
+		}
+	}
+	return a.chats[principal][id], nil
+}
+
+// heldBy returns the ids of the lists that a chat, or one that it is with, holds.
+func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
+	for _, id := range []string{c.ID, c.With} {
+		for _, key := range []string{id, todo.MirrorID(id)} {
+			if id == "" {
+				continue
+			}
+			cursors, err := read.Cursors(ctx, Key{c.Principal, key})
+			if err != nil {
+				return nil, err
+			}
+			if list := Current(cursors); list != "" && !slices.Contains(lists, list) {
+				lists = append(lists, list)
+			}
+		}
+	}
+	return lists, nil
+}

@@ -1,0 +1,212 @@
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/todo"
+)
+
+// chatSQL are the statements about chats, keys and notices.
+type chatSQL struct {
+	// AllChats selects chats, for [ScanChat].
+	AllChats string
+	// ChatOf selects one by its id.
+	ChatOf string
+
+	saveChat, sayChat, holdsList, moreChats, oldChats, chatsOf string
+	keyed, setKey, oldKeys, moreKeys                           string
+	notice, claim, oldNotices, moreNotices                     string
+}
+
+// chatQueries returns the statements of a dialect.
+func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q chatSQL) {
+	chats, keys, notices, cursors := d.Schema+"chats", d.Schema+"keys", d.Schema+"notices", d.Schema+"cursors"
+	sum := ""
+	if d.Sum != nil {
+		sum = ", sum"
+	}
+	q.AllChats = `SELECT seq, id, principal, member, used, ended, body` + sum + ` FROM ` + chats
+	q.ChatOf = q.AllChats + ` WHERE id = ?`
+	q.sayChat = insert(chats, `id, principal, member, used, ended, body`, `, seq`) + ` ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq`
+	if d.Sum != nil {
+		q.sayChat += `, sum = excluded.sum`
+	}
+	q.saveChat = q.sayChat + `, principal = excluded.principal, member = excluded.member, used = excluded.used, ended = excluded.ended`
+	// A chat may hold a list of its own, and the one that mirrors its host's.
+	its := `k.principal = chats.principal AND k.conversation IN (chats.id, '` + todo.MirrorID("") + `' || chats.id) AND k.moved > 0`
+	q.holdsList = `UPDATE ` + chats + ` SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM ` + cursors + ` k WHERE ` + its + `)`
+	// beyond removes of the rows of a table that a condition selects those with a lower value than
+	// so many others.
+	beyond := func(table, where, by string, most int) string {
+		return fmt.Sprintf(`DELETE FROM %s WHERE %s AND %[3]s < (SELECT %[3]s FROM %[1]s WHERE %[2]s ORDER BY %[3]s DESC LIMIT 1 OFFSET %[4]d)`, table, where, by, most-1)
+	}
+	q.moreChats = beyond(chats, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
+	q.oldChats = `DELETE FROM ` + chats + ` WHERE used < ? OR ended > 0 AND NOT held AND ended < ?`
+	q.chatsOf = `WITH gone (id) AS (%s) DELETE FROM ` + chats + ` WHERE id IN (SELECT replace(k.conversation, '` + todo.MirrorID("") + `', '')
+		FROM gone JOIN ` + cursors + ` k ON k.list = gone.id WHERE k.moved > 0) AND id <> ?
+		AND NOT EXISTS (SELECT 1 FROM ` + cursors + ` k WHERE ` + its + ` AND k.list NOT IN (SELECT id FROM gone))`
+	q.keyed = `SELECT chat FROM ` + keys + ` WHERE principal = ? AND member = ? AND kind = ? AND text = ? AND CAST(until AS bigint) > ?`
+	q.setKey = `INSERT INTO ` + keys + ` (principal, member, kind, text, chat, until) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`
+	q.oldKeys = `DELETE FROM ` + keys + ` WHERE until < ?`
+	q.moreKeys = beyond(keys, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
+	// A value of another type is later than any number, and so counts as none.
+	q.notice = `SELECT at FROM ` + notices + ` WHERE principal = ? AND what = ? AND at > ? AND at < ?`
+	q.claim = `INSERT INTO ` + notices + ` (principal, what, at) VALUES (?, ?, ?) ON CONFLICT (principal, what) DO UPDATE SET at = excluded.at`
+	q.oldNotices = `DELETE FROM ` + notices + ` WHERE at < ?`
+	q.moreNotices = beyond(notices, `principal = ?`, `at`, board.MaxNotices)
+	return q
+}
+
+// ScanChat reads a row of chats, and into more what the dialect has behind it.
+func ScanChat(rows Rows, more ...any) (c todo.Chat, values []any, err error) {
+	var id, principal, member string
+	var seq, used, ended int64
+	var body []byte
+	if err = rows.Scan(append([]any{&seq, &id, &principal, &member, &used, &ended, &body}, more...)...); err != nil {
+		return c, nil, err
+	}
+	c, err = record.Chat(body, seq)
+	c.ID, c.Principal, c.User = id, principal, member // JSON has no invalid UTF-8
+	return c, []any{id, principal, member, used, ended, string(body)}, err
+}
+
+// chatValues returns the columns of a chat, the last one of which is its body.
+func chatValues(c todo.Chat) (body string, values []any, err error) {
+	encoded, err := record.EncodeChat(c)
+	ended := int64(0)
+	if !c.Ended.IsZero() {
+		ended = record.UnixNano(c.Ended)
+	}
+	body = string(encoded)
+	return body, []any{c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, body}, err
+}
+
+// Chat implements [board.Reader]. One that is damaged counts as none.
+func (r Reader) Chat(ctx context.Context, id string) (todo.Chat, error) {
+	found, _, err := good(ctx, r, "read chat", r.sql.ChatOf, r.chat, id)
+	return append(found, todo.Chat{})[0], err
+}
+
+// Chats implements [board.Reader]. After a Seq it reads no chat that another save may still be
+// given a smaller one than, see [Reader.Find].
+func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, error) {
+	where, args := []string{"TRUE"}, []any{}
+	add := func(condition string, value any) { where, args = append(where, condition), append(args, value) }
+	order := "seq + 0" // by no index: a database would go through all chats for it
+	switch {
+	case q.Principal != nil && q.User == nil && !q.UsedSince.IsZero():
+		add("principal || '' = ?", *q.Principal) // it goes by the time
+	case q.Principal != nil:
+		add("principal = ?", *q.Principal)
+	}
+	if q.User != nil {
+		add("member = ?", *q.User)
+	}
+	if !q.UsedSince.IsZero() {
+		add("used >= ?", record.UnixNano(q.UsedSince))
+	}
+	if q.AfterSeq > 0 {
+		order = "seq"
+		add("seq > ?", q.AfterSeq)
+		if r.sql.settled != "" {
+			where = append(where, "seq < "+r.sql.settled)
+		}
+	}
+	found, _, err := good(ctx, r, "read chats", r.sql.AllChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, r.chat, args...)
+	return found, err
+}
+
+// Keyed implements [board.Reader].
+func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
+	found, err := collect(ctx, r, "read key", r.sql.keyed, func(rows Rows) (chat string, err error) { return chat, rows.Scan(&chat) },
+		append(keyValues(k), record.UnixNano(time.Now()))...)
+	return append(found, "")[0], err
+}
+
+func keyValues(k board.ChatKey) []any { return []any{k.Principal, k.User, string(k.Kind), k.Text} }
+
+// SaveChat stores a chat that has been another one, or none that can be read if that is the zero
+// one, and returns it with its Seq. For a new one there has to be room, and others may be
+// forgotten. What many indexes are of is written only where it changes.
+func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, error) {
+	body, values, err := chatValues(c)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", ErrEncode, err)
+	}
+	isNew, store := was.ID == "", s.SQL.saveChat
+	if isNew {
+		err = s.checkRoom(ctx, c.Principal)
+	} else if was.Used.Equal(c.Used) && was.Ended.Equal(c.Ended) && was.Principal == c.Principal && was.User == c.User {
+		store = s.SQL.sayChat
+	}
+	if err == nil {
+		c.Seq, err = s.DB.NextSeq()
+	}
+	if err == nil {
+		err = s.DB.Exec(store, append(s.SQL.summed(values), c.Seq)...)
+	}
+	if !isNew || err != nil {
+		return c, err
+	}
+	s.Used.Add(c.Principal, CursorSize+len(body))
+	if err = s.DB.Exec(s.SQL.holdsList, c.ID); err == nil {
+		err = s.DB.Remove(s.SQL.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
+	}
+	return c, err
+}
+
+// tidyChats removes chats that nobody used for too long, and those without a list that
+// ended long enough ago.
+func (s *Saver) tidyChats(now time.Time) error {
+	return s.DB.Remove(s.SQL.oldChats, record.UnixNano(now.Add(-board.CursorAge)), record.UnixNano(now.Add(-board.BareChatAge)))
+}
+
+// checkRoom returns [board.ErrStoreFull] when no list of a principal can be written any more.
+// No list goes to make room for what is not one.
+func (s *Saver) checkRoom(ctx context.Context, principal string) error {
+	used, err := s.usage(ctx, principal)
+	if err == nil {
+		err = s.Keep.CheckBytes(used, false)
+	}
+	return err
+}
+
+// SetKey implements [board.Tx].
+func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
+	of := keyValues(k)[:3]
+	err := errors.Join(s.DB.Exec(s.SQL.oldKeys, record.UnixNano(time.Now())), s.checkRoom(ctx, k.Principal))
+	if err == nil {
+		s.Used.Add(k.Principal, CursorSize)
+		err = s.DB.Exec(s.SQL.setKey, append(keyValues(k), chat, record.UnixNano(until))...)
+	}
+	if err == nil {
+		err = s.DB.Exec(s.SQL.moreKeys, append(of, of...)...)
+	}
+	return err
+}
+
+// Claim implements [board.Tx].
+func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
+	found, err := collect(ctx, s.Reader, "read notice", s.SQL.notice, func(rows Rows) (at int64, err error) { return at, rows.Scan(&at) },
+		n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
+	if err != nil || len(found) > 0 {
+		return time.Unix(0, append(found, 0)[0]), err
+	}
+	err = errors.Join(s.DB.Exec(s.SQL.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))),
+		s.DB.Exec(s.SQL.oldKeys, record.UnixNano(time.Now())), s.checkRoom(ctx, n.Principal))
+	if err == nil {
+		s.Used.Add(n.Principal, CursorSize)
+		err = s.DB.Exec(s.SQL.claim, n.Principal, n.What, record.UnixNano(at))
+	}
+	if err == nil {
+		err = s.DB.Exec(s.SQL.moreNotices, n.Principal, n.Principal)
+	}
+	return time.Time{}, err
+}

@@ -1,0 +1,161 @@
+package todo
+
+import "time"
+
+// Chat is what one agent and its user do together, as far as a server and the hooks of its
+// host tell it. A sub-agent's is a chat with a Parent. Its JSON is what stores keep of it.
+type Chat struct {
+	// ID is a digest of the key by which the chat was first known, see [ChatID].
+	ID string `json:"id"`
+	// Principal is whose chat it is, and User who of them: the subject of an identity, empty
+	// without sign-in.
+	Principal string `json:"principal,omitempty"`
+	User      string `json:"user,omitempty"`
+	// Client is the client as it names itself, or as its hooks do.
+	Client string `json:"client,omitempty"`
+	// HostID is the host's own id of the chat, of a sub-agent's that of its main agent's;
+	// empty where it is not known.
+	HostID string `json:"host_id,omitempty"`
+	// Folder is the path of the folder that the chat works in, see [Folder], and Branch the
+	// Git branch there.
+	Folder string `json:"folder,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	// Parent is the id of the main agent's chat, and Agent the name of the sub-agent; both
+	// are empty for a main agent.
+	Parent string `json:"parent,omitempty"`
+	Agent  string `json:"agent,omitempty"`
+	// Title is what the chat is about.
+	Title Topic `json:"title,omitzero"`
+	// Doing is what its agent does, Asks for what it waits, in one line of at most [MaxTitle]
+	// runes, and Since when it began to, or was last heard to work, give or take five minutes.
+	Doing Doing     `json:"doing,omitempty"`
+	Asks  string    `json:"asks,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	// Forgot is true when its agent is to be told of its list at the next prompt.
+	Forgot bool `json:"forgot,omitempty"`
+	// Used is when something was last heard of the chat, give or take five minutes.
+	Used time.Time `json:"used"`
+	// Ended is when the chat ended, zero while it goes on, and Why as its host says it.
+	Ended time.Time `json:"ended,omitzero"`
+	Why   string    `json:"why,omitempty"`
+	// With is the id of a chat that is taken to be this one, known otherwise: a guess. Empty
+	// is none.
+	With string `json:"with,omitempty"`
+	// Seq orders all chats and snapshots of a store by commit, see [Snapshot.Seq].
+	Seq int64 `json:"-"`
+}
+
+// Doing is what the agent of a chat does, as hooks of its host say it.
+type Doing string
+
+// What agents do. Where no hook says it, it is not known.
+const (
+	NotKnown Doing = ""
+	Works    Doing = "works"
+	Rests    Doing = "rests" // its turn has ended
+	Asks     Doing = "asks"  // it waits for a person, in the midst of its turn
+)
+
+// chatTick is how exact the time of a chat's last use is: what a store has an index of is
+// then seldom written.
+const chatTick = 5 * time.Minute
+
+// Says sets what the chat's agent does from a time on, and for what it waits: an agent that
+// rests may have ended its turn with a question.
+func (c *Chat) Says(does Doing, asks string, at time.Time) {
+	isSame := c.Doing == does && c.Asks == asks
+	if isSame && (does != Works || at.Sub(c.Since) < chatTick) {
+		return
+	}
+	c.Doing, c.Asks, c.Since = does, asks, at.Round(0).UTC()
+}
+
+// Use says that something was heard of the chat at a time: one that had ended goes on.
+func (c *Chat) Use(at time.Time) {
+	c.Ended, c.Why = time.Time{}, ""
+	if since := at.Sub(c.Used); since < 0 || since >= chatTick {
+		c.Used = at.Round(0).UTC()
+	}
+}
+
+// End says that the chat ended, and why. Its agent does nothing any more.
+func (c *Chat) End(why string, at time.Time) {
+	c.Doing, c.Asks, c.Since = NotKnown, "", time.Time{}
+	c.Ended, c.Why = at.Round(0).UTC(), why
+}
+
+// Topic is what a chat is about, in one line of at most [MaxTitle] runes, as a hook of its
+// host said: the title of its next list, unless that is given one.
+type Topic struct {
+	Text string      `json:"text,omitempty"`
+	From TopicSource `json:"from,omitempty"`
+	// Taken is true when a list of the chat has it as its title: the next one is another's.
+	Taken bool `json:"taken,omitempty"`
+}
+
+// TopicSource is what a topic was taken from. One from a better source, which has a larger
+// value, takes the place of another.
+type TopicSource int
+
+// The sources of a topic.
+const (
+	FromFolder TopicSource = 1 + iota // the project and its branch
+	FromPrompt                        // the first prompt since the list before
+	FromHost                          // the title of the chat
+)
+
+// Titled sets what the chat is about, of which [OneLine] is kept, unless what it has is as good and no list took it.
+func (c *Chat) Titled(t Topic) {
+	old := c.Title
+	t.Text = OneLine(t.Text, MaxTitle)
+	if t.Text == "" || t.Text == old.Text && t.From <= old.From {
+		return
+	}
+	if old.Text == "" || old.Taken || old.From < t.From || t.From == FromHost {
+		c.Title = t
+	}
+}
+
+// Agent is what is known of the agents whose current list a list is.
+type Agent struct {
+	Here  bool // one of their chats is here
+	Doing Doing
+	Asks  string
+	Since time.Time
+}
+
+// And returns what is known with another chat: of several agents, the one for which a person
+// should look first.
+func (a Agent) And(c Chat) Agent {
+	rank := func(does Doing, asks string) int {
+		switch {
+		case asks != "":
+			return 3
+		case does == Works:
+			return 2
+		case does == Rests:
+			return 1
+		}
+		return 0
+	}
+	if c.Ended.IsZero() && rank(c.Doing, c.Asks) > rank(a.Doing, a.Asks) {
+		a.Doing, a.Asks, a.Since = c.Doing, c.Asks, c.Since
+	}
+	return a
+}
+
+// Standing is how a list stands.
+type Standing struct {
+	State State `json:"state"`
+	// Asks is what its agent waits for a person to answer, while it is [Waiting] for that.
+	Asks string `json:"asks,omitempty"`
+}
+
+// Stands returns how the list stands with its agents at a time.
+func (s Snapshot) Stands(a Agent, now time.Time) Standing {
+	st := Standing{State: s.State(a, now)}
+	if st.State == Waiting {
+		st.Asks = a.Asks
+	}
+	return st
+}
