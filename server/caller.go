@@ -96,8 +96,12 @@ func (r *request) findCaller() {
 	r.findSubAgent()
 }
 
-// proved is the chat that the client of a process was proved to serve last.
-type proved struct{ key, host string }
+// proved is the chat that the client of a process was proved to serve last. To the first one passes
+// what was written before.
+type proved struct {
+	key, host string
+	isFirst   bool
+}
 
 // remember notes which chat a client on stdio, whose process serves one at a time, is proved to
 // serve: a call without proof is taken for that one's then, and what was known by the process
@@ -108,9 +112,11 @@ func (r *request) remember(isShared bool) {
 	switch last := r.server.proved.Load(); {
 	case !r.Process || isShared || isSub:
 	case !who.Hint:
-		who.Takes = r.processKey()
+		if last == nil || last.key == who.Key && last.isFirst {
+			who.Takes = r.processKey()
+		}
 		if last == nil || last.key != who.Key {
-			r.server.proved.Store(&proved{who.Key, who.Chat})
+			r.server.proved.Store(&proved{who.Key, who.Chat, last == nil})
 		}
 	case who.Hint && last != nil:
 		who.Key, who.Chat = last.key, last.host

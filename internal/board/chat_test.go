@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"todo-mcp/internal/board"
@@ -27,7 +28,7 @@ func TestSnapshotsNeverChange(t *testing.T) {
 		checkErr(t, err)
 		one, err := lists.Load(t.Context(), found[0].List.ID, 1)
 		checkErr(t, err)
-		if diff := cmp.Diff(found[0], one); diff != "" {
+		if diff := gocmp.Diff(found[0], one); diff != "" {
 			t.Error(diff)
 		}
 		return one
@@ -50,7 +51,7 @@ func TestSnapshotsNeverChange(t *testing.T) {
 		if got := states[before.List.ID]; got != c.want {
 			t.Errorf("it stands as %+v, want %+v", got, c.want)
 		}
-		if diff := cmp.Diff(before, read()); diff != "" {
+		if diff := gocmp.Diff(before, read()); diff != "" {
 			t.Errorf("the snapshot changed: %s", diff)
 		}
 	}
@@ -147,8 +148,13 @@ func TestChatsNeverMerge(t *testing.T) {
 		defer b.Close()
 		lists, ctx := b.As(""), context.Background()
 		process := board.Conversation{Key: "process:p", Hint: true, Client: "claude-code", Workspace: "/w"}
+		proof := "" // the chat that was proved first, to which the server says that it takes over
 		proved := func(id string) board.Conversation {
-			return board.Conversation{Key: todo.ChatKey(id), Chat: id, Takes: process.Key, Client: "claude-code", Workspace: "/w"}
+			who := board.Conversation{Key: todo.ChatKey(id), Chat: id, Client: "claude-code", Workspace: "/w"}
+			if proof = cmp.Or(proof, id); proof == id {
+				who.Takes = process.Key
+			}
+			return who
 		}
 		var unproved, first []string // the lists of the process, and what of them passed on
 		owner := map[string]string{} // of a list: the chat that may hold it
@@ -157,7 +163,8 @@ func TestChatsNeverMerge(t *testing.T) {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "chat")
 			switch rapid.SampledFrom([]string{"hear", "call", "writes", "process writes"}).Draw(t, "does") {
 			case "hear":
-				if _, err := lists.Hear(ctx, proved(id), func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, id+"?", at) }); err != nil {
+				who := board.Conversation{Key: todo.ChatKey(id), Chat: id}
+				if _, err := lists.Hear(ctx, who, func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, id+"?", at) }); err != nil {
 					t.Fatal(err)
 				}
 			case "call":
@@ -169,12 +176,12 @@ func TestChatsNeverMerge(t *testing.T) {
 				}
 			case "writes":
 				out := writeLines(t, lists, proved(id), fmt.Sprint(id, n, " one"), fmt.Sprint(id, n, " two"))
-				if taker == "" && len(unproved) > 0 && !holdsAny(owner, id) {
+				if taker == "" && id == proof && len(unproved) > 0 && !holdsAny(owner, id) {
 					taker, first = id, unproved
 				}
 				owner[out.List.ID] = id
 			case "process writes":
-				if taker != "" { // its key leads to the chat then, as the server knows
+				if proof != "" { // its key leads to the chat then, as the server knows
 					continue
 				}
 				out := writeLines(t, lists, process, fmt.Sprint("p", n, " one"), fmt.Sprint("p", n, " two"))
@@ -239,4 +246,41 @@ func heldBy(t *rapid.T, store board.Store, chat string) map[string]bool {
 		}
 	}
 	return held
+}
+
+// What a process wrote before its chat was proved is that chat's: its next plan puts it away.
+func TestTakenOverIsPutAway(t *testing.T) {
+	b := newBoard(t, memory.New())
+	process := board.Conversation{Key: "process:p", Hint: true, Client: "claude-code", Workspace: "/w"}
+	proved := board.Conversation{Key: todo.ChatKey("x"), Chat: "x", Takes: process.Key, Client: "claude-code", Workspace: "/w"}
+	write := func(who board.Conversation, text string) board.Outcome {
+		lines := []todo.Line{{Text: text + " one", Status: "pending"}, {Text: text + " two", Status: "pending"}}
+		return apply(t, b, board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()},
+			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
+	}
+	one := write(process, "a").After
+	two := write(proved, "b")
+	before, err := b.As("").Load(t.Context(), one.List.ID, 0)
+	if err != nil || !before.Archived || two.After.List.Previous != one.List.ID || len(two.PutAway.Open) != 2 {
+		t.Errorf("archived %t, %v; previous %q, put away %+v", before.Archived, err, two.After.List.Previous, two.PutAway)
+	}
+}
+
+// A full store makes room for the list of a new chat, and so for its chat.
+func TestAFullStoreTakesNewChats(t *testing.T) {
+	b := newBoard(t, memory.NewKeeping(board.Keep{Bytes: 40_000, Abandoned: time.Nanosecond}))
+	for n := range 40 {
+		who := board.Conversation{Key: "session:" + fmt.Sprint(n), Lasts: time.Nanosecond}
+		_, err := b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who}, Change: func(d *todo.Draft) error {
+			var lines []todo.Line
+			for i := range 30 {
+				lines = append(lines, todo.Line{Text: fmt.Sprint("a finished item with a long text, which fills the store ", i), Status: "completed"})
+			}
+			d.Replace(todo.CoreView(), lines)
+			return nil
+		}})
+		if err != nil {
+			t.Fatalf("the list of chat %d: %v", n, err)
+		}
+	}
 }

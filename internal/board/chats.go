@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 // HearCall is [Lists.Hear], and says that the chat makes the call which its host gave an id: for
 // [KeyAge] that leads to the chat, see [Lists.Caller].
 func (l Lists) HearCall(ctx context.Context, c Conversation, id string) error {
-	_, err := l.hear(ctx, c, func(*todo.Chat, time.Time) {}, func(tx Tx, chat string) error {
+	_, err := l.hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
 		return tx.SetKey(ctx, l.callKey(id), chat, l.board.now().Add(KeyAge))
 	})
 	return err
@@ -158,21 +159,26 @@ const pairAge = time.Hour
 // returns it, also when it was found before; the zero Chat when there is none.
 func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err error) {
 	own, err := l.Hear(ctx, c, func(*todo.Chat, time.Time) {})
-	if err != nil || own.With != "" {
-		return l.With(ctx, own)
+	if err == nil {
+		with, err = l.With(ctx, own)
+	}
+	if err != nil || with.ID != "" {
+		return with, err
 	}
 	id := todo.ChatOf(l.Own(c).Key)
 	err = l.update(ctx, id, func(tx Tx) error {
 		mine, err := tx.Chat(ctx, id)
-		if err != nil || mine.With != "" {
+		if err != nil {
 			return err
 		}
-		with, err = l.onlyPartner(ctx, tx, mine, func(o todo.Chat) (bool, error) {
-			cursors, err := tx.Cursors(ctx, Key{o.Principal, o.ID})
-			return err == nil && len(cursors) > 0 && l.board.isPresent(cursors[0]), err
-		})
+		with, err = l.onlyPartner(ctx, tx, mine, true)
 		if err != nil || with.ID == "" {
 			return err
+		}
+		if began, err := l.beganSince(ctx, tx, with, mine.Title.At); err != nil {
+			return err
+		} else if began {
+			mine.Title.Taken = true // by what it said before it was known to be one
 		}
 		return pair(ctx, tx, &mine, &with)
 	})
@@ -182,23 +188,55 @@ func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err er
 	return with, nil
 }
 
-// With returns the chat that another one is with; the zero Chat when there is none.
-func (l Lists) With(ctx context.Context, c todo.Chat) (todo.Chat, error) {
-	if c.With == "" {
-		return todo.Chat{}, nil
+// beganSince reports whether the list that a chat holds began after a time.
+func (l Lists) beganSince(ctx context.Context, r Reader, c todo.Chat, since time.Time) (bool, error) {
+	cursors, err := r.Cursors(ctx, Key{c.Principal, c.ID})
+	if err != nil || Current(cursors) == "" {
+		return false, err
 	}
-	with, err := l.board.store.Chat(ctx, c.With)
-	if with.With != c.ID { // that one has found another
-		with = todo.Chat{}
-	}
-	return with, err
+	list, err := r.Load(ctx, Current(cursors), 0)
+	return list.List.Created.After(since), PassOver(err)
 }
 
-// TakeOver has the chat of a conversation be with the one that another was with.
-func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) error {
-	with, err := l.With(ctx, before)
-	if err != nil || with.ID == "" {
-		return err
+// With returns the chat that another one is with: both say so, that of hooks goes on, and that of
+// the server is here. It returns the zero Chat when there is none.
+func (l Lists) With(ctx context.Context, c todo.Chat) (todo.Chat, error) {
+	return l.with(ctx, l.board.store, c)
+}
+
+func (l Lists) with(ctx context.Context, r Reader, c todo.Chat) (with todo.Chat, err error) {
+	if c.With == "" {
+		return with, nil
+	}
+	if with, err = r.Chat(ctx, c.With); err != nil || with.With != c.ID {
+		return todo.Chat{}, err
+	}
+	hooks, server := c, with
+	if c.HostID == "" {
+		hooks, server = with, c
+	}
+	isHere, err := l.isHere(ctx, r, server)
+	if err != nil || !isHere || !hooks.Ended.IsZero() {
+		return todo.Chat{}, err
+	}
+	return with, nil
+}
+
+// isHere reports whether a process serves a chat.
+func (l Lists) isHere(ctx context.Context, r Reader, c todo.Chat) (bool, error) {
+	cursors, err := r.Cursors(ctx, Key{c.Principal, c.ID})
+	return len(cursors) > 0 && l.board.isPresent(cursors[0]), err
+}
+
+// TakeOver has the chat of a conversation be with the one that another, which ended, was with, and
+// returns that; the zero Chat when there is none.
+func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) (todo.Chat, error) {
+	if before.With == "" {
+		return todo.Chat{}, nil
+	}
+	with, err := l.board.store.Chat(ctx, before.With)
+	if err != nil || with.With != before.ID {
+		return todo.Chat{}, err
 	}
 	_, err = l.hear(ctx, c, func(mine *todo.Chat, _ time.Time) { mine.With = with.ID }, func(tx Tx, mine string) error {
 		server, err := tx.Chat(ctx, with.ID)
@@ -208,7 +246,7 @@ func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) e
 		}
 		return err
 	})
-	return err
+	return with, err
 }
 
 // pair saves that two chats are with each other.
@@ -224,20 +262,26 @@ func pair(ctx context.Context, tx Tx, a, b *todo.Chat) error {
 	return nil
 }
 
-// onlyPartner returns the only chat that another may be one with and that is; the zero Chat when
-// there is none, or are several: of hooks for one of a server, and the other way round.
-func (l Lists) onlyPartner(ctx context.Context, r Reader, c todo.Chat, is func(todo.Chat) (bool, error)) (found todo.Chat, err error) {
+// onlyPartner returns the only chat that another may be one with, of hooks for one of a server and
+// the other way round, which has to be here; the zero Chat when there is none, or are several.
+func (l Lists) onlyPartner(ctx context.Context, r Reader, c todo.Chat, isHooks bool) (found todo.Chat, err error) {
 	all, err := r.Chats(ctx, ChatQuery{Principal: &c.Principal, User: &c.User, UsedSince: l.board.now().Add(-pairAge)})
 	for _, o := range all {
-		isOther := (o.HostID == "") != (c.HostID == "") && o.Folder == c.Folder && kindOf(o.Client) == kindOf(c.Client)
-		if err != nil || !isOther || c.Folder == "" || o.With != "" || o.Parent != "" || !o.Ended.IsZero() {
+		isOther := (o.HostID == "") == isHooks && o.Folder == c.Folder && kindOf(o.Client) == kindOf(c.Client)
+		if err != nil || !isOther || c.Folder == "" || o.Parent != "" || !o.Ended.IsZero() {
 			continue
 		}
-		ok := false
-		if ok, err = is(o); !ok {
-			continue
+		isHere := true
+		with, err := l.with(ctx, r, o)
+		if err == nil && isHooks {
+			isHere, err = l.isHere(ctx, r, o)
 		}
-		if found.ID != "" {
+		switch {
+		case err != nil:
+			return todo.Chat{}, err
+		case with.ID != "" || !isHere:
+			continue
+		case found.ID != "":
 			return todo.Chat{}, nil
 		}
 		found = o
@@ -251,56 +295,69 @@ func kindOf(client string) string {
 	return kind
 }
 
-// hearWrite saves, before a write of its agent, what that says of the chat of the conversation, and
-// makes it if it is new. It returns the topic of a list that begins.
-func (a *attempt) hearWrite(ctx context.Context, begins bool) (topic string, err error) {
+// heard is what a write of its agent says of the chat of the conversation. It is saved before the
+// list, with which who watches is told of it, or else after it, which may have made room.
+type heard struct {
+	topic string // of a list that begins
+	chats []todo.Chat
+}
+
+// hear finds out what the write says. begins is true for a list that begins.
+func (a *attempt) hear(ctx context.Context, begins bool) (h heard, err error) {
 	who := a.Conversation
 	if who.Key == "" || a.Writer.Person {
-		return "", nil
+		return h, nil
 	}
 	chat, err := a.tx.Chat(ctx, todo.ChatOf(who.Key))
 	if err != nil {
-		return "", err
+		return h, err
 	}
 	was, lists := chat, Lists{board: a.Board, principal: a.principal, subject: a.subject}
-	if chat.ID == "" {
+	switch {
+	case chat.ID == "":
 		who.Agent = a.Agent
 		chat = lists.newChat(who)
+	case !lists.has(chat):
+		return h, errNoSnapshot
 	}
 	chat.Use(a.at)
+	chat.GoOn()
 	if chat.Doing != todo.NotKnown { // else nobody says when it ends its turn
 		chat.Says(todo.Works, "", a.at)
 	}
-	var with todo.Chat
 	if begins && a.Agent == "" && who.Parent == "" && who.Name == "" {
 		titled := &chat
+		var with, before todo.Chat
 		if who.Pairs && !who.Shared {
-			if with, err = a.partner(ctx, lists, &chat); err != nil {
-				return "", err
+			if with, err = lists.with(ctx, a.tx, chat); err == nil && with.ID == "" {
+				with, err = lists.onlyPartner(ctx, a.tx, chat, false)
 			}
-			if with.ID != "" {
-				titled = &with
+			if before = with; with.ID != "" {
+				titled, chat.With, with.With = &with, with.ID, chat.ID
 			}
 		}
-		if !titled.Title.Taken {
-			topic, titled.Title.Taken = titled.Title.Text, titled.Title.Text != ""
+		h.topic = titled.Take(a.at)
+		if err == nil && with != before {
+			h.chats = append(h.chats, with)
 		}
-	}
-	if with.ID != "" {
-		return topic, pair(ctx, a.tx, &chat, &with)
 	}
 	if chat != was {
-		_, err = a.tx.SaveChat(ctx, chat)
+		h.chats = append(h.chats, chat)
 	}
-	return topic, err
+	return h, err
 }
 
-// partner returns the chat of hooks that a server's is with, or from now on is.
-func (a *attempt) partner(ctx context.Context, lists Lists, chat *todo.Chat) (with todo.Chat, err error) {
-	if chat.With != "" {
-		return a.tx.Chat(ctx, chat.With)
+// save saves the chats, and returns those for which there is no room yet.
+func (h heard) save(ctx context.Context, tx Tx) (left heard, err error) {
+	for _, c := range h.chats {
+		switch _, err := tx.SaveChat(ctx, c); {
+		case errors.Is(err, ErrStoreFull):
+			left.chats = append(left.chats, c)
+		case err != nil:
+			return left, err
+		}
 	}
-	return lists.onlyPartner(ctx, a.tx, *chat, func(todo.Chat) (bool, error) { return true, nil })
+	return left, nil
 }
 
 // Bind gives the chat of a conversation a list, which another one of the same user knows, as a
@@ -340,13 +397,13 @@ func (a *attendance) agentOf(ctx context.Context, holders []Cursor) (agent todo.
 		if h.Process != "" && !a.isPresent(h) { // one that a plugin named has none
 			continue
 		}
-		chat, err := a.chat(ctx, h.Principal, todo.ChatOf(h.Conversation))
+		chat, err := a.chat(ctx, todo.ChatOf(h.Conversation))
 		if err != nil {
 			return agent, err
 		}
 		agent = agent.And(chat)
 		if chat.With != "" {
-			with, err := a.chat(ctx, h.Principal, chat.With)
+			with, err := a.chat(ctx, chat.With)
 			if err != nil {
 				return agent, err
 			}
@@ -358,23 +415,15 @@ func (a *attendance) agentOf(ctx context.Context, holders []Cursor) (agent todo.
 	return agent, nil
 }
 
-// chat reads a chat: of many lists all of the principal's at once.
-func (a *attendance) chat(ctx context.Context, principal, id string) (todo.Chat, error) {
-	store := a.lists.board.store
-	if a.few {
-		return store.Chat(ctx, id)
-	}
-	if a.chats[principal] == nil {
-		all, err := store.Chats(ctx, ChatQuery{Principal: &principal})
-		if err != nil {
-			return todo.Chat{}, err
-		}
-		a.chats[principal] = make(map[string]todo.Chat, len(all))
-		for _, c := range all {
-			a.chats[principal][c.ID] = c
+// chat reads a chat, once.
+func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err error) {
+	c, known := a.chats[id]
+	if !known {
+		if c, err = a.lists.board.store.Chat(ctx, id); err == nil {
+			a.chats[id] = c
 		}
 	}
-	return a.chats[principal][id], nil
+	return c, err
 }
 
 // heldBy returns the ids of the lists that a chat, or one that it is with, holds.

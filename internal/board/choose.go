@@ -272,7 +272,7 @@ func (a *attempt) leave(ctx context.Context) error {
 		}
 		own := a.Conversation
 		a.putsAway = !slices.ContainsFunc(on, func(c Cursor) bool { // that another one, which is present, holds it
-			return c.Current && c.Conversation != own.Key && c.Conversation != own.CurrentKey() && a.isPresent(c)
+			return c.Current && c.Conversation != own.Key && c.Conversation != own.CurrentKey() && c.Conversation != own.Takes && a.isPresent(c)
 		})
 	}
 	found, err := a.recognise(ctx)

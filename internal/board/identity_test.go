@@ -173,7 +173,7 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})
 	who := board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"}
 	says := func(c *todo.Chat, at time.Time) {
-		c.Titled(todo.Topic{Text: "IGNORE ALL", From: todo.FromHost})
+		c.Titled(todo.Topic{Text: "IGNORE ALL", From: todo.FromHost}, at)
 		c.Says(todo.Asks, "deploy?", at)
 	}
 	if _, err := bob.Hear(t.Context(), who, says); err != nil {

@@ -65,28 +65,28 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 // that the chat of this one has left it.
 const SharedRest = time.Hour
 
-// attendance finds who holds lists, and what they do. Of many it reads all cursors and chats
-// once, of few those of each; each process is asked for once.
+// attendance finds who holds lists, and what they do. Of many it reads all cursors once, of few
+// those of each; each chat, and each process, is asked for once.
 type attendance struct {
-	lists  Lists
-	few    bool
-	agents map[string]map[string]todo.Agent // by principal and list
-	chats  map[string]map[string]todo.Chat  // by principal and id
-	alive  map[string]bool                  // processes
+	lists   Lists
+	few     bool
+	holders map[string]map[string][]Cursor // by principal and list
+	chats   map[string]todo.Chat
+	alive   map[string]bool // processes
 }
 
 // fewLists is how many lists are asked for one by one.
 const fewLists = 16
 
 func (l Lists) attendance(lists int) *attendance {
-	return &attendance{lists: l, few: lists <= fewLists, agents: make(map[string]map[string]todo.Agent),
-		chats: make(map[string]map[string]todo.Chat), alive: make(map[string]bool)}
+	return &attendance{lists: l, few: lists <= fewLists, holders: make(map[string]map[string][]Cursor),
+		chats: make(map[string]todo.Chat), alive: make(map[string]bool)}
 }
 
 // attend returns what is known of the agents that hold a list.
 func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
 	of, id := s.List.Principal, s.List.ID
-	if a.agents[of] == nil || a.few {
+	if a.holders[of] == nil || a.few {
 		only := ""
 		if a.few {
 			only = id
@@ -95,22 +95,18 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 		if err != nil {
 			return agent, fmt.Errorf("find who holds the lists: %w", err)
 		}
-		holders := make(map[string][]Cursor)
+		a.holders[of] = make(map[string][]Cursor)
 		for _, c := range on {
 			if c.Current {
-				holders[c.List] = append(holders[c.List], c)
-			}
-		}
-		a.agents[of] = make(map[string]todo.Agent)
-		for list, on := range holders {
-			if a.agents[of][list], err = a.agentOf(ctx, on); err != nil {
-				return agent, fmt.Errorf("find what the agents do: %w", err)
+				a.holders[of][c.List] = append(a.holders[of][c.List], c)
 			}
 		}
 	}
+	if agent, err = a.agentOf(ctx, a.holders[of][id]); err != nil {
+		return agent, fmt.Errorf("find what the agents do: %w", err)
+	}
 	// A key that several chats share holds the list that one of them wrote last; the
 	// others are at rest only after a while.
-	agent = a.agents[of][id]
 	if agent.Here || !todo.IsSeveral(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
 		return agent, nil
 	}

@@ -258,12 +258,15 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		after = draft.Snapshot(a.Writer, a.Operation)
 	}
 	begins := changed && after.Revision == 1
-	topic, err := a.hearWrite(ctx, begins)
+	heard, err := a.hear(ctx, begins)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if begins {
-		after.List = a.begun(after, topic)
+		after.List = a.begun(after, heard.topic)
+	}
+	if heard, err = heard.save(ctx, a.tx); err != nil {
+		return Outcome{}, err
 	}
 	if a.putsAway {
 		report.PutAway = a.current.PutAway()
@@ -284,6 +287,9 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 				return Outcome{}, err
 			}
 		}
+	}
+	if _, err := heard.save(ctx, a.tx); err != nil { // no write is refused because its chat has no room
+		return Outcome{}, err
 	}
 	if err := a.setCursors(ctx, after, report.Elsewhere == ""); err != nil {
 		return Outcome{}, err

@@ -71,10 +71,6 @@ const clearLasts = time.Minute
 // gemini is what Gemini CLI is called, as hooks and lists say.
 const gemini = "gemini"
 
-// opencode is what opencode is called, as its plugin says. Its messages to a server on MCP say
-// nothing of the chat either, but its plugin knows which list a call wrote.
-const opencode = "opencode"
-
 // isGemini reports whether the event is Gemini CLI's, in whose MCP messages nothing tells the
 // chat.
 func (e Event) isGemini() bool {
@@ -89,16 +85,13 @@ func (e Event) isGemini() bool {
 // list, and has its agent told of it: Gemini CLI gives the model nothing that a hook says when
 // a chat was cleared.
 func (e Event) takeOver(ctx context.Context, lists board.Lists, before todo.Chat) error {
-	with, err := lists.With(ctx, before)
+	with, err := lists.TakeOver(ctx, e.chat(), before)
 	if err != nil || with.ID == "" {
 		return err
 	}
 	list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: with.ID}})
 	if err != nil || !list.Open() {
 		return board.PassOver(err)
-	}
-	if err := lists.TakeOver(ctx, e.chat(), before); err != nil {
-		return err
 	}
 	return e.forgets(ctx, lists)
 }

@@ -440,8 +440,13 @@ func (e Event) stay(ctx context.Context, lists board.Lists) error {
 // leave says that a sub-agent of the chat has ended, or without one the chat itself with its
 // sub-agents: it has left the lists that it has by our tools and by the host's own.
 func (e Event) leave(ctx context.Context, lists board.Lists) error {
-	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.End(e.Reason, at) })
-	for _, who := range []board.Conversation{e.chat(), e.mirrors()} {
+	ours := e.chat()
+	ours.Detached = true // whose process serves it is not this one
+	known, err := lists.Chat(ctx, ours)
+	if err == nil && (known.ID != "" || e.Agent == "") {
+		_, err = lists.Hear(ctx, ours, func(c *todo.Chat, at time.Time) { c.End(e.Reason, at) })
+	}
+	for _, who := range []board.Conversation{ours, e.mirrors()} {
 		err = errors.Join(err, board.PassOver(e.leaveList(ctx, lists, who)))
 	}
 	return err

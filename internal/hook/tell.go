@@ -117,11 +117,15 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 // For its main agent a sub-agent says so only of its own question.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	own := todo.OneLine(e.question(), todo.MaxTitle)
-	return e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
+	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
 		if !isMain || c.Asks == own && c.Asks != "" {
 			c.Says(todo.Works, "", at)
 		}
 	})
+	if errors.Is(err, board.ErrStoreFull) { // what it is to be told it can be told all the same
+		return nil
+	}
+	return err
 }
 
 // askTool is the tool by which Claude Code asks its user.

@@ -43,7 +43,8 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 		return was, err
 	}
 	return lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
-		c.Titled(topic)
+		c.GoOn()
+		c.Titled(topic, at)
 		heard(c, at)
 	})
 }

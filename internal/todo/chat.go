@@ -70,13 +70,16 @@ func (c *Chat) Says(does Doing, asks string, at time.Time) {
 	c.Doing, c.Asks, c.Since = does, asks, at.Round(0).UTC()
 }
 
-// Use says that something was heard of the chat at a time: one that had ended goes on.
+// Use says that something was heard of the chat at a time.
 func (c *Chat) Use(at time.Time) {
-	c.Ended, c.Why = time.Time{}, ""
-	if since := at.Sub(c.Used); since < 0 || since >= chatTick {
+	if at.Sub(c.Used) >= chatTick {
 		c.Used = at.Round(0).UTC()
 	}
 }
+
+// GoOn says that the chat goes on: a prompt, a call or a write of its own says so, and not what
+// comes late.
+func (c *Chat) GoOn() { c.Ended, c.Why = time.Time{}, "" }
 
 // End says that the chat ended, and why. Its agent does nothing any more.
 func (c *Chat) End(why string, at time.Time) {
@@ -91,6 +94,8 @@ type Topic struct {
 	From TopicSource `json:"from,omitempty"`
 	// Taken is true when a list of the chat has it as its title: the next one is another's.
 	Taken bool `json:"taken,omitempty"`
+	// At is when it was said.
+	At time.Time `json:"at,omitzero"`
 }
 
 // TopicSource is what a topic was taken from. One from a better source, which has a larger
@@ -104,17 +109,33 @@ const (
 	FromHost                          // the title of the chat
 )
 
-// Titled sets what the chat is about, of which [OneLine] is kept, unless what it has is as good and no list took it.
-func (c *Chat) Titled(t Topic) {
-	old := c.Title
-	t.Text = OneLine(t.Text, MaxTitle)
-	if t.Text == "" || t.Text == old.Text && t.From <= old.From {
+// TopicAge is for how long a topic counts that is no title of the chat by its host.
+const TopicAge = time.Hour
+
+// Titled sets what the chat is about from a time on, of which [OneLine] is kept, unless what it has
+// is as good and no list took it.
+func (c *Chat) Titled(t Topic, at time.Time) {
+	t.Text, t.At = OneLine(t.Text, MaxTitle), at.Round(0).UTC()
+	if t.Text == "" {
 		return
 	}
-	if old.Text == "" || old.Taken || old.From < t.From || t.From == FromHost {
+	old := c.Title
+	if old.Text == "" || old.Taken || !old.counts(at) || old.From < t.From || t.From == FromHost && old.Text != t.Text {
 		c.Title = t
 	}
 }
+
+// Take returns what a list that begins is called, which no other one is then; empty for nothing.
+func (c *Chat) Take(at time.Time) string {
+	if c.Title.Text == "" || c.Title.Taken || !c.Title.counts(at) {
+		return ""
+	}
+	c.Title.Taken = true
+	return c.Title.Text
+}
+
+// counts reports whether a topic is of the task that the chat is at.
+func (t Topic) counts(at time.Time) bool { return t.From == FromHost || at.Sub(t.At) <= TopicAge }
 
 // Agent is what is known of the agents whose current list a list is.
 type Agent struct {

@@ -65,6 +65,6 @@ func (e *InputError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// ErrMirrored: the list is a copy of one that the agent keeps elsewhere, see
+// ErrMirrored refuses a change of a list that is a copy of one which the agent keeps elsewhere, see
 // [List.Mirrored]; nothing was changed.
 var ErrMirrored = errors.New("the agent keeps this list in a todo tool of its own: it can only be changed there")

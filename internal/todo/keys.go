@@ -60,7 +60,11 @@ func ChatID(principal, user, key string, isSeveral bool) string {
 // IsChatID reports whether a key is an id of a chat. The keys of clients all begin otherwise.
 func IsChatID(key string) bool {
 	key = strings.TrimPrefix(key, mirrorPrefix)
-	return strings.HasPrefix(key, chatPrefix) || strings.HasPrefix(key, severalPrefix)
+	sum, isOne := strings.CutPrefix(key, chatPrefix)
+	if !isOne {
+		sum, isOne = strings.CutPrefix(key, severalPrefix)
+	}
+	return isOne && len(sum) == 32 && strings.Trim(sum, "0123456789abcdef") == ""
 }
 
 // IsSeveral reports whether a chat's id is one of what may be several chats.

@@ -36,7 +36,7 @@ func server(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	private.once.Do(func() {
 		// New tables have no statistics, and without them the planner chooses loops in loops.
-		if private.server, private.err = postgrestest.New("fsync=off", "enable_nestloop=off", "jit=off", "deadlock_timeout=50ms"); private.err == nil {
+		if private.server, private.err = postgrestest.New("fsync=off", "autovacuum=off", "enable_nestloop=off", "jit=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
 				s, err := Open(context.Background(), address, "", board.Keep{})
 				if err != nil {

@@ -1,0 +1,120 @@
+package hook_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/todo"
+)
+
+const geminiAsks = `,"message":"x","notification_type":"ToolPermission","details":{"type":"exec","command":"ls"}`
+
+// Two chats of Gemini CLI are one as long as they may be: after /clear the next chat of hooks is
+// with the process, also where no list is open; a chat that is resumed is with its new process;
+// and it stays with one whose list a person forgot.
+func TestGeminiIsWithItsProcess(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, r geminiRig) (session string, next todo.Snapshot){
+		"/clear after a finished list": func(t *testing.T, r geminiRig) (string, todo.Snapshot) {
+			r.writes("s1", "1", plan("pending"))
+			r.writes("s1", "1", plan("completed"))
+			r.tells(r.event("s1", "SessionEnd", `,"reason":"clear"`), "")
+			r.tells(r.event("s2", "SessionStart", `,"source":"clear"`), "")
+			r.tells(r.event("s2", "BeforeAgent", `,"prompt":"second task"`), "")
+			next := r.writes("s2", "1", todo.Line{Text: "Second", Status: "pending"}).After
+			if next.List.Topic != "second task" {
+				t.Errorf("the next list is about %q", next.List.Topic)
+			}
+			return "s2", next
+		},
+		"resumed in another process": func(_ *testing.T, r geminiRig) (string, todo.Snapshot) {
+			before, own := board.NewBoard(r.store), r.lists
+			r.lists = before.As("")
+			r.writes("s1", "1", plan("pending"))
+			r.tells(r.event("s1", "SessionEnd", `,"reason":"exit"`), "")
+			before.Close()
+			r.lists = own
+			r.tells(r.event("s1", "SessionStart", `,"source":"resume"`), "")
+			r.tells(r.event("s1", "BeforeAgent", `,"prompt":"go on"`), "")
+			return "s1", r.writes("s1", "2", todo.Line{Text: "Second", Status: "pending"}).After
+		},
+		"its list was purged": func(t *testing.T, r geminiRig) (string, todo.Snapshot) {
+			one := r.writes("s1", "1", plan("pending")).After
+			if _, err := r.lists.Purge(t.Context(), todo.Writer{Person: true}, one.List.ID); err != nil {
+				t.Fatal(err)
+			}
+			return "s1", r.writes("s1", "1", todo.Line{Text: "Second", Status: "pending"}).After
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := geminiRig{newRig(t)}
+			r.tells(r.event("s1", "BeforeAgent", `,"prompt":"first"`), "")
+			session, next := do(t, r)
+			r.tells(r.event(session, "Notification", geminiAsks), "")
+			if got := r.standing(next); got.Asks != "run `ls`?" {
+				t.Errorf("it asks %q", got.Asks)
+			}
+			r.rewords(next, "Edited")
+			r.tells(r.event(session, "BeforeAgent", `,"prompt":"/x"`), `The user changed the list: reworded "Second" to "Edited"`)
+		})
+	}
+}
+
+// A list is about what its chat was asked last: not about a prompt of hours ago, nor one of
+// another list; the title of a chat by its host, and a prompt that comes again, are of each.
+func TestTitlesAreOfTheirTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for _, c := range []struct {
+			prompt, more string
+			wait         time.Duration
+			want         string
+		}{
+			{"explain this repository", "", 3 * time.Hour, ""},
+			{"refactor the parser", "", 0, "refactor the parser"},
+			{"refactor the parser", "", 0, "refactor the parser"},
+			{"do a", `,"session_title":"My chat"`, 0, "My chat"},
+			{"do b", `,"session_title":"My chat"`, 2 * time.Hour, "My chat"},
+		} {
+			r.tells(event("UserPromptSubmit", fmt.Sprintf(`,"prompt":%q`, c.prompt)+c.more), "")
+			time.Sleep(c.wait)
+			if c.want == "" {
+				continue
+			}
+			list := r.agent(todo.Line{Text: "Step of " + c.prompt + fmt.Sprint(time.Now()), Status: "completed"}).After
+			if list.List.Topic != c.want {
+				t.Errorf("after %q the list is about %q, want %q", c.prompt, list.List.Topic, c.want)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// What comes late from a chat that was cleared does not begin it again.
+func TestLateEventsOfAClearedChat(t *testing.T) {
+	for _, late := range []string{
+		event("PostToolUse", `,"tool_name":"Bash","tool_input":{"command":"ls"},"agent_id":"a1","agent_type":"x"`), // in the background
+		event("Notification", `,"message":"Claude is waiting for your input","notification_type":"idle_prompt"`),
+	} {
+		r := newRig(t)
+		r.agent(plan("in_progress"))
+		r.tells(event("SessionEnd", `,"reason":"clear"`), "")
+		r.tells(late, "")
+		r.tells(of("new", started("clear")), readSession)
+	}
+}
+
+// Sub-agents of which nothing was known leave nothing as they end: no other chat goes for them.
+func TestEndsOfSubAgentsAreNoChats(t *testing.T) {
+	r := newRig(t)
+	r.tells(of("waits", event("PermissionRequest", `,"tool_name":"Bash","tool_input":{"command":"npm publish"}`)), "")
+	for n := range board.MaxChats + 1 {
+		r.tells(event("SubagentStop", fmt.Sprintf(`,"agent_id":"a%d","agent_type":"x"`, n)), "")
+	}
+	chats, err := r.lists.OwnChats(t.Context(), time.Time{})
+	if err != nil || len(chats) != 1 || chats[0].Asks != "run `npm publish`?" {
+		t.Errorf("%+v, %v", chats, err)
+	}
+}
