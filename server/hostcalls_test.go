@@ -7,6 +7,7 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server"
 )
 
 // hookSays says, as a hook of Claude Code does, which chat makes a call before it comes.
@@ -49,4 +50,37 @@ func TestHookAboutAnotherCall(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Who is calling: what the client of a process wrote before a hook proved its chat passes to the
+// chat that is proved. After /clear the next chat begins its own; a call without proof is of the
+// chat that was proved last, and not of the one that a stale variable names. An id that a client
+// makes up to look like ours proves nothing.
+func TestAProcessKnowsItsChat(t *testing.T) {
+	for name, variable := range map[string]string{"without a variable": "", "with a stale one": "s-1"} {
+		t.Run(name, func(t *testing.T) {
+			r := &chattest.Rig{T: t, By: chattest.Stdio, Store: chattest.Memory()}
+			conn := r.Start(func(cfg *server.Config) {
+				cfg.Getenv = func(string) string { return variable }
+			}).Chat("claude-code")
+			newest := func() todo.Snapshot { t.Helper(); return r.Found()[0] }
+			conn.With(`"claudecode/toolUseId":"todo-mcp/topic/chat-s-1"`).Writes("p:A p:B")
+			first := newest()
+			hookSays(r, "", "toolu_1", heard("s-1", "", ""), time.Now())
+			conn.With(`"claudecode/toolUseId":"toolu_1"`).Writes("i:A p:B p:C")
+			if l := newest(); l.List.ID != first.List.ID || l.Revision != 2 {
+				t.Errorf("the proved chat goes on with %s at %d, want the list of its process", l.List.ID, l.Revision)
+			}
+			hookSays(r, "", "toolu_2", heard("s-2", "", ""), time.Now()) // after /clear
+			conn.With(`"claudecode/toolUseId":"toolu_2"`).Writes("p:A p:B")
+			second := newest()
+			if second.List.ID == first.List.ID || second.List.Chat != "s-2" {
+				t.Errorf("after /clear the list of %q is %s", second.List.Chat, second.List.ID)
+			}
+			conn.Writes("i:A p:B p:D")
+			if l := newest(); l.List.ID != second.List.ID || l.Revision != 2 {
+				t.Errorf("a call without proof is of %q, revision %d", l.List.Chat, l.Revision)
+			}
+		})
+	}
 }

@@ -180,7 +180,9 @@ func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err er
 		} else if began {
 			mine.Title.Taken = true // by what it said before it was known to be one
 		}
-		return pair(ctx, tx, &mine, &with)
+		mine.With, with.With = with.ID, mine.ID
+		_, err = heard{chats: []todo.Chat{mine, with}}.save(ctx, tx)
+		return err
 	})
 	if err != nil {
 		return todo.Chat{}, fmt.Errorf("find with whom the chat is one: %w", err)
@@ -247,19 +249,6 @@ func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) (
 		return err
 	})
 	return with, err
-}
-
-// pair saves that two chats are with each other.
-func pair(ctx context.Context, tx Tx, a, b *todo.Chat) error {
-	a.With, b.With = b.ID, a.ID
-	for _, c := range []*todo.Chat{a, b} {
-		saved, err := tx.SaveChat(ctx, *c)
-		if err != nil {
-			return err
-		}
-		*c = saved
-	}
-	return nil
 }
 
 // onlyPartner returns the only chat that another may be one with, of hooks for one of a server and
@@ -387,8 +376,8 @@ func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	return l.setCursors(ctx, Cursor{Key: Key{l.principal, c.Key}, List: list, Seen: s.Revision, Current: true})
 }
 
-// agentOf returns what is known of the agents of a list by the chats that hold it, and of those
-// that they are with. known reads a chat.
+// agentOf returns what is known of the agents of a list by the chats that hold it, and by those
+// that they are with.
 func (a *attendance) agentOf(ctx context.Context, holders []Cursor) (agent todo.Agent, err error) {
 	for _, h := range holders {
 		agent.Here = agent.Here || a.isPresent(h)

@@ -16,10 +16,8 @@ type Chat struct {
 	// HostID is the host's own id of the chat, of a sub-agent's that of its main agent's;
 	// empty where it is not known.
 	HostID string `json:"host_id,omitempty"`
-	// Folder is the path of the folder that the chat works in, see [Folder], and Branch the
-	// Git branch there.
+	// Folder is the path of the folder that the chat works in, see [Folder].
 	Folder string `json:"folder,omitempty"`
-	Branch string `json:"branch,omitempty"`
 	// Parent is the id of the main agent's chat, and Agent the name of the sub-agent; both
 	// are empty for a main agent.
 	Parent string `json:"parent,omitempty"`

@@ -90,14 +90,14 @@ func (t *tx) hasList(c todo.Chat, but string) bool {
 }
 
 func (t *tx) forgetChat(id string) {
-	t.chats = maps.Clone(t.chats)
-	delete(t.chats, id)
+	delete(t.chats, id) // of a copy
 	t.size -= rowSize
 }
 
 // forgetChatsOf removes the chats that held a list and no other, but for the one that begins or
 // changes another list, which the list goes for.
 func (t *tx) forgetChatsOf(list string, forList todo.List) {
+	t.chats = maps.Clone(t.chats)
 	for of, cursors := range t.cursors {
 		chat, isThere := t.chats[todo.ChatOf(of.Conversation)]
 		held := slices.ContainsFunc(cursors, func(c board.Cursor) bool { return c.List == list && c.Moved > 0 })
@@ -110,6 +110,7 @@ func (t *tx) forgetChatsOf(list string, forList todo.List) {
 // tidyChats removes chats that nobody used for too long, and those without a list that
 // ended long enough ago.
 func (t *tx) tidyChats(now time.Time) {
+	t.chats = maps.Clone(t.chats)
 	for id, c := range t.chats {
 		isOver := !c.Ended.IsZero() && now.Sub(c.Ended) > board.BareChatAge && !t.hasList(c, "")
 		if isOver || now.Sub(c.Used) > board.CursorAge {

@@ -32,7 +32,7 @@ func SetKey(ctx context.Context, s board.Store, k board.ChatKey, chat string, un
 // chat returns a chat that goes on. Every field has a value but Principal, User, Ended and Why.
 func chat(id string) todo.Chat {
 	now := time.Now().Round(0).UTC()
-	return todo.Chat{ID: id, Client: "c", HostID: "h", Folder: "/日本/\x00", Branch: "b", Parent: "p", Agent: "a",
+	return todo.Chat{ID: id, Client: "c", HostID: "h", Folder: "/日本/\x00", Parent: "p", Agent: "a",
 		Title: todo.Topic{Text: "Títle \x00 \"<b>", From: todo.FromHost, Taken: true}, Doing: todo.Asks, Asks: "push? \u2028", Since: now, Forgot: true,
 		Used: now, With: "w"}
 }
