@@ -160,7 +160,7 @@ const pairAge = time.Hour
 func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err error) {
 	own, err := l.Hear(ctx, c, func(*todo.Chat, time.Time) {})
 	if err == nil {
-		with, err = l.With(ctx, own)
+		with, err = l.partner(ctx, l.board.store, own)
 	}
 	if err != nil || with.ID != "" {
 		return with, err
@@ -200,28 +200,40 @@ func (l Lists) beganSince(ctx context.Context, r Reader, c todo.Chat, since time
 	return list.List.Created.After(since), PassOver(err)
 }
 
-// With returns the chat that another one is with: both say so, that of hooks goes on, and that of
-// the server is here. It returns the zero Chat when there is none.
+// With returns the chat that another one is with, as both say, also when the one or the other is
+// gone: what it holds is the list of both until another is found. It returns the zero Chat when
+// there is none.
 func (l Lists) With(ctx context.Context, c todo.Chat) (todo.Chat, error) {
-	return l.with(ctx, l.board.store, c)
+	return with(ctx, l.board.store, c)
 }
 
-func (l Lists) with(ctx context.Context, r Reader, c todo.Chat) (with todo.Chat, err error) {
+func with(ctx context.Context, r Reader, c todo.Chat) (todo.Chat, error) {
 	if c.With == "" {
-		return with, nil
+		return todo.Chat{}, nil
 	}
-	if with, err = r.Chat(ctx, c.With); err != nil || with.With != c.ID {
+	other, err := r.Chat(ctx, c.With)
+	if err != nil || other.With != c.ID {
 		return todo.Chat{}, err
 	}
-	hooks, server := c, with
+	return other, nil
+}
+
+// partner returns the chat that another one is with as long as both are there: that of hooks goes
+// on, and a process serves that of the server.
+func (l Lists) partner(ctx context.Context, r Reader, c todo.Chat) (todo.Chat, error) {
+	other, err := with(ctx, r, c)
+	if err != nil || other.ID == "" {
+		return todo.Chat{}, err
+	}
+	hooks, server := c, other
 	if c.HostID == "" {
-		hooks, server = with, c
+		hooks, server = other, c
 	}
 	isHere, err := l.isHere(ctx, r, server)
 	if err != nil || !isHere || !hooks.Ended.IsZero() {
 		return todo.Chat{}, err
 	}
-	return with, nil
+	return other, nil
 }
 
 // isHere reports whether a process serves a chat.
@@ -233,11 +245,8 @@ func (l Lists) isHere(ctx context.Context, r Reader, c todo.Chat) (bool, error) 
 // TakeOver has the chat of a conversation be with the one that another, which ended, was with, and
 // returns that; the zero Chat when there is none.
 func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) (todo.Chat, error) {
-	if before.With == "" {
-		return todo.Chat{}, nil
-	}
-	with, err := l.board.store.Chat(ctx, before.With)
-	if err != nil || with.With != before.ID {
+	with, err := l.With(ctx, before)
+	if err != nil || with.ID == "" {
 		return todo.Chat{}, err
 	}
 	_, err = l.hear(ctx, c, func(mine *todo.Chat, _ time.Time) { mine.With = with.ID }, func(tx Tx, mine string) error {
@@ -261,7 +270,7 @@ func (l Lists) onlyPartner(ctx context.Context, r Reader, c todo.Chat, isHooks b
 			continue
 		}
 		isHere := true
-		with, err := l.with(ctx, r, o)
+		with, err := l.partner(ctx, r, o)
 		if err == nil && isHooks {
 			isHere, err = l.isHere(ctx, r, o)
 		}
@@ -318,7 +327,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (h heard, err error) {
 		titled := &chat
 		var with, before todo.Chat
 		if who.Pairs && !who.Shared {
-			if with, err = lists.with(ctx, a.tx, chat); err == nil && with.ID == "" {
+			if with, err = lists.partner(ctx, a.tx, chat); err == nil && with.ID == "" {
 				with, err = lists.onlyPartner(ctx, a.tx, chat, false)
 			}
 			if before = with; with.ID != "" {
