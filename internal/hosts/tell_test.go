@@ -107,14 +107,15 @@ func toldCodex(r *rig, first bool, w way) (args, env []string) {
 	return append(args, "--dangerously-bypass-hook-trust"), env
 }
 
-// add adds an item to the newest list, as a person does in an editor.
+// add adds an item to the newest list that a person can change, as they do in an editor.
 func (r *rig) add(item string) {
 	r.t.Helper()
 	editor := r.file("editor", "#!/bin/sh\necho '- [ ] "+item+"' >> \"$1\"\n")
 	if err := os.Chmod(editor, 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	list := r.lists()[0].List.ID
+	all := slices.DeleteFunc(r.lists(), func(l todo.Snapshot) bool { return l.List.Mirrored })
+	list := all[0].List.ID
 	output, err := execute(r.t, r.home, r.dir, []string{serverFile, "edit", "--store", "sqlite:" + r.store, list}, []string{"EDITOR=" + editor})
 	if err != nil {
 		r.t.Errorf("edit: %v: %s", err, output)
