@@ -90,7 +90,7 @@ func (r *request) findCaller() {
 	if name := cmp.Or(r.List, r.server.List); name != "" { // in the URL or a header, or by --list
 		who.Name, who.Hint, who.Shared = name, false, false
 		if who.Chat == "" { // what a session does by each name is a chat of its own
-			who.Key += "@" + todo.NameKey(name)
+			who.Key += "@name:" + name
 		}
 	}
 	r.findSubAgent()
@@ -162,7 +162,7 @@ func (r *request) findSubAgent() {
 		return
 	}
 	main = r.lists.Own(main)
-	r.agent, r.parent, r.who = todo.AgentName(agent), main.CurrentKey(), main
+	r.agent, r.parent, r.who = todo.AgentName(agent), main.Key, main
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, r.agent, ""
 }
 
@@ -172,7 +172,10 @@ func (r *request) findSubAgent() {
 // taken for a repeat when the call is the same. The first belongs to the list's name if
 // there is one, as the repeat may come from another process or session.
 func (r *request) operation() todo.Operation {
-	kind, who, id := "caller:", r.who.CurrentKey(), r.text(metaOperation)
+	kind, who, id := "caller:", r.who.Key, r.text(metaOperation)
+	if r.who.Name != "" {
+		who = "name:" + r.who.Name
+	}
 	if id == "" {
 		kind, who, id = "host:", r.who.Key, cmp.Or(r.text(metaToolUse), r.text(metaCodexCall))
 	}

@@ -66,7 +66,7 @@ type panicking struct{ board.Store }
 
 func (panicking) Update(context.Context, board.Key, func(board.Tx) error) error { panic("secret") }
 
-func (panicking) Cursors(context.Context, board.Key) ([]board.Cursor, error) { panic("secret") }
+func (panicking) Seen(context.Context, board.Key) ([]board.Seen, error) { panic("secret") }
 
 func (panicking) Find(context.Context, board.Query) ([]todo.Snapshot, error) { panic("secret") }
 

@@ -42,7 +42,7 @@ func TestSnapshotsNeverChange(t *testing.T) {
 		{func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }, todo.Standing{State: todo.Idle}},
 		{func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "and now?", at) }, todo.Standing{State: todo.Waiting, Asks: "and now?"}},
 		{func(c *todo.Chat, at time.Time) { c.Says(todo.Works, "", at) }, todo.Standing{State: todo.Working}},
-		{func(c *todo.Chat, at time.Time) { c.End("other", at) }, todo.Standing{State: todo.Working}},
+		{func(c *todo.Chat, at time.Time) { c.End("other", at) }, todo.Standing{State: todo.LeftOpen}},
 	} {
 		_, err := lists.Hear(t.Context(), who, c.heard)
 		checkErr(t, err)
@@ -235,12 +235,12 @@ func heldBy(t *rapid.T, store board.Store, chat string) map[string]bool {
 		t.Fatal(err)
 	}
 	for _, l := range found {
-		on, err := store.CursorsOn(context.Background(), "", l.List.ID)
+		on, err := store.SeenOn(context.Background(), "", l.List.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range on {
-			if c.Conversation == chat && c.Moved > 0 {
+			if c.Chat == chat && c.Held > 0 {
 				held[l.List.ID] = true
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 // Chat reads the chat of a conversation; the zero Chat when there is none.
 func (l Lists) Chat(ctx context.Context, c Conversation) (todo.Chat, error) {
-	chat, err := l.board.store.Chat(ctx, todo.ChatOf(l.Own(c).Key))
+	chat, err := l.board.store.Chat(ctx, l.Own(c).Key)
 	if err != nil {
 		return todo.Chat{}, fmt.Errorf("read the chat: %w", err)
 	}
@@ -68,7 +68,7 @@ func (l Lists) Caller(ctx context.Context, id string) (todo.Chat, error) {
 // hear is [Lists.Hear], which does more in the same transaction; nil is nothing.
 func (l Lists) hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), more func(Tx, string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
-	id, next := todo.ChatOf(c.Key), todo.Chat{}
+	id, next := c.Key, todo.Chat{}
 	change := func(r Reader) error {
 		if was, err = r.Chat(ctx, id); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (l Lists) hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 		}
 	}
 	if err == nil {
-		err = l.update(ctx, id, func(tx Tx) error {
+		err = l.update(ctx, l.key(c), func(tx Tx) error {
 			err := change(tx)
 			if err == nil && next != was {
 				_, err = tx.SaveChat(ctx, next)
@@ -111,8 +111,8 @@ func (l Lists) hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 
 // newChat returns the chat of a conversation of these lists, of which nothing was heard yet.
 func (l Lists) newChat(c Conversation) todo.Chat {
-	return todo.Chat{ID: todo.ChatOf(c.Key), Principal: l.principal, User: l.subject, Client: c.Client, HostID: c.Chat, Folder: c.Workspace,
-		Parent: todo.ChatOf(c.Parent), Agent: c.Agent}
+	return todo.Chat{ID: c.Key, Principal: l.principal, User: l.subject, Client: c.Client, HostID: c.Chat, Folder: c.Workspace,
+		Parent: c.Parent, Agent: c.Agent}
 }
 
 // TryWrite finds out whether the store can be written, by a write that no list shows. It
@@ -137,7 +137,7 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 // claim claims something for the identity's own user.
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
 	n := Notice{of, strings.TrimSpace(todo.Cut(l.subject, todo.MaxLabel) + " " + what)}
-	err = l.update(ctx, n.What, func(tx Tx) (err error) {
+	err = l.update(ctx, Key{Chat: n.What}, func(tx Tx) (err error) {
 		earlier, err = tx.Claim(ctx, n, l.board.now(), within)
 		return err
 	})
@@ -165,9 +165,9 @@ func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err er
 	if err != nil || with.ID != "" {
 		return with, err
 	}
-	id := todo.ChatOf(l.Own(c).Key)
-	err = l.update(ctx, id, func(tx Tx) error {
-		mine, err := tx.Chat(ctx, id)
+	c = l.Own(c)
+	err = l.update(ctx, l.key(c), func(tx Tx) error {
+		mine, err := tx.Chat(ctx, c.Key)
 		if err != nil {
 			return err
 		}
@@ -192,11 +192,11 @@ func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err er
 
 // beganSince reports whether the list that a chat holds began after a time.
 func (l Lists) beganSince(ctx context.Context, r Reader, c todo.Chat, since time.Time) (bool, error) {
-	cursors, err := r.Cursors(ctx, Key{c.Principal, c.ID})
-	if err != nil || Current(cursors) == "" {
+	seen, err := r.Seen(ctx, Key{Principal: c.Principal, Chat: c.ID})
+	if err != nil || Current(seen) == "" {
 		return false, err
 	}
-	list, err := r.Load(ctx, Current(cursors), 0)
+	list, err := r.Load(ctx, Current(seen), 0)
 	return list.List.Created.After(since), PassOver(err)
 }
 
@@ -229,17 +229,10 @@ func (l Lists) partner(ctx context.Context, r Reader, c todo.Chat) (todo.Chat, e
 	if c.HostID == "" {
 		hooks, server = other, c
 	}
-	isHere, err := l.isHere(ctx, r, server)
-	if err != nil || !isHere || !hooks.Ended.IsZero() {
-		return todo.Chat{}, err
+	if !l.board.isHere(server) || !hooks.Ended.IsZero() {
+		return todo.Chat{}, nil
 	}
 	return other, nil
-}
-
-// isHere reports whether a process serves a chat.
-func (l Lists) isHere(ctx context.Context, r Reader, c todo.Chat) (bool, error) {
-	cursors, err := r.Cursors(ctx, Key{c.Principal, c.ID})
-	return len(cursors) > 0 && l.board.isPresent(cursors[0]), err
 }
 
 // TakeOver has the chat of a conversation be with the one that another, which ended, was with, and
@@ -269,15 +262,11 @@ func (l Lists) onlyPartner(ctx context.Context, r Reader, c todo.Chat, isHooks b
 		if err != nil || !isOther || c.Folder == "" || o.Parent != "" || !o.Ended.IsZero() {
 			continue
 		}
-		isHere := true
 		with, err := l.partner(ctx, r, o)
-		if err == nil && isHooks {
-			isHere, err = l.isHere(ctx, r, o)
-		}
 		switch {
 		case err != nil:
 			return todo.Chat{}, err
-		case with.ID != "" || !isHere:
+		case with.ID != "" || isHooks && !l.board.isHere(o):
 			continue
 		case found.ID != "":
 			return todo.Chat{}, nil
@@ -306,7 +295,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (h heard, err error) {
 	if who.Key == "" || a.Writer.Person {
 		return h, nil
 	}
-	chat, err := a.tx.Chat(ctx, todo.ChatOf(who.Key))
+	chat, err := a.tx.Chat(ctx, who.Key)
 	if err != nil {
 		return h, err
 	}
@@ -320,6 +309,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (h heard, err error) {
 	}
 	chat.Use(a.at)
 	chat.GoOn()
+	chat.Serve(a.here(who))
 	if chat.Doing != todo.NotKnown { // else nobody says when it ends its turn
 		chat.Says(todo.Works, "", a.at)
 	}
@@ -362,42 +352,43 @@ func (h heard) save(ctx context.Context, tx Tx) (left heard, err error) {
 // plugin of its host says that it wrote it: it has seen it as it is now. It returns
 // [ErrNotFound] for any other list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
-	on, err := l.board.store.CursorsOn(ctx, l.principal, list)
+	on, err := l.board.store.SeenOn(ctx, l.principal, list)
 	if err != nil {
 		return fmt.Errorf("find who knows the list: %w", err)
 	}
 	c = l.Own(c)
 	isOwn := false
 	for _, known := range on {
-		chat, err := l.board.store.Chat(ctx, todo.ChatOf(known.Conversation))
+		chat, err := l.board.store.Chat(ctx, known.Chat)
 		if err != nil {
 			return fmt.Errorf("find whose chat knows the list: %w", err)
 		}
-		isOwn = isOwn || known.Conversation == c.Key || chat.ID != "" && chat.User == l.subject
+		isOwn = isOwn || known.Chat == c.Key || chat.ID != "" && chat.User == l.subject
 	}
 	s, err := l.Load(ctx, list, 0)
 	if err != nil || !isOwn {
 		return errNoSnapshot
 	}
-	if _, err := l.Hear(ctx, c, func(*todo.Chat, time.Time) {}); err != nil {
-		return err
-	}
-	return l.setCursors(ctx, Cursor{Key: Key{l.principal, c.Key}, List: list, Seen: s.Revision, Current: true})
+	_, err = l.hear(ctx, c, func(*todo.Chat, time.Time) {}, func(tx Tx, chat string) error {
+		return l.see(ctx, tx, Seen{Key: l.key(c), List: list, Revision: s.Revision, Current: true})
+	})
+	return err
 }
+
+// key returns whose [Seen] are those of a conversation, as [Lists.Own] has it.
+func (l Lists) key(c Conversation) Key { return Key{l.principal, c.Key, c.Mirrors} }
 
 // agentOf returns what is known of the agents of a list by the chats that hold it, and by those
 // that they are with.
-func (a *attendance) agentOf(ctx context.Context, holders []Cursor) (agent todo.Agent, err error) {
+func (a *attendance) agentOf(ctx context.Context, holders []Seen) (agent todo.Agent, err error) {
 	for _, h := range holders {
-		agent.Here = agent.Here || a.isPresent(h)
-	}
-	for _, h := range holders {
-		if h.Process != "" && !a.isPresent(h) { // one that a plugin named has none
-			continue
-		}
-		chat, err := a.chat(ctx, todo.ChatOf(h.Conversation))
+		chat, err := a.chat(ctx, h.Chat)
 		if err != nil {
 			return agent, err
+		}
+		isHere := a.isHere(chat)
+		if agent.Here = agent.Here || isHere; chat.Here != (todo.Served{}) && !isHere { // of one that a plugin named nobody says
+			continue
 		}
 		agent = agent.And(chat)
 		if chat.With != "" {
@@ -427,15 +418,15 @@ func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err erro
 // heldBy returns the ids of the lists that a chat, or one that it is with, holds.
 func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
 	for _, id := range []string{c.ID, c.With} {
-		for _, key := range []string{id, todo.MirrorID(id)} {
+		for _, mirrors := range []bool{false, true} {
 			if id == "" {
 				continue
 			}
-			cursors, err := read.Cursors(ctx, Key{c.Principal, key})
+			seen, err := read.Seen(ctx, Key{c.Principal, id, mirrors})
 			if err != nil {
 				return nil, err
 			}
-			if list := Current(cursors); list != "" && !slices.Contains(lists, list) {
+			if list := Current(seen); list != "" && !slices.Contains(lists, list) {
 				lists = append(lists, list)
 			}
 		}

@@ -53,10 +53,10 @@ type attempt struct {
 	tx    Tx        // nil in a read
 	all   bool      // the lists of every principal
 	at    time.Time // of the write: a list and the one put away for it have the same
-	byKey []Cursor  // under the current key, the current list first
-	known []Cursor  // of the conversation; the same as byKey unless it has a name
-	left  []Cursor  // what the conversation saw of the list that the write leaves
-	taken []Cursor  // of the conversation that this one takes over
+	named string    // the id of the list that has the conversation's name; empty for none
+	known []Seen    // what its chat has seen, the current list first
+	left  []Seen    // what it saw of the list that the write leaves
+	taken []Seen    // what the chat that it takes over has seen
 
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the one that the call means; revision 0 for none
@@ -78,24 +78,14 @@ type attempt struct {
 // names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
 	a.sent = todo.Sent{Lines: a.Lines, View: a.View}
-	if currentKey := a.Conversation.CurrentKey(); currentKey != "" {
-		if a.byKey, err = a.read.Cursors(ctx, Key{a.principal, currentKey}); err != nil {
-			return fmt.Errorf("find the conversation's list: %w", err)
-		}
-		if a.Conversation.Hint && !a.Conversation.Shared {
-			a.byKey = a.ofConnection(a.byKey)
-		}
-		a.known = a.byKey
-		if a.Conversation.Key != currentKey {
-			if a.known, err = a.read.Cursors(ctx, Key{a.principal, a.Conversation.Key}); err != nil {
-				return fmt.Errorf("find what the conversation has seen: %w", err)
-			}
-		}
-	}
-	if err = a.takeOver(ctx); err != nil {
+	if err = a.know(ctx); err != nil {
 		return err
 	}
-	if id := Current(a.byKey); id != "" {
+	id := a.named
+	if a.Conversation.Name == "" {
+		id = Current(a.known)
+	}
+	if id != "" {
 		if a.current, err = a.load(ctx, id); err != nil {
 			return err
 		}
@@ -119,19 +109,42 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	return nil
 }
 
+// know reads what the conversation knows.
+func (a *attempt) know(ctx context.Context) (err error) {
+	who := a.Conversation
+	if who.Name != "" {
+		if a.named, err = a.read.Named(ctx, a.principal, who.Name); err != nil {
+			return fmt.Errorf("find the list of the name: %w", err)
+		}
+	}
+	if who.Key == "" {
+		return nil
+	}
+	if a.known, err = a.read.Seen(ctx, a.key(who.Key)); err != nil {
+		return fmt.Errorf("find what the chat has seen: %w", err)
+	}
+	if who.Hint && !who.Shared {
+		a.known = a.ofConnection(a.known)
+	}
+	return a.takeOver(ctx)
+}
+
+// key returns whose [Seen] are those of a chat, of the kind that the call is of.
+func (a *attempt) key(chat string) Key { return Key{a.principal, chat, a.Conversation.Mirrors} }
+
 // takeOver finds what the conversation takes over, see [Conversation.Takes]. Who has taken it is
 // noted as the id that it had not known.
 func (a *attempt) takeOver(ctx context.Context) error {
 	who := a.Conversation
-	if who.Takes == "" || who.Takes == who.Key || who.Name != "" || slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.Moved > 0 }) {
+	if who.Takes == "" || who.Takes == who.Key || who.Name != "" || slices.ContainsFunc(a.known, func(s Seen) bool { return s.Held > 0 }) {
 		return nil
 	}
 	chat, err := a.read.Chat(ctx, who.Takes)
 	if err != nil || chat.ID == "" || chat.HostID != "" {
 		return err
 	}
-	if a.taken, err = a.read.Cursors(ctx, Key{a.principal, who.Takes}); err == nil && len(a.taken) > 0 {
-		a.byKey, a.known = a.taken, a.taken
+	if a.taken, err = a.read.Seen(ctx, a.key(who.Takes)); err == nil && len(a.taken) > 0 {
+		a.known = a.taken
 	}
 	return err
 }
@@ -178,7 +191,7 @@ func (a *attempt) chooseBy(ctx context.Context) (err error) {
 func (a *attempt) seen(list todo.Snapshot) int64 {
 	for _, c := range a.known {
 		if c.List == list.List.ID {
-			return c.Seen
+			return c.Revision
 		}
 	}
 	return -1
@@ -204,13 +217,13 @@ func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 // proof, or it has written in this connection, which no other chat has.
 func (a *attempt) isCertain() bool {
 	c := a.Conversation
-	return !c.Hint || !c.Shared && Current(a.byKey) != "" && a.byKey[0].Process == a.process
+	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.process
 }
 
-// ofConnection returns a conversation's cursors as this connection has them: while
-// another process serves the same chat, too, each goes on with what it wrote itself.
-func (a *attempt) ofConnection(held []Cursor) []Cursor {
-	mine := slices.IndexFunc(held, func(h Cursor) bool { return h.Moved > 0 && h.Process == a.process })
+// ofConnection returns what a chat has seen as this connection has it: while another process
+// serves the same chat, too, each goes on with what it wrote itself.
+func (a *attempt) ofConnection(held []Seen) []Seen {
+	mine := slices.IndexFunc(held, func(h Seen) bool { return h.Held > 0 && h.Process == a.process })
 	if mine <= 0 {
 		return held
 	}
@@ -266,14 +279,16 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 // conversation that it writes again, else the next one.
 func (a *attempt) leave(ctx context.Context) error {
 	if a.current.Open() {
-		on, err := a.read.CursorsOn(ctx, a.current.List.Principal, a.current.List.ID)
+		on, err := a.read.SeenOn(ctx, a.current.List.Principal, a.current.List.ID)
 		if err != nil {
 			return fmt.Errorf("find who holds the list: %w", err)
 		}
 		own := a.Conversation
-		a.putsAway = !slices.ContainsFunc(on, func(c Cursor) bool { // that another one, which is present, holds it
-			return c.Current && c.Conversation != own.Key && c.Conversation != own.CurrentKey() && c.Conversation != own.Takes && a.isPresent(c)
-		})
+		isElsewhere, err := a.anyHere(ctx, a.read, on, func(s Seen) bool { return s.Current && s.Chat != own.Key && s.Chat != own.Takes })
+		if err != nil {
+			return fmt.Errorf("find whether another chat that is there holds the list: %w", err)
+		}
+		a.putsAway = !isElsewhere
 	}
 	found, err := a.recognise(ctx)
 	a.begins = !found
@@ -312,8 +327,8 @@ func (a *attempt) guess(ctx context.Context) error {
 	}
 	found, err := a.recognise(ctx)
 	if err != nil || found {
-		a.continues = !slices.ContainsFunc(a.byKey, func(c Cursor) bool {
-			return c.Moved > 0 && c.List == a.list.List.ID && c.Process == a.process
+		a.continues = !slices.ContainsFunc(a.known, func(c Seen) bool {
+			return c.Held > 0 && c.List == a.list.List.ID && c.Process == a.process
 		})
 		return err
 	}
@@ -371,15 +386,19 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 	}
 	slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
 	for _, l := range found {
-		isOwn := slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.List == l.List.ID && c.Moved > 0 })
+		isOwn := slices.ContainsFunc(a.known, func(c Seen) bool { return c.List == l.List.ID && c.Held > 0 })
 		if isOwn || l.List.Name != "" || l.Archived || !l.Open() || !a.mayBeOf(l) {
 			continue
 		}
-		on, err := a.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
+		on, err := a.read.SeenOn(ctx, l.List.Principal, l.List.ID)
 		if err != nil {
 			return nil, fmt.Errorf("find who holds the list: %w", err)
 		}
-		if a.isFree(on) {
+		isFree, err := a.isFree(ctx, on)
+		if err != nil {
+			return nil, err
+		}
+		if isFree {
 			left = append(left, l)
 		}
 		if len(left) == most {
@@ -403,7 +422,7 @@ func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, e
 	if PassOver(err) != nil {
 		return todo.Snapshot{}, err
 	}
-	if slices.ContainsFunc(a.byKey, func(c Cursor) bool { return c.Moved > 0 && c.List != but }) {
+	if slices.ContainsFunc(a.known, func(c Seen) bool { return c.Held > 0 && c.List != but }) {
 		return todo.Snapshot{}, nil
 	}
 	left, err := a.leftBehind(ctx, 1)
@@ -414,8 +433,8 @@ func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, e
 // current last first. It ends with an error.
 func (a *attempt) ownLists(ctx context.Context) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
-		for _, c := range a.byKey[:min(len(a.byKey), maxCandidates)] {
-			if c.Moved == 0 {
+		for _, c := range a.known[:min(len(a.known), maxCandidates)] {
+			if c.Held == 0 || a.Conversation.Name != "" { // what has a name is one list
 				return
 			}
 			list, err := a.load(ctx, c.List)
@@ -494,13 +513,18 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 	if n <= most || !l.Writer.Person && !a.sent.Continues(l, mayBeOne) {
 		return most, nil
 	}
-	on, err := a.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
+	on, err := a.read.SeenOn(ctx, l.List.Principal, l.List.ID)
 	if err != nil {
 		return most, fmt.Errorf("find who holds the list: %w", err)
 	}
 	shown, err := shownToAgents(ctx, a.read, l, on)
-	if err != nil || !certain && !a.isFree(on) || !a.sent.Continues(shown, mayBeOne) {
+	if err != nil || !a.sent.Continues(shown, mayBeOne) {
 		return most, err
+	}
+	if !certain {
+		if isFree, err := a.isFree(ctx, on); err != nil || !isFree {
+			return most, err
+		}
 	}
 	if a.list, a.shown = l, shown; certain {
 		a.shown = todo.Snapshot{} // what it has seen itself counts
@@ -530,15 +554,16 @@ func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether the caller holds or held a list with these cursors in this
-// connection, or no conversation that is present holds it.
-func (a *attempt) isFree(on []Cursor) bool {
+// isFree reports whether the caller holds or held a list that these chats know in this
+// connection, or no chat that is there holds it.
+func (a *attempt) isFree(ctx context.Context, on []Seen) (bool, error) {
 	own := a.Conversation
-	isMine := func(c Cursor) bool {
-		return c.Moved > 0 && c.Conversation == own.Key && (own.Shared || c.Process == a.process)
+	isMine := func(s Seen) bool { return s.Held > 0 && s.Chat == own.Key && (own.Shared || s.Process == a.process) }
+	if slices.ContainsFunc(on, isMine) {
+		return true, nil
 	}
-	isTheirs := func(c Cursor) bool { return c.holds() && a.isPresent(c) }
-	return slices.ContainsFunc(on, isMine) || !slices.ContainsFunc(on, isTheirs)
+	isTheirs, err := a.anyHere(ctx, a.read, on, Seen.holds)
+	return !isTheirs, err
 }
 
 // revision returns a revision of a list, or the first kept one after it.
@@ -554,14 +579,14 @@ func revision(ctx context.Context, read Reader, newest todo.Snapshot, revision i
 }
 
 // shownToAgents returns the newest revision of a list that any agent was shown. If no
-// cursor on it says one, it is the last revision that no person wrote, or a list without
+// chat has seen one, it is the last revision that no person wrote, or a list without
 // items if people wrote all of them. If the store no longer keeps a revision, it is the
 // one after it.
-func shownToAgents(ctx context.Context, read Reader, l todo.Snapshot, on []Cursor) (todo.Snapshot, error) {
+func shownToAgents(ctx context.Context, read Reader, l todo.Snapshot, on []Seen) (todo.Snapshot, error) {
 	seen := int64(0)
 	for _, c := range on {
-		if c.Conversation != todo.PersonKey {
-			seen = max(seen, c.Seen)
+		if c.Chat != todo.PersonChat {
+			seen = max(seen, c.Revision)
 		}
 	}
 	if seen = cmp.Or(seen, l.Written()); seen > 0 {

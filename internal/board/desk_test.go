@@ -37,7 +37,7 @@ func newDesk(t *testing.T) *desk {
 
 // save saves a snapshot as an import does.
 func (d *desk) save(next todo.Snapshot) (saved todo.Snapshot, err error) {
-	err = d.store.Update(context.Background(), board.Key{Conversation: next.List.ID}, func(tx board.Tx) error {
+	err = d.store.Update(context.Background(), board.Key{Chat: next.List.ID}, func(tx board.Tx) error {
 		saved, err = tx.Save(context.Background(), next)
 		return err
 	})

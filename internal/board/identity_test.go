@@ -46,14 +46,14 @@ func everything(t *testing.T, st board.Store, principal string, keys ...string) 
 	for _, l := range lists {
 		history, err := st.History(t.Context(), l.List.ID, 0, 0)
 		add(history, err)
-		on, err := st.CursorsOn(t.Context(), principal, l.List.ID)
+		on, err := st.SeenOn(t.Context(), principal, l.List.ID)
 		add(on, err)
 	}
 	chats, err := st.Chats(t.Context(), board.ChatQuery{Principal: &principal})
 	add(chats, err)
 	for _, key := range keys {
-		cursors, err := st.Cursors(t.Context(), board.Key{Principal: principal, Conversation: key})
-		add(cursors, err)
+		seen, err := st.Seen(t.Context(), board.Key{Principal: principal, Chat: key})
+		add(seen, err)
 	}
 	return out.String()
 }
@@ -68,7 +68,7 @@ func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byI
 	known := []any{
 		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, target, list.List, board.Query{Deleted: true}, board.Key{},
 		board.Write{Target: target, Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }},
-		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Chat{ID: todo.ChatOf(who.Key), Principal: "team", User: "alice", With: "x"},
+		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Chat{ID: who.Key, Principal: "team", User: "alice", With: "x"},
 	}
 	for i := 1; i < method.NumIn(); i++ {
 		of := method.In(i)
@@ -149,10 +149,10 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				before := everything(t, st, "team", who.Key, todo.PersonKey)
+				before := everything(t, st, "team", who.Key, todo.PersonChat)
 				st.writes = nil
 				finish(reflect.ValueOf(b.For(as)).Method(n).Call(arguments(t.Context(), method.Type, out.After, byID)))
-				if after := everything(t, st, "team", who.Key, todo.PersonKey); after != before {
+				if after := everything(t, st, "team", who.Key, todo.PersonChat); after != before {
 					t.Errorf("%s, as %s, changes what another one has:\n%s\n%s", method.Name, name, before, after)
 				}
 				if as.ReadOnly && len(st.writes) > 0 {

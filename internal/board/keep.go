@@ -58,8 +58,7 @@ const (
 // others that are finished; of each the one first that nobody changed for the longest
 // time. It leaves out what a person kept (by its name, or by a change after which it was
 // not archived), what a conversation that is present holds, and unless room is short, what
-// a person looked at. r reads the cursors on these
-// lists, and alive is as [Store.Alive].
+// a person looked at. r reads who knows these lists, and alive is as [Store.Alive].
 func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, now time.Time, alive func(process string) bool) (ids []string, err error) {
 	some = slices.DeleteFunc(slices.Clone(some), func(s todo.Snapshot) bool { return s.Spare() < todo.SpareUnseen })
 	slices.SortStableFunc(some, func(a, b todo.Snapshot) int {
@@ -69,14 +68,20 @@ func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, 
 		if len(ids) == MaxAbandoned {
 			break
 		}
-		on, err := r.CursorsOn(ctx, s.List.Principal, s.List.ID)
+		on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
 		if err != nil {
 			return nil, fmt.Errorf("find who holds the list: %w", err)
 		}
-		stays := slices.ContainsFunc(on, func(c Cursor) bool {
-			others := s.Open() && c.Conversation != s.List.Conversation
-			return others || !isShort && c.Conversation == todo.PersonKey || c.holds() && c.isPresent(now, alive)
-		})
+		isLookedAt := func(k Seen) bool {
+			return s.Open() && k.Chat != s.List.Conversation || !isShort && k.Chat == todo.PersonChat
+		}
+		isHere := func(c todo.Chat) bool { return c.IsHere(now, alive) }
+		stays, err := slices.ContainsFunc(on, isLookedAt), error(nil)
+		if !stays {
+			if stays, err = anyHere(ctx, r, on, Seen.holds, isHere); err != nil {
+				return nil, fmt.Errorf("find whether a chat that holds the list is there: %w", err)
+			}
+		}
 		if !stays {
 			ids = append(ids, s.List.ID)
 		}

@@ -28,19 +28,18 @@ type Lists struct {
 }
 
 // update is the only way in which a method changes the store: none can go round that the
-// identity may write (BAD-INPUT 33). of is what the update is serial for: a conversation or
-// a name of the principal.
-func (l Lists) update(ctx context.Context, of string, change func(Tx) error) error {
+// identity may write (BAD-INPUT 33). of is what the update is serial for.
+func (l Lists) update(ctx context.Context, of Key, change func(Tx) error) error {
 	if l.readOnly {
 		return ErrReadOnly
 	}
-	return l.board.store.Update(ctx, Key{l.principal, of}, change)
+	of.Principal = l.principal
+	return l.board.store.Update(ctx, of, change)
 }
 
-// attend makes this process known as alive before the first cursor says that it serves a
-// conversation. Without it the conversation counts as gone while this process lives.
+// attend makes this process known as alive before a chat says that it is served by it. Without it the conversation counts as gone while this process lives.
 func (l Lists) attend(c Conversation) {
-	if b := l.board; c.CurrentKey() != "" && !c.Detached && !l.readOnly {
+	if b := l.board; !c.isNobody() && !c.Detached && !l.readOnly {
 		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
 	}
 }
@@ -220,34 +219,15 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
-		_ = l.setCursors(ctx, Cursor{Key: Key{a.principal, a.Conversation.Key}, List: a.list.List.ID, Seen: a.list.Revision})
+		_ = l.setSeen(ctx, Seen{Key: a.key(a.Conversation.Key), List: a.list.List.ID, Revision: a.list.Revision})
 	}
 	return a.list, err
 }
 
-// setCursors stores cursors of one principal. It returns [ErrNotFound] for a list that is not
-// one of these, whoever named it.
-func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
-	if len(cursors) == 0 {
-		return nil
-	}
-	err := l.update(ctx, cursors[0].Conversation, func(tx Tx) error {
-		for _, c := range cursors {
-			known, err := tx.Cursors(ctx, c.Key)
-			if err == nil && !slices.ContainsFunc(known, func(k Cursor) bool { return k.List == c.List }) {
-				err = l.checkOwns(ctx, tx, c.List)
-			}
-			if err == nil {
-				err = tx.SetCursor(ctx, c)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("save what the conversation knows: %w", err)
+// setSeen stores what a chat has seen, in an update of its own, see [Lists.see].
+func (l Lists) setSeen(ctx context.Context, s Seen) error {
+	if err := l.update(ctx, s.Key, func(tx Tx) error { return l.see(ctx, tx, s) }); err != nil {
+		return fmt.Errorf("save what the chat has seen: %w", err)
 	}
 	return nil
 }
@@ -260,18 +240,25 @@ func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	key := Key{s.List.Principal, todo.PersonKey}
-	on, err := l.board.store.CursorsOn(ctx, key.Principal, s.List.ID)
-	if err == nil && !slices.ContainsFunc(on, func(c Cursor) bool { return c.Key == key }) {
-		_ = l.setCursors(ctx, Cursor{Key: key, List: s.List.ID, Seen: s.Revision})
+	key := Key{Principal: s.List.Principal, Chat: todo.PersonChat}
+	on, err := l.board.store.SeenOn(ctx, key.Principal, s.List.ID)
+	if err == nil && !slices.ContainsFunc(on, func(c Seen) bool { return c.Key == key }) {
+		_ = l.setSeen(ctx, Seen{Key: key, List: s.List.ID, Revision: s.Revision})
 	}
 }
 
-// SetCurrent makes a list the current one of a conversation. Its agent was shown this revision.
+// SetCurrent makes a list the current one of a conversation, whose agent was shown this revision.
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
 	l.attend(c)
-	w := Write{Target: Target{Conversation: l.Own(c), principal: l.principal}}
-	return l.setCursors(ctx, l.board.cursors(w, s, true)...)
+	here := l.board.here(c)
+	_, err := l.hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
+		seen := Seen{Key: Key{l.principal, chat, c.Mirrors}, List: s.List.ID, Revision: s.Revision, Process: here.Process, Current: true}
+		if err := l.see(ctx, tx, seen); err != nil || c.Name == "" {
+			return err
+		}
+		return tx.SetName(ctx, l.principal, c.Name, s.List.ID)
+	})
+	return err
 }
 
 // Archive puts a list away, or brings it back; see [todo.Snapshot.Archived].
@@ -293,7 +280,7 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 	for batch := range slices.Chunk(lists, purgeBatch) {
 		var gone int
 		began := time.Now()
-		err := l.update(ctx, batch[0], func(tx Tx) error {
+		err := l.update(ctx, Key{Chat: batch[0]}, func(tx Tx) error {
 			gone = 0
 			for _, list := range batch {
 				switch err := tx.Purge(ctx, list, by, l.board.now()); {

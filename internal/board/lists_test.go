@@ -112,9 +112,9 @@ func TestLookedAtListsStay(t *testing.T) {
 	list := a.writes("p:A").After
 	a.lists().Look(t.Context(), list)
 	a.writes("p:X p:Y")
-	on, err := d.store.CursorsOn(context.Background(), "", list.List.ID)
+	on, err := d.store.SeenOn(context.Background(), "", list.List.ID)
 	if err != nil || len(on) != 2 {
-		t.Errorf("65: cursors %+v, %v", on, err)
+		t.Errorf("65: seen %+v, %v", on, err)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestPages(t *testing.T) {
 	lists := board.NewBoard(store).As("")
 	save := func(from, to int, revision int64) {
 		t.Helper()
-		err := store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
+		err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 			for n := from; n < to; n++ {
 				_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: revision, Items: []todo.Item{}})
 				if err != nil {

@@ -17,8 +17,8 @@ func (l Lists) News(ctx context.Context, t Target) (list todo.Snapshot, news tod
 	if err != nil || l.readOnly || a.seen(a.list) >= a.list.Revision {
 		return a.list, news, err
 	}
-	key := Key{l.principal, a.Conversation.Key}
-	err = l.update(ctx, key.Conversation, func(tx Tx) error {
+	key := a.key(a.Conversation.Key)
+	err = l.update(ctx, key, func(tx Tx) error {
 		news = todo.Report{}
 		b := &attempt{Board: l.board, Write: a.Write, read: tx, tx: tx, all: l.all}
 		if err := b.choose(ctx); err != nil {
@@ -30,7 +30,7 @@ func (l Lists) News(ctx context.Context, t Target) (list todo.Snapshot, news tod
 			b.tell(saw, list, &news)
 		}
 		if err == nil && b.seen(list) < list.Revision {
-			err = tx.SetCursor(ctx, Cursor{Key: key, List: list.List.ID, Seen: list.Revision})
+			err = tx.See(ctx, Seen{Key: key, List: list.List.ID, Revision: list.Revision})
 		}
 		return err
 	})

@@ -3,7 +3,6 @@ package board
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -49,7 +48,7 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	if !s.Writer.Person {
 		return s, nil
 	}
-	on, err := l.board.store.CursorsOn(ctx, s.List.Principal, s.List.ID)
+	on, err := l.board.store.SeenOn(ctx, s.List.Principal, s.List.ID)
 	if err != nil {
 		return s, fmt.Errorf("find what agents have seen: %w", err)
 	}
@@ -65,12 +64,12 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 // that the chat of this one has left it.
 const SharedRest = time.Hour
 
-// attendance finds who holds lists, and what they do. Of many it reads all cursors once, of few
-// those of each; each chat, and each process, is asked for once.
+// attendance finds who holds lists, and what they do. Of many it reads at once who holds any, of
+// few who holds each; each chat, and each process, is asked for once.
 type attendance struct {
 	lists   Lists
 	few     bool
-	holders map[string]map[string][]Cursor // by principal and list
+	holders map[string]map[string][]Seen // by principal and list
 	chats   map[string]todo.Chat
 	alive   map[string]bool // processes
 }
@@ -79,7 +78,7 @@ type attendance struct {
 const fewLists = 16
 
 func (l Lists) attendance(lists int) *attendance {
-	return &attendance{lists: l, few: lists <= fewLists, holders: make(map[string]map[string][]Cursor),
+	return &attendance{lists: l, few: lists <= fewLists, holders: make(map[string]map[string][]Seen),
 		chats: make(map[string]todo.Chat), alive: make(map[string]bool)}
 }
 
@@ -91,11 +90,11 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 		if a.few {
 			only = id
 		}
-		on, err := a.lists.board.store.CursorsOn(ctx, of, only)
+		on, err := a.lists.board.store.SeenOn(ctx, of, only)
 		if err != nil {
 			return agent, fmt.Errorf("find who holds the lists: %w", err)
 		}
-		a.holders[of] = make(map[string][]Cursor)
+		a.holders[of] = make(map[string][]Seen)
 		for _, c := range on {
 			if c.Current {
 				a.holders[of][c.List] = append(a.holders[of][c.List], c)
@@ -110,84 +109,86 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	if agent.Here || !todo.IsSeveral(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
 		return agent, nil
 	}
-	cursors, err := a.lists.board.store.Cursors(ctx, Key{of, s.List.Conversation})
+	chat, err := a.chat(ctx, s.List.Conversation)
 	if err != nil {
 		return agent, fmt.Errorf("find whose current list it is: %w", err)
 	}
-	agent.Here = slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && a.isPresent(c) })
+	agent.Here = a.isHere(chat)
 	return agent, nil
 }
 
-// isPresent is [Board.isPresent], which asks the system for a process.
-func (a *attendance) isPresent(c Cursor) bool {
+// isHere is [Board.isHere], which asks the system once for each process.
+func (a *attendance) isHere(c todo.Chat) bool {
 	board := a.lists.board
-	return c.isPresent(board.now(), func(process string) bool {
+	return c.IsHere(board.now(), func(process string) bool {
 		alive, known := a.alive[process]
 		if !known {
-			alive = process == board.process || board.store.Alive(process)
+			alive = board.isAlive(process)
 			a.alive[process] = alive
 		}
 		return alive
 	})
 }
 
-// isPresent reports whether the conversation of a cursor is there as far as can be
-// told.
-func (b *Board) isPresent(c Cursor) bool {
-	return c.isPresent(b.now(), func(process string) bool { return process == b.process || b.store.Alive(process) })
+// isHere reports whether a chat is there as far as can be told.
+func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), b.isAlive) }
+
+func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
+
+// anyHere reports whether one of some chats that know a list is there, of those that count.
+func (b *Board) anyHere(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool) (bool, error) {
+	return anyHere(ctx, r, on, counts, b.isHere)
 }
 
-func (c Cursor) isPresent(now time.Time, alive func(process string) bool) bool {
-	served := c.Process == Detached || c.Process != "" && alive(c.Process)
-	return served && (c.Until.IsZero() || now.Before(c.Until))
+func anyHere(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, isHere func(todo.Chat) bool) (bool, error) {
+	for _, s := range on {
+		if !counts(s) {
+			continue
+		}
+		if chat, err := r.Chat(ctx, s.Chat); err != nil || isHere(chat) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
-// holds reports whether a conversation may hold the list of its cursor: of one that is
-// several chats any of them may.
-func (c Cursor) holds() bool { return c.Current || c.Moved > 0 && todo.IsSeveral(c.Conversation) }
+// holds reports whether a list may be the current one of a chat: of one that is several chats
+// it may be that of any of them.
+func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
-// presence returns what [Cursor.Process] and [Cursor.Until] are for a conversation that
-// calls this board.
-func (b *Board) presence(c Conversation) (process string, until time.Time) {
-	process = b.process
+// here returns the process that serves a conversation which calls this board.
+func (b *Board) here(c Conversation) (h todo.Here) {
+	h.Process = b.process
 	if c.Detached {
-		process = Detached
+		h.Process = todo.Detached
 	}
 	if c.Lasts > 0 {
-		until = b.now().Add(c.Lasts)
+		h.Until = b.now().Add(c.Lasts).Round(0).UTC()
 	}
-	return process, until
+	return h
 }
 
-// Stay says that a conversation is connected, although it makes no call now; Leave
-// that it has ended. What it holds stays bound to it.
+// Stay says that a chat is connected, although it makes no call now; Leave that it is not any
+// more. What it holds stays bound to it. Neither makes a chat.
 func (l Lists) Stay(ctx context.Context, c Conversation) error {
-	_, until := l.board.presence(c)
-	return l.setUntil(ctx, c, until)
+	l.attend(c)
+	return l.serve(ctx, c, l.board.here(c))
 }
 
 // Leave is described at [Lists.Stay].
 func (l Lists) Leave(ctx context.Context, c Conversation) error {
-	return l.setUntil(ctx, c, l.board.now())
+	h := l.board.here(c)
+	h.Until = l.board.now().Round(0).UTC()
+	return l.serve(ctx, c, h)
 }
 
-func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) error {
-	if l.readOnly {
-		return nil // it holds nothing
-	}
-	c = l.Own(c)
-	key := Key{l.principal, c.Key}
-	if c.Key == "" {
+func (l Lists) serve(ctx context.Context, c Conversation, h todo.Here) error {
+	if l.readOnly || c.Key == "" {
 		return nil
 	}
-	cursors, err := l.board.store.Cursors(ctx, key)
-	if err != nil {
-		return fmt.Errorf("find the conversation's list: %w", err)
+	if known, err := l.Chat(ctx, c); err != nil || known.ID == "" {
+		return err
 	}
-	if len(cursors) == 0 || !cursors[0].Current || cursors[0].Until.Equal(until) {
-		return nil
-	}
-	l.attend(c)
-	process, _ := l.board.presence(c)
-	return l.setCursors(ctx, Cursor{Key: key, List: cursors[0].List, Process: process, Until: until})
+	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.Serve(h) })
+	return err
 }

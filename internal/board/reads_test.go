@@ -117,7 +117,7 @@ func TestStatesAskForOpenLists(t *testing.T) {
 			}
 		}
 		if working != open || (open == 3) == (store.all > 0) || store.alive > 1 {
-			t.Errorf("%d of %d lists are worked on; %d times all cursors were read, %d times processes asked for", working, open, store.all, store.alive)
+			t.Errorf("%d of %d lists are worked on; %d times who holds any was read, %d times processes asked for", working, open, store.all, store.alive)
 		}
 	}
 }
@@ -151,16 +151,16 @@ func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
 // asked counts what a store is asked for.
 type asked struct {
 	board.Store
-	all, on, alive int // the cursors on all lists, those on one, processes
+	all, on, alive int // who holds any list, who knows one, processes
 }
 
-func (a *asked) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
+func (a *asked) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
 	if list == "" {
 		a.all++
 	} else {
 		a.on++
 	}
-	return a.Store.CursorsOn(ctx, principal, list)
+	return a.Store.SeenOn(ctx, principal, list)
 }
 
 func (a *asked) Alive(process string) bool { a.alive++; return a.Store.Alive(process) }
@@ -171,7 +171,7 @@ type counter struct {
 	board.Store
 	own                    string // the id of a list
 	updates, reads, others int    // others are the reads of any list but own
-	stored                 int    // snapshots and cursors
+	stored                 int    // snapshots, and what chats have seen
 }
 
 func (c *counter) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
@@ -202,9 +202,9 @@ func (tx countingTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapsho
 	return tx.Tx.Save(ctx, next)
 }
 
-func (tx countingTx) SetCursor(ctx context.Context, c board.Cursor) error {
+func (tx countingTx) See(ctx context.Context, c board.Seen) error {
 	tx.stored++
-	return tx.Tx.SetCursor(ctx, c)
+	return tx.Tx.See(ctx, c)
 }
 
 func (tx countingTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {

@@ -7,7 +7,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Reader reads lists and cursors. All methods return soon after their context ends.
+// Reader reads lists and chats. All methods return soon after their context ends.
 type Reader interface {
 	// Load reads one revision of a list; revision 0 means the newest. It
 	// returns [ErrNotFound] when there is none.
@@ -20,13 +20,15 @@ type Reader interface {
 	// most limit (0: all). The result is empty for an unknown list.
 	History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error)
 
-	// Cursors reads the cursors of a conversation or a name, the one that became
-	// current last first.
-	Cursors(ctx context.Context, of Key) ([]Cursor, error)
+	// Seen reads what a chat has seen, the list that became current last first.
+	Seen(ctx context.Context, of Key) ([]Seen, error)
 
-	// CursorsOn reads the cursors of all conversations and names on a list, or the
-	// current ones of a principal on any list when list is empty.
-	CursorsOn(ctx context.Context, principal, list string) ([]Cursor, error)
+	// SeenOn reads what all chats have seen of a list, or the current lists of a principal's
+	// chats when list is empty.
+	SeenOn(ctx context.Context, principal, list string) ([]Seen, error)
+
+	// Named reads the id of the list that has a name; empty when none has.
+	Named(ctx context.Context, principal, name string) (string, error)
 
 	// Chat reads a chat; the zero Chat when there is none, or it is damaged.
 	Chat(ctx context.Context, id string) (todo.Chat, error)
@@ -54,8 +56,11 @@ type Tx interface {
 	// return that error.
 	Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error)
 
-	// SetCursor stores a cursor as [SetCursor] says.
-	SetCursor(ctx context.Context, c Cursor) error
+	// See stores what a chat has seen, as [See] says.
+	See(ctx context.Context, s Seen) error
+
+	// SetName has a list have a name from now on, which no other one of the principal has then.
+	SetName(ctx context.Context, principal, name, list string) error
 
 	// SaveChat stores a chat, and returns it with its Seq set. Of those of a user that held
 	// no list it keeps the [MaxChats] that were used last. For a new one it returns
@@ -72,14 +77,14 @@ type Tx interface {
 	// principal.
 	Claim(ctx context.Context, n Notice, at time.Time, within time.Duration) (earlier time.Time, err error)
 
-	// Purge removes a list with all its revisions and cursors, or returns
+	// Purge removes a list with all its revisions, and what is known of it, or returns
 	// [ErrNotFound]. The chats that held no other list go with it. A revision by that writer, which is Deleted and has no text, stays
 	// for [TrashAge] so that watchers see it. Lists that have been deleted for that long
 	// go when lists begin.
 	Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error
 }
 
-// Store keeps snapshots, their history and cursors. All methods are safe for
+// Store keeps lists with their history, and chats. All methods are safe for
 // concurrent use; those with a context return soon after it ends. The storetest suite
 // checks on every backend that:
 //

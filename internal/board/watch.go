@@ -166,15 +166,15 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	if wanted == "" {
 		return c, nil
 	}
-	on, err := l.board.store.CursorsOn(ctx, l.principal, wanted)
+	on, err := l.board.store.SeenOn(ctx, l.principal, wanted)
 	if err != nil {
 		return nil, fmt.Errorf("find who holds the list: %w", err)
 	}
 	for _, held := range on {
-		if held.Moved == 0 || held.Current || todo.IsSeveral(held.Conversation) {
+		if held.Held == 0 || held.Current || todo.IsSeveral(held.Chat) {
 			continue
 		}
-		later, err := l.board.store.Cursors(ctx, held.Key)
+		later, err := l.board.store.Seen(ctx, held.Key)
 		if err != nil {
 			return nil, fmt.Errorf("find what the conversation holds: %w", err)
 		}
@@ -190,16 +190,16 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 // the newest one, in the order in which it came to hold them: at most some, the last ones. It
 // returns the newest alone where no conversation is known to have held both.
 func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {
-	on, err := l.board.store.CursorsOn(ctx, newest.Principal, list)
+	on, err := l.board.store.SeenOn(ctx, newest.Principal, list)
 	if err != nil {
 		return nil, fmt.Errorf("find who held the list: %w", err)
 	}
 	var plans []string
 	for _, c := range on {
-		if c.Moved == 0 || todo.IsSeveral(c.Conversation) || len(plans) > 0 && c.Conversation != newest.Conversation {
+		if c.Held == 0 || todo.IsSeveral(c.Chat) || len(plans) > 0 && c.Chat != newest.Conversation {
 			continue
 		}
-		held, err := l.board.store.Cursors(ctx, c.Key)
+		held, err := l.board.store.Seen(ctx, c.Key)
 		if err != nil {
 			return nil, fmt.Errorf("find what the conversation held: %w", err)
 		}
@@ -208,7 +208,7 @@ func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most in
 		}
 		plans = plans[:0]
 		for _, h := range held[:min(len(held), most)] {
-			if h.Moved > 0 { // the others it was only shown
+			if h.Held > 0 { // the others it was only shown
 				plans = append(plans, h.List)
 			}
 		}

@@ -27,7 +27,7 @@ type Write struct {
 	// meanwhile; empty for none. One that [todo.CleanTitle] refuses is passed over.
 	Title string
 	// Seen is the revision that the writer saw, for a person who edits it; 0 is the
-	// newest, or for an agent what its cursor says.
+	// newest, or for an agent what its chat has seen.
 	Seen int64
 }
 
@@ -56,13 +56,11 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	}
 	w.principal, w.subject, w.Conversation = l.principal, l.subject, l.Own(w.Conversation)
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
-	if w.Begin.ParentConversation = l.own(w.Begin.ParentConversation, false); w.Conversation.Mirrors && w.Begin.ParentConversation != "" {
-		w.Begin.ParentConversation = todo.MirrorID(w.Begin.ParentConversation)
-	}
+	w.Begin.ParentConversation = l.own(w.Begin.ParentConversation, false)
 	l.attend(w.Conversation)
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
-		return l.update(ctx, cmp.Or(w.Conversation.CurrentKey(), w.List), func(tx Tx) (err error) {
+		return l.update(ctx, Key{Chat: cmp.Or(w.Conversation.Key, w.Conversation.Name, w.List), Mirrors: w.Conversation.Mirrors}, func(tx Tx) (err error) {
 			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all, at: b.now()}).write(ctx, mayBeRepeat)
 			return err
 		})
@@ -169,20 +167,17 @@ func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool
 // presentHands returns a function that reports whether a conversation that knows a list is
 // present, by its hand. It reads them when it is called first.
 func (a *attempt) presentHands(ctx context.Context, list todo.List, failed *error) func(hand string) bool {
-	var hands []string
+	var on []Seen
 	var isRead bool
-	return func(hand string) bool {
+	return func(hand string) (isHere bool) {
 		if !isRead {
 			isRead = true
-			on, err := a.read.CursorsOn(ctx, list.Principal, list.ID)
-			*failed = err
-			for _, c := range on {
-				if a.isPresent(c) {
-					hands = append(hands, todo.HandOf(c.Conversation))
-				}
-			}
+			on, *failed = a.read.SeenOn(ctx, list.Principal, list.ID)
 		}
-		return slices.Contains(hands, hand)
+		if *failed == nil {
+			isHere, *failed = a.anyHere(ctx, a.read, on, func(s Seen) bool { return todo.HandOf(s.Chat) == hand })
+		}
+		return isHere
 	}
 }
 
@@ -199,7 +194,7 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *todo.Report) error {
 		return err
 	}
 	a.tell(left, a.current, told)
-	a.left = []Cursor{{Key: Key{a.principal, a.Conversation.Key}, List: a.current.List.ID, Seen: a.current.Revision}}
+	a.left = []Seen{{Key: a.key(a.Conversation.Key), List: a.current.List.ID, Revision: a.current.Revision}}
 	return nil
 }
 
@@ -210,7 +205,7 @@ func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, e
 		return list, nil
 	case a.Seen > 0:
 		return revision(ctx, a.read, list, a.Seen)
-	case a.Conversation.CurrentKey() == "" || a.Writer.Person:
+	case a.Conversation.isNobody() || a.Writer.Person:
 		return list, nil
 	case a.shown.Revision > 0:
 		return a.shown, nil
@@ -250,7 +245,7 @@ func (a *attempt) settle(d *todo.Draft, saw todo.Snapshot, report *todo.Report) 
 }
 
 // save saves the draft of the write if it changed anything, puts away what it replaces,
-// and moves the cursors.
+// and stores what its chat has seen.
 func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Report, changed bool) (Outcome, error) {
 	before := draft.Before()
 	after := before
@@ -291,7 +286,13 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	if _, err := heard.save(ctx, a.tx); err != nil { // no write is refused because its chat has no room
 		return Outcome{}, err
 	}
-	if err := a.setCursors(ctx, after, report.Elsewhere == ""); err != nil {
+	moves := report.Elsewhere == ""
+	if moves {
+		if err := a.name(ctx, after); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if err := a.see(ctx, after, moves); err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{After: after, Changed: changed, Report: report}, nil
@@ -336,38 +337,33 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 	return l
 }
 
-// setCursors stores what the conversation knows after the write, as far as the store
-// does not know it: it has seen this revision, and holds the list if it moves.
-func (a *attempt) setCursors(ctx context.Context, s todo.Snapshot, moves bool) error {
+// see stores what the conversation knows after the write, as far as the store does not know it:
+// its chat has seen this revision, and the list is its current one, and that of its name, if it
+// moves.
+func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	if err := a.passOn(ctx); err != nil {
 		return err
 	}
-	var cursors []Cursor
+	var all []Seen
 	if s.Revision > 0 {
-		cursors = a.cursors(a.Write, s, moves)
+		all = a.seenAfter(s, moves)
 	}
-	for _, c := range append(cursors, a.left...) {
-		known := a.byKey
-		if c.Conversation == a.Conversation.Key {
-			known = a.known
-		}
-		isKnown := slices.ContainsFunc(known, func(old Cursor) bool {
-			fades := !c.Until.IsZero() && c.Until.Sub(old.Until) > c.Until.Sub(a.now())/2
-			return old.List == c.List && c.Seen <= old.Seen && (old.Current || !c.Current) &&
-				(c.Process == "" || c.Process == old.Process && !fades)
+	for _, now := range append(all, a.left...) {
+		isKnown := slices.ContainsFunc(a.known, func(old Seen) bool {
+			return old.List == now.List && now.Revision <= old.Revision && (old.Current || !now.Current) && (now.Process == "" || now.Process == old.Process)
 		})
 		if isKnown {
 			continue
 		}
-		if err := a.tx.SetCursor(ctx, c); err != nil {
+		if err := a.tx.See(ctx, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// passOn gives the conversation what it takes over, whole. What that was known by is then the
-// conversation's, and nobody is there by it any more.
+// passOn gives the chat what it takes over, whole. What that was known by is then the chat's, and
+// nobody is there by it any more.
 func (a *attempt) passOn(ctx context.Context) error {
 	if len(a.taken) == 0 {
 		return nil
@@ -379,34 +375,33 @@ func (a *attempt) passOn(ctx context.Context) error {
 		before.End("known by its id", a.at)
 		_, err = a.tx.SaveChat(ctx, before)
 	}
-	for _, c := range slices.Backward(a.taken) {
-		own := Cursor{Key: Key{a.principal, who.Key}, List: c.List, Seen: c.Seen, Process: c.Process, Until: c.Until, Current: c.Moved > 0}
+	for _, s := range slices.Backward(a.taken) {
+		s.Key, s.Current = a.key(who.Key), s.Held > 0
 		if err == nil {
-			err = a.tx.SetCursor(ctx, own)
-		}
-		if c.Until, c.Current = a.at, false; err == nil {
-			err = a.tx.SetCursor(ctx, c)
+			err = a.tx.See(ctx, s)
 		}
 	}
 	return err
 }
 
-// cursors returns the cursors to store with a write: its conversation has seen this
-// revision, and holds the list if it moves. It is empty for a write without a
-// conversation, and for a person's, except that it begins a list.
-func (b *Board) cursors(w Write, s todo.Snapshot, moves bool) []Cursor {
-	c, currentKey := w.Conversation, w.Conversation.CurrentKey()
-	if currentKey == "" || w.Writer.Person && s.Revision != 1 {
+// seenAfter returns what the chat of the conversation has seen after the write: nothing after a
+// person's, except that it begins a list.
+func (a *attempt) seenAfter(s todo.Snapshot, moves bool) []Seen {
+	if a.Conversation.Key == "" || a.Writer.Person && s.Revision != 1 {
 		return nil
 	}
-	cursors := make([]Cursor, 0, 2)
-	if c.Key != currentKey && w.List == "" { // else the name stays with its list
-		cursors = append(cursors, Cursor{Key: Key{w.principal, currentKey}, List: s.List.ID, Current: moves})
+	own := Seen{Key: a.key(a.Conversation.Key), List: s.List.ID, Current: moves}
+	if !a.Writer.Person { // else the chat's agent has seen nothing
+		own.Revision, own.Process = s.Revision, a.here(a.Conversation).Process
 	}
-	own := Cursor{Key: Key{w.principal, c.Key}, List: s.List.ID, Current: moves}
-	if !w.Writer.Person { // else the conversation's agent has seen nothing, and is not here
-		own.Seen = s.Revision
-		own.Process, own.Until = b.presence(c)
+	return []Seen{own}
+}
+
+// name has the list of the write have the conversation's name, unless the call named the list: the
+// name stays with its own.
+func (a *attempt) name(ctx context.Context, s todo.Snapshot) error {
+	if a.Conversation.Name == "" || a.List != "" || s.Revision == 0 || s.List.ID == a.named {
+		return nil
 	}
-	return append(cursors, own)
+	return a.tx.SetName(ctx, a.principal, a.Conversation.Name, s.List.ID)
 }

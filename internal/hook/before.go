@@ -77,14 +77,19 @@ func (f *fronted) History(ctx context.Context, list string, after int64, limit i
 	return f.Store.History(ctx, list, after, limit)
 }
 
-func (f *fronted) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
+func (f *fronted) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 	f.settle(ctx)
-	return f.Store.Cursors(ctx, of)
+	return f.Store.Seen(ctx, of)
 }
 
-func (f *fronted) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
+func (f *fronted) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
 	f.settle(ctx)
-	return f.Store.CursorsOn(ctx, principal, list)
+	return f.Store.SeenOn(ctx, principal, list)
+}
+
+func (f *fronted) Named(ctx context.Context, principal, name string) (string, error) {
+	f.settle(ctx)
+	return f.Store.Named(ctx, principal, name)
 }
 
 func (f *fronted) Chat(ctx context.Context, id string) (todo.Chat, error) {

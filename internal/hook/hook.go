@@ -438,36 +438,31 @@ func (e Event) stay(ctx context.Context, lists board.Lists) error {
 }
 
 // leave says that a sub-agent of the chat has ended, or without one the chat itself with its
-// sub-agents: it has left the lists that it has by our tools and by the host's own.
+// sub-agents. A sub-agent's list is archived if it is settled.
 func (e Event) leave(ctx context.Context, lists board.Lists) error {
-	ours := e.chat()
-	ours.Detached = true // whose process serves it is not this one
-	known, err := lists.Chat(ctx, ours)
-	if err == nil && (known.ID != "" || e.Agent == "") {
-		_, err = lists.Hear(ctx, ours, func(c *todo.Chat, at time.Time) { c.End(e.Reason, at) })
-	}
-	for _, who := range []board.Conversation{ours, e.mirrors()} {
-		err = errors.Join(err, board.PassOver(e.leaveList(ctx, lists, who)))
-	}
-	return err
-}
-
-// leaveList says that a conversation has left its list. A sub-agent's list is archived if it is
-// settled.
-func (e Event) leaveList(ctx context.Context, lists board.Lists, who board.Conversation) error {
-	current, err := lists.Current(ctx, board.Target{Conversation: who})
-	if err != nil {
+	known, err := lists.Chat(ctx, e.chat())
+	if err != nil || known.ID == "" && e.Agent != "" {
 		return err
 	}
-	var subs []todo.Snapshot
-	switch {
-	case e.Agent == "":
-		subs, err = lists.Find(ctx, board.Query{Parent: current.List.ID})
-	case current.Settled() && !current.Archived:
-		_, err = lists.Archive(ctx, current.List.ID, true, current.Writer)
+	end := func(c *todo.Chat, at time.Time) { c.End(e.Reason, at) }
+	_, err = lists.Hear(ctx, e.chat(), end)
+	for _, who := range []board.Conversation{e.chat(), e.mirrors()} {
+		current, missing := lists.Current(ctx, board.Target{Conversation: who})
+		var subs []todo.Snapshot
+		switch {
+		case missing != nil:
+			err = errors.Join(err, board.PassOver(missing))
+		case e.Agent == "":
+			subs, missing = lists.Find(ctx, board.Query{Parent: current.List.ID})
+			err = errors.Join(err, missing)
+		case current.Settled() && !current.Archived:
+			_, missing = lists.Archive(ctx, current.List.ID, true, current.Writer)
+			err = errors.Join(err, missing)
+		}
+		for _, sub := range subs {
+			_, failed := lists.Hear(ctx, board.Conversation{Key: sub.List.Conversation}, end)
+			err = errors.Join(err, failed)
+		}
 	}
-	for _, sub := range subs {
-		err = errors.Join(err, lists.Leave(ctx, board.Conversation{Key: sub.List.Conversation}))
-	}
-	return errors.Join(err, lists.Leave(ctx, who))
+	return err
 }

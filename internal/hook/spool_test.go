@@ -310,17 +310,18 @@ func TestSpoolUnderMany(t *testing.T) {
 
 // What hooks left is applied before anything is read or changed, by every method of a store.
 func TestSpoolIsBeforeTheStore(t *testing.T) {
-	key := board.Key{Conversation: todo.MirrorID(todo.ChatID("", "", todo.ChatKey("a"), false))}
+	key := board.Key{Chat: todo.ChatID("", "", todo.ChatKey("a"), false), Mirrors: true}
 	for name, use := range map[string]func(context.Context, board.Store) error{
 		"Load": func(ctx context.Context, st board.Store) error {
 			_, err := st.Load(ctx, "x", 0)
 			return board.PassOver(err)
 		},
-		"Find":      func(ctx context.Context, st board.Store) error { _, err := st.Find(ctx, board.Query{}); return err },
-		"History":   func(ctx context.Context, st board.Store) error { _, err := st.History(ctx, "x", 0, 0); return err },
-		"Cursors":   func(ctx context.Context, st board.Store) error { _, err := st.Cursors(ctx, key); return err },
-		"CursorsOn": func(ctx context.Context, st board.Store) error { _, err := st.CursorsOn(ctx, "", "x"); return err },
-		"Chat":      func(ctx context.Context, st board.Store) error { _, err := st.Chat(ctx, "x"); return err },
+		"Find":    func(ctx context.Context, st board.Store) error { _, err := st.Find(ctx, board.Query{}); return err },
+		"History": func(ctx context.Context, st board.Store) error { _, err := st.History(ctx, "x", 0, 0); return err },
+		"Seen":    func(ctx context.Context, st board.Store) error { _, err := st.Seen(ctx, key); return err },
+		"SeenOn":  func(ctx context.Context, st board.Store) error { _, err := st.SeenOn(ctx, "", "x"); return err },
+		"Named":   func(ctx context.Context, st board.Store) error { _, err := st.Named(ctx, "", "x"); return err },
+		"Chat":    func(ctx context.Context, st board.Store) error { _, err := st.Chat(ctx, "x"); return err },
 		"Chats": func(ctx context.Context, st board.Store) error {
 			_, err := st.Chats(ctx, board.ChatQuery{})
 			return err
@@ -329,7 +330,7 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		"Position": func(ctx context.Context, st board.Store) error { _, err := st.Position(ctx); return err },
 		"Update": func(ctx context.Context, st board.Store) error {
 			return st.Update(ctx, key, func(tx board.Tx) error {
-				if held, err := tx.Cursors(ctx, key); err != nil || len(held) != 1 {
+				if held, err := tx.Seen(ctx, key); err != nil || len(held) != 1 {
 					return fmt.Errorf("the chat has %d lists, %w", len(held), err)
 				}
 				return nil
@@ -414,7 +415,7 @@ type failing struct {
 }
 
 func (f failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	if todo.ChatOf(key.Conversation) != todo.ChatID("", "", todo.ChatKey(f.chat), false) {
+	if key.Chat != todo.ChatID("", "", todo.ChatKey(f.chat), false) {
 		return f.Store.Update(ctx, key, change)
 	}
 	if f.before != nil {

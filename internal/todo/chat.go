@@ -1,6 +1,10 @@
 package todo
 
-import "time"
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
 
 // Chat is what one agent and its user do together, as far as a server and the hooks of its
 // host tell it. A sub-agent's is a chat with a Parent. Its JSON is what stores keep of it.
@@ -36,11 +40,75 @@ type Chat struct {
 	// Ended is when the chat ended, zero while it goes on, and Why as its host says it.
 	Ended time.Time `json:"ended,omitzero"`
 	Why   string    `json:"why,omitempty"`
+	// Here are the processes that serve the chat, the one that was heard of last first.
+	Here Served `json:"here,omitzero"`
 	// With is the id of a chat that is taken to be this one, known otherwise: a guess. Empty
 	// is none.
 	With string `json:"with,omitempty"`
 	// Seq orders all chats and snapshots of a store by commit, see [Snapshot.Seq].
 	Seq int64 `json:"-"`
+}
+
+// Here is a process that serves a chat.
+type Here struct {
+	// Process is its id, or [Detached].
+	Process string `json:"process"`
+	// Until is when the chat is no more there by it unless it is heard of again, give or take a
+	// minute; zero is as long as the process is alive.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Detached stands for processes that end with each call, as those of hooks and commands do.
+const Detached = "-"
+
+// Served are the last processes that served a chat, the one that was heard of last first; behind
+// them it has zero values. Its JSON is an array of those there are.
+type Served [4]Here
+
+// MarshalJSON implements [json.Marshaler].
+func (s Served) MarshalJSON() ([]byte, error) {
+	return json.Marshal(slices.DeleteFunc(s[:], func(h Here) bool { return h == Here{} }))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *Served) UnmarshalJSON(data []byte) error {
+	var all []Here
+	err := json.Unmarshal(data, &all)
+	copy(s[:], all)
+	return err
+}
+
+// Serve says that a process serves the chat. What it has of others is theirs.
+func (c *Chat) Serve(by Here) {
+	n := slices.IndexFunc(c.Here[:], func(h Here) bool { return h.Process == by.Process })
+	if n >= 0 {
+		if was := c.Here[n].Until; was.IsZero() == by.Until.IsZero() && by.Until.Sub(was).Abs() < hereTick {
+			return
+		}
+	} else {
+		n = len(c.Here) - 1
+	}
+	copy(c.Here[1:n+1], c.Here[:n])
+	c.Here[0] = by
+}
+
+// hereTick is how exact a [Here] is.
+const hereTick = time.Minute
+
+// IsHere reports whether the chat goes on and a process that lives serves it. A detached one
+// counts only where no other ever did: that one's end is known at once.
+func (c Chat) IsHere(now time.Time, alive func(process string) bool) bool {
+	isServed := false
+	for _, h := range c.Here {
+		isServed = isServed || h.Process != "" && h.Process != Detached
+	}
+	for _, h := range c.Here {
+		counts := h.Process != "" && (h.Until.IsZero() || now.Before(h.Until)) && c.Ended.IsZero()
+		if counts && (h.Process == Detached && !isServed || h.Process != Detached && alive(h.Process)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Doing is what the agent of a chat does, as hooks of its host say it.

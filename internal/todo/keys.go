@@ -36,13 +36,9 @@ func Digest(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// NameKey returns the key whose cursor says which list has a name.
-func NameKey(name string) string { return "name:" + name }
-
 // The ids of chats begin with chatPrefix, or with severalPrefix where a key may be several chats
-// at the same time: who reads lists has no call to ask. A chat keeps what mirrors its host's own
-// list under mirrorPrefix and its id.
-const chatPrefix, severalPrefix, mirrorPrefix = "chat-", "chats-", "mirror-"
+// at the same time: who reads lists has no call to ask.
+const chatPrefix, severalPrefix = "chat-", "chats-"
 
 // ChatID returns the id of the chat of a principal's user that is first known by a key, of any
 // size. An id stays as it is.
@@ -59,7 +55,6 @@ func ChatID(principal, user, key string, isSeveral bool) string {
 
 // IsChatID reports whether a key is an id of a chat. The keys of clients all begin otherwise.
 func IsChatID(key string) bool {
-	key = strings.TrimPrefix(key, mirrorPrefix)
 	sum, isOne := strings.CutPrefix(key, chatPrefix)
 	if !isOne {
 		sum, isOne = strings.CutPrefix(key, severalPrefix)
@@ -70,12 +65,5 @@ func IsChatID(key string) bool {
 // IsSeveral reports whether a chat's id is one of what may be several chats.
 func IsSeveral(id string) bool { return strings.HasPrefix(id, severalPrefix) }
 
-// MirrorID returns under what a chat keeps the list that mirrors its host's own: it may have
-// both. ChatOf returns the id of the chat again.
-func MirrorID(id string) string { return mirrorPrefix + ChatOf(id) }
-
-// ChatOf is described at [MirrorID].
-func ChatOf(id string) string { return strings.TrimPrefix(id, mirrorPrefix) }
-
-// PersonKey is whose cursors say that a person looked at a list.
-const PersonKey = "person"
+// PersonChat is the chat of people: what it has seen, a person looked at.
+const PersonChat = "person"

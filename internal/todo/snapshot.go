@@ -14,8 +14,8 @@ type List struct {
 	// the server itself.
 	Principal string `json:"principal,omitempty"`
 	// Conversation is the key of the conversation that began the list; empty when
-	// it began otherwise, as by an import. Which conversations hold the list is
-	// said by their cursors.
+	// it began otherwise, as by an import. Which chats hold the list is
+	// said by what they have seen.
 	Conversation string `json:"conversation,omitempty"`
 	// Client is the client that began the list, as it names itself.
 	Client string `json:"client,omitempty"`

@@ -85,7 +85,7 @@ func (stuck) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error)
 	return todo.Snapshot{}, ctx.Err()
 }
 
-func (stuck) Cursors(ctx context.Context, _ board.Key) ([]board.Cursor, error) {
+func (stuck) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -62,7 +62,7 @@ func TestHTTPPresence(t *testing.T) {
 // silent is a store that does not say which list is a conversation's.
 type silent struct{ board.Store }
 
-func (silent) Cursors(ctx context.Context, _ board.Key) ([]board.Cursor, error) {
+func (silent) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

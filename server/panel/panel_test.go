@@ -59,8 +59,8 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 			id := servertest.ListIDs(t, web.URL)[0]
 			servertest.GetJSON(t, web.URL+strings.Replace(path, "%s", id, 1), nil)
 			write(servertest.Todos("completed", "A"))
-			cursors, err := store.Cursors(t.Context(), board.Key{Conversation: "person"})
-			if err != nil || len(cursors) != looked || looked == 1 && (cursors[0].List != id || cursors[0].Seen != 1) {
+			cursors, err := store.Seen(t.Context(), board.Key{Chat: "person"})
+			if err != nil || len(cursors) != looked || looked == 1 && (cursors[0].List != id || cursors[0].Revision != 1) {
 				t.Errorf("65: cursors %+v, %v", cursors, err)
 			}
 		})
@@ -209,7 +209,7 @@ func TestPanelNotesThatSubAgentsWereLookedAt(t *testing.T) {
 		ids[key] = out.After.List.ID
 	}
 	page(t, web.URL+"/lists/"+ids["main"])
-	cursors, err := store.Cursors(t.Context(), board.Key{Conversation: todo.PersonKey})
+	cursors, err := store.Seen(t.Context(), board.Key{Chat: todo.PersonChat})
 	if err != nil || len(cursors) != 2 {
 		t.Errorf("looked at: %+v, %v", cursors, err)
 	}

@@ -71,20 +71,20 @@ func (f *Failing) History(ctx context.Context, list string, after int64, limit i
 	return f.Store.History(ctx, list, after, limit)
 }
 
-// Cursors implements board.Store.
-func (f *Failing) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
-	if err := f.fails("Cursors", ""); err != nil {
+// Seen implements board.Store.
+func (f *Failing) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
+	if err := f.fails("Seen", ""); err != nil {
 		return nil, err
 	}
-	return f.Store.Cursors(ctx, of)
+	return f.Store.Seen(ctx, of)
 }
 
-// CursorsOn implements board.Store.
-func (f *Failing) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
-	if err := f.fails("CursorsOn", list); err != nil {
+// SeenOn implements board.Store.
+func (f *Failing) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
+	if err := f.fails("SeenOn", list); err != nil {
 		return nil, err
 	}
-	return f.Store.CursorsOn(ctx, principal, list)
+	return f.Store.SeenOn(ctx, principal, list)
 }
 
 // Nth is the [Failing.Fault] that fails one call of a store: the n-th since [Nth.Fail].

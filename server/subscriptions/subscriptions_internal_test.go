@@ -23,7 +23,7 @@ type silent struct {
 	asking *atomic.Int32
 }
 
-func (s silent) Cursors(ctx context.Context, _ board.Key) ([]board.Cursor, error) {
+func (s silent) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
 	<-ctx.Done()
@@ -176,11 +176,11 @@ type failing struct {
 	fails *atomic.Bool
 }
 
-func (f failing) Cursors(ctx context.Context, k board.Key) ([]board.Cursor, error) {
+func (f failing) Seen(ctx context.Context, k board.Key) ([]board.Seen, error) {
 	if f.fails.Load() {
 		return nil, errors.New("the disk is gone")
 	}
-	return f.Store.Cursors(ctx, k)
+	return f.Store.Seen(ctx, k)
 }
 
 // BAD-INPUT 50: a current list that could not be read is read again when a list changes,

@@ -121,7 +121,7 @@ func todoWriteTo(a *app.App, call *tools.Call) board.Write {
 	who := board.Conversation{Key: "dir:" + app.Absolute(""), Client: w.Writer.Client, Workspace: app.Absolute(""),
 		Lasts: commandLasts, Detached: true}
 	if a.List != "" {
-		who.Key, who.Name = todo.NameKey(a.List), a.List
+		who.Key, who.Name = "name:"+a.List, a.List
 	}
 	w.Target = call.Target
 	w.Conversation = who

@@ -25,7 +25,7 @@ func TestManyLists(t *testing.T) {
 	defer store.Close()
 	save := func(from, to int) {
 		t.Helper()
-		err := store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
+		err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 			for n := from; n < to; n++ {
 				_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: fmt.Sprintf("list%06d", n), Workspace: "/src/app", Created: time.Now()}, Revision: 1,
 					Updated: time.Now(), Items: []todo.Item{{ID: "1", Text: fmt.Sprintf("Step of %06d", n), Status: todo.Pending}}})
@@ -61,7 +61,7 @@ func TestManyLists(t *testing.T) {
 		s := todo.Snapshot{List: todo.List{ID: id, Workspace: "/src/other", Created: time.Now()}, Revision: 1, Updated: time.Now(),
 			Items: []todo.Item{{ID: "1", Text: text, Status: status}}}
 		change(&s)
-		err := store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error { _, err := tx.Save(t.Context(), s); return err })
+		err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error { _, err := tx.Save(t.Context(), s); return err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestLongHistory(t *testing.T) {
 	}
 	defer store.Close()
 	const newest = 250
-	err = store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
+	err = store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 		for n := range int64(newest) {
 			_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "list000001", Created: time.Now()}, Revision: n + 1,
 				Updated: time.Now(), Items: []todo.Item{{ID: "1", Text: fmt.Sprint("Step ", n+1), Status: todo.Pending}}})

@@ -158,20 +158,15 @@ func (i importer) missing(ctx context.Context, h history) (history, error) {
 func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) {
 	found, err := i.store.Load(ctx, l.ID, 0)
 	if errors.Is(err, board.ErrNotFound) && l.Name != "" {
-		var cursors []board.Cursor
-		if cursors, err = i.store.Cursors(ctx, nameKey(l)); err == nil && len(cursors) > 0 {
-			found, err = i.store.Load(ctx, cursors[0].List, 0)
+		var named string
+		if named, err = i.store.Named(ctx, l.Principal, l.Name); err == nil && named != "" {
+			found, err = i.store.Load(ctx, named, 0)
 		}
 	}
 	if errors.Is(err, board.ErrNotFound) {
 		err = nil
 	}
 	return found, err
-}
-
-// nameKey returns the key whose cursor says which list has the name of a list.
-func nameKey(l todo.List) board.Key {
-	return board.Key{Principal: l.Principal, Conversation: todo.NameKey(l.Name)}
 }
 
 // revisions returns how many revisions some histories have.
@@ -208,11 +203,7 @@ const atOnce = 50
 // save saves some revisions of a list. A list with a name that begins gets the name.
 func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 	l := some[0].List
-	key := board.Key{Principal: l.Principal, Conversation: l.ID}
-	if l.Name != "" {
-		key = nameKey(l)
-	}
-	return i.store.Update(ctx, key, func(tx board.Tx) error {
+	return i.store.Update(ctx, board.Key{Principal: l.Principal, Chat: l.ID}, func(tx board.Tx) error {
 		_, err := tx.Load(ctx, l.ID, 0)
 		begins := errors.Is(err, board.ErrNotFound)
 		if err != nil && !begins {
@@ -224,7 +215,7 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 			}
 		}
 		if begins && l.Name != "" {
-			return tx.SetCursor(ctx, board.Cursor{Key: key, List: l.ID, Current: true})
+			return tx.SetName(ctx, l.Principal, l.Name, l.ID)
 		}
 		return nil
 	})

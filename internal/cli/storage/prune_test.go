@@ -44,7 +44,7 @@ func note(t *testing.T, path string, n board.Notice, ago time.Duration) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	err = store.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
+	err = store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 		_, err := tx.Claim(t.Context(), n, time.Now().Add(-ago), 0)
 		if err == nil && ago > 0 { // and a hook said who makes a call
 			err = tx.SetKey(t.Context(), board.ChatKey{Principal: n.Principal, Kind: board.CallKey, Text: n.What}, "chat", time.Now().Add(-ago))

@@ -142,7 +142,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
 	s = exported.Snapshot
-	s.List.ParentConversation = "" // its cursors are not in the file; Parent is
+	s.List.ParentConversation = "" // chats are not in the file; Parent is
 	s.Rest = nil                   // it is no excerpt
 	s.Operation = todo.Operation{} // as export writes it: who may repeat it is not in the file
 	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {

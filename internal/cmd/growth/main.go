@@ -97,7 +97,7 @@ func write(file string, first, lists int, keep board.Keep) (looked int, err erro
 		if isLooked {
 			looked++
 		}
-		err = store.Update(ctx, board.Key{Conversation: "chat:" + id}, func(tx board.Tx) error {
+		err = store.Update(ctx, board.Key{Chat: "chat:" + id}, func(tx board.Tx) error {
 			for r := range int64(revisions) {
 				if _, err := tx.Save(ctx, snapshot(id, n, r+1)); err != nil {
 					return err
@@ -106,7 +106,7 @@ func write(file string, first, lists int, keep board.Keep) (looked int, err erro
 			if !isLooked {
 				return nil
 			}
-			return tx.SetCursor(ctx, board.Cursor{Key: board.Key{Conversation: todo.PersonKey}, List: id, Seen: revisions})
+			return tx.See(ctx, board.Seen{Key: board.Key{Chat: todo.PersonChat}, List: id, Revision: revisions})
 		})
 		if err != nil {
 			return looked, errors.Join(err, store.Close())

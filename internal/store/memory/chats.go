@@ -39,6 +39,24 @@ func (r reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 	})
 }
 
+// Named implements board.Reader.
+func (r reader) Named(ctx context.Context, principal, name string) (string, error) {
+	return look(ctx, r, "read name", func(now *state) (string, error) { return now.names[nameKey{principal, name}], nil })
+}
+
+// SetName implements board.Tx.
+func (t *tx) SetName(ctx context.Context, principal, name, list string) error {
+	if err := t.store.keep.CheckBytes(t.usage(principal), false); err != nil {
+		return fmt.Errorf("save name: %w", err)
+	}
+	before := len(t.names)
+	t.names = maps.Clone(t.names)
+	t.names[nameKey{principal, name}] = list
+	t.size += rowSize * int64(len(t.names)-before)
+	t.changed = true
+	return ctx.Err()
+}
+
 // Keyed implements board.Reader.
 func (r reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
 	return look(ctx, r, "read key", func(now *state) (chat string, err error) {
@@ -83,10 +101,10 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 
 // hasList reports whether a chat held a list other than one.
 func (t *tx) hasList(c todo.Chat, but string) bool {
-	isIts := func(k board.Cursor) bool { return k.Moved > 0 && k.List != but }
-	of := board.Key{Principal: c.Principal, Conversation: c.ID}
-	mirror := board.Key{Principal: c.Principal, Conversation: todo.MirrorID(c.ID)}
-	return slices.ContainsFunc(t.cursors[of], isIts) || slices.ContainsFunc(t.cursors[mirror], isIts)
+	isIts := func(k board.Seen) bool { return k.Held > 0 && k.List != but }
+	of := board.Key{Principal: c.Principal, Chat: c.ID}
+	mirrors := board.Key{Principal: c.Principal, Chat: c.ID, Mirrors: true}
+	return slices.ContainsFunc(t.seen[of], isIts) || slices.ContainsFunc(t.seen[mirrors], isIts)
 }
 
 func (t *tx) forgetChat(id string) {
@@ -98,10 +116,10 @@ func (t *tx) forgetChat(id string) {
 // changes another list, which the list goes for.
 func (t *tx) forgetChatsOf(list string, forList todo.List) {
 	t.chats = maps.Clone(t.chats)
-	for of, cursors := range t.cursors {
-		chat, isThere := t.chats[todo.ChatOf(of.Conversation)]
-		held := slices.ContainsFunc(cursors, func(c board.Cursor) bool { return c.List == list && c.Moved > 0 })
-		if isThere && held && chat.ID != todo.ChatOf(forList.Conversation) && !t.hasList(chat, list) {
+	for of, all := range t.seen {
+		chat, isThere := t.chats[of.Chat]
+		held := slices.ContainsFunc(all, func(c board.Seen) bool { return c.List == list && c.Held > 0 })
+		if isThere && held && chat.ID != forList.Conversation && !t.hasList(chat, list) {
 			t.forgetChat(chat.ID)
 		}
 	}
@@ -113,7 +131,7 @@ func (t *tx) tidyChats(now time.Time) {
 	t.chats = maps.Clone(t.chats)
 	for id, c := range t.chats {
 		isOver := !c.Ended.IsZero() && now.Sub(c.Ended) > board.BareChatAge && !t.hasList(c, "")
-		if isOver || now.Sub(c.Used) > board.CursorAge {
+		if isOver || now.Sub(c.Used) > board.SeenAge {
 			t.forgetChat(id)
 		}
 	}
@@ -187,6 +205,11 @@ func (t *tx) sizeOfChats(principal string) (size int64) {
 	}
 	for n := range t.notices {
 		if n.Principal == principal {
+			size += rowSize
+		}
+	}
+	for n := range t.names {
+		if n.principal == principal {
 			size += rowSize
 		}
 	}

@@ -35,14 +35,15 @@ type Store struct {
 
 var _ board.Store = (*Store)(nil)
 
-// state is all lists and cursors at a time. It does not change any more: each update
+// state is all lists and chats at a time. It does not change any more: each update
 // makes another one. So an update costs a little for each list that there is.
 type state struct {
 	seq, size  int64     // of the last save; of all revisions, in bytes, about
 	saved      time.Time // the time of the last save
 	lists      map[string]list
-	cursors    map[board.Key][]board.Cursor // the one that became current last is the first
+	seen       map[board.Key][]board.Seen // the one that became current last is the first
 	chats      map[string]todo.Chat
+	names      map[nameKey]string // the ids of lists
 	keys       map[board.ChatKey]keyed
 	notices    map[board.Notice]time.Time
 	operations []indexed // what the update that made this state changes of the store's
@@ -64,6 +65,9 @@ func (l list) newest() (last todo.Snapshot) {
 	return last
 }
 
+// nameKey is a name of a list of a principal.
+type nameKey struct{ principal, name string }
+
 // indexed says which list has the revision that an operation saved; none when list is empty.
 type indexed struct{ operation, list string }
 
@@ -74,7 +78,7 @@ func New() *Store { return NewKeeping(board.Keep{}) }
 func NewKeeping(keep board.Keep) *Store {
 	s := &Store{keep: keep, turn: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.now.Store(&state{lists: map[string]list{}, cursors: map[board.Key][]board.Cursor{}, chats: map[string]todo.Chat{}, keys: map[board.ChatKey]keyed{}, notices: map[board.Notice]time.Time{}})
+	s.now.Store(&state{lists: map[string]list{}, seen: map[board.Key][]board.Seen{}, chats: map[string]todo.Chat{}, names: map[nameKey]string{}, keys: map[board.ChatKey]keyed{}, notices: map[board.Notice]time.Time{}})
 	s.operations.lists = map[string]string{}
 	s.reader = reader{s, s.now.Load}
 	return s

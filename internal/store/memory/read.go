@@ -30,7 +30,7 @@ func look[T any](ctx context.Context, r reader, what string, read func(*state) (
 // withParent returns a snapshot with the parent that its list has now.
 func (now *state) withParent(s todo.Snapshot) todo.Snapshot {
 	if l := &s.List; l.ParentConversation != "" {
-		l.Parent = board.Current(now.cursors[board.Key{Principal: l.Principal, Conversation: l.ParentConversation}])
+		l.Parent = board.Current(now.seen[board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored}])
 	}
 	return s
 }
@@ -155,22 +155,22 @@ func (r reader) History(ctx context.Context, id string, after int64, limit int) 
 	})
 }
 
-// Cursors implements board.Reader.
-func (r reader) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
-	return look(ctx, r, "read cursors", func(now *state) ([]board.Cursor, error) { return slices.Clone(now.cursors[of]), nil })
+// Seen implements board.Reader.
+func (r reader) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
+	return look(ctx, r, "read what chats have seen", func(now *state) ([]board.Seen, error) { return slices.Clone(now.seen[of]), nil })
 }
 
-// CursorsOn implements board.Reader.
-func (r reader) CursorsOn(ctx context.Context, principal, id string) ([]board.Cursor, error) {
-	return look(ctx, r, "read cursors", func(now *state) (found []board.Cursor, err error) {
-		for of, all := range now.cursors {
+// SeenOn implements board.Reader.
+func (r reader) SeenOn(ctx context.Context, principal, id string) ([]board.Seen, error) {
+	return look(ctx, r, "read what chats have seen", func(now *state) (found []board.Seen, err error) {
+		for of, all := range now.seen {
 			for _, c := range all {
 				if of.Principal == principal && (c.List == id || id == "" && c.Current) {
 					found = append(found, c)
 				}
 			}
 		}
-		slices.SortFunc(found, func(a, b board.Cursor) int { return cmp.Compare(a.Conversation, b.Conversation) })
+		slices.SortFunc(found, func(a, b board.Seen) int { return cmp.Compare(a.Chat, b.Chat) })
 		return found, nil
 	})
 }

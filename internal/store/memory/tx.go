@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"todo-mcp/internal/board"
@@ -22,7 +21,7 @@ type tx struct {
 
 func newTx(s *Store) *tx {
 	t := &tx{state: *s.now.Load()}
-	t.lists, t.cursors, t.operations = maps.Clone(t.lists), maps.Clone(t.cursors), nil
+	t.lists, t.seen, t.operations = maps.Clone(t.lists), maps.Clone(t.seen), nil
 	t.reader = reader{s, func() *state { return &t.state }}
 	return t
 }
@@ -36,35 +35,25 @@ func (t *tx) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error
 	return t.reader.Load(ctx, id, n)
 }
 
-// SetCursor implements board.Tx.
-func (t *tx) SetCursor(ctx context.Context, c board.Cursor) error {
-	known := len(t.cursors[c.Key])
-	t.cursors[c.Key], _ = board.SetCursor(t.cursors[c.Key], c, time.Now())
+// See implements board.Tx.
+func (t *tx) See(ctx context.Context, s board.Seen) error {
+	known := len(t.seen[s.Key])
+	t.seen[s.Key], _ = board.See(t.seen[s.Key], s, time.Now())
 	t.changed = true
-	if len(t.cursors[c.Key]) > known {
-		return t.forgetHolder(ctx, c)
+	if len(t.seen[s.Key]) > known {
+		return t.forgetHolder(ctx, s)
 	}
 	return ctx.Err()
 }
 
-// forgetHolder forgets the conversation that used a list least recently, where there are
-// more than [board.MaxHolders].
-func (t *tx) forgetHolder(ctx context.Context, c board.Cursor) error {
-	on, err := t.CursorsOn(ctx, c.Principal, c.List)
+// forgetHolder forgets what one chat has seen of a list that too many know.
+func (t *tx) forgetHolder(ctx context.Context, s board.Seen) error {
+	on, err := t.SeenOn(ctx, s.Principal, s.List)
 	if err != nil || len(on) <= board.MaxHolders {
 		return err
 	}
-	isName := func(c board.Cursor) bool { return strings.HasPrefix(c.Conversation, todo.NameKey("")) }
-	oldest := slices.MinFunc(on, func(a, b board.Cursor) int {
-		switch {
-		case isName(a) == isName(b):
-			return a.At.Compare(b.At)
-		case isName(a):
-			return 1
-		}
-		return -1
-	})
-	t.cursors[oldest.Key] = slices.DeleteFunc(slices.Clone(t.cursors[oldest.Key]), func(k board.Cursor) bool { return k.List == c.List })
+	oldest := slices.MinFunc(on, func(a, b board.Seen) int { return a.At.Compare(b.At) })
+	t.seen[oldest.Key] = slices.DeleteFunc(slices.Clone(t.seen[oldest.Key]), func(k board.Seen) bool { return k.List == s.List })
 	return nil
 }
 
@@ -209,12 +198,14 @@ func (t *tx) remove(id string, forList todo.List) {
 		t.forget(&l, s)
 	}
 	delete(t.lists, id)
-	isOn := func(c board.Cursor) bool { return c.List == id }
-	for of, cursors := range t.cursors {
-		if slices.ContainsFunc(cursors, isOn) {
-			t.cursors[of] = slices.DeleteFunc(slices.Clone(cursors), isOn)
+	isOn := func(c board.Seen) bool { return c.List == id }
+	for of, all := range t.seen {
+		if slices.ContainsFunc(all, isOn) {
+			t.seen[of] = slices.DeleteFunc(slices.Clone(all), isOn)
 		}
 	}
+	t.names = maps.Clone(t.names)
+	maps.DeleteFunc(t.names, func(_ nameKey, list string) bool { return list == id })
 }
 
 // Purge implements board.Tx. One revision without content takes the place of all.

@@ -67,7 +67,7 @@ func TestHorizon(t *testing.T) {
 		t.Errorf("shown beside transactions of others: %q", lists)
 	}
 	// A save that has its seq, and is not committed, holds up those after it.
-	err := s.Update(t.Context(), board.Key{Conversation: "slow"}, func(tx board.Tx) error {
+	err := s.Update(t.Context(), board.Key{Chat: "slow"}, func(tx board.Tx) error {
 		if _, err := tx.Save(t.Context(), snapshot("slow", 1)); err != nil {
 			return err
 		}
@@ -121,9 +121,9 @@ func TestHorizonOfChats(t *testing.T) {
 		{saveList("slow list"), saveChat("quick chat"), "1 1", "2 2"},
 		{saveChat("slow 2"), saveChat("quick 2"), "2 2", "2 4"},
 	} {
-		err := s.Update(ctx, board.Key{Conversation: fmt.Sprint("slow", n)}, func(tx board.Tx) error {
+		err := s.Update(ctx, board.Key{Chat: fmt.Sprint("slow", n)}, func(tx board.Tx) error {
 			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // so that it has a Seq, and is stored
-			err := errors.Join(c.slow(tx), isRead, s.Update(ctx, board.Key{Conversation: fmt.Sprint("quick", n)}, c.quick))
+			err := errors.Join(c.slow(tx), isRead, s.Update(ctx, board.Key{Chat: fmt.Sprint("quick", n)}, c.quick))
 			if got := shown(); got != c.before {
 				t.Errorf("%d: shown although one before it is not committed: %s, want %s", n, got, c.before)
 			}

@@ -166,7 +166,7 @@ func (c *saver) save(operation string) (revision int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	began := time.Now()
-	err = c.store.Update(ctx, board.Key{Conversation: fmt.Sprint(c.number)}, func(tx board.Tx) error {
+	err = c.store.Update(ctx, board.Key{Chat: fmt.Sprint(c.number)}, func(tx board.Tx) error {
 		before, err := tx.Find(ctx, board.Query{Operation: operation})
 		if err != nil || len(before) > 0 {
 			revision = append(before, todo.Snapshot{})[0].Revision

@@ -65,7 +65,7 @@ func TestPoolerModes(t *testing.T) {
 					writing.Go(func() {
 						list := fmt.Sprint("list", w)
 						for n := int64(1); n <= 10; n++ {
-							if _, err := storetest.Save(t.Context(), a, snapshot(list, n), board.Cursor{Key: board.Key{Principal: "p", Conversation: list}, List: list, Seen: n, Current: true}); err != nil {
+							if _, err := storetest.Save(t.Context(), a, snapshot(list, n), board.Seen{Key: board.Key{Principal: "p", Chat: list}, List: list, Revision: n, Current: true}); err != nil {
 								t.Error(err)
 								return
 							}
@@ -124,7 +124,7 @@ func TestPoolerWatch(t *testing.T) {
 func TestPoolerTimeouts(t *testing.T) {
 	s := open(t, pooled(t, "&statement_timeout=1234")(t))
 	defer s.Close()
-	err := s.Update(t.Context(), board.Key{Conversation: "c"}, func(found board.Tx) error {
+	err := s.Update(t.Context(), board.Key{Chat: "c"}, func(found board.Tx) error {
 		var limit, idle string
 		if err := found.(*tx).Scan(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`, nil, &limit, &idle); err != nil {
 			return err

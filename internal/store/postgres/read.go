@@ -28,7 +28,7 @@ var queries = sync.OnceValue(tables.Dialect{
 	Lock:    ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 }.Queries)
 
-func scanCursor(from tables.Rows) (board.Cursor, error) { return tables.ScanCursor(from) }
+func scanSeen(from tables.Rows) (board.Seen, error) { return tables.ScanSeen(from) }
 
 func scanChat(from tables.Rows) (todo.Chat, error) {
 	c, _, err := tables.ScanChat(from)
@@ -67,7 +67,7 @@ func newReader(q querier, health *tables.Health, call func(ctx context.Context, 
 			defer found.Close()
 			return read(rows{found})
 		})
-	}, tables.Scans{Snapshot: tables.ScanSnapshot, Cursor: scanCursor, Chat: scanChat}, health)
+	}, tables.Scans{Snapshot: tables.ScanSnapshot, Seen: scanSeen, Chat: scanChat}, health)
 }
 
 // Position implements board.Store.

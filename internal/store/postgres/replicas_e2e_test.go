@@ -43,7 +43,7 @@ func TestPositionMissesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As an update does it: the list's row has the transaction's seq.
-	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, conversation, begun,
+	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun,
 		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(11), updated, deleted, bytes, spare, excerpt FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
 		t.Fatal(err)
 	}

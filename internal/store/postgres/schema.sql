@@ -17,7 +17,8 @@ CREATE TABLE todo_mcp.lists (
 	client              text   COLLATE "C" NOT NULL,
 	workspace           text   COLLATE "C" NOT NULL,
 	parent              text   COLLATE "C" NOT NULL, -- of a list without parent_conversation
-	parent_conversation text   COLLATE "C" NOT NULL, -- the parent is the list that it holds
+	parent_conversation text   COLLATE "C" NOT NULL, -- the chat whose current list of the kind is the parent
+	mirrored            boolean NOT NULL,            -- the kind: it mirrors one of its host's own
 	conversation        text   COLLATE "C" NOT NULL, -- began the list
 	begun               bigint NOT NULL,
 	meta                text   NOT NULL,             -- todo.List, JSON, as it began
@@ -55,22 +56,30 @@ CREATE TABLE todo_mcp.history (
 );
 CREATE UNIQUE INDEX history_operation ON todo_mcp.history (operation) WHERE operation <> '';
 
--- What conversations, and names, know of lists (board.Cursor).
-CREATE TABLE todo_mcp.cursors (
-	principal    text   COLLATE "C" NOT NULL,
-	conversation text   COLLATE "C" NOT NULL,
-	list         text   COLLATE "C" NOT NULL,
-	seen         bigint NOT NULL,
-	process      text   COLLATE "C" NOT NULL,
-	until        bigint NOT NULL, -- 0: while process is alive
-	moved        bigint NOT NULL, -- orders a conversation's rows by when they became current; 0: never
-	at           bigint NOT NULL,
-	current      boolean NOT NULL, -- the list that the conversation holds
-	PRIMARY KEY (principal, conversation, list)
+-- What each chat has seen of which lists (board.Seen).
+CREATE TABLE todo_mcp.seen (
+	principal text   COLLATE "C" NOT NULL,
+	chat      text   COLLATE "C" NOT NULL,
+	mirrors   boolean NOT NULL, -- in a todo tool of its host's own
+	list      text   COLLATE "C" NOT NULL,
+	revision  bigint NOT NULL,
+	process   text   COLLATE "C" NOT NULL,
+	held      bigint NOT NULL,  -- orders a chat's rows by when they became current; 0: never
+	current   boolean NOT NULL, -- its current list
+	at        bigint NOT NULL,
+	PRIMARY KEY (principal, chat, mirrors, list)
 ) WITH (fillfactor = 70);
-CREATE UNIQUE INDEX ON todo_mcp.cursors (principal, conversation) WHERE current;
-CREATE INDEX ON todo_mcp.cursors (list, principal);
-CREATE INDEX ON todo_mcp.cursors (at);
+CREATE UNIQUE INDEX ON todo_mcp.seen (principal, chat, mirrors) WHERE current;
+CREATE INDEX ON todo_mcp.seen (list, principal);
+CREATE INDEX ON todo_mcp.seen (at);
+-- Which list has a name that a user gave.
+CREATE TABLE todo_mcp.names (
+	principal text COLLATE "C" NOT NULL,
+	name      text COLLATE "C" NOT NULL,
+	list      text COLLATE "C" NOT NULL,
+	PRIMARY KEY (principal, name)
+);
+CREATE INDEX ON todo_mcp.names (list);
 
 -- How many lists each principal has, apart from deleted ones: the sum of its rows,
 -- of which there are several so that lists that begin seldom wait for each other.
@@ -170,14 +179,15 @@ CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
 		pg_snapshot_xmax(pg_current_snapshot())::text::bigint)) << 16 FROM todo_mcp.store
 $$;
 
--- The list that a conversation holds; '' for none.
-CREATE FUNCTION todo_mcp.held(p_principal text, p_conversation text) RETURNS text LANGUAGE sql STABLE AS $$
-	SELECT coalesce((SELECT list FROM todo_mcp.cursors WHERE principal = p_principal AND conversation = p_conversation AND current), '')
+-- The current list of a chat, of a kind; '' for none.
+CREATE FUNCTION todo_mcp.held(p_principal text, p_chat text, p_mirrors boolean) RETURNS text LANGUAGE sql STABLE AS $$
+	SELECT coalesce((SELECT list FROM todo_mcp.seen WHERE principal = p_principal AND chat = p_chat AND mirrors = p_mirrors AND current), '')
 $$;
 
 -- Removes a list with all that belongs to it.
 CREATE FUNCTION todo_mcp.forget(p_list text) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM todo_mcp.history WHERE list = p_list;
-	DELETE FROM todo_mcp.cursors WHERE list = p_list;
+	DELETE FROM todo_mcp.seen WHERE list = p_list;
+	DELETE FROM todo_mcp.names WHERE list = p_list;
 	DELETE FROM todo_mcp.lists WHERE id = p_list;
 $$;

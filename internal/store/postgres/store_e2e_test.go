@@ -111,7 +111,7 @@ func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		s := open(t, newDatabase(t))
 		return s, func(by time.Duration) {
-			if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.cursors SET at = at - $1`, by.Nanoseconds()); err != nil {
+			if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.seen SET at = at - $1`, by.Nanoseconds()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // tx is the transaction of an update. It locks what it reads and may change: the rows
-// of lists, and the cursors of a key. These it remembers; what is written waits for
+// of lists, and what chats have seen. These it remembers; what is written waits for
 // the next other read or the commit, to be sent with it.
 type tx struct {
 	tables.Reader
@@ -30,8 +30,9 @@ type tx struct {
 	failed  error                    // the first error that nothing comes after
 	seq     int64                    // of the first that it saves
 	lists   map[string]todo.Snapshot // the newest revisions of those whose rows are locked; zero for none
-	cursors map[board.Key][]board.Cursor
+	seen    map[board.Key][]board.Seen
 	chats   map[string]todo.Chat // the zero one where there is none
+	locked  map[string]bool      // the chats and names that are locked
 	writes  bool
 	saves   int64
 }
@@ -53,19 +54,19 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		<-s.room
 		return nil, err
 	}
-	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor),
-		chats: make(map[string]todo.Chat)}
+	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), seen: make(map[board.Key][]board.Seen),
+		chats: make(map[string]todo.Chat), locked: make(map[string]bool)}
 	t.Reader = newReader(t, &s.Health, t.do)
 	t.saver = tables.Saver{Reader: t.Reader, SQL: queries(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
 	return t, nil
 }
 
-// cursorsOf returns what selects the cursors of a conversation or a name.
-var cursorsOf = sync.OnceValue(func() string { return numbered(queries().CursorsOf) })
+// seenBy returns what selects what a chat has seen.
+var seenBy = sync.OnceValue(func() string { return numbered(queries().SeenBy) })
 
 // queueChat locks a chat, and then reads it.
 func (t *tx) queueChat(id string) {
-	t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(board.Key{Conversation: "chat " + id}))
+	t.lockChat(id)
 	t.pending.Queue(chatOf(), plain(id)).Query(func(found pgx.Rows) error {
 		all, err := tables.Collect(rows{found}, scanChat)
 		if errors.Is(err, board.ErrDamaged) {
@@ -120,18 +121,26 @@ func (t *tx) Claim(ctx context.Context, n board.Notice, at time.Time, within tim
 	return earlier, err
 }
 
-// queueCursors locks the cursors of a key, and then reads them.
-func (t *tx) queueCursors(of board.Key) {
-	t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(of))
-	t.pending.Queue(cursorsOf(), plain(of.Principal), plain(of.Conversation)).Query(func(found pgx.Rows) (err error) {
-		t.cursors[of], err = tables.Collect(rows{found}, scanCursor)
+// queueSeen locks a chat, and then reads what it has seen.
+func (t *tx) queueSeen(of board.Key) {
+	t.lockChat(of.Chat)
+	t.pending.Queue(seenBy(), plain(of.Principal), plain(of.Chat), of.Mirrors).Query(func(found pgx.Rows) (err error) {
+		t.seen[of], err = tables.Collect(rows{found}, scanSeen)
 		return err
 	})
 }
 
-// lockOf returns the key of the advisory lock of a key's cursors.
-func lockOf(of board.Key) int64 {
-	sum := sha256.Sum256([]byte(of.Principal + "\x00" + of.Conversation))
+// lockChat locks a chat, what has seen lists, or a name, until the transaction ends.
+func (t *tx) lockChat(id string) {
+	if !t.locked[id] {
+		t.locked[id] = true
+		t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(id))
+	}
+}
+
+// lockOf returns the key of the advisory lock of a chat, by its id, or of a name.
+func lockOf(what string) int64 {
+	sum := sha256.Sum256([]byte(what))
 	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any number does
 }
 
@@ -195,30 +204,30 @@ func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.
 // asRead returns a copy of a remembered snapshot with the parent that it has now.
 func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
 	s = s.Clone()
-	if all, known := t.cursors[board.Key{Principal: s.List.Principal, Conversation: s.List.ParentConversation}]; known && s.List.ParentConversation != "" {
+	if all, known := t.seen[board.Key{Principal: s.List.Principal, Chat: s.List.ParentConversation, Mirrors: s.List.Mirrored}]; known && s.List.ParentConversation != "" {
 		s.List.Parent = board.Current(all)
 	}
 	return s
 }
 
-// Cursors implements board.Tx.
-func (t *tx) Cursors(ctx context.Context, of board.Key) (found []board.Cursor, err error) {
-	err = t.do(ctx, "read cursors", func() error {
-		if _, known := t.cursors[of]; !known {
-			t.queueCursors(of)
+// Seen implements board.Tx.
+func (t *tx) Seen(ctx context.Context, of board.Key) (found []board.Seen, err error) {
+	err = t.do(ctx, "read what chats have seen", func() error {
+		if _, known := t.seen[of]; !known {
+			t.queueSeen(of)
 			err = t.flush(ctx)
 		}
-		found = slices.Clone(t.cursors[of])
+		found = slices.Clone(t.seen[of])
 		return err
 	})
 	return found, err
 }
 
-// CursorsOn implements board.Tx. Until it ends the list becomes current for no other
+// SeenOn implements board.Tx. Until it ends the list becomes current for no other
 // conversation.
-func (t *tx) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
+func (t *tx) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
 	t.queueLock(list)
-	return t.Reader.CursorsOn(ctx, principal, list)
+	return t.Reader.SeenOn(ctx, principal, list)
 }
 
 // queueLock locks a list that may not be locked yet.
@@ -228,17 +237,28 @@ func (t *tx) queueLock(list string) {
 	}
 }
 
-// SetCursor implements board.Tx.
-func (t *tx) SetCursor(ctx context.Context, c board.Cursor) error {
-	all, err := t.Cursors(ctx, c.Key)
+// See implements board.Tx.
+func (t *tx) See(ctx context.Context, s board.Seen) error {
+	all, err := t.Seen(ctx, s.Key)
 	if err != nil {
 		return err
 	}
-	if c.Current && board.Current(all) != c.List {
-		t.queueLock(c.List)
+	if s.Current && board.Current(all) != s.List {
+		t.queueLock(s.List)
 	}
-	t.cursors[c.Key], err = t.saver.SetCursor(ctx, all, c, false)
+	t.seen[s.Key], err = t.saver.See(ctx, all, s, false)
 	return err
+}
+
+// Named implements board.Tx. Until the transaction ends no other one reads or sets the name.
+func (t *tx) Named(ctx context.Context, principal, name string) (string, error) {
+	t.lockChat(principal + "\x00" + name)
+	return t.Reader.Named(ctx, principal, name)
+}
+
+// SetName implements board.Tx.
+func (t *tx) SetName(ctx context.Context, principal, name, list string) error {
+	return t.do(ctx, "save name", func() error { return t.saver.SetName(ctx, principal, name, list) })
 }
 
 // Save implements board.Tx.
@@ -254,7 +274,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 			return errRaced // it was only found, so that another server may have changed it since
 		}
 		if saved, err = t.saver.Save(ctx, next); err == nil && saved.Revision == 1 && saved.List.ParentConversation != "" {
-			err = one(ctx, t, []any{&saved.List.Parent}, `SELECT todo_mcp.held($1, $2)`, saved.List.Principal, saved.List.ParentConversation)
+			err = one(ctx, t, []any{&saved.List.Parent}, `SELECT todo_mcp.held($1, $2, $3)`, saved.List.Principal, saved.List.ParentConversation, saved.List.Mirrored)
 			t.lists[id] = saved
 		}
 		return err
@@ -268,7 +288,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 // Purge implements board.Tx.
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	return t.do(ctx, "purge list", func() error {
-		clear(t.cursors)
+		clear(t.seen)
 		clear(t.chats)
 		return t.saver.Purge(ctx, list, by, now)
 	})
@@ -298,7 +318,7 @@ func (t *tx) NextSeq() (int64, error) {
 	return t.seq + t.saves - 1, nil
 }
 
-// Size implements [tables.DB]: it is the size of all lists, cursors, chats, keys and notices. What was trimmed
+// Size implements [tables.DB]: it is the size of all lists and chats, and of what is known of them. What was trimmed
 // and purged does not count, although its space is free only when PostgreSQL has vacuumed
 // it.
 func (t *tx) Size(ctx context.Context) (int64, error) {
@@ -306,10 +326,10 @@ func (t *tx) Size(ctx context.Context) (int64, error) {
 		return 0, nil // nobody asks
 	}
 	size, err := t.store.used.Read("", t.store.keep, func() (size int64, err error) {
-		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + (SELECT count(*) FROM todo_mcp.cursors) * $1
+		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + ((SELECT count(*) FROM todo_mcp.seen) + (SELECT count(*) FROM todo_mcp.names)) * $1
 			+ (SELECT coalesce(sum($1 + octet_length(body)), 0) FROM todo_mcp.chats)::bigint
 			+ ((SELECT count(*) FROM todo_mcp.keys) + (SELECT count(*) FROM todo_mcp.notices)) * $1 FROM todo_mcp.lists`,
-			tables.CursorSize)
+			tables.RowSize)
 	})
 	t.store.SetSize(size)
 	return size, err

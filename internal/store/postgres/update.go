@@ -21,7 +21,7 @@ func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx)
 		return named(ctx, "update lists", err)
 	}
 	defer s.work.Done()
-	turn := s.turns[uint64(lockOf(key))%uint64(len(s.turns))] //nolint:gosec // any number does
+	turn := s.turns[uint64(lockOf(key.Chat))%uint64(len(s.turns))] //nolint:gosec // any number does
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
@@ -90,8 +90,8 @@ func (t *tx) mayRunAgain(err error) bool {
 }
 
 // begin begins the transaction and locks and reads, in the same round trip, what
-// changes need most: the cursors of its key, its chat and its current list; a key that is no
-// conversation's is the id of a list. Alone it waits for all transactions that have
+// changes need most: its chat, what that has seen and its current list; a key that is no
+// chat's is a name, or the id of a list. Alone it waits for all transactions that have
 // locked a list, and lets none begin; only reads go on beside it.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
@@ -101,12 +101,12 @@ func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	if alone {
 		t.pending.Queue(`LOCK TABLE todo_mcp.lists IN EXCLUSIVE MODE`)
 	}
-	t.queueCursors(key)
-	if todo.IsChatID(key.Conversation) {
-		t.queueChat(todo.ChatOf(key.Conversation))
+	if todo.IsChatID(key.Chat) {
+		t.queueChat(key.Chat)
 	}
+	t.queueSeen(key)
 	return t.do(ctx, "begin update", func() error {
-		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, key.Principal, key.Conversation)
+		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, key.Principal, key.Chat, key.Mirrors)
 		if errors.Is(err, board.ErrDamaged) {
 			return nil // who needs that list is told so
 		}

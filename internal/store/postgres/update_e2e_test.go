@@ -96,14 +96,14 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 	done := make(chan error)
 	for _, name := range []string{"x", "y"} {
 		go func() {
-			key := board.Key{Conversation: name}
+			key := board.Key{Chat: name}
 			done <- s.Update(ctx, key, func(tx board.Tx) error {
-				on, err := tx.CursorsOn(ctx, "", "a")
+				on, err := tx.SeenOn(ctx, "", "a")
 				time.Sleep(20 * time.Millisecond) // so that the other one reads it, too
 				if err != nil || len(on) > 0 {
 					return err
 				}
-				return tx.SetCursor(ctx, board.Cursor{Key: key, List: "a", Current: true})
+				return tx.See(ctx, board.Seen{Key: key, List: "a", Current: true})
 			})
 		}()
 	}
@@ -112,7 +112,7 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if on, err := s.CursorsOn(ctx, "", "a"); err != nil || len(on) != 1 {
+	if on, err := s.SeenOn(ctx, "", "a"); err != nil || len(on) != 1 {
 		t.Errorf("%+v, %v", on, err)
 	}
 }
@@ -134,7 +134,7 @@ func TestFoundListsAreReadAgain(t *testing.T) {
 func foundListsAreReadAgain(t *testing.T, s board.Store) {
 	t.Helper()
 	ctx, tries := t.Context(), 0
-	err := s.Update(ctx, board.Key{Conversation: "x"}, func(tx board.Tx) error {
+	err := s.Update(ctx, board.Key{Chat: "x"}, func(tx board.Tx) error {
 		tries++
 		found, err := tx.Find(ctx, board.Query{})
 		if err != nil {
@@ -162,9 +162,9 @@ func TestWithoutPreparedStatements(t *testing.T) {
 			sep = "&"
 		}
 		s := open(t, url+sep+"default_query_exec_mode="+mode, board.Keep{Revisions: 2, Lists: 5, Begun: 5})
-		key := board.Key{Principal: "p", Conversation: "c"}
+		key := board.Key{Principal: "p", Chat: "c"}
 		for n := int64(1); n <= 10; n++ {
-			if _, err := storetest.Save(t.Context(), s, snapshot("a", n), board.Cursor{Key: key, List: "a", Seen: n, Current: true}); err != nil {
+			if _, err := storetest.Save(t.Context(), s, snapshot("a", n), board.Seen{Key: key, List: "a", Revision: n, Current: true}); err != nil {
 				t.Fatal(mode, err)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"todo-mcp/internal/store/tables"
 )
 
-// Cursors that nobody used for long go, and make no other list current.
+// What chats have seen goes where nobody used it for long, and makes no other list current.
 func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		path := filepath.Join(t.TempDir(), "todo.db")
@@ -22,18 +22,18 @@ func TestAging(t *testing.T) {
 			}
 			defer db.Close()
 			db.SetMaxOpenConns(1)
-			rows, err := db.Query(queries().AllCursors)
+			rows, err := db.Query(queries().AllSeen)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := tables.Collect(rows, scanCursor)
+			all, err := tables.Collect(rows, scanSeen)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range all {
 				c.At = c.At.Add(-by)
-				if _, err := db.Exec(`UPDATE cursors SET at = ?, sum = ? WHERE principal = ? AND conversation = ? AND list = ?`,
-					c.At.UnixNano(), sumOf(tables.CursorValues(c)...), c.Principal, c.Conversation, c.List); err != nil {
+				if _, err := db.Exec(`UPDATE seen SET at = ?, sum = ? WHERE principal = ? AND chat = ? AND list = ?`,
+					c.At.UnixNano(), sumOf(tables.SeenValues(c)...), c.Principal, c.Chat, c.List); err != nil {
 					t.Fatal(err)
 				}
 			}

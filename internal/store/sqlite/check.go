@@ -70,8 +70,8 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 		}
 		return nil
 	})
-	check(queries().AllCursors, func(rows tables.Rows) error {
-		if _, err := scanCursor(rows); err != nil {
+	check(queries().AllSeen, func(rows tables.Rows) error {
+		if _, err := scanSeen(rows); err != nil {
 			found(err.Error())
 		}
 		return nil

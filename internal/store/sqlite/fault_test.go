@@ -272,11 +272,11 @@ func TestFileMovedAway(t *testing.T) {
 	}
 }
 
-// A damaged cursor costs its conversation what it said, and no more: the conversation
-// goes on with its other cursors, and is read again once it has moved one.
-func TestDamagedCursor(t *testing.T) {
+// A damaged row of what a chat has seen costs it that, and no more: the chat
+// goes on with its others, and is read again once it has stored one.
+func TestDamagedSeen(t *testing.T) {
 	path, s := newStore(t)
-	key := board.Key{Conversation: "c"}
+	key := board.Key{Chat: "c"}
 	for n, id := range []string{"a", "b", "a", "b"} {
 		if n < 2 {
 			mustSave(t, s, id, 1)
@@ -285,12 +285,12 @@ func TestDamagedCursor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	execSQL(t, openRaw(t, path), `UPDATE cursors SET seen = 77 WHERE list = 'b'`)
-	var known []board.Cursor
-	read := func(tx board.Tx) (err error) { known, err = tx.Cursors(t.Context(), key); return err }
+	execSQL(t, openRaw(t, path), `UPDATE seen SET revision = 77 WHERE list = 'b'`)
+	var known []board.Seen
+	read := func(tx board.Tx) (err error) { known, err = tx.Seen(t.Context(), key); return err }
 	for range 2 {
 		if err := s.Update(t.Context(), key, read); err != nil || len(known) != 1 || known[0].List != "a" || known[0].Current {
-			t.Errorf("78: beside a damaged cursor: %+v, %v", known, err)
+			t.Errorf("78: beside a damaged row: %+v, %v", known, err)
 		}
 	}
 	mustSave(t, s, "c", 1)
@@ -301,7 +301,7 @@ func TestDamagedCursor(t *testing.T) {
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
 	}
-	if outside, err := s.Cursors(t.Context(), key); err != nil || !cmp.Equal(outside, known) {
+	if outside, err := s.Seen(t.Context(), key); err != nil || !cmp.Equal(outside, known) {
 		t.Errorf("78: read after a move: %+v, %v", outside, err)
 	}
 	if _, err := s.Check(t.Context(), func(problem string) { t.Error(problem) }); err != nil {

@@ -72,14 +72,14 @@ func contents(t testing.TB, s *Store) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		cursors, err := s.Cursors(t.Context(), board.Key{Principal: f.List.Principal, Conversation: f.List.Conversation})
+		seen, err := s.Seen(t.Context(), board.Key{Principal: f.List.Principal, Chat: f.List.Conversation})
 		if err != nil {
 			return "", err
 		}
 		if len(revisions) == 0 || !cmp.Equal(revisions[len(revisions)-1], f) {
 			return "", errors.New("the newest revision is not the newest")
 		}
-		text += fmt.Sprintf("%+v %+v\n", revisions, cursors)
+		text += fmt.Sprintf("%+v %+v\n", revisions, seen)
 	}
 	return text, nil
 }
@@ -156,8 +156,8 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 			first.List.Conversation, first.List.Workspace, first.Operation.ID = board.NewID(), board.NewID(), board.NewID()
 			saved, err := tx.Save(t.Context(), first)
 			if err == nil {
-				key := board.Key{Conversation: first.List.Conversation}
-				err = tx.SetCursor(t.Context(), board.Cursor{Key: key, List: saved.List.ID, Current: true})
+				key := board.Key{Chat: first.List.Conversation}
+				err = tx.See(t.Context(), board.Seen{Key: key, List: saved.List.ID, Current: true})
 			}
 			if err != nil {
 				return err

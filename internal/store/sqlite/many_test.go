@@ -26,10 +26,10 @@ func filled(t testing.TB, path string, lists int) *Store {
 				if _, err := tx.Save(t.Context(), next); err != nil {
 					return err
 				}
-				if err := tx.SetCursor(t.Context(), current); err != nil {
+				if err := tx.See(t.Context(), current); err != nil {
 					return err
 				}
-				chat := todo.Chat{ID: current.Conversation, Client: "tester", Used: time.Now().AddDate(0, 0, -1)}
+				chat := todo.Chat{ID: current.Chat, Client: "tester", Used: time.Now().AddDate(0, 0, -1)}
 				if _, err := tx.SaveChat(t.Context(), chat); err != nil {
 					return err
 				}

@@ -19,26 +19,26 @@ import (
 // queries returns what is read of the tables; a list without its newest revision is damaged.
 var queries = sync.OnceValue(tables.Dialect{
 	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
-		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
+		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.mirrored, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
 	Newest: `LEFT JOIN history h ON h.seq = l.seq`,
 	Sum:    sumOf,
 	Like:   `LIKE`,
-	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM cursors WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
+	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
 // scans read rows, and check that they are as they were written.
-var scans = tables.Scans{Snapshot: scanSnapshot, Cursor: scanCursor, Chat: scanChat}
+var scans = tables.Scans{Snapshot: scanSnapshot, Seen: scanSeen, Chat: scanChat}
 
 // row is a row of a query for snapshots: its columns as they are stored, blobs as text,
 // and nil for all of history where a list is without its newest revision.
-type row [20]any
+type row [21]any
 
 // Columns of a row, in their order. Both tables have their checksum behind what it is of,
 // the last one is the current list of the parent's conversation.
 const (
 	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 5, 6
-	rowID, rowMeta, rowListSum                    = 7, 15, 16
-	rowNewestSeq, rowNewest, rowCurrent           = 17, 18, 19
+	rowID, rowMeta, rowListSum                    = 7, 16, 17
+	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
 )
 
 // scan reads one row.
@@ -97,14 +97,14 @@ func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 	return r.snapshot()
 }
 
-// scanCursor reads a row of a query for cursors.
-func scanCursor(rows tables.Rows) (c board.Cursor, err error) {
+// scanSeen reads a row of what chats have seen.
+func scanSeen(rows tables.Rows) (c board.Seen, err error) {
 	var sum int64
-	if c, err = tables.ScanCursor(rows, &sum); err != nil {
+	if c, err = tables.ScanSeen(rows, &sum); err != nil {
 		return c, badValue(err)
 	}
-	if sumOf(tables.CursorValues(c)...) != sum {
-		return c, damaged("cursors", c.Conversation, c.List)
+	if sumOf(tables.SeenValues(c)...) != sum {
+		return c, damaged("seen", c.Chat, c.List)
 	}
 	return c, nil
 }

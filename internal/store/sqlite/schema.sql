@@ -22,7 +22,8 @@ CREATE TABLE lists (
 	client              TEXT    NOT NULL,
 	workspace           TEXT    NOT NULL,
 	parent              TEXT    NOT NULL,  -- of a list without parent_conversation
-	parent_conversation TEXT    NOT NULL,  -- the parent is the list that it holds
+	parent_conversation TEXT    NOT NULL,  -- the chat whose current list of the kind is the parent
+	mirrored            INTEGER NOT NULL,  -- the kind: 1 where it mirrors one of its host's own
 	conversation        TEXT    NOT NULL,  -- began the list
 	begun               INTEGER NOT NULL,  -- by the store's clock, Unix nanoseconds
 	meta                TEXT    NOT NULL,  -- todo.List, JSON, as it began
@@ -43,23 +44,31 @@ CREATE INDEX lists_parent_conversation ON lists (parent_conversation) WHERE pare
 CREATE INDEX lists_conversation ON lists (conversation, begun);
 CREATE INDEX lists_spare ON lists (principal, spare, updated) WHERE spare > 0;
 CREATE INDEX lists_deleted ON lists (updated) WHERE deleted;
--- What each conversation knows of which lists.
-CREATE TABLE cursors (
-	principal    TEXT    NOT NULL,
-	conversation TEXT    NOT NULL,
-	list         TEXT    NOT NULL,
-	seen         INTEGER NOT NULL,  -- the newest revision shown to its agent
-	process      TEXT    NOT NULL,  -- serves the conversation
-	until        INTEGER NOT NULL,  -- Unix nanoseconds; 0: while process is alive
-	moved        INTEGER NOT NULL,  -- orders a conversation's rows by when they became current; 0: never
-	current      INTEGER NOT NULL,  -- 1: of the list that it holds
-	at           INTEGER NOT NULL,  -- of the last use, Unix nanoseconds
-	sum          INTEGER NOT NULL,
-	PRIMARY KEY (principal, conversation, list)
+-- What each chat has seen of which lists (board.Seen).
+CREATE TABLE seen (
+	principal TEXT    NOT NULL,
+	chat      TEXT    NOT NULL,
+	mirrors   INTEGER NOT NULL,  -- 1: in a todo tool of its host's own
+	list      TEXT    NOT NULL,
+	revision  INTEGER NOT NULL,  -- the newest shown to its agent
+	process   TEXT    NOT NULL,  -- by which it was shown that
+	held      INTEGER NOT NULL,  -- orders a chat's rows by when they became current; 0: never
+	current   INTEGER NOT NULL,  -- 1: its current list
+	at        INTEGER NOT NULL,  -- of the last use, Unix nanoseconds
+	sum       INTEGER NOT NULL,
+	PRIMARY KEY (principal, chat, mirrors, list)
 ) WITHOUT ROWID;
-CREATE INDEX cursors_list ON cursors (list, principal);
-CREATE INDEX cursors_at ON cursors (at);
-CREATE INDEX cursors_current ON cursors (principal, conversation) WHERE current;
+CREATE INDEX seen_list ON seen (list, principal);
+CREATE INDEX seen_at ON seen (at);
+CREATE INDEX seen_current ON seen (principal, chat, mirrors) WHERE current;
+-- Which list has a name that a user gave.
+CREATE TABLE names (
+	principal TEXT NOT NULL,
+	name      TEXT NOT NULL,
+	list      TEXT NOT NULL,
+	PRIMARY KEY (principal, name)
+) WITHOUT ROWID;
+CREATE INDEX names_list ON names (list);
 -- What agents and their users do together (todo.Chat). Its seq is of the same order as that of
 -- history.
 CREATE TABLE chats (

@@ -38,9 +38,9 @@ func (w *writer) note(err error) error {
 	return err
 }
 
-// Cursors implements board.Tx.
-func (w *writer) Cursors(_ context.Context, of board.Key) ([]board.Cursor, error) {
-	all, _, err := w.cursorsOf(of)
+// Seen implements board.Tx.
+func (w *writer) Seen(_ context.Context, of board.Key) ([]board.Seen, error) {
+	all, _, err := w.seenBy(of)
 	return slices.Clone(all), w.note(err)
 }
 
@@ -58,7 +58,7 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 		w.memory.lists[list] = found
 	}
 	if l := &found.List; l.ParentConversation != "" {
-		all, _, err := w.cursorsOf(board.Key{Principal: l.Principal, Conversation: l.ParentConversation})
+		all, _, err := w.seenBy(board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored})
 		l.Parent = board.Current(all)
 		return found, w.note(err)
 	}
@@ -125,49 +125,55 @@ func (w *writer) Claim(ctx context.Context, n board.Notice, at time.Time, within
 	return earlier, nil
 }
 
-// cursorsOf returns the cursors of a conversation but for the damaged ones, and
-// whether there are such. It keeps them if all are good.
-func (w *writer) cursorsOf(of board.Key) (found []board.Cursor, isDamaged bool, err error) {
-	if known, ok := w.memory.cursors[of]; ok {
+// seenBy returns what a chat has seen but for damaged rows, and whether there are such.
+func (w *writer) seenBy(of board.Key) (found []board.Seen, isDamaged bool, err error) {
+	if known, ok := w.memory.seen[of]; ok {
 		return known, false, nil
 	}
-	err = w.query(context.Background(), queries().CursorsOf, []any{of.Principal, of.Conversation}, func(rows tables.Rows) error {
+	err = w.query(context.Background(), queries().SeenBy, []any{of.Principal, of.Chat, of.Mirrors}, func(rows tables.Rows) error {
 		for rows.Next() {
-			c, err := scanCursor(rows)
+			s, err := scanSeen(rows)
 			switch {
 			case errors.Is(err, errRecord):
 				isDamaged = true
 			case err != nil:
 				return err
 			default:
-				found = append(found, c)
+				found = append(found, s)
 			}
 		}
 		return rows.Err()
 	})
 	if err == nil && !isDamaged {
-		w.grow((len(found) + 1) * (256 + len(of.Principal) + len(of.Conversation)))
-		w.memory.cursors[of] = found
+		w.grow((len(found) + 1) * (256 + len(of.Principal) + len(of.Chat)))
+		w.memory.seen[of] = found
 	}
 	return found, isDamaged, err
 }
 
-// SetCursor implements board.Tx. It removes damaged cursors of the conversation, which
-// would be in the way of every read.
-func (w *writer) SetCursor(ctx context.Context, c board.Cursor) error {
-	known, isDamaged, err := w.cursorsOf(c.Key)
+// See implements board.Tx. It removes damaged rows of the chat, which would come back.
+func (w *writer) See(ctx context.Context, s board.Seen) error {
+	known, isDamaged, err := w.seenBy(s.Key)
 	if err == nil && isDamaged {
-		err = w.Exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
+		err = w.Exec(`DELETE FROM seen WHERE principal = ? AND chat = ? AND mirrors = ?`, s.Principal, s.Chat, s.Mirrors)
 	}
 	if err == nil {
-		known, err = w.saver.SetCursor(ctx, known, c, isDamaged)
+		known, err = w.saver.See(ctx, known, s, isDamaged)
 	}
 	if err == nil {
-		w.grow((len(known) + 1) * (256 + len(c.Principal) + len(c.Conversation)))
-		w.memory.cursors[c.Key] = known
+		w.grow((len(known) + 1) * (256 + len(s.Principal) + len(s.Chat)))
+		w.memory.seen[s.Key] = known
 	}
 	if w.note(err) != nil {
-		return fmt.Errorf("save cursor: %w", err)
+		return fmt.Errorf("save what a chat has seen: %w", err)
+	}
+	return nil
+}
+
+// SetName implements board.Tx.
+func (w *writer) SetName(ctx context.Context, principal, name, list string) error {
+	if err := w.note(w.saver.SetName(ctx, principal, name, list)); err != nil {
+		return fmt.Errorf("save name: %w", err)
 	}
 	return nil
 }

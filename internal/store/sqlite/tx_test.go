@@ -21,15 +21,15 @@ import (
 
 // A steady write reads nothing from the disk, writes few pages to it, and looks at few of
 // what SQLite has in memory: what it needs to know it has stored itself. After another connection
-// has written it reads the list and the cursors once.
+// has written it reads the list and what its chat has seen once.
 func TestSteadyUpdateReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	read, pages, wrote := missed(t, path), work(t, path), counted(t, path, sqlite.DBStatusCacheWrite)
 	s := filled(t, path, 200)
-	key := board.Key{Conversation: "session:c"}
+	key := board.Key{Chat: "session:c"}
 	first := snapshot("a", 1)
 	first.Items, first.LastID = storetest.Plan(50), 50
-	if _, err := storetest.Save(t.Context(), s, first, board.Cursor{Key: key, List: "a", Seen: 1, Current: true}); err != nil {
+	if _, err := storetest.Save(t.Context(), s, first, board.Seen{Key: key, List: "a", Revision: 1, Current: true}); err != nil {
 		t.Fatal(err)
 	}
 	write := func(n int) {
@@ -105,7 +105,7 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 //
 // BAD-INPUT 45: Lists without end → A new one is refused past `--max-lists` of a
 // principal, and past 1,000 of a conversation in a day; writes of lists that are there
-// go on. Of the conversations that know a list the last 1,000 are known. Cursors and
+// go on. Of the chats that know a list the last 1,000 are known. What chats have seen and
 // chats that nobody used for 60 days go as new lists begin, a chat without a list a day after
 // it ended, and of a user the last 1,000 stay; what waits in memory is bounded
 func TestMemoryOfEmptiedLists(t *testing.T) {
@@ -132,17 +132,17 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 // begins no second list with the next.
 func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	_, s := newStore(t)
-	key := board.Key{Conversation: "c"}
+	key := board.Key{Chat: "c"}
 	add := func(ctx context.Context, id string) error {
 		return s.Update(ctx, key, func(tx board.Tx) error {
-			known, err := tx.Cursors(ctx, key)
+			known, err := tx.Seen(ctx, key)
 			if err != nil {
 				return err
 			}
 			if len(known) > 0 {
 				return incrementIn(tx, known[0].List)
 			}
-			return errors.Join(incrementIn(tx, id), tx.SetCursor(ctx, board.Cursor{Key: key, List: id, Current: true}))
+			return errors.Join(incrementIn(tx, id), tx.See(ctx, board.Seen{Key: key, List: id, Current: true}))
 		})
 	}
 	// A request that keeps the transaction open.
@@ -205,9 +205,9 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'damaged'`)
 	w := newWriter(s)
 	defer w.close()
-	key := board.Key{Conversation: "c"}
+	key := board.Key{Chat: "c"}
 	good := func(tx board.Tx) error {
-		known, err := tx.Cursors(ctx, key)
+		known, err := tx.Seen(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		if err != nil && !errors.Is(err, board.ErrNotFound) {
 			return err
 		}
-		if len(known) == 0 && now.Revision != 0 || len(known) > 0 && known[0].Seen != now.Revision {
+		if len(known) == 0 && now.Revision != 0 || len(known) > 0 && known[0].Revision != now.Revision {
 			t.Errorf("revision %d beside %+v", now.Revision, known)
 		}
 		next := snapshot("a", now.Revision+1)
@@ -237,7 +237,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		if _, err := tx.Save(ctx, next); err != nil {
 			return err
 		}
-		return tx.SetCursor(ctx, board.Cursor{Key: key, List: "a", Seen: next.Revision, Current: true})
+		return tx.See(ctx, board.Seen{Key: key, List: "a", Revision: next.Revision, Current: true})
 	}
 	// much changes what good changes, begins a list, and ends as told.
 	much := func(end func(board.Tx) error) func(board.Tx) error {
@@ -264,7 +264,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 					return err
 				}
 			}
-			if err := tx.SetCursor(ctx, board.Cursor{Key: key, List: "b", Seen: 1, Current: true}); err != nil {
+			if err := tx.See(ctx, board.Seen{Key: key, List: "b", Revision: 1, Current: true}); err != nil {
 				return err
 			}
 			return end(tx)
@@ -306,8 +306,8 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		if to, err := s.Keyed(ctx, board.ChatKey{Text: "bad"}); err != nil || to != "" {
 			t.Errorf("%s: a key that was taken back leads to %q, %v", what, to, err)
 		}
-		if known, err := s.Cursors(ctx, key); err != nil || len(known) != 1 || known[0].Seen != revision {
-			t.Errorf("%s: cursors %+v, %v", what, known, err)
+		if known, err := s.Seen(ctx, key); err != nil || len(known) != 1 || known[0].Revision != revision {
+			t.Errorf("%s: seen %+v, %v", what, known, err)
 		}
 	}
 	w.close()
@@ -320,12 +320,12 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
-		if _, err := storetest.Save(t.Context(), s, next, board.Cursor{Key: board.Key{Conversation: next.List.ID}, List: next.List.ID, Current: true}); err != nil {
+		if _, err := storetest.Save(t.Context(), s, next, board.Seen{Key: board.Key{Chat: next.List.ID}, List: next.List.ID, Current: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'body'`,
-		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE cursors SET until = 'x' WHERE list = 'type'`,
+		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE seen SET at = 'x' WHERE list = 'type'`,
 		`UPDATE history SET revision = x'00' WHERE list = 'null'`)
 	w := newWriter(s)
 	defer w.close()
@@ -352,8 +352,8 @@ func TestDamagedRecord(t *testing.T) {
 			t.Errorf("%s: %d lists, %v", what, len(found), err)
 		}
 	}
-	if on, err := s.CursorsOn(t.Context(), "", "type"); err != nil || len(on) > 0 {
-		t.Errorf("cursors %+v, %v", on, err)
+	if on, err := s.SeenOn(t.Context(), "", "type"); err != nil || len(on) > 0 {
+		t.Errorf("seen %+v, %v", on, err)
 	}
 	if revisions, err := s.History(t.Context(), "body", 0, 1); err != nil || len(revisions) > 0 {
 		t.Errorf("revisions %+v, %v", revisions, err)
@@ -369,9 +369,9 @@ func TestDamagedRecord(t *testing.T) {
 }
 
 // writeNext does what a write does: it reads what its conversation knows, and the list
-// that it holds, saves the next revision of it, and moves the cursor.
+// that it holds, saves the next revision of it, and stores what the chat has seen.
 func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
-	known, err := tx.Cursors(ctx, key)
+	known, err := tx.Seen(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -386,11 +386,11 @@ func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
 	if _, err := tx.Save(ctx, next); err != nil {
 		return err
 	}
-	return tx.SetCursor(ctx, board.Cursor{Key: key, List: next.List.ID, Seen: next.Revision, Current: true})
+	return tx.See(ctx, board.Seen{Key: key, List: next.List.ID, Revision: next.Revision, Current: true})
 }
 
 // move makes a list the current one of a conversation.
 func move(ctx context.Context, s *Store, conversation, list string) error {
-	c := board.Cursor{Key: board.Key{Conversation: conversation}, List: list, Current: true}
-	return s.Update(ctx, c.Key, func(tx board.Tx) error { return tx.SetCursor(ctx, c) })
+	c := board.Seen{Key: board.Key{Chat: conversation}, List: list, Current: true}
+	return s.Update(ctx, c.Key, func(tx board.Tx) error { return tx.See(ctx, c) })
 }

@@ -44,13 +44,13 @@ func newWriter(s *Store) *writer {
 // before each transaction, and begins another memory where that has changed or
 // something is taken back or removed.
 type memory struct {
-	lists   map[string]todo.Snapshot // the newest revisions
-	cursors map[board.Key][]board.Cursor
-	chats   map[string]todo.Chat // the zero one where there is none
-	seq     int64                // that was given last; 0 if it is not known
-	put     int                  // the size of all that was put into it, in bytes
-	size    int64                // of the file when it was looked at, without four times what was put then
-	sized   int                  // how many calls may still take it as it was
+	lists map[string]todo.Snapshot // the newest revisions
+	seen  map[board.Key][]board.Seen
+	chats map[string]todo.Chat // the zero one where there is none
+	seq   int64                // that was given last; 0 if it is not known
+	put   int                  // the size of all that was put into it, in bytes
+	size  int64                // of the file when it was looked at, without four times what was put then
+	sized int                  // how many calls may still take it as it was
 }
 
 // maxPut is how much is put into a memory before the next one begins: what is needed is
@@ -59,7 +59,7 @@ const maxPut = 8 << 20
 
 // forget begins another memory.
 func (w *writer) forget() {
-	w.memory = &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[board.Key][]board.Cursor), chats: make(map[string]todo.Chat)}
+	w.memory = &memory{lists: make(map[string]todo.Snapshot), seen: make(map[board.Key][]board.Seen), chats: make(map[string]todo.Chat)}
 }
 
 // grow is called before something is put into the memory, with the size of its texts.

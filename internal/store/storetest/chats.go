@@ -17,7 +17,7 @@ import (
 
 // SaveChat saves a chat in an update of its own.
 func SaveChat(ctx context.Context, s board.Store, c todo.Chat) (saved todo.Chat, err error) {
-	err = s.Update(ctx, board.Key{Principal: c.Principal, Conversation: c.ID}, func(tx board.Tx) error {
+	err = s.Update(ctx, board.Key{Principal: c.Principal, Chat: c.ID}, func(tx board.Tx) error {
 		saved, err = tx.SaveChat(ctx, c)
 		return err
 	})
@@ -26,7 +26,7 @@ func SaveChat(ctx context.Context, s board.Store, c todo.Chat) (saved todo.Chat,
 
 // SetKey stores a key in an update of its own.
 func SetKey(ctx context.Context, s board.Store, k board.ChatKey, chat string, until time.Time) error {
-	return s.Update(ctx, board.Key{Principal: k.Principal, Conversation: chat}, func(tx board.Tx) error { return tx.SetKey(ctx, k, chat, until) })
+	return s.Update(ctx, board.Key{Principal: k.Principal, Chat: chat}, func(tx board.Tx) error { return tx.SetKey(ctx, k, chat, until) })
 }
 
 // chat returns a chat that goes on. Every field has a value but Principal, User, Ended and Why.
@@ -34,7 +34,7 @@ func chat(id string) todo.Chat {
 	now := time.Now().Round(0).UTC()
 	return todo.Chat{ID: id, Client: "c", HostID: "h", Folder: "/日本/\x00", Parent: "p", Agent: "a",
 		Title: todo.Topic{Text: "Títle \x00 \"<b>", From: todo.FromHost, Taken: true}, Doing: todo.Asks, Asks: "push? \u2028", Since: now, Forgot: true,
-		Used: now, With: "w"}
+		Used: now, Here: todo.Served{{Process: "p"}, {Process: todo.Detached, Until: now}}, With: "w"}
 }
 
 // overSince returns a chat that ended at a time.
@@ -67,7 +67,7 @@ func checkChats(t testing.TB, s board.Store, what string, want ...string) {
 	slices.Sort(want)
 	checkEqual(t, what, want, got)
 	for _, id := range got {
-		checkTx(t, s, nil, board.Key{Conversation: id})
+		checkTx(t, s, nil, board.Key{Chat: id})
 	}
 }
 
@@ -97,7 +97,7 @@ func chats(t *testing.T, s board.Store) {
 				if i := slices.IndexFunc(found, func(o todo.Chat) bool { return o.ID == c.ID }); i < 0 || found[i] != c {
 					t.Errorf("found %+v, want %+v", found, c)
 				}
-				checkTx(t, s, nil, board.Key{Conversation: c.ID})
+				checkTx(t, s, nil, board.Key{Chat: c.ID})
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func chatSeq(t *testing.T, s board.Store) {
 			t.Errorf("position %d after a chat was saved as %d", at, c.Seq)
 		}
 	}
-	mustUpdate(t, s, board.Key{Conversation: "b"}, func(tx board.Tx) error {
+	mustUpdate(t, s, board.Key{Chat: "b"}, func(tx board.Tx) error {
 		c1, err1 := tx.SaveChat(t.Context(), chat("b"))
 		l, err2 := tx.Save(t.Context(), list("b", "x", 1))
 		c2, err3 := tx.SaveChat(t.Context(), chat("c"))
@@ -162,7 +162,7 @@ func chatSeq(t *testing.T, s board.Store) {
 // ownChats tests that a transaction reads the chats, keys and notices that it has saved.
 func ownChats(t *testing.T, s board.Store) {
 	mustSaveChat(t, s, chat("a"))
-	mustUpdate(t, s, board.Key{Conversation: "a"}, func(tx board.Tx) error {
+	mustUpdate(t, s, board.Key{Chat: "a"}, func(tx board.Tx) error {
 		check := func(id, title string) {
 			t.Helper()
 			c, err := tx.Chat(t.Context(), id)
@@ -213,7 +213,7 @@ func bareChats(t *testing.T, s board.Store) {
 	for _, c := range others {
 		mustSaveChat(t, s, c)
 	}
-	mustSave(t, s, list("a", "w", 1), current("holds", "a"), current("held", "a"), current("held", "b"), current(todo.MirrorID("mirrors"), "a"),
+	mustSave(t, s, list("a", "w", 1), current("holds", "a"), current("held", "a"), current("held", "b"), mirroring("mirrors", "a"),
 		earlier("was shown", "a"))
 	mustSaveChat(t, s, of("was shown", "", "", oldest))
 	mustSave(t, s, list("b", "w", 1), current("had a list first", "b"))
@@ -264,8 +264,8 @@ func chatsOfLists(t *testing.T, s board.Store) {
 	for _, id := range []string{"one", "two", "both", "mirror", "shown", "none", "trashed"} {
 		mustSaveChat(t, s, chat(id))
 	}
-	mustSave(t, s, list("a", "w", 1), current("one", "a"), current("two", "a"), current("both", "a"), current(todo.MirrorID("mirror"), "a"), earlier("shown", "a"))
-	mustSave(t, s, list("b", "w", 1), current("two", "b"), current(todo.MirrorID("both"), "b"))
+	mustSave(t, s, list("a", "w", 1), current("one", "a"), current("two", "a"), current("both", "a"), mirroring("mirror", "a"), earlier("shown", "a"))
+	mustSave(t, s, list("b", "w", 1), current("two", "b"), mirroring("both", "b"))
 	gone := list("trash", "w", 1)
 	gone.Deleted, gone.Updated = true, time.Now().Add(-2*board.TrashAge)
 	mustSave(t, s, gone, current("trashed", "trash"))
@@ -312,7 +312,7 @@ func overChats(t *testing.T, s board.Store) {
 		mustSaveChat(t, s, c)
 	}
 	unused, lately := chat("unused"), chat("lately")
-	unused.Used, lately.Used = time.Now().Add(-board.CursorAge-time.Hour), time.Now().Add(-board.CursorAge+time.Hour)
+	unused.Used, lately.Used = time.Now().Add(-board.SeenAge-time.Hour), time.Now().Add(-board.SeenAge+time.Hour)
 	mustSaveChat(t, s, unused)
 	mustSaveChat(t, s, lately)
 	for n := range 2 { // what is old is told by the save before
@@ -470,7 +470,7 @@ func claimsAtOnce(t *testing.T, s board.Store) {
 // sharedChats tests that each of two stores on the same data reads at once what the other has
 // stored of chats, in transactions too, whatever it remembers.
 func sharedChats(t *testing.T, a, b board.Store) {
-	none := board.Key{Conversation: "later"}
+	none := board.Key{Chat: "later"}
 	checkTx(t, b, nil, none)
 	for n := range 4 {
 		c := chat("shared")
@@ -479,8 +479,8 @@ func sharedChats(t *testing.T, a, b board.Store) {
 		if n == 2 {
 			mustSaveChat(t, a, chat("later"))
 		}
-		checkTx(t, b, nil, board.Key{Conversation: "shared"}, none)
-		mustUpdate(t, b, board.Key{Conversation: "shared"}, func(tx board.Tx) error {
+		checkTx(t, b, nil, board.Key{Chat: "shared"}, none)
+		mustUpdate(t, b, board.Key{Chat: "shared"}, func(tx board.Tx) error {
 			got, err := tx.Chat(t.Context(), "shared")
 			checkEqual(t, "what the other store saved", c, got)
 			return err
@@ -491,6 +491,6 @@ func sharedChats(t *testing.T, a, b board.Store) {
 	if _, err := Purge(t.Context(), b, todo.Writer{}, time.Now(), "of the chat"); err != nil {
 		t.Fatal(err)
 	}
-	checkTx(t, a, nil, board.Key{Conversation: "shared"}, none)
+	checkTx(t, a, nil, board.Key{Chat: "shared"}, none)
 	checkChats(t, a, "when its list is purged", "later")
 }

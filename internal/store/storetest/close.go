@@ -46,8 +46,8 @@ func checkRefused(t *testing.T, ctx context.Context, s board.Store, want error) 
 		"load":       second(s.Load(ctx, "a", 0)),
 		"find":       second(s.Find(ctx, board.Query{})),
 		"history":    second(s.History(ctx, "a", 0, 0)),
-		"cursors":    second(s.Cursors(ctx, board.Key{})),
-		"cursors on": second(s.CursorsOn(ctx, "", "a")),
+		"seen":       second(s.Seen(ctx, board.Key{})),
+		"cursors on": second(s.SeenOn(ctx, "", "a")),
 		"position":   second(s.Position(ctx)),
 		"chat":       second(s.Chat(ctx, "a")),
 		"chats":      second(s.Chats(ctx, board.ChatQuery{})),
@@ -122,10 +122,10 @@ func closedWhileSaving(t *testing.T, open Open) {
 // closedWhileUpdating tests that Close waits for the update that runs, which succeeds,
 // and that one that waits for it is not run.
 func closedWhileUpdating(t *testing.T, s board.Store) {
-	hold := startUpdate(t, s, board.Key{Conversation: "x"}, saveHeld)
+	hold := startUpdate(t, s, board.Key{Chat: "x"}, saveHeld)
 	second, closing := make(chan error, 1), make(chan error, 1)
 	go func() {
-		second <- s.Update(context.Background(), board.Key{Conversation: "x"}, func(board.Tx) error { return nil })
+		second <- s.Update(context.Background(), board.Key{Chat: "x"}, func(board.Tx) error { return nil })
 	}()
 	time.Sleep(arrival)
 	go func() { closing <- s.Close() }()

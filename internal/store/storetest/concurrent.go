@@ -13,18 +13,18 @@ import (
 )
 
 // beginOnce tests that only one of many concurrent updates of a key begins the list of
-// a conversation that holds none: the others read its cursor. They are shared among
+// a conversation that holds none: the others see it. They are shared among
 // stores on the same data.
 func beginOnce(t *testing.T, first board.Store, others ...board.Store) {
 	stores := append(others, first)
 	const n = 16
-	key := board.Key{Conversation: "begins"}
+	key := board.Key{Chat: "begins"}
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
 			ctx := context.Background()
 			err := stores[i%len(stores)].Update(ctx, key, func(tx board.Tx) error {
-				known, err := tx.Cursors(ctx, key)
+				known, err := tx.Seen(ctx, key)
 				if err != nil || len(known) > 0 {
 					return err
 				}
@@ -32,7 +32,7 @@ func beginOnce(t *testing.T, first board.Store, others ...board.Store) {
 				if _, err := tx.Save(ctx, list(id, "begun", 1)); err != nil {
 					return err
 				}
-				return tx.SetCursor(ctx, current(key.Conversation, id))
+				return tx.See(ctx, current(key.Chat, id))
 			})
 			if err != nil {
 				t.Error(err)
@@ -43,7 +43,7 @@ func beginOnce(t *testing.T, first board.Store, others ...board.Store) {
 	workspace := "begun"
 	for _, s := range stores {
 		found := must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{Workspace: &workspace}))
-		known := must[[]board.Cursor](t)(s.Cursors(t.Context(), key))
+		known := must[[]board.Seen](t)(s.Seen(t.Context(), key))
 		if len(found) != 1 || len(known) != 1 || known[0].List != found[0].List.ID {
 			t.Errorf("%d lists began in one conversation, which holds %v", len(found), known)
 		}
@@ -60,7 +60,7 @@ func linearizable(t *testing.T, a, b board.Store) {
 	mustSave(t, a, counting)
 	var all sync.WaitGroup
 	for w := range writers {
-		s, key := []board.Store{a, b}[w%2], board.Key{Conversation: fmt.Sprint("writer", w/4)} // some keys are shared
+		s, key := []board.Store{a, b}[w%2], board.Key{Chat: fmt.Sprint("writer", w/4)} // some keys are shared
 		all.Go(func() {
 			ctx, seen := context.Background(), int64(0)
 			read := func(from board.Reader) (todo.Snapshot, error) {
@@ -131,7 +131,7 @@ func eitherOrder(t *testing.T, s board.Store) {
 		all.Go(func() {
 			ctx := context.Background()
 			for range each {
-				err := s.Update(ctx, board.Key{Conversation: fmt.Sprint(w)}, func(tx board.Tx) error {
+				err := s.Update(ctx, board.Key{Chat: fmt.Sprint(w)}, func(tx board.Tx) error {
 					var revision int64
 					for _, id := range ids {
 						next, err := tx.Load(ctx, id, 0)
@@ -170,7 +170,7 @@ func cancelled(t *testing.T, s board.Store) {
 	checkRefused(t, ctx, s, context.Canceled)
 	// An update cancelled at any moment is stored completely or not at all. Its error
 	// shows which, unless it wraps ErrUnknownOutcome.
-	x := board.Key{Conversation: "x"}
+	x := board.Key{Chat: "x"}
 	update := func(ctx context.Context, n int64) error {
 		return s.Update(ctx, x, func(tx board.Tx) error {
 			for _, id := range []string{"b", "c"} {
@@ -178,7 +178,7 @@ func cancelled(t *testing.T, s board.Store) {
 					return err
 				}
 			}
-			return tx.SetCursor(ctx, board.Cursor{Key: x, List: "b", Seen: n, Current: true})
+			return tx.See(ctx, board.Seen{Key: x, List: "b", Revision: n, Current: true})
 		})
 	}
 	for n := int64(1); n <= 40; {
@@ -193,12 +193,12 @@ func cancelled(t *testing.T, s board.Store) {
 			}
 		}
 		seen := int64(0)
-		if known := must[[]board.Cursor](t)(s.Cursors(t.Context(), x)); len(known) > 0 {
-			seen = known[0].Seen
+		if known := must[[]board.Seen](t)(s.Seen(t.Context(), x)); len(known) > 0 {
+			seen = known[0].Revision
 		}
 		at := now[0].Revision
 		if now[1].Revision != at || seen != at {
-			t.Fatalf("update to revision %d returned %v: one list is at %d, the other at %d, the cursor at %d", n, err, at, now[1].Revision, seen)
+			t.Fatalf("update to revision %d returned %v: one list is at %d, the other at %d, seen is %d", n, err, at, now[1].Revision, seen)
 		}
 		if err == nil && at != n || err != nil && !errors.Is(err, board.ErrUnknownOutcome) && at != n-1 {
 			t.Fatalf("update to revision %d returned %v, the store is at %d", n, err, at)

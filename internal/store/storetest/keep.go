@@ -35,7 +35,7 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep board.Keep) board.Store)
 	t.Run("BAD-INPUT 45 lists", func(t *testing.T) {
 		s := start(t, board.Keep{Lists: 2})
 		mustSave(t, s, list("a", "x", 1))
-		err := s.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
+		err := s.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 			if _, err := tx.Save(t.Context(), list("b", "y", 1)); err != nil {
 				return err
 			}

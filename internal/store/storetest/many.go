@@ -29,7 +29,7 @@ func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
 // Crowd returns list n of a store with many lists, as it began, and who holds it. Ten
 // lists each are of one project; the last one belongs to a sub-agent of the
 // first.
-func Crowd(n int) (todo.Snapshot, board.Cursor) {
+func Crowd(n int) (todo.Snapshot, board.Seen) {
 	name, member := ProjectName(n/ProjectSize), n%ProjectSize
 	conversation := func(member int) string { return fmt.Sprint("session:", name, "-", member) }
 	s := todo.Snapshot{
@@ -78,11 +78,11 @@ func Steps() []Step {
 		finds("lists after a Seq", 20, board.Query{Principal: &own, AfterSeq: 40, OldestFirst: true, Limit: 20}),
 		finds("lists of sub-agents", 1, board.Query{Principal: &own, Parent: main.List.ID}),
 		{"read who holds a list", func(t testing.TB, s board.Store, _ int) {
-			on, err := s.CursorsOn(t.Context(), "", main.List.ID)
+			on, err := s.SeenOn(t.Context(), "", main.List.ID)
 			checkFound(t, len(on), 1, err)
 		}},
 		{"read a chat", func(t testing.TB, s board.Store, _ int) {
-			c, err := s.Chat(t.Context(), todo.ChatOf(held.List.Conversation))
+			c, err := s.Chat(t.Context(), held.List.Conversation)
 			checkFound(t, len(c.Client), len("tester"), err)
 		}},
 		{"save a chat", func(t testing.TB, s board.Store, n int) {
@@ -105,11 +105,11 @@ func Steps() []Step {
 		}},
 		{"purge a list", func(t testing.TB, s board.Store, n int) {
 			gone, holder := Crowd(60 + n)
-			mustSaveChat(t, s, todo.Chat{ID: holder.Conversation})
+			mustSaveChat(t, s, todo.Chat{ID: holder.Chat})
 			if purged, err := Purge(t.Context(), s, todo.Writer{}, time.Now(), gone.List.ID); err != nil || len(purged) != 1 {
 				t.Errorf("%v, %v", purged, err)
 			}
-			if c, err := s.Chat(t.Context(), holder.Conversation); err != nil || c.ID != "" {
+			if c, err := s.Chat(t.Context(), holder.Chat); err != nil || c.ID != "" {
 				t.Errorf("%+v, %v", c, err)
 			}
 		}},
@@ -152,7 +152,7 @@ func beginAnother(t testing.TB, s board.Store, n int) {
 func writeHeld(t testing.TB, s board.Store, n int) {
 	_, holder := Crowd(55)
 	mustUpdate(t, s, holder.Key, func(tx board.Tx) error {
-		known, err := tx.Cursors(t.Context(), holder.Key)
+		known, err := tx.Seen(t.Context(), holder.Key)
 		if err != nil {
 			return err
 		}
@@ -166,15 +166,15 @@ func writeHeld(t testing.TB, s board.Store, n int) {
 		if _, err = tx.Save(t.Context(), next); err != nil {
 			return err
 		}
-		holder.Seen = next.Revision
-		return tx.SetCursor(t.Context(), holder)
+		holder.Revision = next.Revision
+		return tx.See(t.Context(), holder)
 	})
 }
 
 // readHeld reads the list that a conversation holds.
 func readHeld(t testing.TB, s board.Store, _ int) {
 	_, holder := Crowd(33)
-	known, err := s.Cursors(t.Context(), holder.Key)
+	known, err := s.Seen(t.Context(), holder.Key)
 	checkFound(t, len(known), 1, err)
 	if _, err := s.Load(t.Context(), known[0].List, 0); err != nil {
 		t.Fatal(err)

@@ -36,13 +36,13 @@ func model(t *testing.T, s board.Store) {
 	run := 0
 	Check(t, func(r *rapid.T) {
 		run++
-		m := &reference{t: t, store: s, prefix: fmt.Sprintf("run%d-", run), lists: map[string][]todo.Snapshot{}, cursors: map[board.Key][]board.Cursor{}}
+		m := &reference{t: t, store: s, prefix: fmt.Sprintf("run%d-", run), lists: map[string][]todo.Snapshot{}, seen: map[board.Key][]board.Seen{}}
 		r.Repeat(map[string]func(*rapid.T){
 			"update":  m.update,
 			"load":    m.load,
 			"history": m.history,
 			"find":    m.find,
-			"cursors": m.readCursors,
+			"seen":    m.readSeen,
 		})
 	})
 }
@@ -50,11 +50,11 @@ func model(t *testing.T, s board.Store) {
 // reference is the expected state of the lists and conversations of one run, and makes
 // the calls.
 type reference struct {
-	t       *testing.T
-	store   board.Store
-	prefix  string
-	lists   map[string][]todo.Snapshot
-	cursors map[board.Key][]board.Cursor
+	t      *testing.T
+	store  board.Store
+	prefix string
+	lists  map[string][]todo.Snapshot
+	seen   map[board.Key][]board.Seen
 }
 
 func (m *reference) id(r *rapid.T) string {
@@ -62,42 +62,42 @@ func (m *reference) id(r *rapid.T) string {
 }
 
 func (m *reference) key(r *rapid.T) board.Key {
-	return board.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Conversation: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
+	return board.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Chat: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
 }
 
 // step is what a transaction does: it saves the revision that is so many ahead of the
-// newest of a list, or sets a cursor.
+// newest of a list, or stores what a chat has seen.
 type step struct {
-	list   string
-	ahead  int64
-	cursor board.Cursor
+	list  string
+	ahead int64
+	seen  board.Seen
 }
 
 // update makes an update of some steps, which is refused in the end or not.
 func (m *reference) update(r *rapid.T) {
 	var steps []step
 	for range rapid.IntRange(0, 4).Draw(r, "steps") {
-		if rapid.Bool().Draw(r, "cursor") {
-			c := board.Cursor{Key: m.key(r), List: m.id(r), Seen: rapid.Int64Range(0, 3).Draw(r, "seen"), Current: rapid.Bool().Draw(r, "current")}
+		if rapid.Bool().Draw(r, "sees") {
+			c := board.Seen{Key: m.key(r), List: m.id(r), Revision: rapid.Int64Range(0, 3).Draw(r, "seen"), Current: rapid.Bool().Draw(r, "current")}
 			if rapid.Bool().Draw(r, "served") {
-				c.Process, c.Until = "p", baseTime.Add(time.Duration(rapid.IntRange(0, 3).Draw(r, "until")))
+				c.Process = "p"
 			}
-			steps = append(steps, step{cursor: c})
+			steps = append(steps, step{seen: c})
 		} else {
 			steps = append(steps, step{list: m.id(r), ahead: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 0, 2}).Draw(r, "ahead")})
 		}
 	}
 	refuse := rapid.IntRange(0, 3).Draw(r, "refuse") == 0
 	refusal, wrong := errors.New("refused"), errors.New("a revision that is not the next")
-	lists, known := m.lists, m.cursors
+	lists, known := m.lists, m.seen
 	err := m.store.Update(m.t.Context(), m.key(r), func(tx board.Tx) error {
-		lists, known = maps.Clone(m.lists), maps.Clone(m.cursors)
+		lists, known = maps.Clone(m.lists), maps.Clone(m.seen)
 		for _, step := range steps {
 			if step.list == "" {
-				if err := tx.SetCursor(m.t.Context(), step.cursor); err != nil {
+				if err := tx.See(m.t.Context(), step.seen); err != nil {
 					return err
 				}
-				known[step.cursor.Key], _ = board.SetCursor(known[step.cursor.Key], step.cursor, time.Now())
+				known[step.seen.Key], _ = board.See(known[step.seen.Key], step.seen, time.Now())
 				continue
 			}
 			next := list(step.list, m.prefix, int64(len(lists[step.list]))+step.ahead)
@@ -124,7 +124,7 @@ func (m *reference) update(r *rapid.T) {
 	case bad && !errors.Is(err, wrong), !bad && refuse && !errors.Is(err, refusal), !bad && !refuse && err != nil:
 		r.Fatalf("update %+v: %v", steps, err)
 	case err == nil:
-		m.lists, m.cursors = lists, known
+		m.lists, m.seen = lists, known
 	}
 }
 
@@ -170,28 +170,28 @@ func (m *reference) find(r *rapid.T) {
 	}
 }
 
-// readCursors compares the cursors of a conversation, and those on a list of a
-// principal, with what [board.SetCursor] makes of them.
-func (m *reference) readCursors(r *rapid.T) {
+// readSeen compares what a chat has seen, and who has seen a list of a
+// principal, with what [board.See] makes of them.
+func (m *reference) readSeen(r *rapid.T) {
 	key, id := m.key(r), m.id(r)
-	check := func(what string, want, got []board.Cursor, err error) {
-		if diff := cmp.Diff(sorted(want), sorted(got), cmpopts.IgnoreFields(board.Cursor{}, "At"), equateEmpty); diff != "" || err != nil {
-			r.Fatalf("cursors %s: %v\n%s", what, err, diff)
+	check := func(what string, want, got []board.Seen, err error) {
+		if diff := cmp.Diff(sorted(want), sorted(got), cmpopts.IgnoreFields(board.Seen{}, "At"), equateEmpty); diff != "" || err != nil {
+			r.Fatalf("seen %s: %v\n%s", what, err, diff)
 		}
 	}
-	got, err := m.store.Cursors(m.t.Context(), key)
-	check("of a conversation", m.cursors[key], got, err)
-	if !slices.IsSortedFunc(got, func(a, b board.Cursor) int { return int(b.Moved - a.Moved) }) {
-		r.Fatalf("cursors are not in order: %+v", got)
+	got, err := m.store.Seen(m.t.Context(), key)
+	check("of a conversation", m.seen[key], got, err)
+	if !slices.IsSortedFunc(got, func(a, b board.Seen) int { return int(b.Held - a.Held) }) {
+		r.Fatalf("what was seen is not in order: %+v", got)
 	}
-	var on []board.Cursor
-	for of, cursors := range m.cursors {
-		for _, c := range cursors {
+	var on []board.Seen
+	for of, all := range m.seen {
+		for _, c := range all {
 			if of.Principal == key.Principal && c.List == id {
 				on = append(on, c)
 			}
 		}
 	}
-	got, err = m.store.CursorsOn(m.t.Context(), key.Principal, id)
+	got, err = m.store.SeenOn(m.t.Context(), key.Principal, id)
 	check("on a list", on, got, err)
 }

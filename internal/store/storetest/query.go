@@ -65,7 +65,7 @@ func find(t *testing.T, s board.Store) {
 func excerpts(t *testing.T, s board.Store) {
 	long := strings.Repeat("ü", 3000)
 	whole := list("long", "x", 1)
-	whole.List.ParentConversation = "main"
+	whole.List.Mirrored, whole.List.ParentConversation = false, "main"
 	whole.Items = nil
 	for n, status := range []todo.Status{todo.Completed, todo.Failed, todo.InProgress, todo.Pending, todo.Pending, todo.Blocked} {
 		whole.Items = append(whole.Items, todo.Item{ID: fmt.Sprint(n + 1), Text: long, Status: status, Started: baseTime})

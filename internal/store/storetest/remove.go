@@ -93,7 +93,7 @@ func purge(t *testing.T, s board.Store) {
 	if err != nil || len(fresh) != many+1 {
 		t.Fatalf("%d lists changed, %v", len(fresh), err)
 	}
-	if held := must[[]board.Cursor](t)(s.Cursors(t.Context(), board.Key{Conversation: "z"})); len(held) != 1 || held[0].List != "kept" || held[0].Current {
+	if held := must[[]board.Seen](t)(s.Seen(t.Context(), board.Key{Chat: "z"})); len(held) != 1 || held[0].List != "kept" || held[0].Current {
 		t.Errorf("the conversation of a purged list holds %+v", held)
 	}
 	revisions, err := s.History(t.Context(), "l0", 0, 0)
@@ -107,12 +107,12 @@ func purge(t *testing.T, s board.Store) {
 	if begun.IsZero() {
 		t.Error("the list does not say when it began")
 	}
-	for what, read := range map[string]func() ([]board.Cursor, error){
-		"of its conversation": func() ([]board.Cursor, error) { return s.Cursors(t.Context(), board.Key{Conversation: "l0"}) },
-		"on it":               func() ([]board.Cursor, error) { return s.CursorsOn(t.Context(), "", "l0") },
+	for what, read := range map[string]func() ([]board.Seen, error){
+		"of its conversation": func() ([]board.Seen, error) { return s.Seen(t.Context(), board.Key{Chat: "l0"}) },
+		"on it":               func() ([]board.Seen, error) { return s.SeenOn(t.Context(), "", "l0") },
 	} {
 		if left, err := read(); len(left) > 0 || err != nil {
-			t.Errorf("cursors %s: %v, %v", what, left, err)
+			t.Errorf("seen %s: %v, %v", what, left, err)
 		}
 	}
 	if found, err := s.Find(t.Context(), board.Query{Operation: "opl0"}); len(found) > 0 || err != nil {
@@ -178,9 +178,9 @@ func abandoned(t *testing.T, s board.Store) {
 		}
 	}
 	mustSave(t, s, list("changed", "x", 2))
-	mustSet(t, s, board.Cursor{Key: board.Key{Conversation: "somebody"}, List: "shown", Seen: 1})
+	mustSet(t, s, board.Seen{Key: board.Key{Chat: "somebody"}, List: "shown", Revision: 1})
 	refuse := errors.New("refused")
-	err := s.Update(t.Context(), board.Key{Conversation: "next"}, func(tx board.Tx) error {
+	err := s.Update(t.Context(), board.Key{Chat: "next"}, func(tx board.Tx) error {
 		next := list("next", "x", 1)
 		next.List.Conversation = "next"
 		if _, err := tx.Save(t.Context(), next); err != nil {
@@ -272,14 +272,15 @@ func expired(t *testing.T, s board.Store) {
 		one("looked at", func(*todo.Snapshot) {}),
 		one("held", func(*todo.Snapshot) {}),
 	}
-	held := board.Cursor{Key: board.Key{Conversation: "chat"}, List: "held", Seen: 1, Current: true, Process: board.Detached, Until: time.Now().Add(time.Hour)}
-	looked := board.Cursor{Key: board.Key{Conversation: todo.PersonKey}, List: "looked at", Seen: 1}
+	held := board.Seen{Key: board.Key{Chat: "chat"}, List: "held", Revision: 1, Current: true}
+	looked := board.Seen{Key: board.Key{Chat: todo.PersonChat}, List: "looked at", Revision: 1}
+	mustSaveChat(t, s, todo.Chat{ID: "chat", Used: time.Now(), Here: todo.Served{{Process: todo.Detached, Until: time.Now().Add(time.Hour)}}})
 	for _, l := range lists {
 		mustUpdate(t, s, held.Key, func(tx board.Tx) error {
 			_, err := tx.Save(t.Context(), l)
-			for _, c := range []board.Cursor{held, looked} {
+			for _, c := range []board.Seen{held, looked} {
 				if err == nil && c.List == l.List.ID {
-					err = tx.SetCursor(t.Context(), c)
+					err = tx.See(t.Context(), c)
 				}
 			}
 			return err
@@ -338,23 +339,23 @@ func shares(t *testing.T, s board.Store) {
 }
 
 // holders tests that of very many conversations that come to know a list the ones that
-// used it last are known, beside its name.
+// used it last are known.
 func holders(t *testing.T, s board.Store) {
-	mustSave(t, s, list("a", "x", 1), current(todo.NameKey("a"), "a"))
+	mustSave(t, s, list("a", "x", 1), current("first", "a"))
 	const more = 50
-	mustUpdate(t, s, board.Key{Conversation: "first"}, func(tx board.Tx) error {
+	mustUpdate(t, s, board.Key{Chat: "first"}, func(tx board.Tx) error {
 		for n := range board.MaxHolders + more {
-			if err := tx.SetCursor(t.Context(), current(fmt.Sprint("c", n), "a")); err != nil {
+			if err := tx.See(t.Context(), current(fmt.Sprint("c", n), "a")); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	on := must[[]board.Cursor](t)(s.CursorsOn(t.Context(), "", "a"))
+	on := must[[]board.Seen](t)(s.SeenOn(t.Context(), "", "a"))
 	knows := func(key string) bool {
-		return slices.ContainsFunc(on, func(c board.Cursor) bool { return c.Conversation == key })
+		return slices.ContainsFunc(on, func(c board.Seen) bool { return c.Chat == key })
 	}
-	if len(on) != board.MaxHolders || knows("c0") || !knows(fmt.Sprint("c", board.MaxHolders+more-1)) || !knows(todo.NameKey("a")) {
+	if len(on) != board.MaxHolders || knows("c0") || !knows(fmt.Sprint("c", board.MaxHolders+more-1)) {
 		t.Errorf("45: %d are known", len(on))
 	}
 }

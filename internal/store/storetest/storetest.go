@@ -36,8 +36,9 @@ func Run(t *testing.T, open Open) {
 		"nothing to store":          nothing,
 		"order of arrival":          ordered,
 		"waiting ends":              waiting,
-		"cursors":                   cursors,
-		"cursors in a transaction":  cursorsInTx,
+		"seen":                      seen,
+		"seen in a transaction":     seenInTx,
+		"names":                     names,
 		"begin once":                func(t *testing.T, s board.Store) { beginOnce(t, s) },
 		"parents":                   parents,
 		"parents in a transaction":  parentsInTx,
@@ -110,18 +111,18 @@ func list(id, workspace string, n int64) todo.Snapshot {
 	return s
 }
 
-// Save saves one revision, and cursors, in an update of their own.
-func Save(ctx context.Context, s board.Store, next todo.Snapshot, cursors ...board.Cursor) (saved todo.Snapshot, err error) {
-	key := board.Key{Principal: next.List.Principal, Conversation: next.List.ID}
-	if len(cursors) > 0 {
-		key = cursors[0].Key
+// Save saves one revision, and what chats have seen, in an update of their own.
+func Save(ctx context.Context, s board.Store, next todo.Snapshot, seen ...board.Seen) (saved todo.Snapshot, err error) {
+	key := board.Key{Principal: next.List.Principal, Chat: next.List.ID}
+	if len(seen) > 0 {
+		key = seen[0].Key
 	}
 	err = s.Update(ctx, key, func(tx board.Tx) (err error) {
 		saved, err = saveIn(ctx, tx, next)
 		if err != nil {
 			return err
 		}
-		return setCursors(ctx, tx, cursors...)
+		return setSeen(ctx, tx, seen...)
 	})
 	if err != nil {
 		return todo.Snapshot{}, err
@@ -156,28 +157,28 @@ func saveIn(ctx context.Context, tx board.Tx, next todo.Snapshot) (todo.Snapshot
 	return tx.Save(ctx, next)
 }
 
-func setCursors(ctx context.Context, tx board.Tx, cursors ...board.Cursor) error {
-	for _, c := range cursors {
-		if err := tx.SetCursor(ctx, c); err != nil {
+func setSeen(ctx context.Context, tx board.Tx, seen ...board.Seen) error {
+	for _, c := range seen {
+		if err := tx.See(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func mustSave(t testing.TB, s board.Store, next todo.Snapshot, cursors ...board.Cursor) todo.Snapshot {
+func mustSave(t testing.TB, s board.Store, next todo.Snapshot, seen ...board.Seen) todo.Snapshot {
 	t.Helper()
-	saved, err := Save(t.Context(), s, next, cursors...)
+	saved, err := Save(t.Context(), s, next, seen...)
 	if err != nil {
 		t.Fatalf("save %s revision %d: %v", next.List.ID, next.Revision, err)
 	}
 	return saved
 }
 
-// mustSet stores cursors in an update of their own.
-func mustSet(t testing.TB, s board.Store, cursors ...board.Cursor) {
+// mustSet stores what chats have seen in an update of their own.
+func mustSet(t testing.TB, s board.Store, seen ...board.Seen) {
 	t.Helper()
-	mustUpdate(t, s, cursors[0].Key, func(tx board.Tx) error { return setCursors(t.Context(), tx, cursors...) })
+	mustUpdate(t, s, seen[0].Key, func(tx board.Tx) error { return setSeen(t.Context(), tx, seen...) })
 }
 
 func mustUpdate(t testing.TB, s board.Store, key board.Key, change func(board.Tx) error) {
@@ -249,7 +250,7 @@ func saveAndLoad(t *testing.T, s board.Store) {
 func dense(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	mustSave(t, s, list("a", "x", 2))
-	mustUpdate(t, s, board.Key{Conversation: "c"}, func(tx board.Tx) error { // as an import
+	mustUpdate(t, s, board.Key{Chat: "c"}, func(tx board.Tx) error { // as an import
 		if _, err := tx.Load(t.Context(), "b", 0); !errors.Is(err, board.ErrNotFound) {
 			t.Error(err)
 		}
@@ -262,7 +263,7 @@ func dense(t *testing.T, s board.Store) {
 	})
 	for _, next := range []todo.Snapshot{list("a", "x", 1), list("a", "x", 2), list("a", "x", 4), list("a", "x", 9), list("b", "x", 1), list("b", "x", 7), list("b", "x", 10), list("c", "x", 0)} {
 		for _, read := range []bool{true, false} { // and what the transaction has not read
-			err := s.Update(t.Context(), board.Key{Conversation: "c"}, func(tx board.Tx) error {
+			err := s.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 				if read {
 					if _, err := tx.Load(t.Context(), next.List.ID, 0); err != nil {
 						return err
@@ -339,7 +340,7 @@ func operations(t *testing.T, s board.Store) {
 	var all sync.WaitGroup
 	for range 8 { // the same call, sent again before it was answered
 		all.Go(func() {
-			err := s.Update(context.Background(), board.Key{Conversation: "x"}, func(tx board.Tx) error {
+			err := s.Update(context.Background(), board.Key{Chat: "x"}, func(tx board.Tx) error {
 				found, err := tx.Find(context.Background(), board.Query{Operation: "again"})
 				if err != nil || len(found) > 0 {
 					return err
@@ -409,9 +410,9 @@ func RunBeside(t *testing.T, open Open) {
 // and creates it the first time.
 func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 	path := t.TempDir() + "/todo.db"
-	x := board.Key{Conversation: "x"}
+	x := board.Key{Chat: "x"}
 	var want []todo.Snapshot
-	var knows []board.Cursor
+	var knows []board.Seen
 	for round := range 3 {
 		s, err := open(path)
 		if err != nil {
@@ -424,12 +425,12 @@ func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 		for i := range got {
 			checkEqual(t, "after opening again", want[i], got[i])
 		}
-		checkEqual(t, "cursors after opening again", knows, must[[]board.Cursor](t)(s.Cursors(t.Context(), x)), cmpopts.EquateEmpty())
+		checkEqual(t, "seen after opening again", knows, must[[]board.Seen](t)(s.Seen(t.Context(), x)), cmpopts.EquateEmpty())
 		for range 5 {
 			n := int64(len(want) + 1)
-			want = append(want, mustSave(t, s, list("a", "x", n), board.Cursor{Key: x, List: "a", Seen: n, Current: true, Process: "p", Until: baseTime}))
+			want = append(want, mustSave(t, s, list("a", "x", n), board.Seen{Key: x, List: "a", Revision: n, Current: true, Process: "p"}))
 		}
-		knows = must[[]board.Cursor](t)(s.Cursors(t.Context(), x))
+		knows = must[[]board.Seen](t)(s.Seen(t.Context(), x))
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -453,16 +454,16 @@ func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 // shared tests that each of two stores on the same data reads at once what the other
 // has stored, in transactions too, whatever it remembers.
 func shared(t *testing.T, a, b board.Store) {
-	x := board.Key{Conversation: "reader"}
+	x := board.Key{Chat: "reader"}
 	sub := list("sub", "w", 1)
-	sub.List.ParentConversation = x.Conversation // so its parent changes, and its revision does not
+	sub.List.ParentConversation = x.Chat // so its parent changes, and its revision does not
 	mustSave(t, a, sub)
 	for n := int64(1); n <= 6; n++ {
-		saved := mustSave(t, a, list("shared", "w", n), board.Cursor{Key: x, List: "shared", Seen: n, Current: true})
+		saved := mustSave(t, a, list("shared", "w", n), board.Seen{Key: x, List: "shared", Revision: n, Current: true})
 		checkTx(t, b, []string{"shared", "sub"}, x)
 		checkEqual(t, "what the other store saved", saved, must[todo.Snapshot](t)(b.Load(t.Context(), "shared", 0)))
 		if n%2 == 0 {
-			mustSet(t, b, board.Cursor{Key: x, List: "other", Seen: n, Current: true})
+			mustSet(t, b, board.Seen{Key: x, List: "other", Revision: n, Current: true})
 		}
 		checkTx(t, a, []string{"shared", "sub"}, x)
 		a, b = b, a

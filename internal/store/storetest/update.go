@@ -22,21 +22,21 @@ const arrival = 50 * time.Millisecond
 type contents struct {
 	Newest    []todo.Snapshot
 	Histories map[string][]todo.Snapshot
-	Cursors   map[board.Key][]board.Cursor
+	Seen      map[board.Key][]board.Seen
 	Chats     []todo.Chat
 	Keyed     string
 }
 
-// contentsOf reads all lists and chats, the cursors of keys, and what changeMuch sets.
+// contentsOf reads all lists and chats, what chats have seen, and what changeMuch sets.
 func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	t.Helper()
-	c := contents{must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{Deleted: true})), map[string][]todo.Snapshot{}, map[board.Key][]board.Cursor{},
+	c := contents{must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{Deleted: true})), map[string][]todo.Snapshot{}, map[board.Key][]board.Seen{},
 		must[[]todo.Chat](t)(s.Chats(t.Context(), board.ChatQuery{})), must[string](t)(s.Keyed(t.Context(), muchKey))}
 	for _, newest := range c.Newest {
 		c.Histories[newest.List.ID] = must[[]todo.Snapshot](t)(s.History(t.Context(), newest.List.ID, 0, 0))
 	}
 	for _, key := range keys {
-		c.Cursors[key] = must[[]board.Cursor](t)(s.Cursors(t.Context(), key))
+		c.Seen[key] = must[[]board.Seen](t)(s.Seen(t.Context(), key))
 	}
 	return c
 }
@@ -44,7 +44,7 @@ func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 // muchKey is the key that changeMuch sets, and muchNotice what it claims.
 var muchKey, muchNotice = board.ChatKey{Kind: board.CallKey, Text: "much"}, board.Notice{What: "much"}
 
-// changeMuch saves two lists, one of them twice, begins a third, moves two cursors, saves two
+// changeMuch saves two lists, one of them twice, begins a third, makes lists current for two chats, saves two
 // chats, one of which is new, sets a key and claims a notice.
 func changeMuch(ctx context.Context, tx board.Tx) error {
 	next := chat("x")
@@ -63,7 +63,7 @@ func changeMuch(ctx context.Context, tx board.Tx) error {
 			return err
 		}
 	}
-	return setCursors(ctx, tx, current("x", "new"), current("y", "a"))
+	return setSeen(ctx, tx, current("x", "new"), current("y", "a"))
 }
 
 // begun begins the lists that changeMuch changes.
@@ -72,7 +72,7 @@ func begun(t testing.TB, s board.Store) (keys []board.Key) {
 	mustSave(t, s, list("a", "x", 1), current("x", "a"))
 	mustSave(t, s, list("b", "x", 1))
 	mustSaveChat(t, s, chat("x"))
-	return []board.Key{{Conversation: "x"}, {Conversation: "y"}}
+	return []board.Key{{Chat: "x"}, {Chat: "y"}}
 }
 
 // refused tests that nothing of an update is stored when its function returns an
@@ -107,14 +107,14 @@ func refused(t *testing.T, s board.Store) {
 // checkMuch checks that all that changeMuch does is stored.
 func checkMuch(t testing.TB, s board.Store) {
 	t.Helper()
-	got := contentsOf(t, s, board.Key{Conversation: "x"}, board.Key{Conversation: "y"})
+	got := contentsOf(t, s, board.Key{Chat: "x"}, board.Key{Chat: "y"})
 	var ids []string
 	for _, newest := range got.Newest {
 		ids = append(ids, fmt.Sprint(newest.List.ID, newest.Revision))
 	}
 	checkEqual(t, "lists, the last saved first", []string{"new1", "a3", "b2"}, ids)
-	checkCursors(t, "of x", []board.Cursor{current("x", "new"), earlier("x", "a")}, got.Cursors[board.Key{Conversation: "x"}])
-	checkCursors(t, "of y", []board.Cursor{current("y", "a")}, got.Cursors[board.Key{Conversation: "y"}])
+	checkSeen(t, "of x", []board.Seen{current("x", "new"), earlier("x", "a")}, got.Seen[board.Key{Chat: "x"}])
+	checkSeen(t, "of y", []board.Seen{current("y", "a")}, got.Seen[board.Key{Chat: "y"}])
 	if len(got.Chats) != 2 || got.Chats[0].Title.Text != "much" || got.Chats[1].ID != "y" || got.Keyed != "x" {
 		t.Errorf("chats %+v, and the key leads to %q", got.Chats, got.Keyed)
 	}
@@ -194,7 +194,7 @@ func severalSaves(t *testing.T, s board.Store) {
 	start := must[int64](t)(s.Position(t.Context()))
 	begun(t, s)
 	var saved []todo.Snapshot
-	mustUpdate(t, s, board.Key{Conversation: "x"}, func(tx board.Tx) error {
+	mustUpdate(t, s, board.Key{Chat: "x"}, func(tx board.Tx) error {
 		saved = nil
 		for _, next := range []todo.Snapshot{list("a", "x", 2), list("c", "x", 1), list("b", "x", 2), list("a", "x", 3), list("d", "x", 1)} {
 			got, err := saveIn(t.Context(), tx, next)
@@ -263,7 +263,7 @@ func nothing(t *testing.T, s board.Store) {
 		mustUpdate(t, s, keys[0], func(tx board.Tx) error {
 			_, err := tx.Load(t.Context(), "a", 0)
 			if err == nil {
-				_, err = tx.Cursors(t.Context(), keys[0])
+				_, err = tx.Seen(t.Context(), keys[0])
 			}
 			return err
 		})
@@ -341,7 +341,7 @@ func saveNext(ctx context.Context, tx board.Tx, id, text string) error {
 // (V8).
 func ordered(t *testing.T, s board.Store) {
 	const n = 6
-	key := board.Key{Conversation: "x"}
+	key := board.Key{Chat: "x"}
 	hold := startUpdate(t, s, key, saveHeld)
 	done := make(chan error, n)
 	want := []string{"first"}
@@ -371,7 +371,7 @@ func ordered(t *testing.T, s board.Store) {
 // waiting tests that an update whose context ends while it waits is not run, returns
 // soon, and leaves its place to the next.
 func waiting(t *testing.T, s board.Store) {
-	key := board.Key{Conversation: "x"}
+	key := board.Key{Chat: "x"}
 	hold := startUpdate(t, s, key, saveHeld)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -424,15 +424,15 @@ func checkTx(t testing.TB, s board.Store, lists []string, keys ...board.Key) {
 			note("one before of "+id, older, err)
 			revisions, err := from.History(t.Context(), id, 0, 0)
 			note("history of "+id, revisions, err)
-			on, err := from.CursorsOn(t.Context(), "", id)
-			note("cursors on "+id, sorted(on), err)
+			on, err := from.SeenOn(t.Context(), "", id)
+			note("seen of "+id, sorted(on), err)
 		}
 		for _, key := range keys {
-			known, err := from.Cursors(t.Context(), key)
-			note(fmt.Sprint("cursors of ", key), known, err)
+			known, err := from.Seen(t.Context(), key)
+			note(fmt.Sprint("seen by ", key), known, err)
 		}
-		for _, key := range append(keys, board.Key{Conversation: "none"}) {
-			known, err := from.Chat(t.Context(), todo.ChatOf(key.Conversation))
+		for _, key := range append(keys, board.Key{Chat: "none"}) {
+			known, err := from.Chat(t.Context(), key.Chat)
 			note(fmt.Sprint("chat of ", key), known, err)
 		}
 		all, err := from.Chats(t.Context(), board.ChatQuery{})
@@ -448,16 +448,16 @@ func checkTx(t testing.TB, s board.Store, lists []string, keys ...board.Key) {
 		t.Error(err)
 	}
 	var known map[string]answer
-	mustUpdate(t, s, board.Key{Conversation: "check"}, func(tx board.Tx) (err error) {
+	mustUpdate(t, s, board.Key{Chat: "check"}, func(tx board.Tx) (err error) {
 		known, err = read(tx)
 		return err
 	})
 	checkEqual(t, "read in a transaction", stored, known, equateEmpty)
 }
 
-// sorted orders cursors that may come in any order.
-func sorted(cursors []board.Cursor) []board.Cursor {
-	return slices.SortedFunc(slices.Values(cursors), func(a, b board.Cursor) int {
-		return cmp.Or(cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(b.Moved, a.Moved), cmp.Compare(a.List, b.List))
+// sorted orders what chats have seen, that may come in any order.
+func sorted(seen []board.Seen) []board.Seen {
+	return slices.SortedFunc(slices.Values(seen), func(a, b board.Seen) int {
+		return cmp.Or(cmp.Compare(a.Chat, b.Chat), cmp.Compare(b.Held, a.Held), cmp.Compare(a.List, b.List))
 	})
 }

@@ -26,7 +26,7 @@ type chatSQL struct {
 
 // chatQueries returns the statements of a dialect.
 func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q chatSQL) {
-	chats, keys, notices, cursors := d.Schema+"chats", d.Schema+"keys", d.Schema+"notices", d.Schema+"cursors"
+	chats, keys, notices, seen := d.Schema+"chats", d.Schema+"keys", d.Schema+"notices", d.Schema+"seen"
 	sum := ""
 	if d.Sum != nil {
 		sum = ", sum"
@@ -38,9 +38,8 @@ func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q
 		q.sayChat += `, sum = excluded.sum`
 	}
 	q.saveChat = q.sayChat + `, principal = excluded.principal, member = excluded.member, used = excluded.used, ended = excluded.ended`
-	// A chat may hold a list of its own, and the one that mirrors its host's.
-	its := `k.principal = chats.principal AND k.conversation IN (chats.id, '` + todo.MirrorID("") + `' || chats.id) AND k.moved > 0`
-	q.holdsList = `UPDATE ` + chats + ` SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM ` + cursors + ` k WHERE ` + its + `)`
+	its := `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
+	q.holdsList = `UPDATE ` + chats + ` SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM ` + seen + ` k WHERE ` + its + `)`
 	// beyond removes of the rows of a table that a condition selects those with a lower value than
 	// so many others.
 	beyond := func(table, where, by string, most int) string {
@@ -48,9 +47,8 @@ func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q
 	}
 	q.moreChats = beyond(chats, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
 	q.oldChats = `DELETE FROM ` + chats + ` WHERE used < ? OR ended > 0 AND NOT held AND ended < ?`
-	q.chatsOf = `WITH gone (id) AS (%s) DELETE FROM ` + chats + ` WHERE id IN (SELECT replace(k.conversation, '` + todo.MirrorID("") + `', '')
-		FROM gone JOIN ` + cursors + ` k ON k.list = gone.id WHERE k.moved > 0) AND id <> ?
-		AND NOT EXISTS (SELECT 1 FROM ` + cursors + ` k WHERE ` + its + ` AND k.list NOT IN (SELECT id FROM gone))`
+	q.chatsOf = `WITH gone (id) AS (%s) DELETE FROM ` + chats + ` WHERE id IN (SELECT k.chat FROM gone JOIN ` + seen + ` k ON k.list = gone.id WHERE k.held > 0)
+		AND id <> ? AND NOT EXISTS (SELECT 1 FROM ` + seen + ` k WHERE ` + its + ` AND k.list NOT IN (SELECT id FROM gone))`
 	q.keyed = `SELECT chat FROM ` + keys + ` WHERE principal = ? AND member = ? AND kind = ? AND text = ? AND CAST(until AS bigint) > ?`
 	q.setKey = `INSERT INTO ` + keys + ` (principal, member, kind, text, chat, until) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`
@@ -123,6 +121,22 @@ func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 	return found, err
 }
 
+// Named implements [board.Reader].
+func (r Reader) Named(ctx context.Context, principal, name string) (string, error) {
+	found, err := collect(ctx, r, "read name", r.sql.named, func(rows Rows) (list string, err error) { return list, rows.Scan(&list) }, principal, name)
+	return append(found, "")[0], err
+}
+
+// SetName implements [board.Tx].
+func (s *Saver) SetName(ctx context.Context, principal, name, list string) error {
+	err := s.checkRoom(ctx, principal)
+	if err == nil {
+		s.Used.Add(principal, RowSize)
+		err = s.DB.Exec(s.SQL.setName, principal, name, list)
+	}
+	return err
+}
+
 // Keyed implements [board.Reader].
 func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
 	found, err := collect(ctx, r, "read key", r.sql.keyed, func(rows Rows) (chat string, err error) { return chat, rows.Scan(&chat) },
@@ -155,7 +169,7 @@ func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, erro
 	if !isNew || err != nil {
 		return c, err
 	}
-	s.Used.Add(c.Principal, CursorSize+len(body))
+	s.Used.Add(c.Principal, RowSize+len(body))
 	if err = s.DB.Exec(s.SQL.holdsList, c.ID); err == nil {
 		err = s.DB.Remove(s.SQL.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
 	}
@@ -165,7 +179,7 @@ func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, erro
 // tidyChats removes chats that nobody used for too long, and those without a list that
 // ended long enough ago.
 func (s *Saver) tidyChats(now time.Time) error {
-	return s.DB.Remove(s.SQL.oldChats, record.UnixNano(now.Add(-board.CursorAge)), record.UnixNano(now.Add(-board.BareChatAge)))
+	return s.DB.Remove(s.SQL.oldChats, record.UnixNano(now.Add(-board.SeenAge)), record.UnixNano(now.Add(-board.BareChatAge)))
 }
 
 // checkRoom returns [board.ErrStoreFull] when no list of a principal can be written any more.
@@ -183,7 +197,7 @@ func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until 
 	of := keyValues(k)[:3]
 	err := errors.Join(s.DB.Exec(s.SQL.oldKeys, record.UnixNano(time.Now())), s.checkRoom(ctx, k.Principal))
 	if err == nil {
-		s.Used.Add(k.Principal, CursorSize)
+		s.Used.Add(k.Principal, RowSize)
 		err = s.DB.Exec(s.SQL.setKey, append(keyValues(k), chat, record.UnixNano(until))...)
 	}
 	if err == nil {
@@ -202,7 +216,7 @@ func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within 
 	err = errors.Join(s.DB.Exec(s.SQL.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))),
 		s.DB.Exec(s.SQL.oldKeys, record.UnixNano(time.Now())), s.checkRoom(ctx, n.Principal))
 	if err == nil {
-		s.Used.Add(n.Principal, CursorSize)
+		s.Used.Add(n.Principal, RowSize)
 		err = s.DB.Exec(s.SQL.claim, n.Principal, n.What, record.UnixNano(at))
 	}
 	if err == nil {

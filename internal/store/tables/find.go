@@ -42,19 +42,19 @@ type SQL struct {
 	Revisions, Newest, Excerpts string
 	// Load selects the newest revision of a list.
 	Load string
-	// AllCursors selects all cursors, and CursorsOf the cursors of a conversation, the
-	// one that became current last first.
-	AllCursors, CursorsOf string
+	// AllSeen selects what all chats have seen, and SeenBy what one has, the list that became
+	// current last first.
+	AllSeen, SeenBy string
 
-	loadRevision, history           string
-	cursorsOn, currentCursors       string
-	current, cursors, settled, like string
+	loadRevision, history        string
+	seenOn, currentSeen          string
+	current, seen, settled, like string
 
 	sum func(columns ...any) int64
 
 	addRevision, addList, updateList, setDeleted, countDropped, drop string
 	usage, own, lockList                                             string
-	setCursor, seeCursor, oldCursors, moreCursors                    string
+	setSeen, sawMore, oldSeen, moreSeen, named, setName              string
 	// Queries for the ids of lists, each one of which is removed by all of forget.
 	list, trash, spare string
 	// Of snapshots.
@@ -79,9 +79,9 @@ func (s *SQL) summed(columns []any) []any {
 
 // Queries returns the queries of a dialect.
 func (d Dialect) Queries() *SQL {
-	cursors := d.Schema + "cursors"
-	current := `coalesce((SELECT b.list FROM ` + cursors + ` b WHERE l.parent_conversation <> '' AND b.principal = l.principal
-		AND b.conversation = l.parent_conversation AND b.current), '')`
+	seen := d.Schema + "seen"
+	current := `coalesce((SELECT b.list FROM ` + seen + ` b WHERE l.parent_conversation <> '' AND b.principal = l.principal
+		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
 	columns := `SELECT ` + d.Columns + `, ` + current + ` FROM ` + d.Schema
 	sum := ""
 	if d.Sum != nil {
@@ -91,25 +91,26 @@ func (d Dialect) Queries() *SQL {
 		Revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
 		Newest:    columns + `lists l ` + d.Newest,
 		Excerpts:  `SELECT l.seq, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
-		AllCursors: `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at` + sum +
-			` FROM ` + cursors + ` c`,
-		current: current, cursors: cursors, settled: d.Settled, like: d.Like,
+		AllSeen: `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + sum +
+			` FROM ` + seen + ` c`,
+		current: current, seen: seen, settled: d.Settled, like: d.Like,
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
 	q.history = q.Revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limit
-	q.CursorsOf = q.AllCursors + ` WHERE c.principal = ? AND c.conversation = ? ORDER BY c.moved DESC, c.at`
+	q.SeenBy = q.AllSeen + ` WHERE c.principal = ? AND c.chat = ? AND c.mirrors = ? ORDER BY c.held DESC, c.at`
 	// With the empty text a database goes by the list, on which few are, and not through
 	// all of the principal.
-	q.cursorsOn = q.AllCursors + ` WHERE c.principal || '' = ? AND c.list = ? ORDER BY c.conversation`
-	q.currentCursors = q.AllCursors + ` WHERE c.principal = ? AND c.current ORDER BY c.conversation`
+	q.seenOn = q.AllSeen + ` WHERE c.principal || '' = ? AND c.list = ? ORDER BY c.chat, c.mirrors`
+	q.currentSeen = q.AllSeen + ` WHERE c.principal = ? AND c.current ORDER BY c.chat, c.mirrors`
+	q.named = `SELECT list FROM ` + d.Schema + `names WHERE principal = ? AND name = ?`
 	d.saves(q)
 	return q
 }
 
 // saves adds what a [Saver] runs.
 func (d Dialect) saves(q *SQL) {
-	history, lists, cursors := d.Schema+"history", d.Schema+"lists", d.Schema+"cursors"
+	history, lists, seen := d.Schema+"history", d.Schema+"lists", d.Schema+"seen"
 	insert := func(table, columns, more string) string {
 		if d.Sum != nil {
 			columns += ", sum"
@@ -119,37 +120,38 @@ func (d Dialect) saves(q *SQL) {
 	}
 	q.sum, q.forget, q.chatSQL = d.Sum, d.Forget, d.chatQueries(insert)
 	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
-	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta`,
+	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`,
 		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
 	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
 	q.setDeleted = `UPDATE ` + lists + ` SET deleted = ? WHERE id = ?`
 	q.countDropped = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
 		WHERE list = ? AND revision BETWEEN ? AND ?) WHERE id = ?`
 	q.drop = `DELETE FROM ` + history + ` WHERE list = ? AND revision BETWEEN ? AND ?`
-	q.seeCursor = insert(cursors, `principal, conversation, list, seen, process, until, moved, current, at`, ``) + `
-		ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen, process = excluded.process, until = excluded.until`
+	q.sawMore = insert(seen, `principal, chat, mirrors, list, revision, process, held, current, at`, ``) + `
+		ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process`
 	if d.Sum != nil {
-		q.seeCursor += `, sum = excluded.sum`
+		q.sawMore += `, sum = excluded.sum`
 	}
-	q.setCursor = q.seeCursor + `, moved = excluded.moved, current = excluded.current, at = excluded.at`
+	q.setSeen = q.sawMore + `, held = excluded.held, current = excluded.current, at = excluded.at`
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? AND updated >= ?` + limit + `) AS lately),
 		coalesce((SELECT updated FROM ` + lists + ` ORDER BY seq DESC LIMIT 1), 0)`
-	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + cursors + ` WHERE principal = ?)
+	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + seen + ` WHERE principal = ?) + (SELECT count(*) * ? FROM ` + d.Schema + `names WHERE principal = ?)
 		+ (SELECT coalesce(sum(? + octet_length(body)), 0) FROM ` + d.Schema + `chats WHERE principal = ?)
 		+ (SELECT count(*) * ? FROM ` + d.Schema + `keys WHERE principal = ?) + (SELECT count(*) * ? FROM ` + d.Schema + `notices WHERE principal = ?) AS bigint)
 		FROM ` + lists + ` WHERE principal = ?`
 	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
-		(SELECT 1 FROM ` + cursors + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.conversation = ?) ORDER BY l.updated` + limit
+		(SELECT 1 FROM ` + seen + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.chat = ?) ORDER BY l.updated` + limit
 	q.spare = `SELECT l.id FROM ` + lists + ` l` + where
 	q.spareLists = q.Excerpts + where + d.SkipLocked
-	q.moreCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
-		FROM ` + cursors + ` WHERE list = ? AND principal = ? ORDER BY conversation LIKE 'name:%' DESC, at DESC` + limit + ` OFFSET ?)`
+	q.moreSeen = `DELETE FROM ` + seen + ` WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
+		FROM ` + seen + ` WHERE list = ? AND principal = ? ORDER BY at DESC` + limit + ` OFFSET ?)`
+	q.setName = `INSERT INTO ` + d.Schema + `names (principal, name, list) VALUES (?, ?, ?) ON CONFLICT (principal, name) DO UPDATE SET list = excluded.list`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit
 	q.lockList = `SELECT principal, revision, begun, deleted IS TRUE FROM ` + lists + ` WHERE id = ?` + d.Lock
-	q.oldCursors = `DELETE FROM ` + cursors + ` WHERE (principal, conversation, list) IN (SELECT principal, conversation, list
-		FROM ` + cursors + ` WHERE at < ? AND conversation NOT LIKE 'name:%' AND conversation <> '` + todo.PersonKey + `'` + limit + d.SkipLocked + `)`
+	q.oldSeen = `DELETE FROM ` + seen + ` WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
+		FROM ` + seen + ` WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + limit + d.SkipLocked + `)`
 }
 
 // Find returns the SQL of a query and its arguments. With [board.Query.Text] it selects all
@@ -190,7 +192,7 @@ func (s *SQL) Find(q board.Query) (sql string, args []any) {
 	}
 	if q.Parent != "" {
 		add(`(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
-			(SELECT conversation FROM `+s.cursors+` WHERE list = ?) AND `+s.current+` = ?)`, q.Parent, q.Parent, q.Parent)
+			(SELECT chat FROM `+s.seen+` WHERE list = ?) AND `+s.current+` = ?)`, q.Parent, q.Parent, q.Parent)
 	}
 	if !q.UpdatedSince.IsZero() {
 		add(row+".updated >= ?", record.UnixNano(q.UpdatedSince))

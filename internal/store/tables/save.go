@@ -25,7 +25,7 @@ type DB interface {
 	// read or committed.
 	Exec(sql string, args ...any) error
 
-	// Remove is Exec for what removes lists or cursors, which the transaction may
+	// Remove is Exec for what removes lists or what chats have seen, which the transaction may
 	// remember.
 	Remove(sql string, args ...any) error
 
@@ -44,7 +44,7 @@ type DB interface {
 	Size(ctx context.Context) (int64, error)
 }
 
-// Saver stores lists and cursors in a transaction.
+// Saver stores lists and chats in a transaction.
 type Saver struct {
 	Reader Reader // of the transaction
 	SQL    *SQL
@@ -257,14 +257,17 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 		return u, err
 	}
 	u.Own, err = s.Used.Read(principal, s.Keep, func() (own int64, err error) {
-		return own, s.DB.Scan(ctx, s.SQL.own, []any{CursorSize, principal, CursorSize, principal,
-			CursorSize, principal, CursorSize, principal, principal}, &own)
+		var args []any
+		for range 5 {
+			args = append(args, RowSize, principal)
+		}
+		return own, s.DB.Scan(ctx, s.SQL.own, append(args, principal), &own)
 	})
 	return u, err
 }
 
-// CursorSize is what a cursor, a key and a notice count, in bytes, and a chat without its body.
-const CursorSize = 1000
+// RowSize is what a row of seen, a name, a key and a notice count, in bytes, and a chat without its body.
+const RowSize = 1000
 
 // evict returns a function that removes some lists of a kind for another one of the same
 // principal. Watchers see finished ones go.
@@ -272,7 +275,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
 		begun, whose := now, ""
 		if !isShort { // of an imported list its history may be older, and people may have looked at some
-			begun, whose = before, todo.PersonKey
+			begun, whose = before, todo.PersonChat
 		}
 		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
 		if kind == todo.SpareDeleted {
@@ -299,7 +302,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 // forget removes the lists that a query selects, with all that belongs to them, and the chats
 // that held no other: but for the one that begins or changes another list, which it is for.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
-	err := s.DB.Remove(fmt.Sprintf(s.SQL.chatsOf, lists), append(slices.Clone(args), todo.ChatOf(forList.Conversation))...)
+	err := s.DB.Remove(fmt.Sprintf(s.SQL.chatsOf, lists), append(slices.Clone(args), forList.Conversation)...)
 	for _, statement := range s.SQL.forget {
 		if err == nil {
 			err = s.DB.Remove(fmt.Sprintf(statement, lists), slices.Clone(args)...)
@@ -308,18 +311,18 @@ func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	return err
 }
 
-// How many lists that were deleted long ago, and cursors that nobody has used for too
-// long, go when a list begins.
-const maxTrash, maxOldCursors = 4, 100
+// How many lists that were deleted long ago, and rows of what chats have seen that nobody used
+// for too long, go when a list begins.
+const maxTrash, maxOldSeen = 4, 100
 
-// tidy removes lists that were deleted too long ago to bring them back, some of the cursors
-// that nobody has used for too long.
+// tidy removes lists that were deleted too long ago to bring them back, and forgets what chats have
+// seen that nobody used for too long.
 func (s *Saver) tidy(now time.Time, forList todo.List) error {
 	err := s.forget(s.SQL.trash, forList, record.UnixNano(now.Add(-board.TrashAge)), maxTrash)
 	if err != nil {
 		return err
 	}
-	return s.DB.Remove(s.SQL.oldCursors, record.UnixNano(now.Add(-board.CursorAge)), maxOldCursors)
+	return s.DB.Remove(s.SQL.oldSeen, record.UnixNano(now.Add(-board.SeenAge)), maxOldSeen)
 }
 
 // Purge implements [board.Tx]. One revision without content takes the place of all.
@@ -343,42 +346,41 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 	return s.addList(&last, time.Unix(0, begun))
 }
 
-// SetCursor stores a cursor of a conversation that has others, as [board.SetCursor] says,
-// or every one of them if all is true. It returns all that it has then. For a list that
-// the conversation did not know there has to be room, and others may be forgotten.
-func (s *Saver) SetCursor(ctx context.Context, others []board.Cursor, c board.Cursor, all bool) ([]board.Cursor, error) {
-	after, set := board.SetCursor(others, c, time.Now())
+// See stores what a chat has seen that has seen others, as [board.See] says, or every one of
+// them if all is true. It returns all that it has seen then. For a list that it did not know
+// there has to be room, and what other chats know of it may be forgotten.
+func (s *Saver) See(ctx context.Context, others []board.Seen, c board.Seen, all bool) ([]board.Seen, error) {
+	after, set := board.See(others, c, time.Now())
 	if len(after) > len(others) {
 		if _, err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
 			return others, err
 		}
-		s.Used.Add(c.Principal, CursorSize)
-		if err := s.DB.Remove(s.SQL.moreCursors, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
+		s.Used.Add(c.Principal, RowSize)
+		if err := s.DB.Remove(s.SQL.moreSeen, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
 			return others, err
 		}
 	}
 	for _, now := range slices.Backward(after) { // the current one is the first, and there is one at a time
 		ended := !now.Current && now.List == board.Current(others)
 		if all || ended || now.List == set.List {
-			store := s.SQL.setCursor
+			store := s.SQL.setSeen
 			if !all && isOnlySeen(now, others) {
-				store = s.SQL.seeCursor
+				store = s.SQL.sawMore
 			}
-			if err := s.DB.Exec(store, s.SQL.summed(CursorValues(now))...); err != nil {
+			if err := s.DB.Exec(store, s.SQL.summed(SeenValues(now))...); err != nil {
 				return after, err
 			}
 		}
 	}
-	if set.Moved > 0 && !slices.ContainsFunc(others, func(o board.Cursor) bool { return o.List == set.List && o.Moved > 0 }) {
-		return after, s.DB.Exec(s.SQL.holdsList, todo.ChatOf(c.Conversation))
+	if set.Held > 0 && !slices.ContainsFunc(others, func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }) {
+		return after, s.DB.Exec(s.SQL.holdsList, c.Chat)
 	}
 	return after, nil
 }
 
-// isOnlySeen reports whether a cursor of a conversation that has others, of which it is one,
-// differs from what is stored in what no index is of, as after most calls.
-func isOnlySeen(c board.Cursor, others []board.Cursor) bool {
-	return slices.ContainsFunc(others, func(o board.Cursor) bool {
-		return o.List == c.List && o.Moved == c.Moved && o.Current == c.Current && o.At.Equal(c.At)
+// isOnlySeen reports whether what a chat has seen, which has seen others, differs from what is stored in what no index is of, as after most calls.
+func isOnlySeen(c board.Seen, others []board.Seen) bool {
+	return slices.ContainsFunc(others, func(o board.Seen) bool {
+		return o.List == c.List && o.Held == c.Held && o.Current == c.Current && o.At.Equal(c.At)
 	})
 }

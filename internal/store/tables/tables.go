@@ -1,5 +1,5 @@
 // Package tables reads and writes the tables in which SQLite and PostgreSQL keep lists and
-// cursors. Both have the same tables with the same columns; what differs is a [Dialect],
+// chats. Both have the same tables with the same columns; what differs is a [Dialect],
 // and a transaction of each is a [DB].
 package tables
 
@@ -44,7 +44,7 @@ type Reader struct {
 	sql      *SQL
 	query    Query
 	snapshot func(Rows) (todo.Snapshot, error)
-	cursor   func(Rows) (board.Cursor, error)
+	seenRow  func(Rows) (board.Seen, error)
 	chat     func(Rows) (todo.Chat, error)
 	health   *Health
 }
@@ -53,13 +53,13 @@ type Reader struct {
 // that row alone.
 type Scans struct {
 	Snapshot func(Rows) (todo.Snapshot, error)
-	Cursor   func(Rows) (board.Cursor, error)
+	Seen     func(Rows) (board.Seen, error)
 	Chat     func(Rows) (todo.Chat, error)
 }
 
 // NewReader returns a reader by way of query.
 func NewReader(sql *SQL, query Query, scans Scans, health *Health) Reader {
-	return Reader{sql, query, scans.Snapshot, scans.Cursor, scans.Chat, health}
+	return Reader{sql, query, scans.Snapshot, scans.Seen, scans.Chat, health}
 }
 
 // collect runs a query and reads all its rows.
@@ -166,19 +166,19 @@ func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []an
 	return found, err
 }
 
-// Cursors implements [board.Reader].
-func (r Reader) Cursors(ctx context.Context, of board.Key) ([]board.Cursor, error) {
-	found, _, err := good(ctx, r, "read cursors", r.sql.CursorsOf, r.cursor, of.Principal, of.Conversation)
+// Seen implements [board.Reader].
+func (r Reader) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
+	found, _, err := good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.seenRow, of.Principal, of.Chat, of.Mirrors)
 	return found, err
 }
 
-// CursorsOn implements [board.Reader].
-func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]board.Cursor, error) {
-	sql, args := r.sql.cursorsOn, []any{principal, list}
+// SeenOn implements [board.Reader].
+func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
+	sql, args := r.sql.seenOn, []any{principal, list}
 	if list == "" {
-		sql, args = r.sql.currentCursors, args[:1]
+		sql, args = r.sql.currentSeen, args[:1]
 	}
-	found, _, err := good(ctx, r, "read cursors", sql, r.cursor, args...)
+	found, _, err := good(ctx, r, "read what chats have seen", sql, r.seenRow, args...)
 	return found, err
 }
 
@@ -198,24 +198,17 @@ func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	return s, err
 }
 
-// ScanCursor reads a row of cursors, and into more what the dialect has behind it.
-func ScanCursor(rows Rows, more ...any) (c board.Cursor, err error) {
-	var until, at int64
-	err = rows.Scan(append([]any{&c.Principal, &c.Conversation, &c.List, &c.Seen, &c.Process, &until, &c.Moved, &c.Current, &at}, more...)...)
-	c.At = time.Unix(0, at).UTC()
-	if until != 0 {
-		c.Until = time.Unix(0, until).UTC()
-	}
-	return c, err
+// ScanSeen reads a row of what chats have seen, and into more what the dialect has behind it.
+func ScanSeen(rows Rows, more ...any) (s board.Seen, err error) {
+	var at int64
+	err = rows.Scan(append([]any{&s.Principal, &s.Chat, &s.Mirrors, &s.List, &s.Revision, &s.Process, &s.Held, &s.Current, &at}, more...)...)
+	s.At = time.Unix(0, at).UTC()
+	return s, err
 }
 
-// CursorValues returns the columns of a cursor.
-func CursorValues(c board.Cursor) []any {
-	until := int64(0)
-	if !c.Until.IsZero() {
-		until = record.UnixNano(c.Until)
-	}
-	return []any{c.Principal, c.Conversation, c.List, c.Seen, c.Process, until, c.Moved, c.Current, record.UnixNano(c.At)}
+// SeenValues returns the columns of such a row.
+func SeenValues(s board.Seen) []any {
+	return []any{s.Principal, s.Chat, s.Mirrors, s.List, s.Revision, s.Process, s.Held, s.Current, record.UnixNano(s.At)}
 }
 
 // listValues returns the columns of the list that begins with a revision at a time, but
@@ -226,5 +219,5 @@ func listValues(first todo.Snapshot, begun time.Time) ([]any, error) {
 		l.Parent = "" // it is looked up
 	}
 	meta, err := record.List(l)
-	return []any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Conversation, record.UnixNano(begun), string(meta)}, err
+	return []any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation, record.UnixNano(begun), string(meta)}, err
 }
