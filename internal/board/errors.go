@@ -21,8 +21,10 @@ var (
 	// ErrOtherSchema: the store was written by an earlier program, of before the first
 	// release.
 	ErrOtherSchema = errors.New("store has another schema")
+	// ErrEarlier: the store is of an earlier version, which this program moves as it starts.
+	ErrEarlier = errors.New("the store is of an earlier todo-mcp: restart your client, which moves it to this version")
 	// ErrTooNew: the store is one of a newer version of this program, perhaps since a moment ago.
-	ErrTooNew = errors.New("the store is of a newer todo-mcp: update, and restart the client")
+	ErrTooNew = errors.New("a newer todo-mcp has moved the store to its version: restart your client, with that todo-mcp")
 	// ErrCorrupt: the store's content cannot be read.
 	ErrCorrupt = errors.New("store is damaged")
 	// ErrDamaged: one row cannot be read, as an ErrCorrupt that is not about others. Who

@@ -35,6 +35,9 @@ type Keep struct {
 	// been here for as long, without need of room. 0 is for good. See [Leaving] for what
 	// stays.
 	Finished time.Duration
+	// Moving is told, in a sentence, of each step by which a store of an earlier version
+	// becomes one of this as it is opened. Without it that is refused: who opens has no time.
+	Moving func(text string)
 }
 
 const (

@@ -123,7 +123,11 @@ func (a *App) OpenStore() (board.Store, error) {
 		return nil, err
 	}
 	place.Once = a.Once
-	st, err := place.Open(a.Keep, a.Notices)
+	keep := a.Keep
+	if !a.Once {
+		keep.Moving = func(text string) { a.Logger().Info(text, "store", place.String("")) }
+	}
+	st, err := place.Open(keep, a.Notices)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 	if !isWhole {
 		return 0, fmt.Errorf("%s is damaged; `todo-mcp export --keep-going --store sqlite:%[1]s` writes all that can be read of it", from)
 	}
-	f, err := openWriter(ctx, s.path, []string{"busy_timeout(10000)"})
+	f, err := openWriter(ctx, s.path, []string{"busy_timeout(10000)"}, nil)
 	if err != nil {
 		return 0, err
 	}

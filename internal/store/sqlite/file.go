@@ -172,8 +172,8 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 	if err != nil {
 		return nil, err
 	}
-	exists, err := hasSchema(ctx, db)
-	if err == nil && exists {
+	version, err := schemaOf(ctx, db)
+	if err == nil && version > 0 {
 		return newFile(db, path, info), nil
 	}
 	return nil, errors.Join(describe(path, err), db.Close())
@@ -184,8 +184,8 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 const maxLog = 4 << 20
 
 // openWriter opens the database for writing. It creates the folder and the file
-// if they are missing, and the schema in an empty file.
-func openWriter(ctx context.Context, path string, pragmas []string) (*file, error) {
+// if they are missing, and the schema in an empty file, with say in an earlier one, too.
+func openWriter(ctx context.Context, path string, pragmas []string, say func(text string)) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 		for dir := range atomicfile.Above(path) {
 			syncFolder(dir)
 		}
-	}); err != nil {
+	}, say); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
 	return newFile(db, path, info), nil
@@ -285,6 +285,8 @@ func describe(path string, err error) error {
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)
 	case failedWith(err, codeError) && otherTables().MatchString(err.Error()):
 		return describe(path, board.ErrTooNew) // since another program had it
+	case errors.Is(err, board.ErrEarlier):
+		return fmt.Errorf("open store %s: %w, and so does `todo-mcp lists --store sqlite:%[1]s`; it was left as it is", path, err)
 	case errors.Is(err, board.ErrOtherSchema):
 		return fmt.Errorf("open store %s: %w, written by an earlier todo-mcp: save its lists with that program (todo-mcp export > lists.ndjson), move the file away, and import them with this one (todo-mcp import lists.ndjson), or name another file with --store; it was left as it is", path, err)
 	case errors.Is(err, errForeign):

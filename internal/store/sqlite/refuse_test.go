@@ -72,15 +72,15 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		says  []string
 	}
 	refusals := map[string]refusal{
-		"newer":                {files{"": version(valid, schemaVersion+1)}, board.ErrTooNew, []string{"of a newer todo-mcp"}},
-		"newer, in its log":    {newerLog, board.ErrTooNew, []string{"of a newer todo-mcp"}},
+		"newer":                {files{"": version(valid, len(steps)+1)}, board.ErrTooNew, []string{"a newer todo-mcp has moved the store"}},
+		"newer, in its log":    {newerLog, board.ErrTooNew, []string{"a newer todo-mcp has moved the store"}},
 		"another program's":    {filesOf(t, theirs), board.ErrCorrupt, []string{"another program's database", "left as it is"}},
 		"no SQLite":            {files{"": strings.Repeat("my diary\n", 100)}, board.ErrCorrupt, []string{"move the file away"}},
 		"short":                {files{"": "SQLite"}, board.ErrCorrupt, []string{"move the file away"}},
 		"torn":                 {files{"": valid[:100] + strings.Repeat("\xa5", 3996) + valid[4096:]}, board.ErrCorrupt, []string{"move the file away"}},
 		"empty beside its log": {files{"": "", "-wal": log}, board.ErrCorrupt, []string{"is empty, but its log", "move both away"}},
 	}
-	for n := 1; n < schemaVersion; n++ {
+	for n := 1; n <= 19; n++ { // of before the first release
 		refusals[fmt.Sprint("version ", n)] = refusal{files{"": version(string(earlier), n)}, board.ErrOtherSchema,
 			[]string{fmt.Sprint("version ", n), "todo-mcp export", "todo-mcp import", "--store", "left as it is"}}
 	}
@@ -169,6 +169,6 @@ func TestNewerVersionWhileOpen(t *testing.T) {
 	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, board.ErrTooNew) {
 		t.Errorf("52: %v", err)
 	}
-	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", schemaVersion))
+	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", len(steps)))
 	mustSave(t, s, "a", 2)
 }

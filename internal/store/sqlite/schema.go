@@ -6,19 +6,27 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/store/tables"
 )
 
-// schema is the SQL that makes the tables of a new file.
+// schema is the SQL that makes the tables of version 1.
 //
 //go:embed schema.sql
 var schema string
 
-// schemaVersion is the version of the schema. A file has its own as PRAGMA
-// user_version. Before the first release another version is another store: versions
-// below 11 were written by earlier programs.
-const schemaVersion = 19
+// steps lead to the schema of this program: each makes its version from the one before, the
+// first one from an empty file. Their number is the version, which a file has as PRAGMA
+// user_version. What was released is never changed: a change of the schema is one more step,
+// in a file of its own, schema002.sql and so on.
+var steps = []string{schema}
+
+// applicationID is in the files of this numbering ("todo"); those of programs of before the
+// first release have none, and versions of up to 19.
+const applicationID = 0x746f646f
 
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
@@ -28,58 +36,94 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// hasSchema reports whether a database has this program's schema; an empty one has
-// none. It returns board.ErrTooNew, board.ErrOtherSchema or errForeign for a database
-// that this program cannot use. It also reads the list of tables, so that opening
-// finds a damaged file.
-func hasSchema(ctx context.Context, q querier) (bool, error) {
-	var version, tables, storeTables int
-	err := q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), count(*),
-		count(*) FILTER (WHERE name IN ('lists', 'history')) FROM sqlite_schema`).Scan(&version, &tables, &storeTables)
-	switch {
+// schemaOf returns the version of a database, 0 of an empty one. It returns board.ErrTooNew,
+// board.ErrEarlier, board.ErrOtherSchema or errForeign for a database that this program
+// cannot use, or not yet. It also reads the list of tables, so that opening finds a damaged
+// file.
+func schemaOf(ctx context.Context, q querier) (version int, err error) {
+	var id, tables, storeTables int
+	err = q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
+		count(*), count(*) FILTER (WHERE name IN ('lists', 'history')) FROM sqlite_schema`).Scan(&version, &id, &tables, &storeTables)
+	switch isOurs := id == applicationID; {
 	case err != nil:
-		return false, err
-	case version > schemaVersion:
-		return false, fmt.Errorf("schema version %d: %w", version, board.ErrTooNew)
-	case version == 0 && tables > 0, version > 0 && storeTables < 2:
-		return false, errForeign
-	case version > 0 && version < schemaVersion:
-		return false, fmt.Errorf("schema version %d: %w", version, board.ErrOtherSchema)
+		return 0, err
+	case isOurs && version > len(steps):
+		err = board.ErrTooNew
+	case isOurs && version < len(steps):
+		err = board.ErrEarlier
+	case !isOurs && id == 0 && version > 0 && storeTables == 2:
+		err = board.ErrOtherSchema
+	case !isOurs && (id != 0 || version > 0 || tables > 0):
+		return 0, errForeign
 	}
-	return version > 0, nil
+	if err != nil {
+		err = fmt.Errorf("schema version %d: %w", version, err)
+	}
+	return version, err
 }
 
 // makeSchema sets how a database is written, unless it is not a store of this version, and
 // makes the tables in one that has none, in one transaction: of several processes that try
-// at the same time only one makes them. It calls first before.
-func makeSchema(ctx context.Context, db *sql.DB, first func()) error {
+// at the same time only one makes them. It calls first before. With say it does so, too, with
+// an earlier store: it waits for those who write, and says each step that it runs.
+func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text string)) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	exists, err := hasSchema(ctx, conn) // before anything is written: it may be another program's
+	look := func() (version int, err error) {
+		if version, err = schemaOf(ctx, conn); say != nil && errors.Is(err, board.ErrEarlier) {
+			err = nil
+		}
+		return version, err
+	}
+	version, err := look() // before anything is written: it may be another program's
 	if err != nil {
 		return err
 	}
 	settings := "PRAGMA journal_mode = WAL; PRAGMA user_version" // a read, so that the log is there
-	if !exists {                                                 // in a file that has it, it would be a write of what is so already
+	switch version {
+	case len(steps):
+	case 0: // in a file that has it, it would be a write of what is so already
 		settings = "PRAGMA auto_vacuum = INCREMENTAL; " + settings
+	default: // the log is merged as by [writer.settleLog]
+		settings += "; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = 600000"
 	}
-	if _, err := conn.ExecContext(ctx, settings); err != nil || exists {
+	if _, err := conn.ExecContext(ctx, settings); err != nil || version == len(steps) {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	exists, err = hasSchema(ctx, conn)
-	if err == nil && !exists {
+	version, err = look()
+	if err == nil && version == 0 {
 		first()
-		_, err = conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d", schema, schemaVersion))
+	}
+	if err == nil && version < len(steps) {
+		err = tables.Step(steps, version, say, func(version int, step string) error {
+			_, err := conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
+			if failedWith(err, codeError) { // it says nothing of the store, see [describe]
+				err = errors.New(err.Error())
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return err // the caller closes db, which ends the transaction
 	}
 	_, err = conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// upgrade moves an earlier store to the schema of this program, and says each step.
+func upgrade(path string, say func(text string)) error {
+	f, err := openWriter(context.Background(), path, nil, say)
+	if err == nil {
+		err = f.release()
+		// A process that has it open looks at the version when the file has another time.
+		now := time.Now()
+		_ = os.Chtimes(path, now, now)
+	}
 	return err
 }

@@ -64,6 +64,9 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	if err == nil {
 		err = probe(s.path)
 	}
+	if errors.Is(err, board.ErrEarlier) && keep.Moving != nil {
+		err = upgrade(s.path, keep.Moving)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +177,15 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, error) {
 	info, err := s.stat()
 	if err == nil && f.sameFile(info) && !f.hasNextLog(s.path) && !(f.fixed && isChanged(s.path, f.info, info)) {
-		return f, nil
+		if info.ModTime().Equal(f.info.ModTime()) {
+			return f, nil
+		}
+		// A log was merged, or a newer program has moved the store.
+		if _, err = schemaOf(ctx, f.db); err == nil {
+			f.info = info
+			return f, nil
+		}
+		err = describe(s.path, err)
 	}
 	err = errors.Join(err, f.release())
 	if info == nil || err != nil {

@@ -102,7 +102,7 @@ func (w *writer) open() error {
 	if err != nil {
 		return err
 	}
-	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
+	if w.file, err = openWriter(context.Background(), s.path, s.pragmas, nil); err != nil {
 		return err
 	}
 	s.had.Store(true)
@@ -254,7 +254,7 @@ func (w *writer) notice(now int64) error {
 	if err := w.scan(`PRAGMA user_version`, nil, &version); err != nil {
 		return err
 	}
-	if version > schemaVersion {
+	if version > len(steps) {
 		return fmt.Errorf("schema version %d: %w", version, board.ErrTooNew)
 	}
 	w.seen = now

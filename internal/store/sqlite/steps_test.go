@@ -1,0 +1,211 @@
+package sqlite
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/store/storetest"
+)
+
+// laterSteps are steps that a program of a later version has.
+var laterSteps = []string{
+	`ALTER TABLE lists ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'`,
+	`CREATE TABLE colours (name TEXT); INSERT INTO colours SELECT colour FROM lists`,
+}
+
+// setSteps has the programs of this process be those of a version with other steps.
+func setSteps(t testing.TB, all ...string) {
+	before := steps
+	steps = all
+	t.Cleanup(func() { steps = before })
+}
+
+// versions returns the steps to a version, which may be a later one.
+func versions(version int) []string {
+	return append(append([]string{}, steps...), laterSteps...)[:version]
+}
+
+// movingChild runs in a child process: it opens a store as a program of the later version, and prints
+// what it says. In mode "stuck" it stops before the last step.
+func movingChild(path, mode string) error {
+	all := versions(len(steps) + 2)
+	steps = all
+	s, err := Open(path, board.Keep{Moving: func(text string) {
+		fmt.Println(text)
+		if mode == "stuck" && strings.Contains(text, fmt.Sprintf("schema %d of", len(all))) {
+			select {}
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// makeVersion makes a store of a version with some lists, and returns its path and its lists.
+// Of a version of before this one it is a copy of what a program of it wrote.
+func makeVersion(t testing.TB, version int) (path string, lists []string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "todo.db")
+	if version < len(steps) {
+		made, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("schema%03d.db", version)))
+		if err != nil {
+			t.Fatalf("a store with the list \"a\" that the program of version %d wrote: %v", version, err)
+		}
+		if err := os.WriteFile(path, made, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path, []string{"a"}
+	}
+	s := openWithCleanup(t, path)
+	mustSave(t, s, "a", 1)
+	mustSave(t, s, "b", 1)
+	s.Close()
+	return path, []string{"a", "b"}
+}
+
+// A store of every earlier version is moved as it is opened, step by step, which is said, and
+// has all its lists then.
+func TestEveryVersion(t *testing.T) {
+	for version := 1; version <= len(steps); version++ {
+		path, lists := makeVersion(t, version)
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			newest := len(steps) + len(laterSteps)
+			setSteps(t, versions(newest)...)
+			var want, said []string
+			for n := version + 1; n <= newest; n++ {
+				want = append(want, fmt.Sprintf("moving the store to schema %d of %d…", n, newest))
+			}
+			s := openWithCleanup(t, path, board.Keep{Moving: func(text string) { said = append(said, text) }})
+			if fmt.Sprint(said) != fmt.Sprint(want) {
+				t.Errorf("said %q", said)
+			}
+			for _, list := range lists {
+				checkRevision(t, s, list, 1)
+				mustSave(t, s, list, 2)
+			}
+		})
+	}
+	fresh := versions(len(steps) + len(laterSteps))
+	setSteps(t, fresh...)
+	_, s := newStore(t)
+	mustSave(t, s, "new", 1)
+}
+
+// Who has no time for it leaves an earlier store as it is, and says what moves it.
+func TestEarlierWithoutTime(t *testing.T) {
+	path, _ := makeVersion(t, len(steps))
+	before := filesOf(t, path)
+	setSteps(t, versions(len(steps)+1)...)
+	_, opening := Open(path, board.Keep{})
+	once, err := OpenOnce(path, board.Keep{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, reading := once.Find(t.Context(), board.Query{})
+	_, saving := storetest.Save(t.Context(), once, snapshot("c", 1))
+	once.Close()
+	for _, err := range []error{opening, reading, saving} {
+		if !errors.Is(err, board.ErrEarlier) || !strings.Contains(err.Error(), "todo-mcp lists --store sqlite:"+path) {
+			t.Errorf("%v", err)
+		}
+	}
+	if filesOf(t, path)[""] != before[""] {
+		t.Error("the file was changed")
+	}
+}
+
+// A step that fails changes nothing, and the error says which file it is of. The program of
+// before goes on with the store.
+func TestStepFails(t *testing.T) {
+	path, _ := makeVersion(t, len(steps))
+	before := filesOf(t, path)
+	all := append(versions(len(steps)+1), `INSERT INTO nothing VALUES (1)`)
+	t.Run("newer", func(t *testing.T) {
+		setSteps(t, all...)
+		_, err := Open(path, board.Keep{Moving: func(string) {}})
+		if err == nil || errors.Is(err, board.ErrTooNew) || !strings.Contains(err.Error(), fmt.Sprintf("schema%03d.sql", len(all))) || !strings.Contains(err.Error(), "nothing was changed") {
+			t.Errorf("%v", err)
+		}
+	})
+	if filesOf(t, path)[""] != before[""] {
+		t.Error("the file was changed")
+	}
+	s := openWithCleanup(t, path)
+	mustSave(t, s, "a", 2)
+}
+
+// BAD-INPUT 52: a program that had the store open while a newer one moved it is told so with
+// its next read and its next write, also when the tables that it uses are as they were.
+func TestMovedBeside(t *testing.T) {
+	path, _ := makeVersion(t, len(steps))
+	reads, writes := openWithCleanup(t, path), openWithCleanup(t, path)
+	checkRevision(t, reads, "a", 1)
+	mustSave(t, writes, "a", 2)
+	t.Run("newer", func(t *testing.T) {
+		old := steps
+		setSteps(t, versions(len(steps)+2)...)
+		openWithCleanup(t, path, board.Keep{Moving: func(string) {
+			newer := steps
+			steps = old
+			checkRevision(t, reads, "a", 2) // the last that it may read
+			steps = newer
+		}})
+	})
+	_, reading := reads.Load(t.Context(), "a", 0)
+	_, writing := storetest.Save(t.Context(), writes, snapshot("a", 3))
+	for what, err := range map[string]error{"reading": reading, "writing": writing} {
+		if !errors.Is(err, board.ErrTooNew) || !strings.Contains(err.Error(), "restart your client") {
+			t.Errorf("52: %s: %v", what, err)
+		}
+	}
+	setSteps(t, versions(len(steps)+2)...)
+	checkRevision(t, openWithCleanup(t, path), "a", 2)
+}
+
+// A program that is killed while it moves a store leaves it as it was; of several that start
+// then one moves it.
+func TestMovingProcesses(t *testing.T) {
+	path, _ := makeVersion(t, len(steps))
+	beside := openWithCleanup(t, path)
+	stuck, out := startChild(t, path, "stuck")
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), fmt.Sprintf("schema %d of", len(steps)+2)) {
+		continue
+	}
+	checkRevision(t, beside, "a", 1) // others read meanwhile
+	if err := stuck.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = stuck.Wait()
+	mustSave(t, beside, "a", 2)
+
+	var moving []*exec.Cmd
+	var outs []io.Reader
+	for range 4 {
+		cmd, out := startChild(t, path, "moving")
+		moving, outs = append(moving, cmd), append(outs, out)
+	}
+	said := ""
+	for i, cmd := range moving {
+		all, _ := io.ReadAll(outs[i])
+		said += string(all)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("a process failed: %v", err)
+		}
+	}
+	if said != fmt.Sprintf("moving the store to schema %d of %d…\nmoving the store to schema %[2]d of %[2]d…\n", len(steps)+1, len(steps)+2) {
+		t.Errorf("they said %q", said)
+	}
+	checkIntegrity(t, path)
+	setSteps(t, versions(len(steps)+2)...)
+	checkRevision(t, openWithCleanup(t, path), "a", 2)
+}
