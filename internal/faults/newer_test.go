@@ -43,7 +43,7 @@ func TestNewerBeside(t *testing.T) {
 					t.Errorf("%s: /readyz %d %s", with, code, said)
 				}
 			}
-			behind("PRAGMA user_version = 99", "UPDATE todo_mcp.store SET version = 99")
+			behind("PRAGMA user_version = 99", "UPDATE todo_mcp.store SET version = 99; ALTER TABLE todo_mcp.version_1 RENAME TO version_99")
 			refuses("another version")
 			behind("ALTER TABLE lists RENAME TO plans", "ALTER TABLE todo_mcp.lists RENAME TO plans")
 			refuses("another version, other tables")
@@ -62,19 +62,21 @@ func TestNewerBeside(t *testing.T) {
 				}
 				return restrict.ReplaceAllString(string(command(t, nil, "pg_dump", "--schema=todo_mcp", store)), "")
 			}
-			for _, version := range []int{1, 99} {
-				behind(fmt.Sprint("PRAGMA user_version = ", version), fmt.Sprint("UPDATE todo_mcp.store SET version = ", version))
+			for _, version := range []string{"99", "11, of before the first release"} {
+				if version != "99" {
+					behind("PRAGMA user_version = 11; PRAGMA application_id = 0", "UPDATE todo_mcp.store SET version = 11; ALTER TABLE todo_mcp.version_99 RENAME TO none")
+				}
 				before := content()
 				for _, args := range []string{"lists", "show", "history plan", "today", "check", "export", "backup " + filepath.Join(t.TempDir(), "b"), "prune --dry-run", "serve --addr 127.0.0.1:0"} {
 					if !isFile && strings.HasPrefix(args, "backup") {
 						continue // pg_dump does it
 					}
 					if printed, err := onStore(store, strings.Fields(args)...); err == nil || !strings.Contains(printed, "todo-mcp") || !strings.Contains(printed, "version") {
-						t.Errorf("%s, version %d: %v %s", args, version, err, printed)
+						t.Errorf("%s, version %s: %v %s", args, version, err, printed)
 					}
 				}
 				if content() != before {
-					t.Errorf("a store of version %d is not as it was", version)
+					t.Errorf("a store of version %s is not as it was", version)
 				}
 			}
 		})

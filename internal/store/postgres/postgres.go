@@ -84,7 +84,7 @@ func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Sto
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	takeLimits(notice.RuntimeParams)
-	pooled, err := prepare(ctx, ours)
+	pooled, err := prepare(ctx, ours, keep.Moving)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

@@ -60,7 +60,7 @@ func one(ctx context.Context, q querier, into []any, query string, args ...any) 
 func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
-			found, err := q.Query(ctx, numbered(sql), stored(args)...)
+			found, err := q.Query(ctx, "WITH now AS (TABLE todo_mcp."+marker(len(steps))+") "+numbered(sql), stored(args)...)
 			if err != nil {
 				return err
 			}

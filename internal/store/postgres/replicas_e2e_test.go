@@ -44,14 +44,14 @@ func TestPositionMissesNothing(t *testing.T) {
 	}
 	// As an update does it: the list's row has the transaction's seq.
 	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun,
-		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(11), updated, deleted, bytes, spare, excerpt FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
+		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(1), updated, deleted, bytes, spare, excerpt FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(11), updated, operation, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
+	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(1), updated, operation, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
 		t.Fatal(err)
 	}
 	var slowSeq int64
-	if err := tx.QueryRow(ctx, `SELECT todo_mcp.seq(11)`).Scan(&slowSeq); err != nil {
+	if err := tx.QueryRow(ctx, `SELECT todo_mcp.seq(1)`).Scan(&slowSeq); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := storetest.Save(ctx, s, snapshot("quick", 1)); err != nil {

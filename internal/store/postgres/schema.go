@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -9,24 +10,28 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/store/tables"
 )
 
-// schema makes the schema todo_mcp, with its version.
+// schema makes the schema todo_mcp of version 1.
 //
 //go:embed schema.sql
 var schema string
 
-// version is the version of the schema of this program, as in schema.sql.
-const version = 11
+// steps lead to the schema of this program: each makes its version from the one before, the
+// first one from nothing. Their number is the version. What was released is never changed: a
+// change of the schema is one more step, in a file of its own, schema002.sql and so on.
+var steps = []string{schema}
 
 // schemaLock is the key of the advisory lock under which one server makes the schema.
 const schemaLock = 0x746f646f // "todo"
 
-// prepare makes the schema in a database that has none, and refuses another one. Of
-// several servers that start at the same time one does it, and the others wait. pooled
+// prepare makes the schema in a database that has none, moves an earlier one, and refuses
+// another one. Of several servers that start at the same time one does it, and the others
+// wait. With say, which is told of it, it moves an earlier one to this version. pooled
 // is true when a pooler is in between: the process that answers is not the one that the
 // connection was made to.
-func prepare(ctx context.Context, config *pgx.ConnConfig) (pooled bool, err error) {
+func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) (pooled bool, err error) {
 	config = config.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is known of a pooler yet
 	conn, err := pgx.ConnectConfig(ctx, config)
@@ -37,48 +42,72 @@ func prepare(ctx context.Context, config *pgx.ConnConfig) (pooled bool, err erro
 		return false, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer closeConn(conn)
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		var process uint32
-		if err := tx.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&process); err != nil {
+	var process uint32
+	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&process); err != nil {
+		return false, err
+	}
+	now, err := schemaVersion(ctx, conn)
+	if err == nil && now < len(steps) {
+		if now > 0 { // it takes as long as it takes
+			ctx = context.WithoutCancel(ctx)
+		}
+		for try := 1; try == 1 || raced(err) && try <= maxTries; try++ {
+			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return makeSchema(ctx, tx, say) })
+		}
+	}
+	return process != conn.PgConn().PID(), err
+}
+
+// makeSchema runs the steps that a database has not had, unless say is nil and it has any.
+func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
+	if _, err := tx.Exec(ctx, fmt.Sprintf(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)`, schemaLock)); err != nil {
+		return fmt.Errorf("wait for other servers that make the schema: %w", err)
+	}
+	before, err := schemaVersion(ctx, tx)
+	switch {
+	case err != nil || before == len(steps):
+		return err
+	case before > 0 && say == nil:
+		return board.ErrEarlier
+	case before > 0:
+		// Every update reads it first: those that have end before, and others wait, with nothing locked.
+		if _, err := tx.Exec(ctx, `LOCK TABLE todo_mcp.store`); err != nil {
 			return err
 		}
-		pooled = process != conn.PgConn().PID()
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, schemaLock); err != nil {
-			return fmt.Errorf("wait for other servers that make the schema: %w", err)
+	}
+	err = tables.Step(steps, before, say, func(version int, step string) error {
+		if version > 1 { // first, so that reads wait for this and hold nothing
+			step = fmt.Sprintf("ALTER TABLE todo_mcp.%s RENAME TO %s; UPDATE todo_mcp.store SET version = %d;\n%s", marker(version-1), marker(version), version, step)
 		}
-		now, err := schemaVersion(ctx, tx)
-		switch {
-		case err != nil:
-			return err
-		case now == 0:
-			if _, err := tx.Exec(ctx, schema); err != nil {
-				return fmt.Errorf("make the schema: %w", err)
-			}
-		case now < version:
-			return otherSchema(now, board.ErrOtherSchema)
-		case now > version:
-			return otherSchema(now, board.ErrTooNew)
-		}
-		return nil
+		_, err := tx.Exec(ctx, step)
+		return err
 	})
-	return pooled, err
+	if err != nil {
+		return fmt.Errorf("make the schema: %w", err)
+	}
+	return nil
 }
 
-// otherSchema is the error for a database of another program.
-func otherSchema(n int, why error) error {
-	return fmt.Errorf("%w: the database has version %d of it, and this program %d: "+
-		"export its lists with the program that wrote it (`todo-mcp export`), and import them into another database with this one (`todo-mcp import`)", why, n, version)
-}
+// marker is the name of a table that the schema of a version has. Each read of lists names it,
+// and so fails once a newer program has moved the schema. It costs nothing, as nobody reads it.
+func marker(version int) string { return fmt.Sprint("version_", version) }
 
-// schemaVersion returns the schema version of a database; 0 when it has no schema.
-func schemaVersion(ctx context.Context, tx pgx.Tx) (n int, err error) {
-	var exists bool
-	if err := tx.QueryRow(ctx, `SELECT to_regclass('todo_mcp.store') IS NOT NULL`).Scan(&exists); err != nil || !exists {
+// schemaVersion returns the version of the schema of a database; 0 when it has none. It
+// returns an error for one that this program cannot use.
+func schemaVersion(ctx context.Context, q querier) (n int, err error) {
+	var exists, isOurs bool
+	if err := one(ctx, q, []any{&exists}, `SELECT to_regclass('todo_mcp.store') IS NOT NULL`); err != nil || !exists {
 		return 0, err
 	}
-	err = tx.QueryRow(ctx, `SELECT version FROM todo_mcp.store`).Scan(&n)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, errors.New("the schema todo_mcp has no version: it is not one of this program")
+	err = one(ctx, q, []any{&n, &isOurs}, `SELECT version, to_regclass('todo_mcp.version_' || version) IS NOT NULL FROM todo_mcp.store`)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = errors.New("the schema todo_mcp has no version: it is not one of this program")
+	case err == nil && !isOurs:
+		err = fmt.Errorf("%w, version %d of a todo-mcp of before the first release: "+
+			"export its lists with the program that wrote it (`todo-mcp export`), and import them into another database with this one (`todo-mcp import`)", board.ErrOtherSchema, n)
+	case err == nil && n > len(steps):
+		err = fmt.Errorf("%w: the database has version %d of the schema, and this program %d", board.ErrTooNew, n, len(steps))
 	}
 	return n, err
 }

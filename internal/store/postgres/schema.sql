@@ -7,7 +7,9 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, place, seq_offset) VALUES (11, '', 0);
+INSERT INTO todo_mcp.store (version, place, seq_offset) VALUES (1, '', 0);
+-- Each read names it, and its name has the version: so none of another version's works.
+CREATE TABLE todo_mcp.version_1 ();
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.

@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -24,6 +25,9 @@ var private struct {
 }
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv("TODO_TEST_MOVE"); url != "" {
+		os.Exit(moveInChild(url))
+	}
 	code := m.Run()
 	if private.server != nil {
 		private.server.Close()
@@ -118,17 +122,22 @@ func TestAging(t *testing.T) {
 	})
 }
 
-// A database of another program is refused with what to do, and is left as it is.
+// A database of a newer program, or of one of before the first release, is refused with what
+// to do, and is left as it is.
 func TestOtherSchemas(t *testing.T) {
-	for n, want := range map[int]error{version - 1: board.ErrOtherSchema, version + 1: board.ErrTooNew} {
+	for change, want := range map[string]error{
+		fmt.Sprintf(`UPDATE todo_mcp.store SET version = version + 1; ALTER TABLE todo_mcp.%s RENAME TO %s`, marker(len(steps)), marker(len(steps)+1)): board.ErrTooNew,
+		`UPDATE todo_mcp.store SET version = 11; DROP TABLE todo_mcp.` + marker(len(steps)):                                                            board.ErrOtherSchema,
+	} {
 		url := newDatabase(t)
 		s := open(t, url)
-		if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.store SET version = $1`, n); err != nil {
+		if _, err := s.pool.Exec(t.Context(), change); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
-		if _, err := Open(t.Context(), url, "", board.Keep{}); !errors.Is(err, want) || !strings.Contains(err.Error(), "todo-mcp export") {
-			t.Errorf("version %d: %v", n, err)
+		_, err := Open(t.Context(), url, "", board.Keep{Moving: func(string) { t.Error("it is moved") }})
+		if says := map[error]string{board.ErrTooNew: "restart your client", board.ErrOtherSchema: "todo-mcp export"}[want]; !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", change, err)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (t *tx) queueSeen(of board.Key) {
 func (t *tx) lockChat(id string) {
 	if !t.locked[id] {
 		t.locked[id] = true
-		t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(id))
+		t.pending.Queue(`SELECT pg_advisory_xact_lock($1) FROM todo_mcp.store`, lockOf(id)) // see makeSchema
 	}
 }
 
@@ -161,7 +161,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 		}
 		return err
 	})
-	t.pending.Queue(`SELECT todo_mcp.seq($1)`, version).QueryRow(func(from pgx.Row) error { return from.Scan(&t.seq) })
+	t.pending.Queue(`SELECT todo_mcp.seq($1)`, len(steps)).QueryRow(func(from pgx.Row) error { return from.Scan(&t.seq) })
 	err := t.flush(ctx)
 	for _, s := range found {
 		if err == nil && slices.Contains(locked, s.List.ID) {

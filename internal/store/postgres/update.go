@@ -99,6 +99,7 @@ func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 		t.pending.Queue(`SELECT set_config($1, $2, true)`, name, value)
 	}
 	if alone {
+		t.pending.Queue(`SELECT FROM todo_mcp.store`)
 		t.pending.Queue(`LOCK TABLE todo_mcp.lists IN EXCLUSIVE MODE`)
 	}
 	if todo.IsChatID(key.Chat) {
