@@ -70,7 +70,3 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 	rsc.io/qr v0.2.0 // indirect
 )
-
-replace github.com/santhosh-tekuri/jsonschema/v6 => ./internal/novalidation
-
-replace github.com/gdamore/encoding => ./internal/noencodings

@@ -4,7 +4,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -43,10 +45,6 @@ func allowedImports() map[string][]string {
 		"internal/install":         {"internal/atomicfile", "internal/clients", "internal/shell", "tools"},
 		"internal/asutf8":          {},
 		"internal/clients":         {},
-		"internal/noencodings":     {},
-		"internal/novalidation":    {},
-		"internal/pattern":         {},
-		"internal/resident":        {},
 		"internal/shell":           {},
 		"internal/render":          {"internal/account", "internal/clients", "internal/shell", model},
 		"internal/notify":          {"internal/account", "internal/clients", "internal/render", model, board},
@@ -79,7 +77,7 @@ func allowedImports() map[string][]string {
 		"internal/cli/read":        {"internal/cli/app", "internal/account", "internal/render", model, board},
 		"internal/cli/change":      {"internal/cli/app", "internal/render", model, board, "server/jsonrpc", "tools"},
 		"internal/cli/storage":     {"internal/cli/app", "internal/render", "internal/store", model, board},
-		"internal/cli/run":         append([]string{"internal/cli/app", "internal/cli/change", "internal/atomicfile", "internal/resident"}, everything...),
+		"internal/cli/run":         append([]string{"internal/cli/app", "internal/cli/change", "internal/atomicfile"}, everything...),
 		"internal/cli/setup":       append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
 		// tests alone import these
@@ -90,7 +88,7 @@ func allowedImports() map[string][]string {
 	}
 }
 
-// Every package imports only what allowedImports lists for it, internal/pattern and internal/asutf8, and the model
+// Every package imports only what allowedImports lists for it and internal/asutf8, and the model
 // (internal/todo) only the standard library and Unicode's normal forms, as beside the model the account of lists
 // does (internal/account); the model is pure, and waits for nothing. Tests may import more.
 func TestImportDirections(t *testing.T) {
@@ -112,7 +110,7 @@ func TestImportDirections(t *testing.T) {
 			return nil
 		}
 		for _, imported := range imports(t, path) {
-			if local, ok := strings.CutPrefix(imported, "todo-mcp/"); ok && local != "internal/pattern" && local != "internal/asutf8" && !matchesAny(local, allowed) {
+			if local, ok := strings.CutPrefix(imported, "todo-mcp/"); ok && local != "internal/asutf8" && !matchesAny(local, allowed) {
 				t.Errorf("%s imports %s, which package %s may not import", path, imported, pkg)
 			} else if (pkg == "internal/todo" || pkg == "internal/account") && strings.Contains(imported, ".") && imported != "golang.org/x/text/unicode/norm" {
 				t.Errorf("%s imports %s: the model and the account of lists may import only the standard library and Unicode's normal forms", path, imported)
@@ -124,6 +122,14 @@ func TestImportDirections(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// go.mod replaces no module: `go install` refuses one that does.
+func TestModuleCanBeInstalled(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil || regexp.MustCompile(`(?m)^\s*replace\b`).Match(mod) {
+		t.Errorf("go.mod has a replace directive, %v", err)
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"todo-mcp/internal/asutf8"
-	"todo-mcp/internal/pattern"
 )
 
 //go:embed *.md zh/*.md vi/*.md words/*.json
@@ -91,14 +91,14 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 }
 
 // mark matches the place in a text where something is put in, as {{goal}}.
-var mark = pattern.Of(`\{\{\s*(.*?)\s*\}\}`)
+var mark = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
 
 // withMarksOf returns a text without blanks in its marks. It returns an error for a mark
 // that the original does not have: a model would read the mark as it stands.
 func withMarksOf(original, text string) (string, error) {
-	text = mark().ReplaceAllString(text, "{{$1}}")
-	known := mark().FindAllString(original, -1)
-	for _, m := range mark().FindAllString(text, -1) {
+	text = mark.ReplaceAllString(text, "{{$1}}")
+	known := mark.FindAllString(original, -1)
+	for _, m := range mark.FindAllString(text, -1) {
 		if !slices.Contains(known, m) {
 			return "", fmt.Errorf("nothing is put in for %s; allowed are: %s", m, cmp.Or(strings.Join(known, ", "), "none"))
 		}

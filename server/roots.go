@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +13,6 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/clients"
-	"todo-mcp/internal/pattern"
 	"todo-mcp/server/jsonrpc"
 	"todo-mcp/server/subscriptions"
 	"todo-mcp/tools"
@@ -80,7 +80,7 @@ func HeaderFolder(value string) string {
 	}
 	switch {
 	case strings.Contains(value, "${"), strings.Contains(value, "{env:"):
-	case windowsPath().MatchString(value):
+	case windowsPath.MatchString(value):
 		return strings.TrimRight(value, `\/`)
 	case strings.HasPrefix(value, "/"):
 		return path.Clean(value)
@@ -89,10 +89,10 @@ func HeaderFolder(value string) string {
 }
 
 // windowsPath matches a whole path on Windows: of a drive or of another computer.
-var windowsPath = pattern.Of(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
+var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
 // shareForm matches a folder that another computer shares, with slashes.
-var shareForm = pattern.Of(`^//[^/:]+/[^/]`)
+var shareForm = regexp.MustCompile(`^//[^/:]+/[^/]`)
 
 // FolderOf returns the path of a folder from its file: address; empty for any
 // other address.
@@ -105,7 +105,7 @@ func FolderOf(uri string) string {
 	if host := strings.ToLower(u.Host); host != "" && host != "localhost" {
 		path = "//" + host + path
 	}
-	if shareForm().MatchString(path) { // of another computer, or of WSL, on Windows
+	if shareForm.MatchString(path) { // of another computer, or of WSL, on Windows
 		return strings.TrimRight(strings.ReplaceAll(path, "/", `\`), `\`)
 	} else if path != u.Path {
 		return ""

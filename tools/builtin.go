@@ -56,11 +56,11 @@ func FindBuiltIn(host, name string) (BuiltIn, bool) {
 // error is [ErrInvalidJSON] or a [*todo.InputError]. A text that no list may have is
 // mended: the host's tool took it.
 func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
-	in, err := parse(bytes.ToValidUTF8(input, replacement), blank())
+	in, err := parse(bytes.ToValidUTF8(input, replacement), blank)
 	if err != nil {
 		return nil, err
 	}
-	out, err := parse(bytes.ToValidUTF8(response, replacement), blank())
+	out, err := parse(bytes.ToValidUTF8(response, replacement), blank)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,13 @@ package tools
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 )
 
@@ -20,8 +20,8 @@ var listNames = []string{"todos", "items", "tasks", "plan", "todoList", "list"}
 
 var (
 	// listMarker matches what begins a line of a list, and box what says its status.
-	listMarker = pattern.Of(`^(?:[-*+•]|[0-9]{1,4}[.)])(?:\s+|$)`)
-	box        = pattern.Of(`^\[([^][{}"']{0,20})\](?:\s+|$)`)
+	listMarker = regexp.MustCompile(`^(?:[-*+•]|[0-9]{1,4}[.)])(?:\s+|$)`)
+	box        = regexp.MustCompile(`^\[([^][{}"']{0,20})\](?:\s+|$)`)
 )
 
 // boxes are the marks in a box, and what they mean.
@@ -40,9 +40,9 @@ type textLine struct {
 
 func parseLine(view todo.View, line string) textLine {
 	whole := strings.TrimSpace(line)
-	mark := listMarker().FindString(whole)
+	mark := listMarker.FindString(whole)
 	l := textLine{whole: whole, text: whole[len(mark):], isMarked: mark != ""}
-	m := box().FindStringSubmatch(l.text)
+	m := box.FindStringSubmatch(l.text)
 	if m == nil {
 		return l
 	}
@@ -90,7 +90,7 @@ func (r *reader) listed(text string, s shape) (elements []member, ok bool) {
 	}
 	hasBoxes := slices.ContainsFunc(lines, func(l textLine) bool { return l.isKnown })
 	for _, l := range lines {
-		if m := box().FindString(l.text); m != "" && hasBoxes && l.isMarked && !l.isKnown {
+		if m := box.FindString(l.text); m != "" && hasBoxes && l.isMarked && !l.isKnown {
 			l.isKnown, l.text = true, l.text[len(m):] // a status that is none: an error says so
 		}
 		switch {

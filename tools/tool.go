@@ -230,7 +230,7 @@ func schemaOf(v any, add func(*jsonschema.Schema)) json.RawMessage {
 // Read parses and checks a call's arguments, which are raw JSON; empty means no
 // arguments. The error, if any, can be passed to [Tool.Failure].
 func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
-	args, err := parse(raw, blank())
+	args, err := parse(raw, blank)
 	if err != nil {
 		return nil, err
 	}

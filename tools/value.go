@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 )
 
@@ -143,14 +142,14 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 }
 
 // blank matches what may stand behind JSON.
-var blank = pattern.Of(`^\s*$`)
+var blank = regexp.MustCompile(`^\s*$`)
 
 // debris matches what models leave after JSON that they sent as a string:
 // closing tags, brackets and code fences.
-var debris = pattern.Of("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$")
+var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$")
 
 // fence matches the code fence that stands before such JSON.
-var fence = pattern.Of("^\\s*```[a-z]*\\s")
+var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
 
 // unquote parses a string that contains an array or object as JSON, or as a literal of
 // Python, which some models send instead of it (docs/spec/variants.md V5).
@@ -159,14 +158,14 @@ func (v value) unquote() (inner value, ok bool) {
 	if v.kind != '"' {
 		return value{}, false
 	}
-	text := strings.TrimSpace(fence().ReplaceAllString(v.text, ""))
+	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
 	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
 		return value{}, false
 	}
-	inner, err := parse([]byte(text), debris())
+	inner, err := parse([]byte(text), debris)
 	if err != nil {
 		if json := fromPython(text); json != nil {
-			inner, err = parse(json, debris())
+			inner, err = parse(json, debris)
 		}
 	}
 	return inner, err == nil
@@ -175,10 +174,10 @@ func (v value) unquote() (inner value, ok bool) {
 // isBroken reports whether a text is JSON of an array or object that is cut off or wrong. A
 // word in brackets begins a text.
 func (v value) isBroken() bool {
-	if v.kind != '"' || box().MatchString(strings.TrimSpace(v.text)) {
+	if v.kind != '"' || box.MatchString(strings.TrimSpace(v.text)) {
 		return false
 	}
-	text := strings.TrimSpace(fence().ReplaceAllString(v.text, ""))
+	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
 	_, ok := v.unquote()
 	return !ok && text != "" && (text[0] == '{' || text[0] == '[')
 }

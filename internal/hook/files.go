@@ -4,9 +4,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
-
-	"todo-mcp/internal/pattern"
 )
 
 // WithFiles returns the event with what files beside the chat say of it, which are read on
@@ -30,7 +29,7 @@ func (e Event) WithFiles() Event {
 // line of a chat's file, and Claude Code with the answers that the fork took over, where
 // it has written the file by then: by --fork-session it has not. A text in such a file has its
 // quotes escaped.
-var parent = pattern.Of(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]{8,64})"`)
+var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]{8,64})"`)
 
 // maxEnd is how much of the beginning and of the end of a chat's file is read, in bytes.
 const maxEnd = 1 << 20
@@ -50,7 +49,7 @@ func (e Event) forkedFrom() string {
 	data := make([]byte, maxEnd)
 	for _, from := range []int64{max(0, info.Size()-maxEnd), 0} {
 		n, _ := f.ReadAt(data, from) // what cannot be read is not there
-		found := parent().FindAllSubmatch(data[:n], -1)
+		found := parent.FindAllSubmatch(data[:n], -1)
 		for i := len(found) - 1; i >= 0; i-- {
 			if id := string(found[i][1]); id != e.Session {
 				return id

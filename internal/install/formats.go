@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v4"
-
-	"todo-mcp/internal/pattern"
 )
 
 // format is the form of a file. A path has keys, and positions of items, as ints.
@@ -138,12 +137,12 @@ func sidebar(command string) string {
 const sidebarCommand = "show --json"
 
 // kindsLine is the line of a plugin that says its kinds.
-var kindsLine = pattern.Of(`(?m)^const kinds = (\[.*\])$`)
+var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
 
 // pluginKinds returns the kinds of the plugin that a file is.
 func pluginKinds(root map[string]any) (kinds []Kind) {
 	text, _ := root[pluginPath].(string)
-	if line := kindsLine().FindStringSubmatch(text); line != nil {
+	if line := kindsLine.FindStringSubmatch(text); line != nil {
 		_ = json.Unmarshal([]byte(line[1]), &kinds) // of another form: it has none that is known
 	}
 	return kinds

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/shell"
 )
 
@@ -221,11 +220,11 @@ type place struct {
 }
 
 // serverForm matches a command or an address by which a hook tells a server.
-var serverForm = pattern.Of(`^(?:.* ` + serverFlag + ` (\S+)|(https?://\S+)` + hookPath + `(?:` + regexp.QuoteMeta(finishQuery) + `)?)$`)
+var serverForm = regexp.MustCompile(`^(?:.* ` + serverFlag + ` (\S+)|(https?://\S+)` + hookPath + `(?:` + regexp.QuoteMeta(finishQuery) + `)?)$`)
 
 // server returns the address of the server that a hook tells; empty for none.
 func (p place) server() string {
-	if at := serverForm().FindStringSubmatch(p.command); at != nil {
+	if at := serverForm.FindStringSubmatch(p.command); at != nil {
 		return at[1] + at[2]
 	}
 	return ""

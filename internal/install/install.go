@@ -11,10 +11,9 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-
-	"todo-mcp/internal/pattern"
 )
 
 // defaultName is what the server is called where another server is not called so.
@@ -54,11 +53,11 @@ func (o *Options) Check() error {
 }
 
 // slashForm matches an address with a slash behind the path of MCP.
-var slashForm = pattern.Of(`^([^?]*` + mcpPath + `)/(\?.*)?$`)
+var slashForm = regexp.MustCompile(`^([^?]*` + mcpPath + `)/(\?.*)?$`)
 
 // plain returns the address of a server without a slash behind the path of MCP: the server
 // serves both.
-func plain(address string) string { return slashForm().ReplaceAllString(address, "$1$2") }
+func plain(address string) string { return slashForm.ReplaceAllString(address, "$1$2") }
 
 // Server is how a client reaches this server.
 type Server struct {
@@ -227,7 +226,7 @@ func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 		return s.URL == o.URL || (name == defaultName || name == programName) && isServed(s.URL, hasOwn)
 	}
 	n := s.fromPackage()
-	return n > 0 && programForm().MatchString(s.Args[n-1]) || m.isProgram(s.Command)
+	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
 }
 
 // isServed reports whether an address is one that this program serves on this machine:
@@ -246,19 +245,19 @@ func isServed(address string, hasOwn bool) bool {
 
 // runnerForm matches the words by which npx or one like it runs a package, also in the shell
 // of Windows, each with the end of a line.
-var runnerForm = pattern.Of(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
+var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
 // fromPackage returns where the arguments begin of the program that npx or one like it
 // runs from a package; 0 where none does.
 func (s Server) fromPackage() int {
 	words := append([]string{s.Command}, s.Args...)
-	n := strings.Count(runnerForm().FindString(strings.Join(words, "\n")), "\n")
+	n := strings.Count(runnerForm.FindString(strings.Join(words, "\n")), "\n")
 	return min(n, len(s.Args))
 }
 
 // programForm matches the name of this program, or of its package with a version. That
 // is the whole name: names of other programs begin with it.
-var programForm = pattern.Of(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
+var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
 // lastPart returns what stands behind the last slash of a path of any system.
 func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\`):] }

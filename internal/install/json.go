@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
-
-	"todo-mcp/internal/pattern"
 )
 
 // field is a key of an entry and its value; object is a JSON object whose keys keep
@@ -194,7 +193,7 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 	return indent, len(indent) == len(line) && len(line) < at
 }
 
-var firstIndent = pattern.Of(`\n([ \t]+)"`)
+var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
 // marshal returns a value in one line, or in lines with an indentation, as data has them.
 func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
@@ -208,7 +207,7 @@ func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) 
 
 // unitOf returns the indentation of one level.
 func unitOf(data []byte) string {
-	if first := firstIndent().FindSubmatch(data); first != nil {
+	if first := firstIndent.FindSubmatch(data); first != nil {
 		return string(first[1])
 	}
 	return "  "

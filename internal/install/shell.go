@@ -2,9 +2,8 @@ package install
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
-
-	"todo-mcp/internal/pattern"
 )
 
 // oneWord matches a word of a command.
@@ -12,24 +11,24 @@ const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
 
 // shellForm matches a command that runs one program: variables, the program with what runs
 // it, of this a runner of packages and the last word, and the first word behind it.
-var shellForm = pattern.Of(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
+var shellForm = regexp.MustCompile(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
 	oneWord + `)\s+([a-z]+)(?:\s(?:[^;|&<>` + "`" + `\n$]|\$[^(])*)?$`)
 
 // runs reports whether a command, which is a text, runs nothing but a command of this
 // program by a name.
 func (m Machine) runs(command any, name string) bool {
 	text, _ := command.(string)
-	at := shellForm().FindStringSubmatch(text)
+	at := shellForm.FindStringSubmatch(text)
 	if at == nil || at[3] != name {
 		return false
 	}
 	word := strings.NewReplacer(`'\''`, "'", `"`, "", "'", "").Replace(at[2]) // as the shell reads it
-	return programForm().MatchString(word) || at[1] == "" && m.isProgram(word)
+	return programForm.MatchString(word) || at[1] == "" && m.isProgram(word)
 }
 
 // isProgram reports whether a path or name leads to this program.
 func (m Machine) isProgram(command string) bool {
-	return programForm().MatchString(lastPart(command)) || m.isThis(command)
+	return programForm.MatchString(lastPart(command)) || m.isThis(command)
 }
 
 // isThis reports whether a whole path leads to the file of this program.

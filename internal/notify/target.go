@@ -4,9 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
+	"regexp"
 	"strings"
-
-	"todo-mcp/internal/pattern"
 )
 
 // kind is a kind of receiver.
@@ -39,9 +38,12 @@ func (t Target) String() string { return string(t.kind) + " at " + t.host }
 var errTarget = errors.New("must be addresses with commas: ntfy://ntfy.sh/TOPIC, that of an incoming webhook of Slack or Discord, " +
 	"or another https:// one, with #whsec_… for a secret that signs; slack+https:// and discord+https:// say what a host of your own is")
 
+// maxNtfyTopic is how many characters a topic of ntfy may have.
+const maxNtfyTopic = 64
+
 var (
-	ntfyTopic   = pattern.Of(`^/[-_A-Za-z0-9]{1,64}$`)
-	discordHost = pattern.Of(`^((ptb|canary)\.)?discord(app)?\.com$`)
+	ntfyTopic   = regexp.MustCompile(`^/[-_A-Za-z0-9]+$`)
+	discordHost = regexp.MustCompile(`^((ptb|canary)\.)?discord(app)?\.com$`)
 )
 
 // Parse reads an address; the error says what is allowed.
@@ -76,7 +78,7 @@ func kindOf(u *url.URL) string {
 		return "ntfy"
 	case host == "hooks.slack.com":
 		return "slack"
-	case discordHost().MatchString(host) && strings.HasPrefix(u.Path, "/api/webhooks/"):
+	case discordHost.MatchString(host) && strings.HasPrefix(u.Path, "/api/webhooks/"):
 		return "discord"
 	}
 	return "webhook"
@@ -92,7 +94,7 @@ func (t *Target) address(u *url.URL) (err error) {
 		}
 	}
 	if t.kind == ntfy {
-		if !ntfyTopic().MatchString(u.Path) || u.RawQuery != "" {
+		if len(u.Path) > len("/")+maxNtfyTopic || !ntfyTopic.MatchString(u.Path) || u.RawQuery != "" {
 			return errTarget
 		}
 		t.topic, u.Path = u.Path[1:], "/"

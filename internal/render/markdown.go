@@ -1,9 +1,9 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/todo"
 )
 
@@ -51,7 +51,7 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 	case todo.Completed:
 		line = "- [x] " + escape(item.Text)
 	case todo.Cancelled:
-		line = "- [ ] ~~" + tildes().ReplaceAllStringFunc(escape(item.Text), func(ends string) string {
+		line = "- [ ] ~~" + tildes.ReplaceAllStringFunc(escape(item.Text), func(ends string) string {
 			return strings.ReplaceAll(ends, `\~`, "&#126;")
 		}) + "~~"
 		if item.Reason != "" {
@@ -88,15 +88,15 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 
 // markup matches what has a meaning in Markdown within a line, as far as it can begin with
 // it. Underscores inside a word have none: snake_case is no emphasis.
-var markup = pattern.Of("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
+var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
 
 // entities match how a character begins that is written as &#35; or &amp;. They are looked for
 // behind the rest, as what follows an ampersand may be markup itself.
-var entities = pattern.Of(`&[#\pL\pN]`)
+var entities = regexp.MustCompile(`&[#0-9A-Za-z[:^ascii:]]`)
 
 // tildes match tildes at the ends of an escaped text, which readers take together with
 // those that strike it through.
-var tildes = pattern.Of(`^(\\~)+|(\\~)+$`)
+var tildes = regexp.MustCompile(`^(\\~)+|(\\~)+$`)
 
 // nothing is a comment in HTML, which is not shown. Behind a backslash GitHub still makes
 // links of what it takes for a person or an issue, and tells that person.
@@ -105,7 +105,7 @@ const nothing = "<!-- -->"
 // escape makes a text safe and escapes what has a meaning in Markdown, but for what has it
 // at the beginning of a line, where a text never stands.
 func escape(text string) string {
-	text = markup().ReplaceAllStringFunc(Safe(text), func(m string) string {
+	text = markup.ReplaceAllStringFunc(Safe(text), func(m string) string {
 		switch last := len(m) - 1; {
 		case m[0] == '_':
 			return strings.Repeat(`\_`, len(m))
@@ -118,5 +118,5 @@ func escape(text string) string {
 		}
 		return `\` + m
 	})
-	return entities().ReplaceAllString(text, `\$0`)
+	return entities.ReplaceAllString(text, `\$0`)
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -9,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
-
-	"todo-mcp/internal/pattern"
 )
 
 // Safe makes a text safe to display: it replaces control characters,
@@ -63,7 +62,7 @@ func replaceUnsafe(text string, escape func(part string) string) string {
 		}
 		r, n := utf8.DecodeRuneInString(text)
 		if r == '\U0001F3F4' {
-			n = max(n, len(tagFlag().FindString(text)))
+			n = max(n, len(tagFlag.FindString(text)))
 		}
 		isByte := r == utf8.RuneError && n == 1
 		if part := text[:n]; !isByte && isAllowed(prev, r) {
@@ -105,7 +104,7 @@ func isShaped(r rune) bool {
 
 // tagFlag matches a flag emoji made of tags: England's is a black flag, the tags "gbeng" and
 // a cancel tag.
-var tagFlag = pattern.Of(`^\x{1F3F4}[\x{E0061}-\x{E007A}\x{E0030}-\x{E0039}]{3,6}\x{E007F}`)
+var tagFlag = regexp.MustCompile(`^\x{1F3F4}[\x{E0061}-\x{E007A}\x{E0030}-\x{E0039}]{3,6}\x{E007F}`)
 
 // Cells returns the display width of a text.
 func Cells(text string) int { return displaywidth.String(text) }

@@ -2,9 +2,8 @@
 package shell
 
 import (
+	"regexp"
 	"strings"
-
-	"todo-mcp/internal/pattern"
 )
 
 // Shell is a program that reads lines and runs commands.
@@ -20,19 +19,19 @@ const (
 // plain and plainOnWindows match a word that a POSIX shell reads as it is, and that both of
 // Windows do.
 var (
-	plain          = pattern.Of(`^[\w@%+:.,/=-]+$`)
-	plainOnWindows = pattern.Of(`^[\w+:./\\=-]+$`)
+	plain          = regexp.MustCompile(`^[\w@%+:.,/=-]+$`)
+	plainOnWindows = regexp.MustCompile(`^[\w+:./\\=-]+$`)
 )
 
 // apostrophe matches what ends a text of PowerShell that begins with one.
-var apostrophe = pattern.Of(`['\x{2018}-\x{201B}]`)
+var apostrophe = regexp.MustCompile(`['\x{2018}-\x{201B}]`)
 
 // Command returns a program with its arguments as the shell reads them. In words for
 // cmd.exe there may be no quotation mark.
 func (s Shell) Command(words ...string) string {
-	out, isPlain := make([]string, len(words)), plainOnWindows()
+	out, isPlain := make([]string, len(words)), plainOnWindows
 	if s == POSIX {
-		isPlain = plain()
+		isPlain = plain
 	}
 	for i, w := range words {
 		if out[i] = w; !isPlain.MatchString(w) {
@@ -50,7 +49,7 @@ func (s Shell) Command(words ...string) string {
 func (s Shell) Quote(word string) string {
 	switch s {
 	case PowerShell:
-		return "'" + apostrophe().ReplaceAllString(word, "$0$0") + "'"
+		return "'" + apostrophe.ReplaceAllString(word, "$0$0") + "'"
 	case Cmd:
 		return `"` + word + `"`
 	default:

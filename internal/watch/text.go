@@ -3,12 +3,12 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
 
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -54,7 +54,7 @@ func paint(r role, text string) string {
 // markup matches bold and code as Markdown writes them, which agents do. A text in
 // asterisks stands by itself, and begins with a letter, a digit, code or a quote: others are
 // powers and paths.
-var markup = pattern.Of("``.+?``|`[^`]+`|\\B\\*\\*[\\pL\\pN`\"'“(](.*?[^\\s*])?\\*\\*\\B")
+var markup = regexp.MustCompile("``.+?``|`[^`]+`|\\B\\*\\*[\\pL\\pN`\"'“(](.*?[^\\s*])?\\*\\*\\B")
 
 // marked gives a text a role, and draws what is bold or code in it. Of a text that is dim
 // all is.
@@ -63,7 +63,7 @@ func marked(r role, text string) string {
 	if r == dim || r == struck {
 		strong, quoted = r, r
 	}
-	return paint(r, markup().ReplaceAllStringFunc(text, func(found string) string {
+	return paint(r, markup.ReplaceAllStringFunc(text, func(found string) string {
 		if inside, isBold := strings.CutPrefix(found, "**"); isBold {
 			return marked(strong, strings.TrimSuffix(inside, "**")) + string(r)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"todo-mcp/internal/pattern"
+	"regexp"
 )
 
 // Scanner finds the id and the method of a message that is too long or too
@@ -71,7 +71,7 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || b == '\
 
 // member is a key in an outline and its value, which is empty for an object or array, up
 // to what ends it; nothing ends a value that is cut off.
-var member = pattern.Of(`("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*"|[^\s",}]*)\s*([,}]|$)`)
+var member = regexp.MustCompile(`("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*"|[^\s",}]*)\s*([,}]|$)`)
 
 // Message returns the method and the id that were found; its other fields are
 // zero. The id is nil unless the key came exactly once and its value is valid. Without a
@@ -87,7 +87,7 @@ func (s *Scanner) Message() Message {
 // notification. What is cut off, or stands behind the outline, may have had an id.
 func (s *Scanner) find() (m Message, isRequest bool) {
 	ids, isResponse := 0, false
-	for _, found := range member().FindAllSubmatch(s.outline, -1) {
+	for _, found := range member.FindAllSubmatch(s.outline, -1) {
 		value := found[2]
 		if len(found[3]) == 0 {
 			value = nil

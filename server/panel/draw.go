@@ -3,6 +3,7 @@ package panel
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -156,13 +156,13 @@ func takenUp(f *account.Group) (command, open string) {
 	return render.ResumeCommand(f.Main), strings.Join(ids, " ")
 }
 
-var inline = pattern.Of("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
+var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
 
 // rich returns a text with `code` and **bold** drawn as such: models write them. Nothing
 // else of Markdown means anything. card.js does the same.
 func rich(text string) (parts Group) {
 	at := 0
-	for _, m := range inline().FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range inline.FindAllStringSubmatchIndex(text, -1) {
 		parts = append(parts, Text(text[at:m[0]]))
 		if m[2] >= 0 {
 			parts = append(parts, Code(Text(text[m[2]:m[3]])))

@@ -3,19 +3,19 @@ package panel
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
-var unit = pattern.Of(`(\d)([smhd])\b`)
+var unit = regexp.MustCompile(`(\d)([smhd])\b`)
 
 // spaced returns a duration, or how long ago something was, with a narrow space that
 // does not break before each unit, as panel.js writes what goes on.
-func spaced(text string) string { return unit().ReplaceAllString(text, "$1\u202f$2") }
+func spaced(text string) string { return unit.ReplaceAllString(text, "$1\u202f$2") }
 
 func dayOf(t, now time.Time) string {
 	t = t.In(now.Location())
@@ -30,9 +30,9 @@ func dayOf(t, now time.Time) string {
 	return t.Format("Monday, 2 January 2006")
 }
 
-var homeFolder = pattern.Of(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
+var homeFolder = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
 
-func shortPath(path string) string { return homeFolder().ReplaceAllString(path, "~$2") }
+func shortPath(path string) string { return homeFolder.ReplaceAllString(path, "~$2") }
 
 // statusWord returns what a screen reader says before an item's text.
 func statusWord(s todo.Status) string {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,6 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/notify"
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/store"
 	"todo-mcp/server/edge"
 )
@@ -204,19 +204,19 @@ func parseNetworks(text string) (networks []netip.Prefix, err error) {
 }
 
 var (
-	commandWord = pattern.Of(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)
-	quoted      = pattern.Of(`"([^"]*)"|'([^']*)'`)
+	commandWord = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)
+	quoted      = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
 )
 
 // SplitCommandLine splits a command line at spaces. Double or single quotes keep
 // a part with spaces together; a backslash is a character like any other, since
 // paths on Windows have them.
 func SplitCommandLine(text string) (parts []string, err error) {
-	if strings.TrimSpace(commandWord().ReplaceAllString(text, "")) != "" {
+	if strings.TrimSpace(commandWord.ReplaceAllString(text, "")) != "" {
 		return nil, fmt.Errorf("%q: a quotation mark is not closed", text)
 	}
-	for _, word := range commandWord().FindAllString(text, -1) {
-		parts = append(parts, quoted().ReplaceAllString(word, "${1}${2}"))
+	for _, word := range commandWord.FindAllString(text, -1) {
+		parts = append(parts, quoted.ReplaceAllString(word, "${1}${2}"))
 	}
 	return parts, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,7 +16,6 @@ import (
 	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -116,21 +116,21 @@ func formatEditable(list todo.Snapshot) string {
 }
 
 // taskLine matches a task: its marker, its text, the item's id and what was typed behind it.
-var taskLine = pattern.Of(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
+var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
 
 // comment matches an HTML comment that begins a line, such as editHelp. The
 // comment with an item's id does not begin its line.
-var comment = pattern.Of(`(?ms)^<!--.*?-->`)
+var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
 // parseEdited returns the lines of a text from the editor. An error names the wrong line.
 func parseEdited(text string) ([]todo.Line, error) {
-	text = comment().ReplaceAllString(text, "")
+	text = comment.ReplaceAllString(text, "")
 	lines := []todo.Line{}
 	for n, line := range strings.Split(text, "\n") {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		m := taskLine().FindStringSubmatch(line)
+		m := taskLine.FindStringSubmatch(line)
 		if m == nil {
 			return nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
 		}

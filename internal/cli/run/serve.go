@@ -19,7 +19,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/install"
-	"todo-mcp/internal/resident"
 	"todo-mcp/internal/store"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
@@ -56,7 +55,7 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 	if err != nil {
 		return err
 	}
-	mcpstdio.Serve(ctx, s, resident.Reader(a.Stdin), a.Stdout)
+	mcpstdio.Serve(ctx, s, a.Stdin, a.Stdout)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync/atomic"
 
@@ -16,7 +17,6 @@ import (
 
 	"todo-mcp/internal/atomicfile"
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/pattern"
 )
 
 // readers is the number of connections that all reads of a store share.
@@ -283,7 +283,7 @@ func describe(path string, err error) error {
 		return err
 	case errors.Is(err, board.ErrTooNew):
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)
-	case failedWith(err, codeError) && otherTables().MatchString(err.Error()):
+	case failedWith(err, codeError) && otherTables.MatchString(err.Error()):
 		return describe(path, board.ErrTooNew) // since another program had it
 	case errors.Is(err, board.ErrEarlier):
 		return fmt.Errorf("open store %s: %w, and so does `todo-mcp lists --store sqlite:%[1]s`; it was left as it is", path, err)
@@ -300,7 +300,7 @@ func describe(path string, err error) error {
 }
 
 // otherTables finds what SQLite says when tables are not those that a statement was written for.
-var otherTables = pattern.Of(`no such (table|column)|has no column`)
+var otherTables = regexp.MustCompile(`no such (table|column)|has no column`)
 
 // SQLite's primary result codes that this package distinguishes.
 const (

@@ -2,10 +2,10 @@ package tables
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/pattern"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
@@ -225,7 +225,7 @@ func (s *SQL) Find(q board.Query) (sql string, args []any) {
 // plainest returns the longest part of a text that stands in a body as it is, but for the
 // case of ASCII letters, and has no meaning in a pattern.
 func plainest(text string) (longest string) {
-	for _, part := range notPlain().Split(text, -1) {
+	for _, part := range notPlain.Split(text, -1) {
 		if len(part) > len(longest) {
 			longest = part
 		}
@@ -235,7 +235,7 @@ func plainest(text string) (longest string) {
 
 // notPlain matches what JSON may escape, what LIKE reads otherwise, and letters that have
 // a case which databases do not know.
-var notPlain = pattern.Of(`[^A-Za-z0-9 .,:;/()#+=!?@*|{}$^~-]`)
+var notPlain = regexp.MustCompile(`[^A-Za-z0-9 .,:;/()#+=!?@*|{}$^~-]`)
 
 // atMost returns a limit for SQL: 0 or less means none.
 func atMost(limit int) int64 {

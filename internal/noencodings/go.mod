@@ -1,5 +1,0 @@
-module github.com/gdamore/encoding
-
-go 1.26.0
-
-require golang.org/x/text v0.43.0

@@ -1,3 +1,0 @@
-package resident
-
-var Trim = trim
