@@ -24,7 +24,7 @@ func main() {
 	if version == "" {
 		version = cli.BuildVersion()
 	}
-	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: version, Signals: untilSignal, Ends: true}
+	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: version, Signals: untilSignal}
 	if err := cli.Run(context.Background(), os.Args, env); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(cli.ExitCode(err))

@@ -44,7 +44,7 @@ func Main(m *testing.M, run func(context.Context, []string, app.Env) error, exit
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		signal.Ignore(syscall.SIGPIPE)
-		env := app.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: "v0", Ends: true}
+		env := app.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: "v0"}
 		if err := run(ctx, os.Args, env); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(exitCode(err))

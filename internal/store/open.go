@@ -26,9 +26,6 @@ type Place struct {
 	File string
 	// URL is the address of a database, or empty for another store.
 	URL string
-	// Once is true for who uses the store once, and at once: what is wrong with a file may
-	// then be the error of that.
-	Once bool
 }
 
 // SessionKeeper is a store that several servers share. So it keeps the key of session
@@ -98,9 +95,6 @@ func (p Place) Open(keep board.Keep, noticeURL string) (board.Store, error) {
 		return memory.NewKeeping(keep), nil
 	case p.URL != "":
 		return postgres.Open(context.Background(), p.URL, noticeURL, keep)
-	}
-	if p.Once {
-		return sqlite.OpenOnce(p.File, keep)
 	}
 	return sqlite.Open(p.File, keep)
 }

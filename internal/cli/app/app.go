@@ -22,7 +22,7 @@ type App struct {
 	*Settings
 	Command string
 	Folder  string           // whose list a command means that names none; empty is this one
-	Once    bool             // the command uses the store once, see [store.Place]
+	Brief   bool             // a host waits for the command, which so moves no store to a newer schema
 	typed   *bufio.Reader    // see TypedInput
 	Metrics *metrics.Metrics // of `serve`; nil for other commands
 	Audit   *audit.Log       // of the open store, if there is to be one; else nil
@@ -62,9 +62,6 @@ type Env struct {
 	// Signals returns a context that ends when the process is told to end; nil for none. A
 	// silent command does not ask for it, and ends at once.
 	Signals func(context.Context) context.Context
-	// Ends is true where the process ends as soon as the command has: what ends with a
-	// process by itself is then left to that.
-	Ends bool
 }
 
 // Run runs a command with the arguments that are not flags. The error's text is what

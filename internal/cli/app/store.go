@@ -24,19 +24,10 @@ func (a *App) Open() (st board.Store, b *board.Board, done func(), err error) {
 		if left := Damaged(st); len(left) > 0 {
 			fmt.Fprintf(a.Stderr, "todo-mcp: %s damaged and left out; %s\n", Rows(left), SeeDamage)
 		}
-		if a.Once && a.Ends && mayStayOpen(st) {
-			return
-		}
 		if err := st.Close(); err != nil {
 			fmt.Fprintln(a.Stderr, "todo-mcp: close the store:", err)
 		}
 	}, nil
-}
-
-// mayStayOpen reports whether a process may end without closing a store.
-func mayStayOpen(st board.Store) bool {
-	s, ok := store.As[interface{ MayStayOpen() bool }](st)
-	return ok && s.MayStayOpen()
 }
 
 // OnLists calls do with the lists of all principals, for a command that the store's owner
@@ -122,9 +113,8 @@ func (a *App) OpenStore() (board.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	place.Once = a.Once
 	keep := a.Keep
-	if !a.Once {
+	if !a.Brief {
 		keep.Moving = func(text string) { a.Logger().Info(text, "store", place.String("")) }
 	}
 	st, err := place.Open(keep, a.Notices)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -34,6 +35,7 @@ func Hook(fs *flag.FlagSet) app.Run {
 // takeIn takes in one event, or passes it on to a server. With finish the end of a turn is
 // kept from coming too early.
 func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
+	debug.SetGCPercent(-1) // it ends before that would pay
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
@@ -52,7 +54,7 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 	if err != nil {
 		return err
 	}
-	a.Once = true
+	a.Brief = true
 	told, err := spool.Do(ctx, event, func() (board.Lists, func(), error) {
 		_, b, done, err := a.Open()
 		if err != nil {

@@ -138,16 +138,9 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 	})
 }
 
-// query is the [tables.Query] of the store. It finds no rows when there is no file yet. Who
-// uses the store once, and has written, reads as well by the writing connection: to open
-// another takes longer than to wait for it.
-func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) (err error) {
-	if s.once && s.writes.Load() {
-		err = s.Update(ctx, board.Key{}, func(tx board.Tx) error { return tx.(*writer).query(ctx, query, args, read) })
-	} else {
-		err = s.withFile(ctx, func(f *file) error { return f.statements.query(ctx, query, args, read) })
-	}
-	if err != nil {
+// query is the [tables.Query] of the store. It finds no rows when there is no file yet.
+func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
+	if err := s.withFile(ctx, func(f *file) error { return f.statements.query(ctx, query, args, read) }); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil

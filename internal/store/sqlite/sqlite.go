@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -33,7 +32,6 @@ type Store struct {
 	tables.Health
 	path     string
 	log      string         // of SQLite, beside the file
-	once     bool           // see OpenOnce
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	quit     chan struct{}  // closed by Close
 	work     sync.WaitGroup // running calls and watches
@@ -43,7 +41,6 @@ type Store struct {
 
 	queue       chan *request // what the writer goroutine is to run
 	startWriter func()
-	writes      atomic.Bool    // the writer was started
 	writing     sync.WaitGroup // the writer goroutine
 
 	mu     sync.Mutex
@@ -60,23 +57,6 @@ var _ board.Store = (*Store)(nil)
 // [board.ErrTooNew], [board.ErrOtherSchema] or [board.ErrCorrupt], and leaves the file
 // unchanged.
 func Open(path string, keep board.Keep) (*Store, error) {
-	s, err := OpenOnce(path, keep)
-	if err == nil {
-		err = probe(s.path)
-	}
-	if errors.Is(err, board.ErrEarlier) && keep.Moving != nil {
-		err = upgrade(s.path, keep.Moving)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.once = false
-	return s, nil
-}
-
-// OpenOnce is [Open] without its look at the file, which takes as long as a use: for who
-// uses the store once, and at once. What is wrong with the file is the error of that.
-func OpenOnce(path string, keep board.Keep) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -84,25 +64,19 @@ func OpenOnce(path string, keep board.Keep) (*Store, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // SQLite puts -wal and -shm beside the target of a symlink
 	}
-	s := &Store{path: path, log: path + "-wal", once: true, keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	err = probe(path)
+	if errors.Is(err, board.ErrEarlier) && keep.Moving != nil {
+		err = upgrade(path, keep.Moving)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, log: path + "-wal", keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries(), s.query, scans, &s.Health)
-	s.startWriter = sync.OnceFunc(func() { s.writes.Store(true); s.writing.Go(s.writeLoop) })
+	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
 	return s, nil
 }
-
-// MayStayOpen reports whether a process that ends may leave the store open: all that it
-// saved is on the disk, and the next one goes on with the log. To close it, as the last who
-// has it open, is to merge the log and to remove it: four syncs, and two more for the next to
-// begin another. A log that is longer than maxLeft is better merged.
-func (s *Store) MayStayOpen() bool {
-	log, err := os.Stat(s.log)
-	return err == nil && log.Size() <= maxLeft
-}
-
-// maxLeft is the size in bytes of a log that is left to the next process, which reads all of
-// it: about a millisecond.
-const maxLeft = 512 << 10
 
 // Close implements board.Store. It waits for running calls, so the hint function
 // of Watch must not call it. It waits no longer than twice the grace period: when the disk

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -226,11 +225,6 @@ func (w *writer) Size(context.Context) (bytes int64, err error) {
 			return most, nil
 		}
 	}
-	if w.store.once { // that asks for a statement which takes longer than to look at the files
-		if most := fileSize(w.store.path) + fileSize(w.store.log); !w.store.keep.IsTight(most) {
-			return most, nil
-		}
-	}
 	err = w.scan(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) *
 		(SELECT page_size FROM pragma_page_size)`, nil, &bytes)
 	m.size, m.sized = bytes-4*int64(m.put), sizeEvery
@@ -239,10 +233,3 @@ func (w *writer) Size(context.Context) (bytes int64, err error) {
 }
 
 const sizeEvery = 64
-
-func fileSize(path string) int64 {
-	if info, err := os.Stat(path); err == nil {
-		return info.Size()
-	}
-	return 0
-}

@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"time"
 
 	"modernc.org/sqlite" // its error type
 
@@ -119,9 +117,6 @@ func (w *writer) open() error {
 	// as anyone there has it open: where the first were reads while the file system was
 	// read-only, nothing could be written afterwards (BAD-INPUT 50). And it stays while the
 	// writer is closed after a failure: on a full disk it could not be made again.
-	if s.once {
-		return nil
-	}
 	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
@@ -169,13 +164,12 @@ func isShort(err error) bool {
 	return errors.As(err, &e) && e.Code() == codeShortRead
 }
 
-// settleLog merges a log that other processes left, unless they marked it. Its last
-// commits may be in the system's memory alone, if their sync failed and all processes were
-// killed: the system does not write them again, and what is appended to them would be lost
-// with them when the power goes. While others read the log it is left as it is: then a
-// process lives that knows which commits are good.
+// settleLog merges a log that other processes left. Its last commits may be in the system's
+// memory alone, if their sync failed: the system does not write them again, and what is
+// appended to them would be lost with them when the power goes. While others read the log it
+// is left as it is: then a process lives that knows which commits are good.
 func (w *writer) settleLog() error {
-	if w.file.log == nil || w.file.log.Size() == 0 || isMarked(w.file.log) {
+	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
 	}
 	// Merging into a file that is read-only is an I/O error like others; a write
@@ -187,20 +181,6 @@ func (w *writer) settleLog() error {
 		return err
 	}
 	return nil
-}
-
-// A log is marked while all of its commits are on the disk: its modification time is then
-// mark after a multiple of markEvery. Who writes to it takes the mark away, in the same
-// step. A file system of less exact times has no marks.
-const mark, markEvery = 3_141_500 * time.Nanosecond, 10 * time.Millisecond
-
-func isMarked(log fs.FileInfo) bool {
-	return log.ModTime().Sub(log.ModTime().Truncate(markEvery)) == mark
-}
-
-// markLog marks the log after a commit.
-func (w *writer) markLog() {
-	_ = os.Chtimes(w.store.log, time.Time{}, time.Now().Truncate(markEvery).Add(mark))
 }
 
 // isCurrent reports whether w is open on the file that its path names, which nobody has
@@ -307,9 +287,6 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 	}
 	if stored && !w.isCurrent() {
 		return false, fmt.Errorf("%w: %w", board.ErrUnknownOutcome, errGone)
-	}
-	if stored {
-		w.markLog()
 	}
 	return stored, nil
 }
