@@ -9,135 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/invopop/jsonschema"
-
-	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
-
-// shape is how a variant writes a whole list in its arguments.
-type shape struct {
-	view   todo.View
-	field  string // the key of the list
-	text   string // the key of an item's text, such as "content"
-	active string // the key of its active text; "" if the variant has none
-	// mayLack is true when an item may be without the active text, details when it
-	// may have a priority and a due date, reasons when it may have a reason, and waits when
-	// it may name the items that come first.
-	mayLack, details, reasons, waits bool
-	// reads is true when a call without the list reads it, patches when a call that names
-	// stored items by their ids leaves the others as they are, and merges when that is said
-	// by an argument "merge", and items may lack what stays as it is. explains is true when
-	// there is an argument "explanation", and mirrors when the list is kept elsewhere.
-	reads, patches, merges, explains, mirrors bool
-	// lenient is true when a status may be a word of another tool.
-	lenient bool
-	policy  Policy
-	// words are what statuses may be, and unlisted what they may be as well, see
-	// [todo.View.Unlisted]; reader sets both.
-	words, unlisted []string
-	// maxItems and maxText (runes) are the variant's own limits; 0 means that
-	// only the hard caps apply.
-	maxItems, maxText int
-}
-
-// limits adds the variant's own limits to its schema: a model that learns them by a refusal
-// pays a turn. That of texts is only said, since what others wrote may be longer and is sent
-// back as it is (docs/spec/variants.md T2), and some clients check calls by the schema.
-func (s shape) limits(schema *jsonschema.Schema) {
-	list, _ := schema.Properties.Get(s.field)
-	if s.maxItems > 0 {
-		most := uint64(s.maxItems)
-		list.MaxItems = &most
-	}
-	if s.maxText > 0 {
-		list.Description += fmt.Sprintf("; texts up to %d characters", s.maxText)
-	}
-}
-
-// reader returns the function that reads calls of this shape.
-func (s shape) reader() func(r *reader, args value) *Call {
-	s.words = s.view.Accepts()
-	if s.view.Unlisted {
-		s.unlisted = todo.CoreView().Accepts()
-	}
-	return func(r *reader, args value) *Call {
-		s := s
-		if s.reads && r.operation(args) == "read" {
-			return &Call{} // whatever stands in the list: some models fill every field
-		}
-		elements, ok := r.list(args, &s)
-		if !ok {
-			return &Call{}
-		}
-		merge := s.merges && r.merge(args, elements, s)
-		lines, explanation := r.lines(elements, s, merge), ""
-		if s.explains {
-			explanation = r.optionalText(args, "explanation")
-		}
-		target := board.Target{Lines: lines}
-		if merge {
-			target = board.Target{Append: true}
-		}
-		return &Call{Target: target, Change: func(d *todo.Draft) error {
-			if len(r.problems) > 0 { // with long texts
-				if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
-					return err
-				}
-			}
-			var unknown []string
-			if merge || s.patches && len(lines) > 0 && d.Names(s.view, lines) {
-				if err := r.checkNew(d, s, lines); err != nil {
-					return err
-				}
-				unknown = d.Put(s.view, lines...)
-			} else {
-				unknown = d.Replace(s.view, lines)
-			}
-			if len(unknown) > 0 && !s.mirrors {
-				return refuse(r.words().UnknownID, unquotedExcerpt(unknown[0]))
-			}
-			d.Explain(explanation)
-			r.noteLeftOut(d)
-			return oneInProgress(d, s, r.words)
-		}}
-	}
-}
-
-// merge reports whether the elements change only the items that they name: as the argument
-// says, else if one of them lacks a text or status.
-func (r *reader) merge(args value, elements []member, s shape) bool {
-	if v := args.get("merge"); v.kind == 't' || v.kind == 'f' {
-		return v.kind == 't'
-	}
-	return slices.ContainsFunc(elements, func(e member) bool {
-		return e.value.kind == '{' && (!s.textOf(e.value).given() || !e.value.get("status").given())
-	})
-}
-
-// checkNew returns the problems of lines that lack a text and name no item.
-func (r *reader) checkNew(d *todo.Draft, s shape, lines []todo.Line) error {
-	check := reader{words: r.words}
-	for i, l := range lines {
-		if l.Text == "" && !d.Names(s.view, lines[i:i+1]) {
-			check.problem(fmt.Sprintf("%s[%d].%s", s.field, i, s.text), r.words().Required)
-		}
-	}
-	return check.err()
-}
-
-// textOf returns the text of an item: under the variant's own key, else under one that other
-// tools have for it.
-func (s shape) textOf(v value) value {
-	text := v.get(s.text)
-	for n := 0; n < len(otherTexts) && text.kind == 0; n++ {
-		text = v.get(otherTexts[n])
-	}
-	return text
-}
-
-var otherTexts = [...]string{"content", "title", "description", "text", "task", "step", "subject", "name", "todo"}
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
@@ -225,7 +99,8 @@ func (r *reader) operation(args value) string {
 	if operation.missing() {
 		return ""
 	}
-	return r.status(operation, "operation", []string{"write", "read"})
+	words := []string{"write", "read"}
+	return r.word(operation, "operation", words, words)
 }
 
 // field reads a field of the arguments, which may also be sent as a JSON string, or within
@@ -239,121 +114,6 @@ func (r *reader) field(args value, field string) value {
 		v = inner
 	}
 	return v
-}
-
-// list reads the array of items, one item in place of it, or a list as text. ok is false when
-// it is none of them or missing; then list adds a problem, unless a call without it reads the
-// list. Items of a text have no active text, and may have any tool's words for a status.
-func (r *reader) list(args value, s *shape) (elements []member, ok bool) {
-	if args, ok = r.arguments(args, s.field); !ok {
-		return nil, false
-	}
-	v := r.field(args, s.field)
-	for n := 0; n < len(listNames) && v.kind == 0; n++ {
-		if other := r.field(args, listNames[n]); other.kind == '[' {
-			v = other
-		}
-	}
-	r.leftOutList = v.missing() && !s.reads
-	switch {
-	case v.kind == '[':
-		asText := false
-		if elements, asText = r.objects(v.members, *s); asText {
-			s.mayLack, s.lenient = true, true
-		}
-		return elements, true
-	case v.kind == '{':
-		return []member{{value: v}}, true
-	case v.given() && v.kind == '"' && v.surrogate == 0:
-		if elements, ok = r.listed(v.text, *s); ok {
-			s.mayLack, s.lenient = true, true
-			return elements, true
-		}
-		r.problemf(s.field, r.words().WrongType, "array", v.name())
-	case !v.given() && s.reads && args.get("operation").text == "":
-		r.misnamed(args, *s)
-	case v.kind == 0:
-		r.problem(s.field, r.words().Required)
-	default:
-		r.problemf(s.field, r.words().WrongType, "array", v.name())
-	}
-	return nil, false
-}
-
-// misnamed adds a problem when a call that would read the list seems to write it: under a
-// name in another case, with an array under any name, or with an item as the arguments.
-// Its caller would take the answer to a read for the one to a write.
-func (r *reader) misnamed(args value, s shape) {
-	for _, m := range args.members {
-		isList := strings.EqualFold(m.name, s.field) && m.value.given() || m.value.kind == '['
-		if isList && m.name != "list_id" || m.name == s.text {
-			r.problemf(s.field, r.words().Misnamed, s.field, excerpt(m.name))
-			return
-		}
-	}
-}
-
-func (r *reader) lines(elements []member, s shape, merge bool) []todo.Line {
-	limit := min(cmp.Or(s.maxItems, todo.MaxItems), todo.MaxItems)
-	if len(elements) > limit {
-		r.problemf(s.field, r.words().MostItems, limit, len(elements))
-		return nil
-	}
-	lines := make([]todo.Line, len(elements))
-	seen := make(map[string]int)
-	for i, e := range elements {
-		path := fmt.Sprintf("%s[%d]", s.field, i)
-		lines[i] = r.line(e.value, path, s, merge)
-		if id := lines[i].ID; id != "" {
-			if first, twice := seen[id]; twice {
-				r.problemf(path+".id", r.words().SameID, s.field, first)
-			}
-			seen[id] = i
-		}
-	}
-	return lines
-}
-
-// line reads an item; with merge it may lack its text and its status.
-func (r *reader) line(v value, path string, s shape, merge bool) todo.Line {
-	if v.kind != '{' {
-		r.problemf(path, r.words().WrongType, "object", v.name())
-		return todo.Line{}
-	}
-	line := todo.Line{ID: r.id(v.optional("id"), path+".id", false)}
-	if n := utf8.RuneCountInString(line.ID); s.view.Keys && n > todo.MaxKey {
-		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
-	}
-	var isLong bool
-	if text := s.textOf(v); !merge || text.given() {
-		if line.Text, isLong = r.text(text, path+"."+s.text, s.maxText); isLong {
-			r.problems[len(r.problems)-1].names = []string{line.Text}
-		}
-	}
-	if status := v.get("status"); !merge || status.given() {
-		if s.lenient {
-			status = plainly(s.view, status)
-		}
-		line.Status = r.status(status, path+".status", s.words, s.unlisted...)
-	}
-	if s.waits {
-		line.WaitsFor = r.ids(v, path, r.requiredID, "blockedBy", "dependencies", "depends_on", "addBlockedBy")
-	}
-	if s.reasons {
-		line.Reason = r.detail(v, path, todo.MaxText, "reason")
-	}
-	if s.details {
-		line.Priority = r.detail(v, path, todo.MaxDetail, "priority")
-		line.DueDate = r.detail(v, path, todo.MaxDetail, "due_date")
-	}
-	active := v.first(s.active, "activeForm", "active_form")
-	if s.active == "" || s.mayLack && !active.given() {
-		return line
-	}
-	if line.Active, isLong = r.text(active, path+"."+s.active, s.maxText); isLong {
-		r.problems[len(r.problems)-1].names = []string{line.Active, line.Text}
-	}
-	return line
 }
 
 // ids reads the ids of items under the first of some keys that is given; nil without one,
@@ -438,24 +198,34 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 	return text, n > limit && n <= todo.MaxText
 }
 
-// status reads a status, which must be one of the words, in any case and with any sign
-// between its parts. Errors do not name those that are unlisted.
-func (r *reader) status(v value, path string, words []string, unlisted ...string) string {
-	if v.kind == '"' && (slices.Contains(words, v.text) || slices.Contains(unlisted, v.text)) {
+// status reads a status, which must be one of a view's words, in any case and with any sign
+// between its parts. Errors do not name those that the view does not list.
+func (r *reader) status(v value, path string, view todo.View) string {
+	if _, ok := view.Core(v.text); ok && v.kind == '"' {
 		return v.text
 	}
-	means := func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) }
-	switch at, more := slices.IndexFunc(words, means), slices.IndexFunc(unlisted, means); {
+	words, all := view.Accepts(), view.Accepts()
+	if view.Unlisted {
+		all = append(all, todo.CoreView().Accepts()...)
+	}
+	return r.word(v, path, words, all)
+}
+
+// word reads one of some words, of which an error names those that are listed.
+func (r *reader) word(v value, path string, listed, all []string) string {
+	if v.kind == '"' && slices.Contains(all, v.text) {
+		return v.text
+	}
+	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
+	switch {
 	case v.kind == '"' && at >= 0:
-		return words[at]
-	case v.kind == '"' && more >= 0:
-		return unlisted[more]
+		return all[at]
 	case v.kind == '"':
-		r.problemf(path, r.words().WrongType, todo.Quote(words), "'"+unquotedExcerpt(v.text)+"'")
+		r.problemf(path, r.words().WrongType, todo.Quote(listed), "'"+unquotedExcerpt(v.text)+"'")
 	case v.kind == 0:
 		r.problem(path, r.words().Required)
 	default:
-		r.problemf(path, r.words().WrongType, todo.Quote(words), v.name())
+		r.problemf(path, r.words().WrongType, todo.Quote(listed), v.name())
 	}
 	return ""
 }

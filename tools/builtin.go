@@ -27,17 +27,17 @@ type BuiltIn struct {
 // BuiltIns returns all built-in tools that are known.
 func BuiltIns() []BuiltIn {
 	return []BuiltIn{
-		{"claude-code", "TodoWrite", false, wholeList("todos", "content")},
-		{"claude-code", "TaskCreate", true, mirrorCreate},
-		{"claude-code", "TaskUpdate", true, mirrorUpdate},
-		{"claude-code", "TaskList", true, mirrorTasks},
-		{"gemini-cli", "write_todos", false, wholeList("todos", "description")},
-		{"codex", "update_plan", false, wholeList("plan", "step")},
-		{"opencode", "todowrite", false, wholeList("todos", "content")},
-		{"kilo", "todowrite", false, wholeList("todos", "content")},
-		{"qwen-code", "todo_write", false, qwenTodos},
-		{"copilot-cli", "sql", false, copilotTodos},
-		{"cursor", "TodoWrite", false, wholeList("todos", "content")},
+		{Host: "claude-code", Name: "TodoWrite", read: mirrorList("todos", "content")},
+		{Host: "claude-code", Name: "TaskCreate", OneList: true, read: mirrorCreate},
+		{Host: "claude-code", Name: "TaskUpdate", OneList: true, read: mirrorUpdate},
+		{Host: "claude-code", Name: "TaskList", OneList: true, read: mirrorTasks},
+		{Host: "gemini-cli", Name: "write_todos", read: mirrorList("todos", "description")},
+		{Host: "codex", Name: "update_plan", read: mirrorList("plan", "step")},
+		{Host: "opencode", Name: "todowrite", read: mirrorList("todos", "content")},
+		{Host: "kilo", Name: "todowrite", read: mirrorList("todos", "content")},
+		{Host: "qwen-code", Name: "todo_write", read: mirrorQwen},
+		{Host: "copilot-cli", Name: "sql", read: mirrorCopilot},
+		{Host: "cursor", Name: "TodoWrite", read: mirrorList("todos", "content")},
 	}
 }
 
@@ -98,33 +98,31 @@ func (v value) mended(limit int) value {
 	return v
 }
 
-// wholeList returns the reader of a tool that takes the whole list under a field, in which
-// the texts of items are under a key. Hosts use the core statuses, each some of them, and
-// ids of their own; with merge true they change some items.
-func wholeList(field, text string) func(r *reader, input, response value) *Call {
-	s := shape{view: todo.CoreView(), field: field, text: text, active: "activeForm", mayLack: true, details: true,
-		reasons: true, waits: true, merges: true, explains: true, mirrors: true, policy: Allow}
-	s.view.Keys = true
-	read := s.reader()
-	return func(r *reader, input, _ value) *Call { return read(r, input) }
+// mirrorList returns the reader of a tool that takes the whole list under a key, in which the
+// texts of items are under another. Hosts use the core statuses, each some of them, and ids of
+// their own; with merge true they change some items.
+func mirrorList(list, text string) func(r *reader, input, response value) *Call {
+	l := wholeList{view: withIDs(todo.CoreView()), list: list, text: text, active: "activeForm", partly: byMerge, mirrors: true,
+		reads: []string{"blockedBy", "priority", "due_date", "reason", "explanation"}}
+	return func(r *reader, input, _ value) *Call { return l.read(r, input) }
 }
 
-// qwenTodos reads Qwen Code's tool, whose answer has the list as it stands. Where another
+// mirrorQwen reads Qwen Code's tool, whose answer has the list as it stands. Where another
 // hook refused the call, the answer has none.
-func qwenTodos(r *reader, input, response value) *Call {
+func mirrorQwen(r *reader, input, response value) *Call {
 	if !response.missing() {
 		if input = response.get("returnDisplay"); input.get("todos").missing() {
 			return nil
 		}
 	}
-	return wholeList("todos", "content")(r, input, response)
+	return mirrorList("todos", "content")(r, input, response)
 }
 
-// copilotTodos reads what Copilot CLI's tool sql made of the session's todos, which the hook
+// mirrorCopilot reads what Copilot CLI's tool sql made of the session's todos, which the hook
 // adds to the call. Other SQL is no matter of a list.
-func copilotTodos(r *reader, input, response value) *Call {
+func mirrorCopilot(r *reader, input, response value) *Call {
 	if input.get("todos").missing() {
 		return nil
 	}
-	return wholeList("todos", "title")(r, input, response)
+	return mirrorList("todos", "title")(r, input, response)
 }

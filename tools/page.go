@@ -19,7 +19,7 @@ type viewInput struct {
 type tickInput struct {
 	ListID string `json:"list_id"`
 	ItemID string `json:"item_id"`
-	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
+	Status string `json:"status" jsonschema:"enum=STATUSES"`
 	// Revision is the one that the person saw: what others changed since is kept.
 	Revision int64 `json:"revision,omitempty"`
 }
@@ -27,7 +27,7 @@ type tickInput struct {
 type viewItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
-	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
+	Status string `json:"status" jsonschema:"enum=STATUSES"`
 	Reason string `json:"reason,omitempty"` // why it is blocked, failed or was cancelled
 	// As in [todo.Item].
 	Priority string   `json:"priority,omitempty"`
@@ -72,7 +72,7 @@ func viewAnswer(_ prompts.Words, _ *Call, out board.Outcome) Result {
 // tick reads the arguments of the tick tool.
 func (r *reader) tick(args value) *Call {
 	item := r.id(args.get("item_id"), "item_id", true)
-	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView().Accepts()))
+	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView()))
 	seen := r.revision(args.optional("revision"), "revision")
 	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
 }

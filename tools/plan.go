@@ -17,7 +17,7 @@ type planResult = result[planItem, planCounts]
 type planItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
-	Status string `json:"status" jsonschema:"enum=pending,enum=running,enum=completed,enum=failed"`
+	Status string `json:"status" jsonschema:"enum=STATUSES"`
 }
 
 type planCounts struct {
@@ -100,7 +100,7 @@ func (r *reader) steps(args value) []todo.Line {
 	if v.kind == '"' {
 		elements, isList := []member(nil), false
 		if strings.Contains(v.text, "\n") {
-			elements, isList = r.listed(v.text, shape{view: planView(), text: "content"})
+			elements, isList = r.listed(v.text, wholeList{view: planView(), text: "content"})
 		}
 		if !isList {
 			elements = []member{{value: v}}
@@ -127,8 +127,8 @@ func (r *reader) steps(args value) []todo.Line {
 // step reads the step at index i: its description, or an object that has one, and a status
 // perhaps, in core words.
 func (r *reader) step(v value, i int) (step todo.Line) {
-	s := shape{text: "content"}
-	if inner, ok := v.unquote(); ok && s.textOf(inner).kind != 0 {
+	item := wholeList{text: "content"}
+	if inner, ok := v.unquote(); ok && item.textOf(inner).kind != 0 {
 		v = inner
 	}
 	if v.kind != '{' {
@@ -136,9 +136,9 @@ func (r *reader) step(v value, i int) (step todo.Line) {
 	}
 	if status := v.optional("status"); !status.missing() {
 		core := todo.CoreView()
-		step.Status = r.status(plainly(core, status), fmt.Sprintf("items[%d].status", i), core.Accepts())
+		step.Status = r.status(plainly(core, status), fmt.Sprintf("items[%d].status", i), core)
 	}
-	step.Text = r.stepText(s.textOf(v), i)
+	step.Text = r.stepText(item.textOf(v), i)
 	return step
 }
 

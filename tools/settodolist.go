@@ -16,7 +16,7 @@ type setTodoListInput struct {
 
 type setTodoListItem struct {
 	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=done,description=How far it is"`
+	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
 	// Priority and DueDate are any text (docs/spec/variants.md K5).
 	Priority string `json:"priority,omitempty" jsonschema:"description=In any words"`
 	DueDate  string `json:"due_date,omitempty" jsonschema:"description=In any form"`
@@ -40,11 +40,11 @@ type setTodoListCounts struct {
 	Cancelled  int `json:"cancelled,omitempty"`
 }
 
-func setTodoListView() todo.View { return wholeListView(false, "done") }
+func setTodoListView() todo.View { return threeWords("pending", "in_progress", "done") }
 
 func setTodoList() variant {
-	s := shape{view: setTodoListView(), field: "todos", text: "title", details: true, reads: true, policy: Allow}
-	return variant{view: s.view, input: setTodoListInput{}, output: setTodoListResult{}, read: s.reader(),
+	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true, reads: []string{"priority", "due_date"}}
+	return variant{view: l.view, input: setTodoListInput{}, output: setTodoListResult{}, read: l.read,
 		answer: setTodoListAnswer, failure: setTodoListFailure}
 }
 

@@ -25,7 +25,7 @@ type taskUpdateInput struct {
 	Subject      string   `json:"subject,omitempty" jsonschema:"description=What to do instead"`
 	Description  string   `json:"description,omitempty" jsonschema:"description=What it takes instead"`
 	ActiveForm   string   `json:"activeForm,omitempty" jsonschema:"description=Shown meanwhile instead"`
-	Status       string   `json:"status,omitempty" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=deleted,description=What it becomes"`
+	Status       string   `json:"status,omitempty" jsonschema:"enum=STATUSES,enum=deleted,description=What it becomes"`
 	Owner        string   `json:"owner,omitempty" jsonschema:"description=Who does it; refused while another agent has it"`
 	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"description=Numbers of tasks that wait for it"`
 	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"description=Numbers of tasks that come first"`
@@ -38,12 +38,12 @@ type taskGetInput struct {
 }
 
 // taskResult is the structured content of the task tools.
-type taskResult = result[taskShown, todoWriteCountsAll]
+type taskResult = result[taskShown, counts]
 
 type taskShown struct {
 	ID        string   `json:"id"`
 	Title     string   `json:"title"`
-	Status    string   `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed"`
+	Status    string   `json:"status" jsonschema:"enum=STATUSES"`
 	Owner     string   `json:"owner,omitempty"`
 	BlockedBy []string `json:"blockedBy,omitempty"` // what is open
 }
@@ -88,7 +88,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	details, active := r.moreThan(subject, args), r.optionalText(args, "activeForm")
 	status := string(todo.Pending)
 	if v := args.optional("status"); !v.missing() {
-		status = r.status(plainly(todo.CoreView(), v), "status", tasksView().Accepts())
+		status = r.status(plainly(todo.CoreView(), v), "status", tasksView())
 	}
 	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
 		if n := len(d.Items()) + 1; n > todo.MaxItems {
@@ -452,7 +452,8 @@ func (r *reader) task(v value, path string, id value, at, waits string, check fu
 	t := todo.Line{ID: check(id, place(path, at)), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
 	t.WaitsFor = r.ids(v, path, check, waits)
 	if status := v.optional("status"); !status.missing() {
-		t.Status = r.status(plainly(todo.CoreView(), status), place(path, "status"), append(tasksView().Accepts(), "deleted"), todo.CoreView().Accepts()...)
+		taskWords := append(tasksView().Accepts(), "deleted")
+		t.Status = r.word(plainly(todo.CoreView(), status), place(path, "status"), taskWords, append(taskWords, todo.CoreView().Accepts()...))
 	}
 	t.Owner = r.detail(v, path, todo.MaxDetail, "owner")
 	if owner := v.get("owner"); t.Status == string(todo.Pending) && owner.kind == '"' && !owner.given() {

@@ -60,9 +60,9 @@ func parseLine(view todo.View, line string) textLine {
 	return l
 }
 
-// element returns the line as an item of the arguments. isText is false when it is JSON of
+// element returns the line as an item of the arguments, whose text is under a key. isText is false when it is JSON of
 // one, or broken JSON: that stays a text, for an error, since what it says of a status is lost.
-func (l textLine) element(s shape) (m member, isText bool) {
+func (l textLine) element(key string) (m member, isText bool) {
 	status, text := string(todo.Pending), value{kind: '"', text: l.text}
 	if l.isKnown {
 		status = l.box
@@ -73,18 +73,18 @@ func (l textLine) element(s shape) (m member, isText bool) {
 		return member{value: text}, false
 	}
 	return member{value: value{kind: '{', members: []member{
-		{s.text, text}, {"status", value{kind: '"', text: status}}}}}, true
+		{key, text}, {"status", value{kind: '"', text: status}}}}}, true
 }
 
 // listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any
 // other text. Lines between them are left out, which the answer says.
-func (r *reader) listed(text string, s shape) (elements []member, ok bool) {
+func (r *reader) listed(text string, list wholeList) (elements []member, ok bool) {
 	if !strings.Contains(text, "\n") {
 		text = strings.ReplaceAll(text, `\n`, "\n")
 	}
 	var lines []textLine
 	for line := range strings.Lines(text) {
-		if l := parseLine(s.view, line); l.whole != "" {
+		if l := parseLine(list.view, line); l.whole != "" {
 			lines = append(lines, l)
 		}
 	}
@@ -95,7 +95,7 @@ func (r *reader) listed(text string, s shape) (elements []member, ok bool) {
 		}
 		switch {
 		case l.isMarked || l.isKnown:
-			element, _ := l.element(s)
+			element, _ := l.element(list.text)
 			elements = append(elements, element)
 		default:
 			r.leftOut = append(r.leftOut, todo.Item{Text: l.whole})
@@ -109,14 +109,14 @@ func (r *reader) listed(text string, s shape) (elements []member, ok bool) {
 
 // objects returns elements of which texts have become items: JSON of one, a line of a list,
 // or what to do. asText is true when there were some.
-func (r *reader) objects(elements []member, s shape) (items []member, asText bool) {
+func (r *reader) objects(elements []member, list wholeList) (items []member, asText bool) {
 	items = slices.Clone(elements)
 	for i, e := range items {
 		if e.value.kind != '"' || e.value.surrogate > 0 || strings.TrimSpace(e.value.text) == "" {
 			continue
 		}
 		var isText bool
-		items[i], isText = parseLine(s.view, e.value.text).element(s)
+		items[i], isText = parseLine(list.view, e.value.text).element(list.text)
 		asText = asText || isText
 	}
 	return items, asText

@@ -94,8 +94,8 @@ type variant struct {
 	input  any  // the argument struct
 	output any  // the result struct
 	byList bool // list_id is required
-	// limits adds the tool's own limits to the schema of its arguments; nil adds none.
-	limits func(*jsonschema.Schema)
+	// prune changes the schemas of arguments and results as the options have it; nil leaves them.
+	prune func(in, out *jsonschema.Schema)
 	// allStatuses is true when the schema lists all core statuses.
 	allStatuses bool
 	// read returns the call for some arguments and adds their problems to r.
@@ -136,9 +136,24 @@ type Result struct {
 }
 
 // Names returns the names of all tools, in the order they are published.
-func Names() []string {
-	return []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos", "update_todo", "todo_write", "update_plan",
-		"TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "todowrite", "manage_todo_list", "todos", "TodoList"}
+func Names() (names []string) {
+	for _, t := range table(Options{}) {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// table returns all tools, without their descriptions.
+func table(o Options) []*Tool {
+	return append([]*Tool{
+		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true,
+			variant: todoWrite(todoWriteOptions{Options: o, Counts: true, NeedsActive: true})},
+		{Name: "write_todos", Title: "Write todos", Idempotent: true,
+			variant: todoWrite(todoWriteOptions{Options: Options{InProgress: o.InProgress, Statuses: o.Statuses}})},
+		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList()},
+		{Name: "create_todos", Title: "Add plan steps", variant: createTodos()},
+		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo()},
+	}, hostTools(o)...)
 }
 
 // New returns all tools, in the order of [Names].
@@ -146,26 +161,7 @@ func New(o Options) ([]*Tool, error) {
 	if o.Texts == nil {
 		o.Texts = prompts.English()
 	}
-	own := shape{maxItems: o.MaxItems, maxText: o.MaxContentLength, policy: o.InProgress}
-	list := []*Tool{
-		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true,
-			variant: todoWrite(own, o.ItemIDs, o.Statuses == AllStatuses, true)},
-		{Name: "write_todos", Title: "Write todos", Idempotent: true,
-			variant: todoWrite(shape{policy: o.InProgress}, false, o.Statuses == AllStatuses, false)},
-		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList()},
-		{Name: "create_todos", Title: "Add plan steps", variant: createTodos()},
-		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo()},
-		{Name: "todo_write", Title: "Update todo list", Idempotent: true, variant: todoPatch(o.InProgress)},
-		{Name: "update_plan", Title: "Update plan", Idempotent: true, variant: updatePlan(o.InProgress)},
-		{Name: "TaskCreate", Title: "Add task", variant: tasks(taskCreateInput{}, readTaskCreate, taskCreated)},
-		{Name: "TaskUpdate", Title: "Update task", variant: tasks(taskUpdateInput{}, readTaskUpdate, taskUpdated)},
-		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks(taskListInput{}, readTaskList, taskListed)},
-		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks(taskGetInput{}, readTaskGet, taskShownAlone)},
-		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: todowrite(o.InProgress)},
-		{Name: "manage_todo_list", Title: "Manage todo list", Idempotent: true, variant: manageTodoList(o.InProgress)},
-		{Name: "todos", Title: "Update todo list", Idempotent: true, variant: crushTodos(o.InProgress)},
-		{Name: "TodoList", Title: "Update todo list", Idempotent: true, variant: todoList()},
-	}
+	list := table(o)
 	for _, t := range list {
 		t.words = o.Texts.Words
 		if err := t.describe(o.Texts); err != nil {
@@ -208,21 +204,49 @@ func (t *Tool) OutputSchema() json.RawMessage {
 
 // publish generates the schemas when they are first asked for: a client is listed few of the
 // tools, and they would take a quarter of the program's start.
-func (t *Tool) publish() { t.in, t.out = schemaOf(t.input, t.limits), schemaOf(t.output, nil) }
+func (t *Tool) publish() {
+	in, out := schemaOf(t.input), schemaOf(t.output)
+	for _, s := range []*jsonschema.Schema{in, out} {
+		fillStatuses(s, t.view.Accepts())
+	}
+	if t.prune != nil {
+		t.prune(in, out)
+	}
+	t.in, t.out = encode(in), encode(out)
+}
 
-// schemaOf generates the JSON schema of a struct, to which add, if any, adds. It is inlined, without $ref,
-// $defs, $schema and $id, since strict clients reject these
-// (docs/spec/variants.md V1). It panics for what is no plain struct.
-func schemaOf(v any, add func(*jsonschema.Schema)) json.RawMessage {
+// schemaOf generates the JSON schema of a struct. It is inlined, without $ref, $defs, $schema
+// and $id, since strict clients reject these (docs/spec/variants.md V1).
+func schemaOf(v any) *jsonschema.Schema {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
 	s := r.Reflect(v)
 	s.Version = ""
-	if add != nil {
-		add(s)
+	return s
+}
+
+// fillStatuses puts words in the place of STATUSES, by which the tag of a field stands for the
+// statuses that the tool lists.
+func fillStatuses(s *jsonschema.Schema, words []string) {
+	if s == nil {
+		return
 	}
+	if at := slices.Index(s.Enum, any("STATUSES")); at >= 0 {
+		all := make([]any, len(words))
+		for i, word := range words {
+			all[i] = word
+		}
+		s.Enum = slices.Replace(s.Enum, at, at+1, all...)
+	}
+	fillStatuses(s.Items, words)
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		fillStatuses(p.Value, words)
+	}
+}
+
+func encode(s *jsonschema.Schema) json.RawMessage {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("schema of %T: %v", v, err))
+		panic(fmt.Sprintf("schema: %v", err)) // the program was built wrong
 	}
 	return raw
 }

@@ -1,0 +1,166 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
+
+// hostTools returns the tools that hosts have themselves, by the names and arguments that
+// their models know. A whole-list tool is a row, with the struct of its arguments below.
+func hostTools(o Options) []*Tool {
+	return []*Tool{
+		// Cursor's, Grok Build's and Qwen Code's.
+		{Name: "todo_write", Title: "Update todo list", Idempotent: true, variant: dialect(todoPatchInput{}, wholeList{
+			view: withIDs(withCancelled(usual())), list: "todos", text: "content", active: "activeForm",
+			reads: []string{"blockedBy"}, partly: byMerge, policy: o.InProgress})},
+		// Codex's.
+		{Name: "update_plan", Title: "Update plan", Idempotent: true, variant: dialect(updatePlanInput{}, wholeList{
+			view: usual(), list: "plan", text: "step", reads: []string{"explanation"}, policy: o.InProgress,
+			accepted: func(w prompts.Words) string { return w.PlanUpdated }})},
+		// Claude Code's.
+		{Name: "TaskCreate", Title: "Add task", variant: tasks(taskCreateInput{}, readTaskCreate, taskCreated)},
+		{Name: "TaskUpdate", Title: "Update task", variant: tasks(taskUpdateInput{}, readTaskUpdate, taskUpdated)},
+		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks(taskListInput{}, readTaskList, taskListed)},
+		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks(taskGetInput{}, readTaskGet, taskShownAlone)},
+		// opencode's and Kilo Code's.
+		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: dialect(todowriteInput{}, wholeList{
+			view: withCancelled(usual()), list: "todos", text: "content", reads: []string{"priority", "due_date"}, policy: o.InProgress})},
+		// VS Code's.
+		{Name: "manage_todo_list", Title: "Manage todo list", Idempotent: true, variant: dialect(manageInput{}, wholeList{
+			view: withIDs(threeWords("not-started", "in-progress", "completed")), list: "todoList", text: "title", mayLackList: true, policy: o.InProgress})},
+		// Crush's.
+		{Name: "todos", Title: "Update todo list", Idempotent: true, variant: dialect(crushInput{}, wholeList{
+			view: withActive(usual()), list: "todos", text: "content", active: "active_form", policy: o.InProgress})},
+		// Kimi Code's.
+		{Name: "TodoList", Title: "Update todo list", Idempotent: true, variant: dialect(todoListInput{}, wholeList{
+			view: setTodoListView(), list: "todos", text: "title", mayLackList: true})},
+	}
+}
+
+// With merge, or where an item lacks its content or status, a call of todo_write changes only
+// the items that it names by the ids which the model gave them.
+type todoPatchInput struct {
+	Todos []todoPatchItem `json:"todos" jsonschema:"description=The items to set\\, in working order"`
+	Merge bool            `json:"merge,omitempty" jsonschema:"description=true changes only these items; false or left out: they are the whole list"`
+}
+
+type todoPatchItem struct {
+	ID        string   `json:"id" jsonschema:"minLength=1,description=Your own short id of the item"`
+	Content   string   `json:"content,omitempty" jsonschema:"description=What to do; may be left out with merge"`
+	Status    string   `json:"status,omitempty" jsonschema:"enum=STATUSES,description=How far it is; may be left out with merge"`
+	BlockedBy []string `json:"blockedBy,omitempty" jsonschema:"description=Ids of items that come first"`
+}
+
+type updatePlanInput struct {
+	Explanation string           `json:"explanation,omitempty" jsonschema:"description=Why the plan changes"`
+	Plan        []updatePlanStep `json:"plan" jsonschema:"description=All steps\\, in working order"`
+}
+
+type updatePlanStep struct {
+	Step   string `json:"step" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+}
+
+type todowriteInput struct {
+	Todos []todowriteItem `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+}
+
+type todowriteItem struct {
+	Content  string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status   string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	Priority string `json:"priority,omitempty" jsonschema:"enum=high,enum=medium,enum=low,description=How much it matters"`
+}
+
+type manageInput struct {
+	Operation string       `json:"operation,omitempty" jsonschema:"enum=write,enum=read,description=read shows the list"`
+	TodoList  []manageItem `json:"todoList,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read"`
+}
+
+type manageItem struct {
+	ID     int    `json:"id" jsonschema:"description=Its number\\, from 1"`
+	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+}
+
+type crushInput struct {
+	Todos []crushItem `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+}
+
+type crushItem struct {
+	Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
+}
+
+type todoListInput struct {
+	Todos []todoListItem `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
+}
+
+type todoListItem struct {
+	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+}
+
+// listResult is the structured content of these whole-list tools.
+type listResult = result[listShown, counts]
+
+type listShown struct {
+	ID        string   `json:"id,omitempty"`
+	Title     string   `json:"title"`
+	Status    string   `json:"status"`
+	Priority  string   `json:"priority,omitempty"`
+	BlockedBy []string `json:"blockedBy,omitempty"` // what is open
+}
+
+// dialect returns a whole-list tool that a host has itself, with the struct of its arguments.
+// Callers may also send the statuses that its view does not list, words of other tools, and
+// reasons (docs/spec/variants.md T10).
+func dialect(input any, l wholeList) variant {
+	listed := l.view
+	l.view.Unlisted, l.takesAnyWord, l.reads = true, true, append(l.reads, "reason")
+	return variant{view: l.view, input: input, output: listResult{}, read: l.read, failure: planFailure,
+		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
+			waiting := todo.OpenWaits(out.After.Items)
+			shown, n := show(listed, out.After, func(line todo.Line, item todo.Item) listShown {
+				shown := listShown{Title: line.Text, Status: line.Status, Priority: item.Priority, BlockedBy: listed.IDs(waiting(item))}
+				if listed.Keys {
+					shown.ID = line.ID
+				}
+				return shown
+			})
+			text := ""
+			switch {
+			case c.Change == nil:
+				text = listing(w, listed, out.After)
+			case l.accepted != nil:
+				text = l.accepted(w) + resultNotes(w, out)
+			default:
+				text = w.ListUpdated + ": " + countsText(l.view, out.After.Items) + readyNext(w, listed, out.After.Items) + resultNotes(w, out)
+			}
+			return newResult(text, text, out.After, shown, countsOf(listed, n))
+		}}
+}
+
+// readyNext names the items that can be begun, on a list on which some wait for others;
+// empty where none does.
+func readyNext(w prompts.Words, view todo.View, items []todo.Item) string {
+	var ready []todo.Item
+	waits, waiting := false, todo.OpenWaits(items)
+	for _, i := range items {
+		waits = waits || i.WaitsFor != ""
+		if i.Status == todo.Pending && len(waiting(i)) == 0 {
+			ready = append(ready, i)
+		}
+	}
+	if !waits || len(ready) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(w.Ready, strings.Join(view.IDs(ready[:min(len(ready), maxReady)]), ", "))
+}
+
+// maxReady is how many of the items that can be begun an answer names.
+const maxReady = 5
