@@ -41,12 +41,17 @@ func New(dir, language string) (t *Texts, err error) {
 	if t.Words, err = WordsIn(language); err != nil {
 		return nil, err
 	}
-	folder := fs.FS(embedded)
-	if language != Languages()[0] {
-		folder, _ = fs.Sub(embedded, language)
+	if err := t.read(embedded, false); err != nil {
+		return nil, err
 	}
-	if err := t.read(folder, false); err != nil || dir == "" {
-		return t, err
+	if language != Languages()[0] {
+		translated, _ := fs.Sub(embedded, language)
+		if err := t.read(translated, false); err != nil {
+			return nil, err
+		}
+	}
+	if dir == "" {
+		return t, nil
 	}
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, fmt.Errorf("read prompts folder: %w", err)
@@ -63,7 +68,8 @@ var English = sync.OnceValue(func() *Texts {
 	return t
 })
 
-// read reads the texts of a folder. A user's own stands for the long one, too.
+// read reads the texts of a folder, in the place of those that were read before; of what it
+// lacks these stay. A user's own stands for the long one, too.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, err := fs.Glob(embedded, "*.md")
 	if err != nil {
@@ -72,7 +78,7 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	for _, name := range names { // TodoWrite.long.md before TodoWrite.md
 		data, err := fs.ReadFile(folder, name)
 		switch text := strings.TrimSpace(string(asutf8.Bytes(data))); {
-		case isOwn && errors.Is(err, fs.ErrNotExist):
+		case t.files[name] != "" && errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("read prompt %s: %w", name, err)
 		case text == "":

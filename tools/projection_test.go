@@ -1,14 +1,16 @@
 package tools_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"todo-mcp/internal/todo"
@@ -36,26 +38,46 @@ func (v variant) word(i todo.Item) string {
 	return string(i.Status)
 }
 
-func variants(t testing.TB) []variant {
-	list := newTools(t, func(o *tools.Options) { o.MaxItems, o.MaxContentLength = 0, 0 })
-	three := map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed", todo.Failed: "in_progress", todo.Blocked: "pending"}
-	core := todo.CoreView().Words
-	all := newTools(t, func(o *tools.Options) { o.MaxItems, o.MaxContentLength, o.Statuses = 0, 0, tools.AllStatuses })
-	done := map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "done", todo.Failed: "in_progress", todo.Blocked: "pending"}
-	four := map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed", todo.Cancelled: "cancelled", todo.Failed: "cancelled", todo.Blocked: "pending"}
-	hyphens := map[todo.Status]string{todo.Pending: "not-started", todo.InProgress: "in-progress", todo.Completed: "completed", todo.Failed: "in-progress", todo.Blocked: "not-started"}
-	return []variant{
-		{tools.Find(list, "TodoWrite"), "todos", "content", "activeForm", three, true, false},
-		{tools.Find(list, "write_todos"), "todos", "content", "activeForm", three, true, false},
-		{tools.Find(all, "TodoWrite"), "todos", "content", "activeForm", core, false, false},
-		{tools.Find(list, "todos"), "todos", "content", "active_form", three, true, false},
-		{tools.Find(list, "SetTodoList"), "todos", "title", "", done, false, false},
-		{tools.Find(list, "TodoList"), "todos", "title", "", done, true, false},
-		{tools.Find(list, "update_plan"), "plan", "step", "", three, true, false},
-		{tools.Find(list, "todowrite"), "todos", "content", "", four, true, false},
-		{tools.Find(list, "todo_write"), "todos", "content", "", four, true, true},
-		{tools.Find(list, "manage_todo_list"), "todoList", "title", "", hyphens, true, true},
+// variants returns every whole-list tool, as its schema says how it is called. Those with an
+// active text come first.
+func variants(t testing.TB) (all []variant) {
+	unlimited := func(o *tools.Options) { o.MaxItems, o.MaxContentLength = 0, 0 }
+	list := newTools(t, unlimited)
+	more := newTools(t, func(o *tools.Options) { unlimited(o); o.Statuses = tools.AllStatuses })
+	for _, tool := range append(list, tools.Find(more, "TodoWrite")) {
+		for field, l := range compile(t, tool.Name, tool.InputSchema()).Schema().Properties {
+			if l.Items == nil || l.Items.Properties["status"] == nil {
+				continue
+			}
+			v := variant{tool: tool, field: field, keys: slices.Contains(l.Items.Required, "id")}
+			for key := range l.Items.Properties {
+				switch key {
+				case "content", "title", "step":
+					v.text = key
+				case "activeForm", "active_form":
+					v.active = key
+				}
+			}
+			listed := l.Items.Properties["status"].Enum
+			v.words, v.unlisted = words(listed), tool.Name != "SetTodoList" && len(listed) < len(todo.Statuses())
+			all = append(all, v)
+		}
 	}
+	slices.SortStableFunc(all, func(a, b variant) int { return cmp.Compare(b.active, a.active) })
+	return all
+}
+
+// words returns a tool's word for each status, of those that it lists.
+func words(listed []any) map[todo.Status]string {
+	word := func(n int) string { return listed[n].(string) }
+	w := map[todo.Status]string{todo.Pending: word(0), todo.InProgress: word(1), todo.Completed: word(2), todo.Failed: word(1), todo.Blocked: word(0)}
+	switch len(listed) {
+	case 4:
+		w[todo.Cancelled], w[todo.Failed] = word(3), word(3)
+	case len(todo.Statuses()):
+		return todo.CoreView().Words
+	}
+	return w
 }
 
 // arguments returns the arguments that write items back as the variant shows
@@ -134,7 +156,7 @@ func TestWritingBackLosesNothing(t *testing.T) {
 		v := rapid.SampledFrom(all).Draw(t, "variant")
 		raw := v.arguments(list, rapid.Bool().Draw(t, "ids"))
 		if d := v.apply(t, before, raw); d.Changed() {
-			t.Fatalf("%s wrote back %s and changed (-before +after)\n%s", v.tool.Name, raw, cmp.Diff(list, d.Items()))
+			t.Fatalf("%s wrote back %s and changed (-before +after)\n%s", v.tool.Name, raw, gocmp.Diff(list, d.Items()))
 		}
 	})
 }
@@ -179,7 +201,7 @@ func TestMixedUseIsLossless(t *testing.T) {
 			}
 			back := rapid.SampledFrom(all).Draw(t, "back")
 			if d := back.apply(t, newest, back.arguments(newest.Items, false)); d.Changed() {
-				t.Fatalf("%s wrote back what it was shown and changed (-before +after)\n%s", back.tool.Name, cmp.Diff(newest.Items, d.Items()))
+				t.Fatalf("%s wrote back what it was shown and changed (-before +after)\n%s", back.tool.Name, gocmp.Diff(newest.Items, d.Items()))
 			}
 		}
 	})
@@ -204,8 +226,8 @@ func TestWriteIsWhatIsShown(t *testing.T) {
 		}
 		d := v.apply(t, before, v.arguments(written, false))
 		got, want := shown(v, d.Items()), shown(v, written)
-		if len(want) > 0 && cmp.Diff(want, got) != "" {
-			t.Fatalf("the list after the write (-want +got)\n%s", cmp.Diff(want, got))
+		if len(want) > 0 && gocmp.Diff(want, got) != "" {
+			t.Fatalf("the list after the write (-want +got)\n%s", gocmp.Diff(want, got))
 		}
 		seen := map[string]bool{}
 		for _, item := range d.Items() {
