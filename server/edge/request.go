@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"cmp"
 	"io"
 	"mime"
@@ -123,34 +122,29 @@ func parse(name, text string) (int64, error) {
 	return n, nil
 }
 
-// maxScanned is the size in bytes of the largest body that is read although it is
-// too large, so that its answer can have the id of the request.
-const maxScanned = 8 << 20
+// maxDrained is the size in bytes of the largest body that is read although it is too large:
+// a client that is cut off while it sends may not see the answer.
+const maxDrained = 8 << 20
 
 // ReadJSON reads the body of a request. It must be JSON, have at most
 // [todo.MaxRequest] bytes and arrive within the client timeout (BAD-INPUT 7–9, 11).
-// If it is larger, and scan is not nil, ReadJSON calls scan with the whole body
-// before it returns an error; reading that fails when the body has more than
-// maxScanned bytes.
-func (r *Request) ReadJSON(w http.ResponseWriter, scan func(body io.Reader)) ([]byte, *Error) {
+func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, newError(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
 	if r.Header.Get("Content-Encoding") != "" {
 		return nil, newError(http.StatusUnsupportedMediaType, "compressed bodies are not taken: leave out Content-Encoding")
 	}
-	if r.ContentLength > maxScanned || r.ContentLength > todo.MaxRequest && scan == nil {
+	if r.ContentLength > maxDrained {
 		return nil, tooLarge(w)
 	}
-	body := http.MaxBytesReader(w, r.Body, maxScanned)
+	body := http.MaxBytesReader(w, r.Body, maxDrained)
 	raw, err := io.ReadAll(io.LimitReader(body, todo.MaxRequest+1))
 	if err != nil {
 		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.ClientTimeout)
 	}
 	if len(raw) > todo.MaxRequest {
-		if scan != nil {
-			scan(io.MultiReader(bytes.NewReader(raw), body))
-		}
+		_, _ = io.Copy(io.Discard, body)
 		return nil, tooLarge(w)
 	}
 	// The deadline is for the body alone: the answer may be a stream. It stays

@@ -110,7 +110,8 @@ func scan(raw []byte, size int) jsonrpc.Message {
 	for ; size > 0 && len(raw) > 0; raw = raw[min(size, len(raw)):] {
 		s.Write(raw[:min(size, len(raw))])
 	}
-	return s.Message()
+	m, _ := s.Message()
+	return m
 }
 
 func checkID(t *testing.T, id json.RawMessage) {

@@ -31,7 +31,7 @@ func TestScanner(t *testing.T) {
 		"an escaped key":         {`{"\u0069d":7,"method":"ping"}`, `7`, "ping"},
 		"a cut id":               {`{"method":"ping","id":12`, ``, "ping"},
 		"a batch":                {`[{"id":1,"method":"ping"}]`, ``, ""},
-		"two messages":           {`{"id":1,"method":"ping"} {"id":2,"method":"ping"}`, ``, "ping"},
+		"two messages":           {`{"id":1,"method":"ping"} {"id":2,"method":"ping"}`, `1`, "ping"},
 		"cut off":                {`{"id":1,"method":"ping","params":{"a":"`, `1`, "ping"},
 		"a surrogate in the id":  {`{"id":"\ud800","method":"ping"}`, `"\ud800"`, "ping"},
 		"not JSON":               {`hello`, ``, ""},

@@ -3,10 +3,8 @@
 //
 // A message that lenient JSON readers could interpret differently is refused
 // (BAD-INPUT 16–21, 26). The answer to a refused message has the id of the
-// request whenever the message has exactly one valid id. That holds also for a
-// message that is too large to be kept in memory, which is scanned: on stdio for
-// one of any size, over HTTP up to the size that package edge reads (BAD-INPUT 8,
-// 27).
+// request whenever the message has exactly one valid id. On stdio that holds also for a
+// message that is too large to be kept in memory, which is scanned (BAD-INPUT 27).
 package jsonrpc
 
 import (
@@ -88,8 +86,8 @@ func RequestID(id json.RawMessage) (out mcp.RequestId) {
 // sees and can react to. It is nil for a notification and a response, which
 // JSON-RPC does not answer.
 func TooLarge(s *Scanner) mcp.JSONRPCMessage {
-	m, isRequest := s.find()
-	if !isRequest {
+	m, mayBeRequest := s.Message()
+	if !mayBeRequest {
 		return nil
 	}
 	err := Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes", todo.MaxRequest)
@@ -115,7 +113,8 @@ func Read(raw []byte) (m Message, err *Error) {
 	if err != nil {
 		var scan Scanner
 		scan.Write(raw)
-		return scan.Message(), err
+		m, _ := scan.Message()
+		return m, err
 	}
 	return m, nil
 }

@@ -105,7 +105,7 @@ func checkAnswer(t *testing.T, store board.Store, body string, w recorder) {
 		if err := json.Unmarshal([]byte(answer), &a); err != nil {
 			t.Fatalf("%v: %q", err, answer)
 		}
-		// A body that is no JSON may have an id all the same, see jsonrpc.Scanner.
+		// A body that is no JSON may have an id all the same, see jsonrpc.Read.
 		isJSON := json.Unmarshal([]byte(body), &asked) == nil
 		if id := string(a.ID); id != "null" && id != "" && isJSON && !sameID(a.ID, asked.ID) {
 			t.Fatalf("%q is answered %q", body, answer)

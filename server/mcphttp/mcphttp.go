@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -151,7 +150,7 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 
 // post answers a POST request, which carries one message.
 func (h *handler) post(w http.ResponseWriter, x *exchange) error {
-	raw, unread := x.ReadJSON(w, x.scan)
+	raw, unread := x.ReadJSON(w)
 	if unread != nil {
 		return x.refuse(w, unread.Status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", unread.Text))
 	}
@@ -200,15 +199,6 @@ func (x *exchange) status(answer mcp.JSONRPCMessage) int {
 		return http.StatusNotFound
 	default:
 		return http.StatusBadRequest
-	}
-}
-
-// scan sets the message to what a scanner finds in a body that is too large. It
-// sets nothing when the body cannot be read whole: it might have a second id.
-func (x *exchange) scan(body io.Reader) {
-	var s jsonrpc.Scanner
-	if _, err := io.Copy(&s, body); err == nil {
-		x.message = s.Message()
 	}
 }
 

@@ -80,7 +80,7 @@ type edited struct {
 // edit applies an edit and answers with the list. It takes JSON alone, which no page of
 // another site can send, and which no two readers could take differently (BAD-INPUT 83).
 func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
-	raw, unread := r.ReadJSON(w, nil)
+	raw, unread := r.ReadJSON(w)
 	if unread != nil {
 		return unread
 	}

@@ -67,7 +67,7 @@ type editMany struct {
 // edits archives several lists, or brings them back, and answers with those that it
 // changed. It takes JSON alone, as [Panel.edit] does (BAD-INPUT 126).
 func (p *Panel) edits(w http.ResponseWriter, r *edge.Request) error {
-	raw, unread := r.ReadJSON(w, nil)
+	raw, unread := r.ReadJSON(w)
 	if unread != nil {
 		return unread
 	}

@@ -25,7 +25,7 @@ func takeEvent(w http.ResponseWriter, r *edge.Request, language string) error {
 	if r.ReadOnly { // whatever it says: it is for lists that its sender writes
 		return board.ErrReadOnly
 	}
-	body, tooLarge := r.ReadJSON(w, nil)
+	body, tooLarge := r.ReadJSON(w)
 	if tooLarge != nil {
 		return tooLarge
 	}
