@@ -255,12 +255,13 @@ func shown(v variant, items []todo.Item) (out [][3]string) {
 func TestLongLinesAreReadOnce(t *testing.T) {
 	write := tools.Find(newTools(t, func(o *tools.Options) { o.MaxItems = 0 }), "TodoWrite")
 	refusal := func(n int) (allocations float64) {
-		lines, items := make([]string, n), make([]todo.Item, n)
-		for i := range lines {
+		plan, items := "", make([]todo.Item, n)
+		for i := range items {
 			text := strings.Repeat("x ", 100) + fmt.Sprint(i)
-			lines[i], items[i] = "p "+text, todo.Item{ID: fmt.Sprint(i + 1), Text: "Mine " + text, Status: todo.Pending}
+			plan += " p:" + text
+			items[i] = todo.Item{ID: fmt.Sprint(i + 1), Text: "Mine " + text, Status: todo.Pending}
 		}
-		call, err := write.Read([]byte(todos(lines...)))
+		call, err := write.Read([]byte(todos(plan)))
 		if err != nil {
 			t.Fatal(err)
 		}

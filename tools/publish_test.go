@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -262,12 +263,12 @@ func TestWords(t *testing.T) {
 // The token budgets of a result: a TodoWrite call with ten items.
 func TestResultBudget(t *testing.T) {
 	s := newSession(t, nil)
-	var lines []string
+	plan := ""
 	for i, text := range []string{"Read the specification", "Design the storage layer", "Write the schema migration", "Implement the save path", "Handle revision conflicts",
 		"Add the watcher interface", "Write the conformance suite", "Measure group commit speed", "Document the promises made", "Review the whole change"} {
-		lines = append(lines, string("cccippppppp"[i])+" "+text)
+		plan += fmt.Sprintf(" %c:%s", "cccippppppp"[i], text)
 	}
-	got := s.call("TodoWrite", todos(lines...), "")
+	got := s.call("TodoWrite", todos(plan), "")
 	raw, err := json.Marshal(got.Structured)
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -35,8 +36,8 @@ var update = flag.Bool("update", false, "rewrite the answers in testdata")
 //	> items           the list as it is stored
 //	> set NAME VALUE  a setting, before the first call
 //
-// Arguments of TodoWrite may be items such as "p Text; c Text", by the first letters of
-// the statuses (x for cancelled) and a reason behind a bar, or "50 steps". $(x*200) is 200 times an x.
+// Arguments of TodoWrite may be a plan in short, as "p:Text c:Text", with a reason behind a
+// bar, or "50 steps". $(x*200) is 200 times an x.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -213,25 +214,24 @@ func arguments(args string) string {
 	switch {
 	case strings.HasSuffix(args, " steps"):
 		fmt.Sscanf(args, "%d steps", &n)
-		lines := make([]string, n)
-		for i := range lines {
-			lines[i] = fmt.Sprintf("p Step %d", i+1)
+		plan := ""
+		for i := range n {
+			plan += fmt.Sprintf(" p:Step %d", i+1)
 		}
-		return todos(lines...)
-	case regexp.MustCompile(`^[picfbx] `).MatchString(args):
-		return todos(strings.Split(args, "; ")...)
+		return todos(plan)
+	case regexp.MustCompile(`^[picfbx]:`).MatchString(args):
+		return todos(args)
 	}
 	return args
 }
 
-// todos returns the arguments of TodoWrite for items such as "p Text"; the
-// letter is the first of the status.
-func todos(lines ...string) string {
-	words := map[byte]string{'p': "pending", 'i': "in_progress", 'c': "completed", 'f': "failed", 'b': "blocked", 'x': "cancelled"}
+// todos returns the arguments of TodoWrite for a plan in short ([chattest.Parse]), in which a
+// reason stands behind a bar.
+func todos(plan string) string {
 	items := []string{}
-	for _, l := range lines {
-		text, reason, hasReason := strings.Cut(l[2:], "|")
-		item := fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q`, text, "Doing "+text, words[l[0]])
+	for _, i := range chattest.Parse(plan) {
+		text, reason, hasReason := strings.Cut(i.Text, "|")
+		item := fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q`, text, "Doing "+text, i.Status)
 		if hasReason {
 			item += fmt.Sprintf(`,"reason":%q`, reason)
 		}

@@ -19,7 +19,7 @@ import (
 // K5: a priority or due date that a person's import changed is no rewording.
 func TestDetailsAreNoRewording(t *testing.T) {
 	s := newSession(t, nil)
-	s.call("TodoWrite", todos("p A"), "")
+	s.call("TodoWrite", todos("p:A"), "")
 	high := "high"
 	w := board.Write{Target: board.Target{List: s.list().List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error {
 		d.Put(todo.CoreView(), todo.Line{ID: "1", Text: "A", Active: "A", Status: "pending", Priority: &high})
@@ -28,7 +28,7 @@ func TestDetailsAreNoRewording(t *testing.T) {
 	if _, err := s.board.As("").Apply(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.call("TodoWrite", todos("c A"), "").Text; got != "Todo list updated: 1 completed, 0 in_progress, 0 pending" {
+	if got := s.call("TodoWrite", todos("c:A"), "").Text; got != "Todo list updated: 1 completed, 0 in_progress, 0 pending" {
 		t.Error(got)
 	}
 	if item := s.list().Items[0]; item.Priority != "high" {
