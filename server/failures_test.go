@@ -40,10 +40,6 @@ func TestInputOverALimit(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 41: neither a client's name nor its texts can forge a log record,
-// and the texts are not logged at all. The failure is a JSON-RPC error, not a tool result
-// (docs/spec/architecture.md).
-//
 // BAD-INPUT 41: A line break and a forged log record in a text or a name → One log
 // line
 func TestClientTextCannotForgeLog(t *testing.T) {

@@ -84,9 +84,6 @@ func TestUsersWithTheSameName(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(one)...).is(t, "after the other one spent the rate", 200)
 }
 
-// BAD-INPUT 62: a link on another site leads to a page, by way of signing in;
-// nothing else of another site is answered.
-//
 // BAD-INPUT 62: A read for a page of another site (`Sec-Fetch-Site` cross-site or
 // same-site) that is no visit of a page of the panel; HEAD on a stream → 403; the
 // header alone, and the end
@@ -237,9 +234,6 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 34: a session's subscriptions are to the lists of who subscribed: their
-// changes are told, and changes of others' lists with the same id, key or server are not.
-//
 // BAD-INPUT 34: Another principal's list, by `list_id`, resource, prompt `resume`,
 // history, stream, page, or with the same conversation key or name → The same answer
 // as for a list that does not exist. Bindings are of one principal, so equal keys and

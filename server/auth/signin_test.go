@@ -152,9 +152,6 @@ func routes() map[string]string {
 	}
 }
 
-// BAD-INPUT 29, 32: without a valid token nobody gets anything but 401 and how to
-// sign in, on every route, and no token is in the log.
-//
 // BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not there yet,
 // on any route → 401 and how to sign in; from an issuer, with the address of the
 // resource's metadata. A browser that visits a page is led to the one for signing in.
@@ -214,9 +211,6 @@ func TestNobodyWithoutAToken(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 14: each identity may send so many requests a second; another one is
-// not held up.
-//
 // BAD-INPUT 14: 100,000 sessions that are begun and left → An idle session uses no
 // memory: its id is signed, not stored
 func TestRequestsOfAnIdentityAreLimited(t *testing.T) {

@@ -16,8 +16,6 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 1–6: Host and Origin are checked on every route.
-//
 // BAD-INPUT 1: A Host header that is neither loopback, nor configured, nor the very
 // address at which the request arrived, on any route → 403, which names the host, escaped
 // and cut, so that it can be copied into --allowed-hosts; a value of that which no header
@@ -114,8 +112,6 @@ func TestPagesWithoutTLS(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 2: nor can it write without an Origin.
-//
 // BAD-INPUT 2: A foreign Origin, or a write that its `Sec-Fetch-Site` says comes from
 // another site → 403
 func TestHTTPGuardBySecFetchSite(t *testing.T) {
@@ -182,10 +178,6 @@ func (s *readOnly) Update(ctx context.Context, key board.Key, change func(board.
 	return s.Store.Update(ctx, key, change)
 }
 
-// BAD-INPUT 79: a server whose store can be read but not written is not ready,
-// before any client finds out, and is ready again when writes succeed. However
-// often it is asked, it writes at most once in a second.
-//
 // BAD-INPUT 79: A store that can be read, and in which every write fails → `/readyz`
 // answers 503, or 507 when it is full, and logs why; it tries a write itself, at most one a
 // second

@@ -75,9 +75,6 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: over HTTP/2, too, a client that does not read is given up: its many
-// requests end together.
-//
 // BAD-INPUT 61: An answer of any size that its client does not read → The connection
 // (of HTTP/2 too) is closed when a piece of 256 kB takes longer than 10 s, one second as
 // the server stops; the system keeps 64 kB. Of one client 64 MB wait, in all 128: more

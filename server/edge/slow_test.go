@@ -161,9 +161,6 @@ func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 	}
 }
 
-// BAD-INPUT 10, 11, 59: a header or a body that does not arrive in time closes its
-// connection. A stream that is open meanwhile stays open.
-//
 // BAD-INPUT 10: A header that does not arrive within 10 s → The connection is closed
 //
 // BAD-INPUT 11: A body that does not arrive within 10 s, on any route and whatever the

@@ -50,10 +50,6 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 27: a request that is too large is answered, with its id if it has
-// exactly one valid id; so is what is no message at all. A notification and a
-// response are not, as JSON-RPC demands.
-//
 // BAD-INPUT 27: On stdio: a line of 100 MB, the end of input inside a message, a
 // closed standard output → Constant memory; an oversized request is answered with its
 // id, an oversized notification or response not at all; a clean exit, with every
@@ -119,9 +115,6 @@ func TestRefusalsCarryTheirID(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 17, 18: keys are compared with all before them in their object, however
-// many there are.
-//
 // BAD-INPUT 17: A key twice in one object → Refused
 //
 // BAD-INPUT 18: Keys that differ in case only, a protocol key in another case, a key

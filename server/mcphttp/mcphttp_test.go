@@ -37,9 +37,6 @@ func TestSlashBehindMCP(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 7–9: the media type, encoding and size of a body are checked before
-// it is parsed.
-//
 // BAD-INPUT 7: A body of another media type than `application/json` → 415
 //
 // BAD-INPUT 9: A compressed body → 415; it is never inflated
@@ -130,9 +127,6 @@ func TestHTTPBadMessages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 23, 25: unknown protocol versions, and headers that differ from the
-// body, are refused.
-//
 // BAD-INPUT 23: An unknown protocol version → 400 with the supported versions and the
 // request's id. `initialize` is answered with a known version
 //
@@ -165,10 +159,6 @@ func TestHTTPVersions(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 22: two clients use the same request id at the same time. Each
-// receives its own answer, and a cancellation from a third client affects
-// neither, in both eras.
-//
 // BAD-INPUT 22: Two clients use one request id at the same time → Each gets its own
 // answer; neither can cancel the other's call
 func TestHTTPSameRequestID(t *testing.T) {
@@ -245,10 +235,6 @@ func TestHTTPStreamsReplaceEachOther(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 28: a client that disconnects at any point of a write leaves a whole
-// revision or none: each writes a plan of its own, and every revision there is
-// holds one of those plans whole.
-//
 // BAD-INPUT 28: A client that goes away at any point of a write → A whole revision or
 // none; not counted or logged as a failure of ours
 func TestHTTPClientGone(t *testing.T) {
@@ -294,9 +280,6 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 40: the prompt resume lists the texts of items and says that they are
-// data, behind the last of them.
-//
 // BAD-INPUT 40: Instructions to a model inside an item → Only ever data: quoted and
 // cut in errors, never in descriptions. The one prompt with item texts is `resume`,
 // which lists them whole and says that they are data, not instructions

@@ -349,9 +349,6 @@ func TestStdioAnswersWhoReads(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 68: the server ends although nobody reads its output, at the end of
-// input and when it is stopped. Every call that it has read is applied before.
-//
 // BAD-INPUT 68: On stdio: nobody reads the answers, and the input ends or the server
 // is stopped → It ends after 8 s; of what it has read, up to 512 kB ahead, all that a
 // second allows is applied and on disk before, without answers
