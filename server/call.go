@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/clients"
@@ -16,16 +15,29 @@ import (
 	"todo-mcp/tools"
 )
 
-// handler returns the handler of one tool: it reads the arguments and returns the
-// result that do has for them, with isError set when the model made a mistake. Any
-// other error becomes a JSON-RPC error, see [Server.failed].
-func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools.Call) (tools.Result, error)) mcpserver.ToolHandlerFunc {
-	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// addTool adds a tool that answers as do does. Its error becomes a JSON-RPC error, see
+// [Server.failed].
+func (s *Server) addTool(tool mcp.Tool, do func(*request) (*mcp.CallToolResult, error)) {
+	s.mcp.AddTool(tool, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
 		r.tool = tool.Name
 		if r.arguments = r.message.Arguments; r.arguments == nil {
 			r.arguments = req.Params.RawArguments
 		}
+		result, err := do(r)
+		if err != nil {
+			s.failed(r, err)
+		} else if result.IsError {
+			r.errorType = errorTool
+		}
+		return result, err
+	})
+}
+
+// calls returns what answers the calls of one tool: it reads the arguments and returns the
+// result that do has for them, with isError set when the model made a mistake.
+func (s *Server) calls(tool *tools.Tool, do func(*request, *tools.Tool, *tools.Call) (tools.Result, error)) func(*request) (*mcp.CallToolResult, error) {
+	return func(r *request) (*mcp.CallToolResult, error) {
 		var result tools.Result
 		call, err := tool.Read(r.arguments)
 		if err == nil {
@@ -34,25 +46,12 @@ func (s *Server) handler(tool *tools.Tool, do func(*request, *tools.Tool, *tools
 		if err != nil {
 			var ok bool
 			if result, ok = tool.Failure(err); !ok {
-				s.failed(r, err)
 				return nil, err
 			}
 			result = s.remind(r, tool, err, result)
 		}
-		if result.IsError {
-			r.errorType = errorTool
-		}
 		return s.answer(r, tool, result), nil
 	}
-}
-
-// answer returns what the client gets of a tool's result, and beside it what an earlier
-// session left open where the call found no list.
-func (s *Server) answer(r *request, tool *tools.Tool, result tools.Result) *mcp.CallToolResult {
-	if r.left.Revision > 0 {
-		result.Text += "\n" + tool.Left(r.left)
-	}
-	return s.convert(result, clients.Find(r.client.Name))
 }
 
 // remind adds to the refusal of a call without a list the list as it is: so an agent looks
@@ -71,22 +70,28 @@ func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.R
 // such a one. They are in no listing.
 var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
-// addReads adds a tool for each of these names, which answers as a read by the tool that the
-// client is listed.
-func (s *Server) addReads() {
-	for _, name := range reads {
-		s.mcp.AddTool(mcp.NewToolWithRawSchema(name, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			r := identified(ctx, req.Params.Meta)
-			r.tool = name
-			list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent})
-			if err != nil {
-				s.failed(r, err)
-				return nil, err
-			}
-			tool := s.listed(r)[0]
-			return s.answer(r, tool, tool.Listing(list)), nil
-		})
+// read answers a call of such a tool as a read by the tool that the client is listed.
+func (s *Server) read(r *request) (*mcp.CallToolResult, error) {
+	list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent})
+	if err != nil {
+		return nil, err
 	}
+	tool := s.listed(r)[0]
+	return s.answer(r, tool, tool.Listing(list)), nil
+}
+
+// hookTool is the tool that a host's hook calls, which is in no list: a process less for each
+// event than a command.
+const hookTool = "todo_hook"
+
+// takeHook answers with what the host reads of a hook. An event that is not understood changes
+// nothing.
+func (s *Server) takeHook(r *request) (*mcp.CallToolResult, error) {
+	answer, err := s.Hook(r.ctx, r.lists, r.arguments)
+	if err != nil {
+		return mcp.NewToolResultError("Error: " + err.Error()), nil
+	}
+	return mcp.NewToolResultText(string(answer)), nil
 }
 
 // nameTools returns a refusal of a tool call that names the tools there are, if there is no
@@ -226,24 +231,29 @@ func (s *Server) listsOutput(r *request) bool {
 	return s.getsStructured(clients.Find(r.Client.Name))
 }
 
-// convert returns a tool's result as a client gets it.
-func (s *Server) convert(r tools.Result, c clients.Client) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(r.Text)}, IsError: r.IsError}
-	meta := make(map[string]any)
-	if r.List != nil {
-		if s.Panel != "" {
-			r.List.Panel = strings.TrimSuffix(s.Panel, "/") + "/lists/" + r.List.ID
-		}
-		meta[metaList] = r.List
+// answer returns what the client gets of a tool's result, and beside it what an earlier
+// session left open where the call found no list.
+func (s *Server) answer(r *request, tool *tools.Tool, result tools.Result) *mcp.CallToolResult {
+	if r.left.Revision > 0 {
+		result.Text += "\n" + tool.Left(r.left)
 	}
-	if s.getsStructured(c) {
-		out.StructuredContent = r.Structured
-	} else if r.Display != nil {
-		meta[metaDisplay] = r.Display
+	known := clients.Find(r.client.Name)
+	out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(result.Text)}, IsError: result.IsError}
+	meta := make(map[string]any)
+	if result.List != nil {
+		if s.Panel != "" {
+			result.List.Panel = strings.TrimSuffix(s.Panel, "/") + "/lists/" + result.List.ID
+		}
+		meta[metaList] = result.List
+	}
+	if s.getsStructured(known) {
+		out.StructuredContent = result.Structured
+	} else if result.Display != nil {
+		meta[metaDisplay] = result.Display
 	}
 	// A model that is shown the whole result is spared the _meta: the list in
 	// short alone would double what it reads.
-	if len(meta) > 0 && c.Sees != clients.SeesWholeResult {
+	if len(meta) > 0 && known.Sees != clients.SeesWholeResult {
 		out.Meta = &mcp.Meta{AdditionalFields: meta}
 	}
 	return out

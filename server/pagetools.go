@@ -28,7 +28,7 @@ func (s *Server) addCard() {
 	view, tick := tools.NewPage()
 	s.pageTools = []*tools.Tool{view, tick}
 	for _, tool := range s.pageTools {
-		s.mcp.AddTool(describe(tool), s.handler(tool, forPage))
+		s.addTool(describe(tool), s.calls(tool, forPage))
 	}
 }
 

@@ -129,11 +129,13 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
 	)
 	for _, tool := range s.published() {
-		s.mcp.AddTool(describe(tool), s.handler(tool, s.call))
+		s.addTool(describe(tool), s.calls(tool, s.call))
 	}
-	s.addReads()
+	for _, name := range reads {
+		s.addTool(mcp.NewToolWithRawSchema(name, "", nil), s.read)
+	}
 	if s.Hook != nil {
-		s.addHook()
+		s.addTool(mcp.NewToolWithRawSchema(hookTool, "", nil), s.takeHook)
 	}
 	s.addResources()
 	s.addCard()
