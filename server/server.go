@@ -86,7 +86,7 @@ type Config struct {
 type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
-	subscriptions *subscriptions.Room
+	subscriptions *subscriptions.Hub
 	pageTools     []*tools.Tool // those that only the app page calls
 	refusals      rate.Sometimes
 	proved        atomic.Pointer[proved]

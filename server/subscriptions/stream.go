@@ -16,18 +16,18 @@ import (
 
 // Stream sends a client its notifications.
 type Stream struct {
-	room *Room
-	sub  *subscriber
-	ctx  context.Context // ends with the stream
-	end  context.CancelFunc
+	hub *Hub
+	sub *subscriber
+	ctx context.Context // ends with the stream
+	end context.CancelFunc
 
 	watch   sync.Once // when the client wants anything: most have a stream and never subscribe
 	watcher *board.Watcher
 }
 
 // Open opens a client's stream, which ends the one before. [Stream.Close] must be called.
-func (r *Room) Open(c Client) *Stream {
-	s := &Stream{room: r}
+func (r *Hub) Open(c Client) *Stream {
+	s := &Stream{hub: r}
 	s.ctx, s.end = context.WithCancel(r.ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,11 +49,11 @@ func (s *Stream) Close() {
 	if s.watch.Do(func() {}); s.watcher != nil {
 		s.watcher.Close()
 	}
-	s.room.mu.Lock()
-	defer s.room.mu.Unlock()
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
 	if s.sub.stream == s {
 		s.sub.stream, s.sub.ended = nil, time.Now()
-		s.room.remove(s.sub.Session, func(want) bool { return s.sub.Listen != nil })
+		s.hub.remove(s.sub.Session, func(want) bool { return s.sub.Listen != nil })
 	}
 }
 
@@ -81,16 +81,16 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 
 // beginToWatch begins to watch the client's lists.
 func (s *Stream) beginToWatch() {
-	s.watcher = s.room.Board.For(s.sub.Identity).WatchRevisions(func(l todo.Snapshot) bool {
-		s.room.mu.Lock()
-		defer s.room.mu.Unlock()
+	s.watcher = s.hub.Board.For(s.sub.Identity).WatchRevisions(func(l todo.Snapshot) bool {
+		s.hub.mu.Lock()
+		defer s.hub.mu.Unlock()
 		s.sub.changed(l.List)
 		return false // nobody waits for the watcher
 	})
 }
 
 // changed makes pending or stale what a change of a list is about. The caller must lock
-// the room's mu.
+// the hub's mu.
 func (s *subscriber) changed(list todo.List) {
 	for w, c := range s.wants {
 		switch {
@@ -108,16 +108,16 @@ func (s *subscriber) changed(list todo.List) {
 // due returns the URIs that the client is to be notified of now, after it has read which
 // lists are current where that is stale. What cannot be read is read the next time.
 func (s *Stream) due() []string {
-	s.room.mu.Lock()
-	defer s.room.mu.Unlock()
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
 	for _, c := range maps.Clone(s.sub.wants) {
 		if !c.stale {
 			continue
 		}
 		c.stale = false
-		s.room.mu.Unlock()
-		list, err := s.room.current(s.ctx, s.sub.Client, c.who)
-		s.room.mu.Lock()
+		s.hub.mu.Unlock()
+		list, err := s.hub.current(s.ctx, s.sub.Client, c.who)
+		s.hub.mu.Lock()
 		switch {
 		case err != nil:
 			c.stale = true
@@ -141,7 +141,7 @@ func (s *Stream) due() []string {
 
 // current reads the id of a conversation's current list, which is empty if there is none,
 // when it has its turn, or fails within [readTimeout].
-func (r *Room) current(ctx context.Context, c Client, who board.Conversation) (string, error) {
+func (r *Hub) current(ctx context.Context, c Client, who board.Conversation) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	select {

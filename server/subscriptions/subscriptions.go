@@ -38,7 +38,7 @@ const (
 	maxReading = 2
 )
 
-// Config configures a [Room]. Board is required.
+// Config configures a [Hub]. Board is required.
 type Config struct {
 	Board *board.Board
 	// Max is how many subscriptions a session or stream may have, each conversation's
@@ -60,8 +60,8 @@ type Client struct {
 	Listen json.RawMessage
 }
 
-// Room has all subscriptions. It is safe for concurrent use.
-type Room struct {
+// Hub has all subscriptions. It is safe for concurrent use.
+type Hub struct {
 	Config
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -96,11 +96,11 @@ type current struct {
 	stale bool   // it may be another one now
 }
 
-// New returns a room without subscriptions. [Room.Close] must be called.
-func New(c Config) *Room {
+// New returns a hub without subscriptions. [Hub.Close] must be called.
+func New(c Config) *Hub {
 	// Ten times what a client shows at once, for a hundred clients; each takes a kilobyte.
 	c.Max, c.MaxAll = cmp.Or(c.Max, 100), cmp.Or(c.MaxAll, 10_000)
-	r := &Room{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
+	r := &Hub{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	if c.Shared {
 		r.work.Go(r.follow)
@@ -108,15 +108,15 @@ func New(c Config) *Room {
 	return r
 }
 
-// Close ends all streams, and waits for the goroutine of the room.
-func (r *Room) Close() {
+// Close ends all streams, and waits for the goroutine of the hub.
+func (r *Hub) Close() {
 	r.stop()
 	r.work.Wait()
 }
 
 // follow makes all current lists stale again and again: nothing says that another server
 // gave a conversation another one.
-func (r *Room) follow() {
+func (r *Hub) follow() {
 	for again := time.Tick(readTimeout); ; r.Moved(board.Identity{}, "") {
 		select {
 		case <-again:
@@ -128,7 +128,7 @@ func (r *Room) follow() {
 
 // Moved says that a call may have given a conversation, any if it is empty, another
 // current list, otherwise than by beginning it. Its subscribers are then notified.
-func (r *Room) Moved(of board.Identity, conversation string) {
+func (r *Hub) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, sub := range r.clients {
@@ -143,7 +143,7 @@ func (r *Room) Moved(of board.Identity, conversation string) {
 
 // Subscribe adds a resource to what a client wants, or returns why that is refused. The
 // client is notified of what changes after that.
-func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
+func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	id, one := strings.CutPrefix(uri, One)
 	if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
 		return errors.New("no such resource: subscribe to " + Current + ", " + All + " or " + One + "{id}")
@@ -173,7 +173,7 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 
 // Unsubscribe removes a resource of a session or stream, or all with the stream when uri
 // is empty.
-func (r *Room) Unsubscribe(session, uri string) {
+func (r *Hub) Unsubscribe(session, uri string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if sub := r.clients[session]; uri == "" && sub != nil && sub.stream != nil {
@@ -186,7 +186,7 @@ func (r *Room) Unsubscribe(session, uri string) {
 // open. The caller must lock mu, as for all that follows. Half of all subscriptions is
 // kept for others than one who signed in. The subscribers that have had no stream for too
 // long are forgotten.
-func (r *Room) add(c Client, w want, now *current) (*Stream, error) {
+func (r *Hub) add(c Client, w want, now *current) (*Stream, error) {
 	one, all, theirs, share := r.clients[c.Session], 0, 0, max(1, r.MaxAll/2)
 	for session, sub := range r.clients {
 		if sub != one && sub.stream == nil && time.Since(sub.ended) > linger {
@@ -213,7 +213,7 @@ func (r *Room) add(c Client, w want, now *current) (*Stream, error) {
 }
 
 // subscriber returns a client's subscriber, and creates it if necessary.
-func (r *Room) subscriber(c Client) *subscriber {
+func (r *Hub) subscriber(c Client) *subscriber {
 	if r.clients[c.Session] == nil {
 		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[want]*current), wake: make(chan struct{}, 1)}
 	}
@@ -222,7 +222,7 @@ func (r *Room) subscriber(c Client) *subscriber {
 
 // remove removes what a client wants and which says, and the client if it then wants
 // nothing and has no stream.
-func (r *Room) remove(session string, which func(want) bool) {
+func (r *Hub) remove(session string, which func(want) bool) {
 	sub := r.clients[session]
 	if sub == nil {
 		return

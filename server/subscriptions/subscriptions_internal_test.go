@@ -36,7 +36,7 @@ func (s silent) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
 func TestCurrentListsAreReadInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := silent{memory.New(), new(atomic.Int32)}
-		r := newRoom(t, store, 2, 20)
+		r := newHub(t, store, 2, 20)
 		const streams = 5
 		told := make(chan mcp.JSONRPCNotification, 2*streams)
 		var clients []Client
@@ -59,9 +59,9 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 	})
 }
 
-// newRoom returns a room on a store with room for so many subscriptions of one client and of
+// newHub returns a hub on a store with room for so many subscriptions of one client and of
 // all.
-func newRoom(t *testing.T, store board.Store, most, all int) *Room {
+func newHub(t *testing.T, store board.Store, most, all int) *Hub {
 	b := board.NewBoard(store)
 	t.Cleanup(b.Close)
 	r := New(Config{Board: b, Max: most, MaxAll: all})
@@ -70,7 +70,7 @@ func newRoom(t *testing.T, store board.Store, most, all int) *Room {
 }
 
 // subscribe subscribes a client to a resource.
-func subscribe(t *testing.T, r *Room, c Client, uri string) {
+func subscribe(t *testing.T, r *Hub, c Client, uri string) {
 	t.Helper()
 	if err := r.Subscribe(t.Context(), c, uri); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func subscribe(t *testing.T, r *Room, c Client, uri string) {
 }
 
 // write appends to a list, or to the current one of a conversation if list is empty.
-func write(t *testing.T, r *Room, conversation, list string) todo.Snapshot {
+func write(t *testing.T, r *Hub, conversation, list string) todo.Snapshot {
 	t.Helper()
 	target := board.Target{Conversation: board.Conversation{Key: conversation}, List: list, Append: true}
 	out, err := r.Board.As("").Apply(t.Context(), board.Write{Target: target,
@@ -90,7 +90,7 @@ func write(t *testing.T, r *Room, conversation, list string) todo.Snapshot {
 }
 
 // takesUp makes the current list of a conversation that of another one.
-func takesUp(t *testing.T, r *Room, who board.Conversation, of string) todo.Snapshot {
+func takesUp(t *testing.T, r *Hub, who board.Conversation, of string) todo.Snapshot {
 	t.Helper()
 	list := write(t, r, of, "")
 	if err := r.Board.As("").SetCurrent(t.Context(), who, list); err != nil {
@@ -100,7 +100,7 @@ func takesUp(t *testing.T, r *Room, who board.Conversation, of string) todo.Snap
 }
 
 // serve passes on what a client is notified of, until the test ends.
-func serve(t *testing.T, r *Room, c Client, told chan<- mcp.JSONRPCNotification) *Stream {
+func serve(t *testing.T, r *Hub, c Client, told chan<- mcp.JSONRPCNotification) *Stream {
 	s := r.Open(c)
 	served := make(chan error)
 	go func() {
@@ -119,7 +119,7 @@ func serve(t *testing.T, r *Room, c Client, told chan<- mcp.JSONRPCNotification)
 // one that has unsubscribed from all at once.
 func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, memory.New(), 1, 1)
+		r := newHub(t, memory.New(), 1, 1)
 		subscribe := func(session string, refused bool) {
 			t.Helper()
 			if err := r.Subscribe(t.Context(), Client{Session: session}, Current); (err != nil) != refused {
@@ -138,7 +138,7 @@ func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 
 // A move makes no subscriber read that does not want its current list.
 func TestAMoveWakesWhoWantsTheCurrentList(t *testing.T) {
-	r := newRoom(t, memory.New(), 1, 2)
+	r := newHub(t, memory.New(), 1, 2)
 	for uri, wakes := range map[string]bool{Current: true, All: false} {
 		subscribe(t, r, Client{Session: uri}, uri)
 		sub := r.clients[uri]
@@ -153,7 +153,7 @@ func TestAMoveWakesWhoWantsTheCurrentList(t *testing.T) {
 // list is not.
 func TestAChangeOfTheCurrentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, who := newRoom(t, memory.New(), 2, 20), board.Conversation{Key: "chat:a"}
+		r, who := newHub(t, memory.New(), 2, 20), board.Conversation{Key: "chat:a"}
 		current := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
@@ -188,7 +188,7 @@ func (f failing) Seen(ctx context.Context, k board.Key) ([]board.Seen, error) {
 func TestACurrentListIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := failing{memory.New(), new(atomic.Bool)}
-		r, who := newRoom(t, store, 2, 20), board.Conversation{Key: "chat:a"}
+		r, who := newHub(t, store, 2, 20), board.Conversation{Key: "chat:a"}
 		taken := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
@@ -205,7 +205,7 @@ func TestACurrentListIsReadAgain(t *testing.T) {
 
 // BAD-INPUT 64: what is refused uses no memory.
 func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
-	r := newRoom(t, memory.New(), 1, 1)
+	r := newHub(t, memory.New(), 1, 1)
 	for n := range 3 {
 		err := r.Subscribe(t.Context(), Client{Session: fmt.Sprint(n)}, All)
 		if (err != nil) != (n > 0) {
@@ -222,7 +222,7 @@ func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
 func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
 	for range 20 { // where both wake and end are due, either may be taken
 		synctest.Test(t, func(t *testing.T) {
-			r := newRoom(t, memory.New(), 2, 20)
+			r := newHub(t, memory.New(), 2, 20)
 			c := Client{Session: "s"}
 			first := r.Open(c)
 			sending, sent, ended := make(chan bool), make(chan bool), make(chan bool)
