@@ -1,5 +1,5 @@
-// Package tools implements the todo tools that models call: TodoWrite,
-// write_todos, SetTodoList, create_todos and update_todo, one file each.
+// Package tools implements the todo tools that models call: TodoWrite, write_todos,
+// SetTodoList, create_todos and update_todo, and those that hosts have themselves (hosts.go).
 //
 // A tool is data: a name, structs from which the schemas of its arguments and
 // results are generated, a description, a function from arguments to a change
