@@ -21,9 +21,6 @@ type audited struct {
 	imports bool
 }
 
-// Unwrap returns the store whose saves these are.
-func (a *audited) Unwrap() board.Store { return a.Store }
-
 type line struct {
 	Time   time.Time `json:"time"`
 	Action string    `json:"action"` // save, import, purge

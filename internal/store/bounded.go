@@ -18,9 +18,6 @@ type bounded struct {
 	within time.Duration
 }
 
-// Unwrap returns the store that is bounded.
-func (b *bounded) Unwrap() board.Store { return b.Store }
-
 func (b *bounded) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	if _, ends := ctx.Deadline(); ends {
 		return b.Store.Update(ctx, key, change)

@@ -11,8 +11,8 @@ import (
 
 // Observer is called as each update, load, find and history of a [board.Store] ends, with
 // that word. What the function of an update asks of its transaction is part of
-// the update. It is not called for what only some stores can do, see [As]. Several
-// goroutines call it at once.
+// the update. It is not called for what only some stores can do, see
+// [Opened]. Several goroutines call it at once.
 type Observer func(operation string, took time.Duration, err error)
 
 // Outcome says in one word how an operation ended. The words are applied (it did
@@ -41,26 +41,6 @@ func Observed(st board.Store, observer Observer) board.Store { return &observed{
 type observed struct {
 	board.Store
 	observer Observer
-}
-
-// Unwrap returns the store that is observed.
-func (o *observed) Unwrap() board.Store { return o.Store }
-
-// As returns the first that is a T of a store and of those that it wraps, each by
-// its method Unwrap() board.Store; ok is false if none is. T is what only some
-// stores can do, such as [SessionKeeper].
-func As[T any](st board.Store) (as T, ok bool) {
-	for st != nil {
-		if as, ok = st.(T); ok {
-			return as, true
-		}
-		wrapper, wraps := st.(interface{ Unwrap() board.Store })
-		if !wraps {
-			break
-		}
-		st = wrapper.Unwrap()
-	}
-	return as, false
 }
 
 // errPanicked is how an operation ended that did not return.

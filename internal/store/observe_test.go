@@ -88,22 +88,3 @@ func TestOutcome(t *testing.T) {
 		}
 	}
 }
-
-// What only some stores can do is found through those that wrap them.
-func TestAs(t *testing.T) {
-	type closer interface{ Close() error }
-	type keeper struct {
-		board.Store
-		store.SessionKeeper
-	}
-	st := keeper{Store: memory.New()}
-	if found, ok := store.As[store.SessionKeeper](store.Observed(store.Observed(st, untold), untold)); !ok || found != any(st) {
-		t.Errorf("%v %v", found, ok)
-	}
-	if _, ok := store.As[store.SessionKeeper](store.Observed(memory.New(), untold)); ok {
-		t.Error("a store in memory keeps no key")
-	}
-	if _, ok := store.As[closer](st); !ok {
-		t.Error("a store is itself found")
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/memory"
@@ -28,10 +29,28 @@ type Place struct {
 	URL string
 }
 
-// SessionKeeper is a store that several servers share. So it keeps the key of session
-// ids; fresh is the key that it becomes if there is none.
-type SessionKeeper interface {
-	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
+// Opened is a store that a place opened, with what only some stores can do, each a function
+// that is nil where this one cannot. Who wraps the store wraps Store alone.
+type Opened struct {
+	board.Store
+	// Damaged says what is wrong with each row that was left out because it is damaged, and
+	// Bytes how large the store was when it was looked at last. No store lacks them.
+	Damaged func() []string
+	Bytes   func() int64
+	// Check reads all, calls found with each damage, and counts the revisions.
+	Check func(ctx context.Context, found func(problem string)) (revisions int, err error)
+	// BackUp writes a copy of a file, and Restore makes the file what a copy is.
+	BackUp, Restore func(ctx context.Context, file string, found func(problem string)) (revisions int, err error)
+	// Compact makes a file as small as what is in it.
+	Compact func(context.Context) error
+	// Unsafe names the setting of a database by which a save may be lost that was
+	// acknowledged; empty for none.
+	Unsafe func(context.Context) (setting string, err error)
+	// NoticeLag is how long a notice of a save takes to reach every server on a database.
+	NoticeLag func() time.Duration
+	// SessionKey returns the key of session ids that the servers on a database share; fresh
+	// is the key that it becomes if there is none.
+	SessionKey func(ctx context.Context, fresh []byte) ([]byte, error)
 }
 
 // Memory reports whether the lists are in the memory of the process that opens
@@ -89,14 +108,24 @@ func (p Place) String(home string) string {
 
 // Open opens the store, which keeps what keep says. The caller closes it. noticeURL
 // is another address of a database, see [postgres.Open].
-func (p Place) Open(keep board.Keep, noticeURL string) (board.Store, error) {
+func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 	switch {
 	case p.Memory():
-		return memory.NewKeeping(keep), nil
+		return &Opened{Store: memory.NewKeeping(keep), Damaged: func() []string { return nil }, Bytes: func() int64 { return 0 }}, nil
 	case p.URL != "":
-		return postgres.Open(context.Background(), p.URL, noticeURL, keep)
+		s, err := postgres.Open(context.Background(), p.URL, noticeURL, keep)
+		if err != nil {
+			return nil, err
+		}
+		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check,
+			Unsafe: s.Unsafe, NoticeLag: s.NoticeLag, SessionKey: s.SessionKey}, nil
 	}
-	return sqlite.Open(p.File, keep)
+	s, err := sqlite.Open(p.File, keep)
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check,
+		BackUp: s.BackUp, Restore: s.Restore, Compact: s.Compact}, nil
 }
 
 // CheckFolder returns an error that says what to do where the store is a file that is

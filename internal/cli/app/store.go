@@ -14,14 +14,14 @@ import (
 )
 
 // Open opens the store and returns it with a board on it; done closes both.
-func (a *App) Open() (st board.Store, b *board.Board, done func(), err error) {
+func (a *App) Open() (st *store.Opened, b *board.Board, done func(), err error) {
 	if st, err = a.OpenStore(); err != nil {
 		return nil, nil, nil, err
 	}
 	b = board.NewBoard(st, board.WithArchiveAfter(a.Archive))
 	return st, b, func() {
 		b.Close()
-		if left := Damaged(st); len(left) > 0 {
+		if left := st.Damaged(); len(left) > 0 {
 			fmt.Fprintf(a.Stderr, "todo-mcp: %s damaged and left out; %s\n", Rows(left), SeeDamage)
 		}
 		if err := st.Close(); err != nil {
@@ -54,33 +54,16 @@ func IsReadable(lists board.Lists, within time.Duration) error {
 	return err
 }
 
-// Damaged returns what is wrong with each row that a store left out because it is damaged.
-func Damaged(st board.Store) []string {
-	if d, ok := store.As[interface{ Damaged() []string }](st); ok {
-		return d.Damaged()
-	}
-	return nil
-}
-
 // Unsafe says which setting of a store's database lets a save be lost that was acknowledged;
 // it is empty where none is known.
-func Unsafe(ctx context.Context, st board.Store) string {
-	if d, ok := store.As[interface {
-		Unsafe(ctx context.Context) (string, error)
-	}](st); ok {
-		if setting, err := d.Unsafe(ctx); err == nil && setting != "" {
-			return "the database may lose what was acknowledged when its machine fails: " + setting
-		}
+func Unsafe(ctx context.Context, st *store.Opened) string {
+	if st.Unsafe == nil {
+		return ""
+	}
+	if setting, err := st.Unsafe(ctx); err == nil && setting != "" {
+		return "the database may lose what was acknowledged when its machine fails: " + setting
 	}
 	return ""
-}
-
-// Bytes returns the size of a store when it was looked at last, see [tables.Health].
-func Bytes(st board.Store) int64 {
-	if h, ok := store.As[interface{ Bytes() int64 }](st); ok {
-		return h.Bytes()
-	}
-	return 0
 }
 
 // Filling says how full a store is, where that is more than a part of what it may have
@@ -107,8 +90,8 @@ func Rows(damaged []string) string {
 const SeeDamage = "`todo-mcp check` says which, docs/operations.md what to do (“Damage”)"
 
 // OpenStore opens the store as the settings say, with those who are told what it
-// does; see [store.As] for what only some stores can do.
-func (a *App) OpenStore() (board.Store, error) {
+// does.
+func (a *App) OpenStore() (*store.Opened, error) {
 	place, err := a.Place()
 	if err != nil {
 		return nil, err
@@ -122,19 +105,20 @@ func (a *App) OpenStore() (board.Store, error) {
 		return nil, err
 	}
 	if a.Metrics != nil {
-		if l, ok := store.As[interface{ NoticeLag() time.Duration }](st); ok {
+		if st.NoticeLag != nil {
 			a.Metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
-				func() float64 { return l.NoticeLag().Seconds() })
+				func() float64 { return st.NoticeLag().Seconds() })
 		}
-		st = store.Observed(st, a.Metrics.Store)
+		st.Store = store.Observed(st.Store, a.Metrics.Store)
 		a.Metrics.Gauge("todo_store_bytes", "The size of all lists when it was looked at last; 0 before the first write.",
-			func() float64 { return float64(Bytes(st)) })
+			func() float64 { return float64(st.Bytes()) })
 		a.Metrics.Gauge("todo_store_max_bytes", "How large they may become, --max-size; 0: any.", func() float64 { return float64(a.Keep.Bytes) })
 		a.Metrics.Gauge("todo_store_damaged_rows", "Rows that were read, found damaged and left out within an hour; todo-mcp check reads all.",
-			func() float64 { return float64(len(Damaged(st))) })
+			func() float64 { return float64(len(st.Damaged())) })
 	}
 	spool, err := a.Spool()
-	return spool.Before(store.Bounded(a.audited(st), a.Request)), err
+	st.Store = spool.Before(store.Bounded(a.audited(st.Store), a.Request))
+	return st, err
 }
 
 // CheckNamed returns an error if the settings name a file that is not there: a command
@@ -187,11 +171,8 @@ func (a *App) CheckStore(ctx context.Context, found func(damage string)) (revisi
 		return 0, err
 	}
 	defer st.Close()
-	c, ok := store.As[interface {
-		Check(ctx context.Context, found func(string)) (revisions int, err error)
-	}](st)
-	if !ok {
+	if st.Check == nil {
 		return 0, errors.New("this store has no file to check")
 	}
-	return c.Check(ctx, found)
+	return st.Check(ctx, found)
 }

@@ -179,8 +179,8 @@ func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 		MaxStreams: a.Streams, Timeout: a.Request, Ready: a.ready, Key: a.sessionKey,
 	}
 	c.Warn = func() string {
-		warning := a.Filling(app.Bytes(a.store))
-		if left := app.Damaged(a.store); len(left) > 0 {
+		warning := a.Filling(a.store.Bytes())
+		if left := a.store.Damaged(); len(left) > 0 {
 			warning = strings.TrimPrefix(fmt.Sprintf("%s\n%s damaged and left out; %s", warning, app.Rows(left), app.SeeDamage), "\n")
 		}
 		return warning

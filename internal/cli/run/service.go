@@ -30,7 +30,7 @@ type service struct {
 	phone     string       // the token of lan
 	panel     string       // the address of the panel beside a server on stdio, which clients are told
 	sharedKey []byte       // of session ids, where several servers share it; else nil
-	store     board.Store
+	store     *store.Opened
 	ends      []func() // of what was opened
 	// takesHooks is true for a server that the hooks of its client call.
 	takesHooks bool
@@ -44,7 +44,7 @@ func (a *service) end() {
 }
 
 // openStore is [app.App.Open], which, if waits is true, waits for a database that is away.
-func (a *service) openStore(ctx context.Context, waits bool) (st board.Store, b *board.Board, done func(), err error) {
+func (a *service) openStore(ctx context.Context, waits bool) (st *store.Opened, b *board.Board, done func(), err error) {
 	for tries := 0; ; tries++ {
 		st, b, done, err = a.Open()
 		if !waits || !errors.Is(err, board.ErrUnavailable) {
@@ -78,13 +78,13 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 	if err != nil {
 		return nil, err
 	}
-	if sessions, ok := store.As[store.SessionKeeper](st); ok {
+	if st.SessionKey != nil {
 		config.Subscriptions.Shared = replica
 		// It is read as a server starts: one that came to make up a key, as the database
 		// did not answer just then, would not know the sessions of the others.
 		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
 		defer cancel()
-		if a.sharedKey, err = sessions.SessionKey(ctx, newKey()); err != nil {
+		if a.sharedKey, err = st.SessionKey(ctx, newKey()); err != nil {
 			return nil, err
 		}
 	}

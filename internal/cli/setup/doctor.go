@@ -142,7 +142,7 @@ func (r *report) tryStore(ctx context.Context) (found health, err error) {
 	if err == nil {
 		_, err = lists.Find(ctx, board.Query{Limit: lookedAt})
 	}
-	return health{app.Damaged(st), app.Bytes(st), app.Unsafe(ctx, st)}, err
+	return health{st.Damaged(), st.Bytes(), app.Unsafe(ctx, st)}, err
 }
 
 // lookedAt is how many lists doctor reads.

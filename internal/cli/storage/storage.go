@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -40,7 +39,7 @@ func Export(fs *flag.FlagSet) app.Run {
 	}
 }
 
-func export(ctx context.Context, a *app.App, st board.Store, lists board.Lists, args []string, keepGoing bool) error {
+func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, args []string, keepGoing bool) error {
 	if err := app.IsReadable(lists, a.Request); err != nil {
 		return err
 	}
@@ -78,12 +77,12 @@ func export(ctx context.Context, a *app.App, st board.Store, lists board.Lists, 
 			}
 			before = r
 		}
-		if damaged := app.Damaged(st); len(damaged) > 0 && !keepGoing {
+		if damaged := st.Damaged(); len(damaged) > 0 && !keepGoing {
 			return fmt.Errorf("%s damaged, so this is not all; --keep-going writes all that can be read: %s", app.Rows(damaged), damaged[0])
 		}
 	}
 	if keepGoing {
-		for _, damaged := range app.Damaged(st) {
+		for _, damaged := range st.Damaged() {
 			fmt.Fprintln(a.Stderr, render.Safe(damaged))
 		}
 	}
@@ -123,25 +122,15 @@ func Backup(fs *flag.FlagSet) app.Run {
 			return err
 		}
 		defer st.Close()
-		s, ok := store.As[copied](st)
-		if !ok {
-			return errors.New("this store has no file")
-		}
 		if *restores {
-			return restore(ctx, a, s, args[0], place.File, *yes)
+			return restore(ctx, a, st, args[0], place.File, *yes)
 		}
 		_, _ = st.Position(ctx) // to read anything takes in what hooks left
-		return backUp(ctx, a, s, args[0])
+		return backUp(ctx, a, st, args[0])
 	}
 }
 
-// copied is a store of which there are copies.
-type copied interface {
-	BackUp(ctx context.Context, to string, found func(problem string)) (revisions int, err error)
-	Restore(ctx context.Context, from string, found func(problem string)) (revisions int, err error)
-}
-
-func backUp(ctx context.Context, a *app.App, s copied, to string) error {
+func backUp(ctx context.Context, a *app.App, s *store.Opened, to string) error {
 	problems := 0
 	revisions, err := s.BackUp(ctx, to, func(problem string) {
 		problems++
@@ -156,7 +145,7 @@ func backUp(ctx context.Context, a *app.App, s copied, to string) error {
 	return a.Say("%d revisions in %s, all as they were written.\n", revisions, render.Safe(to))
 }
 
-func restore(ctx context.Context, a *app.App, s copied, from, to string, yes bool) error {
+func restore(ctx context.Context, a *app.App, s *store.Opened, from, to string, yes bool) error {
 	question := fmt.Sprintf("Make %s what it was in %s? What was written since is lost.", render.Safe(to), render.Safe(from))
 	if err := a.Confirm(ctx, question, yes); err != nil {
 		return err
@@ -237,19 +226,13 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 			return err
 		}
 	}
-	if err := compact(ctx, st); err != nil {
+	if st.Compact != nil {
+		err = st.Compact(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)
 	}
 	return a.Say("Deleted %d of %d lists.\n", n, all)
-}
-
-// compact makes a store's file as small as what is in it: some keep the space of what was
-// removed.
-func compact(ctx context.Context, st board.Store) error {
-	if c, ok := store.As[interface{ Compact(context.Context) error }](st); ok {
-		return c.Compact(ctx)
-	}
-	return nil
 }
 
 // Check reads the whole store and says what is wrong with it.
