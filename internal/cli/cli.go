@@ -10,11 +10,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/spf13/cobra"
@@ -155,7 +158,7 @@ func execute(ctx context.Context, env Env, args []string) error {
 	root.PersistentPreRun = func(*cobra.Command, []string) { runs = true }
 	err := root.ExecuteContext(ctx)
 	switch {
-	case err == nil:
+	case err == nil || isUnread(err):
 		return nil
 	case args[0] == "TodoWrite":
 		return todoWriteError(err)
@@ -163,6 +166,13 @@ func execute(ctx context.Context, env Env, args []string) error {
 		err = app.UsageError{Err: err}
 	}
 	return fmt.Errorf("todo-mcp: %w", err)
+}
+
+// isUnread reports whether a command failed because nobody reads its output any more, as
+// head does not when it has its lines.
+func isUnread(err error) bool {
+	var write *fs.PathError
+	return errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(write, syscall.EPIPE)
 }
 
 // todoWriteError returns an error as TodoWrite must print it, and end with 1

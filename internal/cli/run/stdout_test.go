@@ -2,6 +2,8 @@ package run_test
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +39,23 @@ func TestStdioWritesMessagesAlone(t *testing.T) {
 		}
 		if err == nil && answers != 7 {
 			t.Errorf("%q: %d answers", store, answers)
+		}
+	}
+}
+
+// A command whose reader goes away, as head does when it has its lines, ends without a word.
+func TestReaderGoesAway(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	defer write.Close()
+	for _, line := range []string{"version", "help", "lists --store memory"} {
+		said, cmd := new(strings.Builder), exec.CommandContext(t.Context(), "todo-mcp", strings.Fields(line)...)
+		cmd.Stdout, cmd.Stderr = write, said
+		if err := cmd.Run(); err != nil || said.Len() > 0 {
+			t.Errorf("%s: %v, it says %q", line, err, said)
 		}
 	}
 }
