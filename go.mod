@@ -3,7 +3,6 @@ module todo-mcp
 go 1.26.0
 
 require (
-	code.dny.dev/ssrf v0.3.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -10,41 +9,44 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Notice is what a person is told.
+// Notice is what a person is told. As JSON it is the data of a plain webhook's event
+// (docs/operations.md).
 type Notice struct {
-	ID     string // the same each time that the notice is sent
-	Event  string // one of those of [events], or "test"
-	Time   time.Time
-	List   string // the id of the list; empty for a test
-	Client string // the title of a known client; empty for another one
-	Done   int    // items that are completed or cancelled
-	Failed int
-	Total  int
-	URL    string // of the list's page; empty when unknown
+	ID     string    `json:"-"` // the same each time that the notice is sent
+	Time   time.Time `json:"-"`
+	List   string    `json:"list,omitempty"` // its id; empty for a test
+	Event  string    `json:"state"`          // one of those of [forms]
+	Client string    `json:"client,omitempty"`
+	Done   int       `json:"done"` // items that are completed or cancelled
+	Failed int       `json:"failed"`
+	Total  int       `json:"total"`
+	URL    string    `json:"url,omitempty"` // of the list's page; empty when unknown
 	// Title and Text are what the list says, safe to show and bounded; empty unless that
 	// is asked for.
-	Title, Text string
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text,omitempty"`
 }
 
 // Test is the notice by which a person tries whether notices arrive.
 func Test() Notice { return Notice{ID: board.NewID(), Event: "test", Time: time.Now()} }
 
-// events are the words for the states that are told.
-var events = map[todo.State]string{
-	todo.Waiting: "waiting", todo.Finished: "finished", todo.InVain: "failed", todo.LeftOpen: "left_open",
-}
+// eventOf is the word for a state.
+func eventOf(s todo.State) string { return strings.ReplaceAll(string(s), " ", "_") }
 
 // forms says of each event how people are told it: a sentence, the emoji by its name at
-// ntfy, and the priority there, of which 3 is the default and 4 high.
+// ntfy, and the priority there, of which 3 is the default and 4 high. A list must stand so
+// for a delay before: who sits at the desk answers an agent in that time, and one that is
+// restarted is back.
 var forms = map[string]struct {
 	head, tag string
 	priority  int
+	delay     time.Duration
 }{
-	"waiting":   {"A list waits for you", "raised_hand", 4},
-	"finished":  {"A list is finished", "white_check_mark", 3},
-	"failed":    {"A list has failed", "x", 3},
-	"left_open": {"A list was left open", "door", 3},
-	"test":      {"Notices of todo-mcp arrive here", "bell", 3},
+	"waiting":   {"A list waits for you", "raised_hand", 4, 15 * time.Second},
+	"finished":  {"A list is finished", "white_check_mark", 3, 5 * time.Second},
+	"failed":    {"A list has failed", "x", 3, 5 * time.Second},
+	"left_open": {"A list was left open", "door", 3, time.Minute},
+	"test":      {"Notices of todo-mcp arrive here", "bell", 3, 0},
 }
 
 // lines returns what is told below the head; quote makes of a list's text what the
@@ -69,15 +71,6 @@ func (n *Notice) lines(quote func(string) string) (lines []string) {
 	return lines
 }
 
-// code returns a text as code, in which neither Slack nor Discord sees markup, mentions or
-// links.
-func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
-
-// slackCode is [code] without what commands Slack everywhere.
-func slackCode(text string) string {
-	return code(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
-}
-
 // chat returns a notice as a chat's message.
 func (n *Notice) chat(bold string, quote func(string) string) string {
 	lines := append([]string{bold + forms[n.Event].head + bold}, n.lines(quote)...)
@@ -87,50 +80,11 @@ func (n *Notice) chat(bold string, quote func(string) string) string {
 	return strings.Join(lines, "\n")
 }
 
-// body returns a notice as a kind of receiver reads it.
-func (n *Notice) body(t *Target) ([]byte, error) {
-	form := forms[n.Event]
-	switch t.kind {
-	case ntfy:
-		return json.Marshal(struct {
-			Topic    string   `json:"topic"`
-			Title    string   `json:"title"`
-			Message  string   `json:"message"`
-			Priority int      `json:"priority"`
-			Tags     []string `json:"tags"`
-			Click    string   `json:"click,omitempty"`
-		}{t.topic, form.head, strings.Join(n.lines(strings.Clone), "\n"), form.priority, []string{form.tag}, n.URL})
-	case slack:
-		return json.Marshal(map[string]any{
-			"text": n.chat("*", slackCode), "unfurl_links": false, "unfurl_media": false})
-	case discord:
-		return json.Marshal(map[string]any{
-			"content": n.chat("**", code), "allowed_mentions": map[string]any{"parse": []string{}}})
-	}
-	return json.Marshal(n.event())
-}
+// code returns a text as code, in which neither Slack nor Discord sees markup, mentions or
+// links.
+func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
-// event returns a notice as the event of a plain webhook (docs/operations.md).
-func (n *Notice) event() any {
-	type data struct {
-		List   string `json:"list,omitempty"`
-		State  string `json:"state,omitempty"`
-		Client string `json:"client,omitempty"`
-		Done   int    `json:"done"`
-		Failed int    `json:"failed"`
-		Total  int    `json:"total"`
-		URL    string `json:"url,omitempty"`
-		Title  string `json:"title,omitempty"`
-		Text   string `json:"text,omitempty"`
-	}
-	event := struct {
-		Type string    `json:"type"`
-		Time time.Time `json:"timestamp"`
-		Data data      `json:"data"`
-	}{"list." + n.Event, n.Time.UTC(),
-		data{n.List, n.Event, n.Client, n.Done, n.Failed, n.Total, n.URL, n.Title, n.Text}}
-	if n.List == "" {
-		event.Type, event.Data = n.Event, data{}
-	}
-	return event
+// slackCode is [code] without what commands Slack everywhere.
+func slackCode(text string) string {
+	return code(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
 }

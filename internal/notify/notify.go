@@ -31,7 +31,6 @@ import (
 type Config struct {
 	Lists   board.Lists // which lists are told of
 	Targets []Target    // where to; not empty
-	Private bool        // Targets may have private addresses
 	Texts   bool        // notices have what lists say
 	Panel   string      // where people reach the panel, as https://host; empty is unknown
 	Log     *slog.Logger
@@ -74,7 +73,7 @@ const fileTick = 2 * time.Second
 func New(c Config) *Notifier {
 	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}, limits: make(map[string]*rate.Limiter)}
 	for _, t := range c.Targets {
-		n.senders = append(n.senders, newSender(t, c.Private, c.Log))
+		n.senders = append(n.senders, newSender(t, c.Log))
 	}
 	return n
 }
@@ -205,7 +204,7 @@ const maxShown = 200
 // notice returns what is told of a group.
 func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 	p := f.Progress()
-	out := Notice{ID: board.NewID(), Event: events[f.State()], Time: now,
+	out := Notice{ID: board.NewID(), Event: eventOf(f.State()), Time: now,
 		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,
 		// Only the name of a known client: any other is a text that somebody sent.
 		Client: clients.Find(account.Client(f.Main)).Title}

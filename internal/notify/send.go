@@ -7,20 +7,16 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strconv"
 	"syscall"
 	"time"
-
-	"code.dny.dev/ssrf"
-	"golang.org/x/net/http/httpproxy"
 
 	"todo-mcp/internal/board"
 )
@@ -39,23 +35,29 @@ const (
 	maxWaiting = 50
 )
 
+// client follows no redirect and keeps no connection.
+var client = http.Client{
+	Timeout:       sendTimeout,
+	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
 // sender sends notices to one target, one after the other.
 type sender struct {
 	Target
-	client  *http.Client
 	log     *slog.Logger
 	queue   chan Notice
 	dropped int
 }
 
-func newSender(t Target, private bool, log *slog.Logger) *sender {
-	return &sender{Target: t, client: newClient(t, private), log: log, queue: make(chan Notice, maxWaiting)}
+func newSender(t Target, log *slog.Logger) *sender {
+	return &sender{Target: t, log: log, queue: make(chan Notice, maxWaiting)}
 }
 
 // Send sends a notice to a target once, as a person who tries it does. The error has
 // no secret of the target.
-func Send(ctx context.Context, t Target, private bool, n Notice) error {
-	_, err := newSender(t, private, nil).post(ctx, n)
+func Send(ctx context.Context, t Target, n Notice) error {
+	_, err := t.post(ctx, n)
 	return err
 }
 
@@ -104,24 +106,21 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 // post sends a notice once. After an error, wait is how long the receiver asks to wait.
-func (s *sender) post(ctx context.Context, n Notice) (wait time.Duration, err error) {
-	body, err := n.body(&s.Target)
+func (t Target) post(ctx context.Context, n Notice) (wait time.Duration, err error) {
+	body, err := json.Marshal(t.body(&n, t.topic))
 	if err != nil {
 		return 0, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
 	if err != nil {
 		return 0, errTarget // it would quote the address
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "todo-mcp")
-	if s.user != "" || s.password != "" {
-		req.SetBasicAuth(s.user, s.password)
+	if t.name == webhook {
+		t.sign(req.Header, n.ID, body)
 	}
-	if s.kind == webhook {
-		s.sign(req.Header, n.ID, body)
-	}
-	res, err := s.client.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return 0, failure(err)
 	}
@@ -132,12 +131,12 @@ func (s *sender) post(ctx context.Context, n Notice) (wait time.Duration, err er
 
 // sign adds the headers of Standard Webhooks: an id, the time, and a signature if there is
 // a secret.
-func (s *sender) sign(h http.Header, id string, body []byte) {
+func (t Target) sign(h http.Header, id string, body []byte) {
 	at := strconv.FormatInt(time.Now().Unix(), 10)
 	h.Set("webhook-id", id)
 	h.Set("webhook-timestamp", at)
-	if s.key != nil {
-		mac := hmac.New(sha256.New, s.key)
+	if t.key != nil {
+		mac := hmac.New(sha256.New, t.key)
 		fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
 		h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
@@ -169,17 +168,12 @@ func retryAfter(value string) time.Duration {
 	return 0
 }
 
-// errPrivate is why an address is not connected to.
-const errPrivate = refusal("its address is a private one: --notify-private allows that")
-
 // failure returns why no answer came, in words of our own: those of the HTTP client quote
 // the address, and what a receiver answered, which may quote it.
 func failure(err error) error {
 	var timeout net.Error
 	var code syscall.Errno
 	switch {
-	case errors.Is(err, errPrivate):
-		return errPrivate
 	case errors.Is(err, context.Canceled):
 		return errors.New("the program ended before it answered")
 	case errors.As(err, new(*net.DNSError)):
@@ -192,42 +186,4 @@ func failure(err error) error {
 		return fmt.Errorf("no answer within %s", sendTimeout)
 	}
 	return errors.New("it does not answer as a web server does")
-}
-
-// newClient returns a client for one target. It follows no redirect and keeps no
-// connection. Unless private addresses are allowed, it connects to public ones alone; a
-// proxy that the environment names decides that itself.
-func newClient(t Target, private bool) *http.Client {
-	dialer := &net.Dialer{Timeout: sendTimeout}
-	transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader}
-	if u, err := url.Parse(t.url); err == nil {
-		if proxy, err := httpproxy.FromEnvironment().ProxyFunc()(u); err == nil && proxy != nil {
-			transport.Proxy = http.ProxyURL(proxy)
-		}
-	}
-	if !private && transport.Proxy == nil {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error { return isPublic(address) }
-	}
-	transport.DialContext = dialer.DialContext
-	return &http.Client{Transport: transport, Timeout: sendTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// isPublic returns [errPrivate] for an address, with a port, that does not belong to the
-// public internet: those of this machine and its networks, of the cloud's metadata, and
-// the same inside of IPv6.
-func isPublic(address string) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return errPrivate
-	}
-	ip := to.Addr().Unmap()
-	if ssrf.IPv6NAT64Prefix.Contains(ip) {
-		b := ip.As16()
-		ip = netip.AddrFrom4([4]byte(b[12:]))
-	}
-	if ssrf.New().SafeAddr(ip) != nil {
-		return errPrivate
-	}
-	return nil
 }

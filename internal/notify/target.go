@@ -4,47 +4,65 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
-	"regexp"
+	"slices"
 	"strings"
+	"time"
 )
 
-// kind is a kind of receiver.
-type kind string
+// receiver is a kind of what receives notices.
+type receiver struct {
+	name, title string   // as an address and as people name it
+	known       []string // how addresses of it begin, host and path
+	// body is what it reads of a notice, as JSON.
+	body func(n *Notice, topic string) any
+}
 
-const (
-	ntfy    kind = "ntfy"
-	slack   kind = "Slack"
-	discord kind = "Discord"
-	webhook kind = "webhook"
-)
+// receivers are the kinds. What no other address is known to be is the last one.
+var receivers = []receiver{
+	{"ntfy", "ntfy", []string{"ntfy.sh/"}, func(n *Notice, topic string) any {
+		form := forms[n.Event]
+		return map[string]any{"topic": topic, "title": form.head, "message": strings.Join(n.lines(strings.Clone), "\n"),
+			"priority": form.priority, "tags": []string{form.tag}, "click": n.URL}
+	}},
+	{"slack", "Slack", []string{"hooks.slack.com/"}, func(n *Notice, _ string) any {
+		return map[string]any{"text": n.chat("*", slackCode), "unfurl_links": false, "unfurl_media": false}
+	}},
+	{"discord", "Discord", []string{"discord.com/api/webhooks/", "discordapp.com/api/webhooks/",
+		"ptb.discord.com/api/webhooks/", "canary.discord.com/api/webhooks/"}, func(n *Notice, _ string) any {
+		return map[string]any{"content": n.chat("**", code), "allowed_mentions": map[string]any{"parse": []string{}}}
+	}},
+	{webhook, "webhook", []string{""}, func(n *Notice, _ string) any {
+		what := "list." + n.Event
+		if n.List == "" {
+			what = n.Event
+		}
+		return struct {
+			Type string    `json:"type"`
+			Time time.Time `json:"timestamp"`
+			Data *Notice   `json:"data"`
+		}{what, n.Time.UTC(), n}
+	}},
+}
+
+// webhook is the name of the kind whose events are in the form of Standard Webhooks.
+const webhook = "webhook"
 
 // Target is an address at which notices are received. It is a secret: who knows it can
 // write there.
 type Target struct {
-	kind  kind
-	url   string
+	receiver
+	url   string // with a name and a password, if it has them
 	host  string
-	plain bool   // not over TLS
 	topic string // of ntfy
-	// user and password are for basic authentication; both are empty for none.
-	user, password string
-	key            []byte // that signs events of a plain webhook; nil for none
+	key   []byte // that signs events of a plain webhook; nil for none
 }
 
 // String says what is at the address, without its secrets.
-func (t Target) String() string { return string(t.kind) + " at " + t.host }
+func (t Target) String() string { return t.title + " at " + t.host }
 
 // errTarget says what an address may be. It does not quote the address.
 var errTarget = errors.New("must be addresses with commas: ntfy://ntfy.sh/TOPIC, that of an incoming webhook of Slack or Discord, " +
 	"or another https:// one, with #whsec_… for a secret that signs; slack+https:// and discord+https:// say what a host of your own is")
-
-// maxNtfyTopic is how many characters a topic of ntfy may have.
-const maxNtfyTopic = 64
-
-var (
-	ntfyTopic   = regexp.MustCompile(`^/[-_A-Za-z0-9]+$`)
-	discordHost = regexp.MustCompile(`^((ptb|canary)\.)?discord(app)?\.com$`)
-)
 
 // Parse reads an address; the error says what is allowed.
 func Parse(text string) (t Target, err error) {
@@ -52,65 +70,39 @@ func Parse(text string) (t Target, err error) {
 	if err != nil || u.Hostname() == "" {
 		return t, errTarget // that of url.Parse quotes the address
 	}
-	what, scheme, named := strings.Cut(u.Scheme, "+")
+	name, scheme, isNamed := strings.Cut(u.Scheme, "+")
 	switch {
-	case what == "ntfy" && !named:
-		scheme = "https"
-	case !named:
-		what, scheme = kindOf(u), what
+	case u.Scheme == "ntfy":
+		scheme, isNamed = "https", true
+	case !isNamed:
+		scheme = u.Scheme
 	}
-	t.kind = map[string]kind{"ntfy": ntfy, "slack": slack, "discord": discord, "webhook": webhook}[what]
-	t.plain, t.host = scheme == "http", u.Host
-	if t.kind == "" || scheme != "https" && scheme != "http" {
+	place := strings.ToLower(u.Hostname()) + u.Path
+	i := slices.IndexFunc(receivers, func(r receiver) bool {
+		isKnown := slices.ContainsFunc(r.known, func(begin string) bool { return strings.HasPrefix(place, begin) })
+		return isNamed && r.name == name || !isNamed && isKnown
+	})
+	if i < 0 || scheme != "https" && scheme != "http" {
 		return t, errTarget
 	}
-	u.Scheme = scheme
-	t.user = u.User.Username()
-	t.password, _ = u.User.Password()
-	err = t.address(u)
-	return t, err
-}
-
-// kindOf returns what is known to be at an address, a webhook if nothing is.
-func kindOf(u *url.URL) string {
-	switch host := strings.ToLower(u.Hostname()); {
-	case host == "ntfy.sh":
-		return "ntfy"
-	case host == "hooks.slack.com":
-		return "slack"
-	case discordHost.MatchString(host) && strings.HasPrefix(u.Path, "/api/webhooks/"):
-		return "discord"
-	}
-	return "webhook"
-}
-
-// address sets where to send to, and what is not sent as part of the address.
-func (t *Target) address(u *url.URL) (err error) {
+	t.receiver, t.host, u.Scheme = receivers[i], u.Host, scheme
 	if u.Fragment != "" {
 		secret, ok := strings.CutPrefix(u.Fragment, "whsec_")
 		t.key, err = base64.StdEncoding.DecodeString(secret)
-		if !ok || err != nil || len(t.key) < 16 || t.kind != webhook {
-			return errTarget
+		if !ok || err != nil || len(t.key) < 16 || t.name != webhook {
+			return t, errTarget
+		}
+		u.Fragment = ""
+	}
+	if t.name == "ntfy" {
+		t.topic, u.Path = strings.TrimPrefix(u.Path, "/"), "/"
+		isWrong := func(r rune) bool { return !strings.ContainsRune(topicLetters, r) }
+		if t.topic == "" || len(t.topic) > 64 || strings.ContainsFunc(t.topic, isWrong) || u.RawQuery != "" {
+			return t, errTarget
 		}
 	}
-	if t.kind == ntfy {
-		if len(u.Path) > len("/")+maxNtfyTopic || !ntfyTopic.MatchString(u.Path) || u.RawQuery != "" {
-			return errTarget
-		}
-		t.topic, u.Path = u.Path[1:], "/"
-	}
-	u.User, u.Fragment = nil, ""
 	t.url = u.String()
-	return nil
+	return t, nil
 }
 
-// Check returns an error if notices to one of the addresses could be read on the way; who
-// allows private addresses allows that, too.
-func Check(targets []Target, private bool) error {
-	for _, t := range targets {
-		if t.plain && !private {
-			return errors.New("notices to " + t.String() + " would cross the network for all to read: https://, or --notify-private in a network of your own")
-		}
-	}
-	return nil
-}
+const topicLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -15,12 +15,6 @@ const (
 	skew = time.Minute
 )
 
-// delays has the states that are told, and for how long a list must stand so before. Who
-// sits at the desk answers an agent in that time, and one that is restarted is back.
-var delays = map[todo.State]time.Duration{
-	todo.Waiting: 15 * time.Second, todo.Finished: 5 * time.Second, todo.InVain: 5 * time.Second, todo.LeftOpen: time.Minute,
-}
-
 // tracker decides of which lists a person is told, and when: it is shown how all stand
 // and the time, and does nothing else. It knows those that it was shown last alone.
 type tracker struct {
@@ -52,7 +46,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 		if f.Bare() {
 			state = todo.Away // it says nothing
 		}
-		_, toldOf := delays[state]
+		_, toldOf := forms[eventOf(state)]
 		if state != k.state {
 			k.state, k.since, k.pending = state, now, toldOf && happens
 		}
@@ -76,7 +70,7 @@ func byPerson(f *account.Group, seq int64) bool {
 
 // dueAt returns when a list is to be told of.
 func (k *track) dueAt() time.Time {
-	at := k.since.Add(delays[k.state])
+	at := k.since.Add(forms[eventOf(k.state)].delay)
 	for _, earliest := range []time.Time{k.last.Add(anyAfter), k.told[k.state].Add(sameAfter)} {
 		if earliest.After(at) {
 			at = earliest

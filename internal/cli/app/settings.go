@@ -44,8 +44,8 @@ type Settings struct {
 		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 	}
 	Notify struct { // who is told how lists stand
-		Targets        []notify.Target
-		Texts, Private bool
+		Targets []notify.Target
+		Texts   bool
 	}
 	Operator struct { // for who runs a server for others
 		Addr, Audit string
@@ -224,8 +224,6 @@ func (s *Settings) notifyRows() []*Setting {
 			"where you are told that a list waits for you, is finished or was left open, with commas: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
 		{NotifyGroup, "notify-texts", "false", boolean(&s.Notify.Texts),
 			"tell also the title of the list, and what its agent asks or waits for"},
-		{NotifyGroup, "notify-private", "false", boolean(&s.Notify.Private),
-			"let --notify have addresses of this machine and of private networks, and http:// ones"},
 	}
 }
 

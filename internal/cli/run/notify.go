@@ -17,12 +17,9 @@ func Notify(ctx context.Context, a *app.App, _ []string) error {
 	if len(a.Notify.Targets) == 0 {
 		return app.Usagef("no address: --notify or TODO_NOTIFY has them, as ntfy://ntfy.sh/TOPIC")
 	}
-	if err := notify.Check(a.Notify.Targets, a.Notify.Private); err != nil {
-		return app.UsageError{Err: err}
-	}
 	var failed []error
 	for _, t := range a.Notify.Targets {
-		if err := notify.Send(ctx, t, a.Notify.Private, notify.Test()); err != nil {
+		if err := notify.Send(ctx, t, notify.Test()); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", t, err))
 		} else if err := a.Say("sent to %s\n", t); err != nil {
 			return err
@@ -37,7 +34,7 @@ func CheckNotify(a *app.App) error {
 	if a.Notify.Texts && signsIn(a) {
 		return errors.New("--notify-texts would tell what the lists of all who sign in say: leave it out")
 	}
-	return notify.Check(a.Notify.Targets, a.Notify.Private)
+	return nil
 }
 
 // Receivers says where notices go, without secrets; empty for nowhere.
@@ -58,7 +55,7 @@ func (a *service) notify(ctx context.Context, lists board.Lists) error {
 		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
-	n := notify.New(notify.Config{Lists: lists, Targets: a.Notify.Targets, Private: a.Notify.Private,
+	n := notify.New(notify.Config{Lists: lists, Targets: a.Notify.Targets,
 		Texts: a.Notify.Texts, Panel: a.PublicURL, Log: a.Logger()})
 	var work sync.WaitGroup
 	work.Go(func() { n.Run(ctx) })

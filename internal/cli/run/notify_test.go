@@ -57,7 +57,7 @@ func TestNotify(t *testing.T) {
 	t.Parallel() // a list must wait for 15 seconds
 	d, store := newDesk(t), "sqlite:"+filepath.Join(t.TempDir(), "todo.db")
 	log := make(programtest.Lines, 1000)
-	args := []string{"--store", store, "--notify-private", "--public-url", "https://todo.example.com", "--log-level", "debug"}
+	args := []string{"--store", store, "--public-url", "https://todo.example.com", "--log-level", "debug"}
 	call := programtest.Call{Log: log, Env: map[string]string{"TODO_NOTIFY": d.url}}
 	first, second := call.Serve(t, args...), call.Serve(t, args...)
 	var lists []struct{ List string }
@@ -114,7 +114,7 @@ func TestNotifyOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := programtest.Serve(t, "--store", "memory", "--tokens", tokens, "--notify-private", "--notify", d.url, "--public-url", "https://todo.example.com")
+	s := programtest.Serve(t, "--store", "memory", "--tokens", tokens, "--notify", d.url, "--public-url", "https://todo.example.com")
 	call := servertest.ModernCall(1, "TodoWrite", servertest.Todos("completed", "Ann's own"))
 	headers := append(servertest.ModernHeaders("tools/call", "TodoWrite"), "Authorization", "Bearer "+token)
 	if status, _, answer := servertest.Post(t, s.URL+"/mcp", call, headers...); status != http.StatusOK || !strings.Contains(answer, "updated") {
@@ -128,17 +128,14 @@ func TestNotifyOfOthers(t *testing.T) {
 // tell strangers stop the start.
 func TestNotifyRefusals(t *testing.T) {
 	d := newDesk(t)
-	if out := programtest.Succeeds(t, "notify", "--notify-private", "--notify", d.url, "--notify", strings.Replace(d.url, topic, topic+"2", 1)); strings.Count(out, "sent to ntfy at 127.0.0.1:") != 2 || strings.Contains(out, topic) {
+	if out := programtest.Succeeds(t, "notify", "--notify", d.url, "--notify", strings.Replace(d.url, topic, topic+"2", 1)); strings.Count(out, "sent to ntfy at 127.0.0.1:") != 2 || strings.Contains(out, topic) {
 		t.Error(out)
 	}
 	if a, b := <-d.told, <-d.told; !strings.Contains(a, topic+`"`) || !strings.Contains(b, topic+`2"`) {
 		t.Error(a, b)
 	}
-	programtest.Refuses(t, "--notify-private", "notify", "--notify", d.url)
-	programtest.Refuses(t, "its address is a private one", "notify", "--notify", "https://localhost:1/"+topic)
 	programtest.Refuses(t, "no address", "notify")
 	for _, command := range []string{"serve", "stdio"} {
-		programtest.Refuses(t, "all to read", command, "--addr", "127.0.0.1:0", "--store", "memory", "--notify", d.url)
 		programtest.Refuses(t, "leave it out", command, "--addr", "127.0.0.1:0", "--store", "memory", "--notify-texts", "--tokens", "tokens", "--notify", "ntfy://ntfy.sh/x")
 	}
 }
