@@ -139,11 +139,10 @@ func TestHooksOfClaudeCode(t *testing.T) {
 	}
 }
 
-// Claude Code that calls a server over HTTP posts its events there: the list has its chat and
-// its folder, what a person changed reaches the model with the next step, once, and no process
-// is started for it.
-func TestPostedHooksOfClaudeCode(t *testing.T) {
-	r := newRig(t, client{name: "claude-posts", command: claudeTools(), files: func(r *rig) {
+// The hooks of a Claude Code that calls a server over HTTP tell that server: the list has its
+// chat and its folder, and what a person changed reaches the model with the next step, once.
+func TestHooksOfAServerOverHTTP(t *testing.T) {
+	r := newRig(t, client{name: "claude-http", command: claudeTools(), files: func(r *rig) {
 		r.serveHTTP()
 		output, err := execute(r.t, r.home, r.dir, []string{serverFile, "install", "--yes", "--hooks", "--http", r.url, "claude-code"}, nil)
 		if err != nil {

@@ -177,12 +177,12 @@ func TestAgentsAreToldOfEdits(t *testing.T) {
 	}
 }
 
-// With --finish a turn does not end with open items: it goes on once, and the agent is told
+// With the kind finish a turn does not end with open items: it goes on once, and the agent is told
 // which they are.
 func TestTurnsAreFinished(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
-			r := c.rig(t, "--finish")
+			r := c.rig(t, "--hooks=all,finish")
 			r.run(anew, newPlan("Bake bread", 3, 1))
 			turns, _ := r.model.turns()
 			if len(turns) != 3 {

@@ -124,7 +124,7 @@ func TestFound(t *testing.T) {
 	for _, trace := range strings.Fields(".claude/x .cursor/x .codex/x .config/zed/x .kimi/x bin/gemini bin/code bin/goose") {
 		r.write(filepath.Join(r.m.Home, filepath.FromSlash(trace)), "")
 	}
-	want := strings.Fields("claude-code cursor codex gemini vscode zed goose kimi")
+	want := strings.Fields("claude-code cursor vscode codex gemini zed kimi goose")
 	if got := found(); !slices.Equal(got, want) {
 		t.Errorf("there are %v, want %v", got, want)
 	}

@@ -9,9 +9,9 @@ import (
 
 // entry returns the entry of a server with a name as the client writes it.
 func (c Client) entry(name string, s Server) (entry object) {
-	form := c.stdio
+	form := c.Stdio
 	if s.URL != "" {
-		form = c.http
+		form = c.HTTP
 	}
 	for part := range strings.SplitSeq(form, ", ") {
 		key, value, hasValue := strings.Cut(part, ": ")
@@ -93,7 +93,7 @@ func (c Client) put(f serversFile, o Options, wanted Server) error {
 	}
 	set, shownAs := c.entry(f.name, wanted), c.entry(f.name, shown)
 	if f.entry == nil {
-		return f.set(set, shownAs, c.servers, f.name)
+		return f.set(set, shownAs, c.Servers, f.name)
 	}
 	stale := slices.Concat(leads(), ofHTTP())
 	if wanted.URL != "" {
@@ -103,13 +103,13 @@ func (c Client) put(f serversFile, o Options, wanted Server) error {
 	for i, of := range set {
 		isMissing := slices.Contains(ofHTTP(), of.key) && f.entry[of.key] == nil
 		if err == nil && (isMissing || slices.Contains(leads(), of.key)) {
-			err = f.set(of.value, shownAs[i].value, c.servers, f.name, of.key)
+			err = f.set(of.value, shownAs[i].value, c.Servers, f.name, of.key)
 		}
 	}
 	for _, key := range stale {
 		isSet := slices.ContainsFunc(set, func(of field) bool { return of.key == key })
 		if err == nil && !isSet && f.entry[key] != nil {
-			err = f.set(nil, nil, c.servers, f.name, key)
+			err = f.set(nil, nil, c.Servers, f.name, key)
 		}
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -44,7 +43,6 @@ type hookFile struct {
 	program string   // the path or the name that hooks call; empty with an error
 	store   []string // the arguments of the command that say where lists are kept
 	server  []string // those that say to which server a hook tells an event instead
-	post    string   // the address to which the client itself posts events; empty for none
 	name    string   // the server on stdio of which the client calls a tool; empty for none
 	err     error    // why it is not known what hooks call
 }
@@ -56,7 +54,7 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 // hookFile returns a client's file of hooks, which a change may have already. The hooks write
 // into the same store as the server that the client reaches.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
-	command, unknown := m.Command(c.desktop)
+	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
 	switch {
 	case len(command) > 1:
@@ -78,12 +76,8 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 
 // tell lets the hooks tell the server at an address, unless that is empty.
 func (h *hookFile) tell(base string) {
-	if base == "" {
-		return
-	}
-	h.server = []string{serverFlag, base}
-	if h.posts {
-		h.post = base + hookPath
+	if base != "" {
+		h.server = []string{serverFlag, base}
 	}
 }
 
@@ -216,34 +210,25 @@ func (c Client) lookForHooks(m Machine, o Options, s *State) error {
 type place struct {
 	event, matcher string
 	path           []any
-	command        string // or the address
+	command        string // or the tool
 }
-
-// serverForm matches a command or an address by which a hook tells a server.
-var serverForm = regexp.MustCompile(`^(?:.* ` + serverFlag + ` (\S+)|(https?://\S+)` + hookPath + `(?:` + regexp.QuoteMeta(finishQuery) + `)?)$`)
 
 // server returns the address of the server that a hook tells; empty for none.
 func (p place) server() string {
-	if at := serverForm.FindStringSubmatch(p.command); at != nil {
-		return at[1] + at[2]
-	}
-	return ""
+	_, address, _ := strings.Cut(p.command, " "+serverFlag+" ")
+	return address
 }
 
-// called returns what a hook calls, a command or an address; empty for one that is not of this
-// program. An address is known by the variable that has the token for it.
+// called returns what a hook calls, a command or a tool; empty for one that is not of this
+// program.
 func (h hookFile) called(hook map[string]any) string {
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
-	address, _ := hook["url"].(string)
 	if name, _ := hook["server"].(string); name != "" && hook["tool"] == toolName {
 		input, _ := hook["input"].(map[string]any)
 		return toolCall(name, input["finish"] != nil)
 	}
-	switch at := (place{command: address}); {
-	case h.machine.runs(command, hookName):
+	if h.machine.runs(command, hookName) {
 		return command
-	case slices.Contains(texts(hook["allowedEnvVars"]), tokenVariable) && at.server() != "":
-		return address
 	}
 	return ""
 }
@@ -362,11 +347,9 @@ func (h hookFile) setStatusLine() error {
 
 const (
 	// finishFlag is the flag of the hook that makes an agent finish its list, and finishQuery
-	// what says it to a server. serverFlag names the server that a hook tells.
+	// how a call of the tool that does is shown. serverFlag names the server that a hook tells.
 	finishFlag, finishQuery = "--finish", "?finish"
 	serverFlag              = "--server"
-	// tokenVariable is where a hook finds the token of a server that asks who calls.
-	tokenVariable = "TODO_TOKEN"
 )
 
 // toolName is the tool of ours that a client calls for an event.
@@ -383,18 +366,12 @@ func toolCall(server string, finish bool) string {
 // isCalled reports whether the client calls the tool for an event.
 func (h hookFile) isCalled(e hookEntry) bool { return h.name != "" && h.tool[e.event] != nil }
 
-// calls returns what a hook calls, a command, a tool or an address, and what people are shown of it.
+// calls returns what a hook calls, a command or a tool, and what people are shown of it.
 func (h hookFile) calls(e hookEntry) (called, shown string) {
-	isPosted := h.post != "" && e.event != "SessionStart"
-	if h.isCalled(e) {
+	switch {
+	case h.isCalled(e):
 		called = toolCall(h.name, e.kind == Finish)
 		return called, called
-	}
-	switch {
-	case isPosted && e.kind == Finish:
-		return h.post + finishQuery, h.post + finishQuery
-	case isPosted:
-		return h.post, h.post
 	case e.kind == Finish:
 		return h.command(hookName+" "+finishFlag, h.server...)
 	}
@@ -411,8 +388,7 @@ func (h hookFile) command(name string, more ...string) (command, shown string) {
 	return shown + " " + h.shell.Command(h.store...), shown + " …"
 }
 
-// entry returns what stands in the list of an event for a hook that calls a command or an
-// address.
+// entry returns what stands in the list of an event for a hook that calls a command or a tool.
 func (h hookFile) entry(e hookEntry, called string) (entry object) {
 	if e.matcher != "" {
 		entry = object{{"matcher", e.matcher}}
@@ -425,10 +401,6 @@ func (h hookFile) entry(e hookEntry, called string) (entry object) {
 		return append(entry, run...)
 	}
 	run = append(object{{"type", "command"}}, run...)
-	if h.post != "" && strings.HasPrefix(called, h.post) {
-		run = object{{"type", "http"}, {"url", called}, {"timeout", h.timeout},
-			{"headers", object{{"Authorization", "Bearer $" + tokenVariable}}}, {"allowedEnvVars", []string{tokenVariable}}}
-	}
 	if h.isCalled(e) {
 		input := object{}
 		for _, name := range append([]string{"hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type"}, h.tool[e.event]...) {

@@ -114,32 +114,27 @@ func TestHookKinds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 117: Hooks of others that post an event: to another computer or path, to our own
-// address with a token of their own, or to an address that is no text; and a name that
+// BAD-INPUT 117: Hooks of others that post an event to our own address; and a name that
 // is no kind of hooks → They stay as they are, beside ours and after `uninstall`. The name is an
 // error that has the kinds, and no file is changed
-func TestHooksThatPost(t *testing.T) {
-	const others = `{"type":"http","url":"https://example.com/hook"},{"type":"http","url":"http://127.0.0.1:8765/hook","headers":{"Authorization":"Bearer secret"},"allowedEnvVars":["TOKEN"]},` +
-		`{"type":"http","url":"http://127.0.0.1:8765/hooks"},{"type":"http","url":["http://127.0.0.1:8765/hook"]},{"type":"http","url":"todo-mcp hook"}`
+func TestHooksOfAServer(t *testing.T) {
+	const others = `{"type":"http","url":"http://127.0.0.1:8765/hook","headers":{"Authorization":"Bearer secret"}},{"type":"http","url":"todo-mcp hook"}`
 	const before = `{"hooks":{"PostToolBatch":[{"hooks":[` + others + `]}]}}`
-	count := func(text, post, command string, posts, commands int) {
-		t.Helper()
-		if strings.Count(text, `"`+post+`"`) != posts || strings.Count(text, `"`+command+`"`) != commands || strings.Count(compact(text), others) != 1 {
-			t.Errorf("it becomes\n%s", text)
-		}
-	}
 	for _, address := range []string{"http://127.0.0.1:8765/mcp?list=work", "https://todo.example.com/team/mcp"} {
 		base, _, _ := strings.Cut(address, "/mcp")
 		r := withHooks(t, "claude-code", before)
-		r.install(install.Options{URL: address, Hooks: append(install.Kinds(), install.Finish)})
-		// The start of a chat is no event that it can post.
-		count(compact(r.read(r.hooksFile())), base+`/hook","timeout`, "todo-mcp hook --server "+base, 8, 1)
-		count(compact(r.read(r.hooksFile())), base+`/hook?finish","timeout`, "todo-mcp hook --finish --server "+base, 1, 0)
-		if s := r.look(); s.Hooks != install.HooksThere || len(s.Kinds) != 6 {
-			t.Errorf("it is %+v", s)
+		for kinds, want := range map[string]int{"all,finish": 9, "remind": 3} {
+			chosen, err := install.ParseKinds(kinds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.install(install.Options{URL: address, Hooks: chosen})
+			now := compact(r.read(r.hooksFile()))
+			finishes := strings.Count(now, `"todo-mcp hook --finish --server `+base+`"`)
+			if n := strings.Count(now, `"todo-mcp hook --server `+base+`"`); n != want || (finishes == 1) != (want == 9) || !strings.Contains(now, others) {
+				t.Errorf("%s: %d hooks, %d that finish:\n%s", kinds, n, finishes, now)
+			}
 		}
-		r.install(install.Options{URL: address, Hooks: []install.Kind{install.Remind}})
-		count(compact(r.read(r.hooksFile())), base+`/hook","timeout`, "todo-mcp hook --server "+base, 2, 1)
 		r.uninstall(install.Options{URL: address})
 		if now := compact(r.read(r.hooksFile())); now != compact(before) {
 			t.Errorf("afterwards there is %s", now)

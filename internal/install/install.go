@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"todo-mcp/internal/clients"
 )
 
 // defaultName is what the server is called where another server is not called so.
@@ -67,9 +69,8 @@ type Server struct {
 	name    string // what its entry is called
 }
 
-// mcpPath is where a server over HTTP answers clients, and hookPath where it takes events of
-// hooks.
-const mcpPath, hookPath = "/mcp", "/hook"
+// mcpPath is where a server over HTTP answers clients.
+const mcpPath = "/mcp"
 
 // base returns the address that a server has for all but MCP; empty where it is not known.
 func (s Server) base() string {
@@ -127,7 +128,7 @@ type State struct {
 
 // ByHand reports whether the client's file is not read or edited: its people are told what to
 // write there. This is so for YAML, which no library edits without changing all else.
-func (c Client) ByHand() bool { return strings.HasSuffix(c.files[0], ".yaml") }
+func (c Client) ByHand() bool { return strings.HasSuffix(c.Files[0], ".yaml") }
 
 // Look returns what is known of a client. The state is valid also with an error, which
 // says why its file, or the one with its hooks, cannot be read.
@@ -146,12 +147,12 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 
 // isHere reports whether there is a trace of the client on the machine.
 func (c Client) isHere(m Machine) bool {
-	for _, name := range c.programs {
+	for _, name := range c.Programs {
 		if _, err := m.LookPath(name); err == nil {
 			return true
 		}
 	}
-	paths := m.places(c.files)
+	paths := m.places(c.Files)
 	if c.hooks != nil {
 		paths = append(paths, m.place(c.hooks.file))
 	}
@@ -176,7 +177,7 @@ type serversFile struct {
 // usual one. With an error the file has its path alone; one that is edited by hand counts as
 // empty.
 func (c Client) open(m Machine, o Options) (f serversFile, err error) {
-	paths := m.places(c.files)
+	paths := m.places(c.Files)
 	usual := slices.IndexFunc(paths, exists)
 	if usual < 0 {
 		usual = slices.IndexFunc(paths, folderExists)
@@ -196,7 +197,7 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 	o.Blank = o.Blank || c.ByHand()
 	f.edit, err = o.read(path)
 	if err == nil {
-		entries, err = f.object(c.servers)
+		entries, err = f.object(c.Servers)
 	}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if entry, isEntry := entries[name].(map[string]any); isEntry && isOurs(m, o, name, entry) {
@@ -221,7 +222,7 @@ func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	if s.URL != "" {
 		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool {
 			headers, _ := entry[key].(map[string]any)
-			return entry[key] != nil && (len(headers) != 1 || headers[folderHeader] == nil)
+			return entry[key] != nil && (len(headers) != 1 || headers[clients.FolderHeader] == nil)
 		})
 		return s.URL == o.URL || (name == defaultName || name == programName) && isServed(s.URL, hasOwn)
 	}
@@ -289,9 +290,9 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 			change.note("its file is not edited: take out of %s what calls %s", m.Short(change.File), programName)
 		}
 		for _, name := range f.names {
-			err := f.set(nil, nil, c.servers, name)
+			err := f.set(nil, nil, c.Servers, name)
 			if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
-				change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, name)
+				change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.Servers, name)
 			} else if err != nil {
 				return err
 			}
@@ -315,12 +316,12 @@ func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) err
 // where it is as good: the arguments, and another path of this program.
 func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	switch {
-	case o.URL != "" && c.noHTTP != "":
-		return Server{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
+	case o.URL != "" && c.NoHTTP != "":
+		return Server{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.NoHTTP)
 	case o.URL != "":
 		return Server{URL: o.URL}, nil
 	}
-	command, err := m.Command(c.desktop)
+	command, err := m.Command(c.IsDesktop)
 	if err != nil {
 		return Server{}, err
 	}

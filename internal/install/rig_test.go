@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"todo-mcp/internal/install"
 )
@@ -22,8 +24,9 @@ const address = "http://127.0.0.1:8765/mcp"
 type rig struct {
 	*testing.T
 	install.Client
-	m     install.Machine
-	notes string // of the last change
+	m        install.Machine
+	testdata *txtar.Archive // see section
+	notes    string         // of the last change
 }
 
 func newRig(t *testing.T, client string) *rig {
@@ -113,15 +116,31 @@ func (r *rig) byHand(o install.Options) (paths, texts []string) {
 func (r *rig) sample() *rig {
 	r.Helper()
 	path := r.file()
-	r.write(path, r.read(filepath.Join("testdata", r.Client.Name, "before"+filepath.Ext(path))))
+	r.write(path, string(r.section("before"+filepath.Ext(path)).Data))
 	return r
+}
+
+// section returns a part of what testdata has of the client; nil for none.
+func (r *rig) section(name string) *txtar.File {
+	r.Helper()
+	if r.testdata == nil {
+		var err error
+		if r.testdata, err = txtar.ParseFile(filepath.Join("testdata", r.Client.Name+".txtar")); err != nil {
+			r.Fatal(err)
+		}
+	}
+	i := slices.IndexFunc(r.testdata.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.testdata.Files[i]
 }
 
 // sampleHooks puts the sample of its file of hooks in its place, if there is one. Some have
 // both in one file.
 func (r *rig) sampleHooks() *rig {
-	if hooks, err := os.ReadFile(filepath.Join("testdata", r.Client.Name, "hooks.before.json")); err == nil {
-		r.write(r.hooksFile(), string(hooks))
+	if hooks := r.section("hooks.before.json"); hooks != nil {
+		r.write(r.hooksFile(), string(hooks.Data))
 	}
 	return r
 }
@@ -182,7 +201,7 @@ func (r *rig) change(plan func(install.Machine, install.Options) (install.Change
 		r.Errorf("a second time (%v):\n%s", err, again.Diff())
 	}
 	shown := change.Diff()
-	if strings.Contains(shown, "secret") || strings.Contains(strings.ReplaceAll(shown, "Bearer $TODO_TOKEN", ""), "Bearer") {
+	if strings.Contains(shown, "secret") || strings.Contains(shown, "Bearer") {
 		r.Errorf("a secret is shown:\n%s", shown)
 	}
 	return shown
@@ -204,16 +223,21 @@ func (r *rig) refused(o install.Options, why ...string) {
 	r.expectFiles(before)
 }
 
-// golden compares a text with a file of the client in testdata.
+// golden compares a text with what testdata has of the client by a name.
 func (r *rig) golden(name, got string) {
 	r.Helper()
-	path := filepath.Join("testdata", r.Client.Name, name)
-	got = strings.ReplaceAll(got, r.m.Home, "/HOME")
-	if *update {
-		r.write(path, got)
+	want := r.section(name)
+	if want == nil {
+		r.testdata.Files = append(r.testdata.Files, txtar.File{Name: name})
+		want = r.section(name)
 	}
-	if diff := cmp.Diff(r.read(path), got); diff != "" {
-		r.Errorf("%s (-want +got):\n%s", path, diff)
+	got = strings.TrimSuffix(strings.ReplaceAll(got, r.m.Home, "/HOME"), "\n") + "\n"
+	if *update {
+		want.Data = []byte(got)
+		r.write(filepath.Join("testdata", r.Client.Name+".txtar"), string(txtar.Format(r.testdata)))
+	}
+	if diff := cmp.Diff(string(want.Data), got); diff != "" {
+		r.Errorf("%s of %s (-want +got):\n%s", name, r.Client.Name, diff)
 	}
 }
 

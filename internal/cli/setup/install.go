@@ -21,7 +21,6 @@ type installer struct {
 	install.Machine
 	install.Options
 	yes, print bool
-	finish     bool // also the kind of hooks that is not asked for otherwise
 	remove     bool // of `uninstall`
 }
 
@@ -30,9 +29,8 @@ func Install(fs *flag.FlagSet) app.Run {
 	var o installer
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
-	fs.Var((*kinds)(&o.Hooks), "hooks", "also let the client run hooks, of `KINDS` as mirror,remind, and no others; without KINDS the usual ones, with none none")
+	fs.Var((*kinds)(&o.Hooks), "hooks", "also let the client run hooks, of `KINDS` as mirror,remind, and no others; without KINDS the usual ones (all), with none none; all,finish lets an agent that stops with open items go on, once")
 	fs.Lookup("hooks").NoOptDefVal = "all"
-	fs.BoolVar(&o.finish, "finish", false, "hooks that also let an agent that stops with open items go on, once")
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = app.SplitCommandLine(v)
 		o.Args = append([]string{}, o.Args...)
@@ -64,12 +62,6 @@ func Uninstall(fs *flag.FlagSet) app.Run {
 func (o *installer) run(ctx context.Context, a *app.App, names []string) (err error) {
 	if err := o.Check(); err != nil {
 		return app.UsageError{Err: err}
-	}
-	if o.finish && len(o.Hooks) == 0 {
-		o.Hooks = install.Kinds()
-	}
-	if o.finish {
-		o.Hooks = append(o.Hooks, install.Finish)
 	}
 	o.App, o.Blank = a, o.print
 	if o.Machine, err = install.ThisMachine(a.Getenv); err != nil {
