@@ -315,14 +315,6 @@ func (c Change) Copies() (paths []string) {
 	return paths
 }
 
-// RemoveCopies removes them.
-func (c Change) RemoveCopies() (err error) {
-	for _, path := range c.Copies() {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
-}
-
 // save makes the edit, while no other process of this program changes the file, by a lock
 // beside it. The path of the copy of what was there before is empty when there is none. A
 // file that comes to be what its copy has, but for line ends behind it, is that to the byte,

@@ -91,7 +91,7 @@ func (c Client) setHooks(m Machine, o Options, server Server, change *Change) er
 	if len(kinds) == 0 {
 		return c.removeHooks(m, o, change)
 	}
-	err := c.setSidebar(m, o, server, change)
+	err := c.setSidebar(m, o, server, change, true)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 	if c.hooks == nil {
 		return nil
 	}
-	if err := c.removeSidebar(m, o, change); err != nil {
+	if err := c.setSidebar(m, o, Server{}, change, false); err != nil {
 		return err
 	}
 	h, err := c.hookFile(m, o, Server{}, change)
@@ -130,43 +130,32 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 	return h.remove(func(place) bool { return false })
 }
 
-// setSidebar adds to a change the plugin that draws the list in a client that has a place for
-// it. Of a server over HTTP it draws nothing: it reads the store of this machine.
-func (c Client) setSidebar(m Machine, o Options, server Server, change *Change) error {
-	if c.hooks.sidebar == "" || server.URL != "" {
-		return c.removeSidebar(m, o, change)
-	}
-	h, err := c.hookFile(m, o, server, &Change{})
-	if err != nil || h.err != nil {
-		return err
-	}
-	plugin, err := change.edit(o, m.place(c.hooks.sidebar))
-	if err == nil {
-		command, shown := h.command(sidebarCommand)
-		err = plugin.set(sidebar(command), shown, pluginPath)
-	}
-	names, wrong := change.edit(o, m.place(c.hooks.sidebars))
-	if err = cmp.Or(err, wrong); err != nil || slices.Contains(texts(names.root[pluginsKey]), sidebarName) {
-		return err
-	}
-	return names.set(sidebarName, sidebarName, pluginsKey, newItem)
-}
-
-// removeSidebar adds to a change that the plugin for the sidebar goes.
-func (c Client) removeSidebar(m Machine, o Options, change *Change) error {
+// setSidebar adds to a change that the plugin comes, or goes, which draws the list in a client
+// that has a place for it. Of a server over HTTP it draws nothing: it reads the store of this
+// machine.
+func (c Client) setSidebar(m Machine, o Options, server Server, change *Change, comes bool) error {
 	if c.hooks.sidebar == "" {
 		return nil
 	}
-	plugin, err := change.edit(o, m.place(c.hooks.sidebar))
-	if err == nil && plugin.root[pluginPath] != nil {
-		err = plugin.set(nil, nil, pluginPath)
-	}
-	names, wrong := change.edit(o, m.place(c.hooks.sidebars))
-	if err = cmp.Or(err, wrong); err != nil {
+	h, err := c.hookFile(m, o, server, &Change{})
+	plugin, pluginErr := change.edit(o, m.place(c.hooks.sidebar))
+	names, namesErr := change.edit(o, m.place(c.hooks.sidebars))
+	if err = cmp.Or(err, pluginErr, namesErr); err != nil {
 		return err
 	}
 	all, _ := names.root[pluginsKey].([]any)
-	if i := slices.Index(all, any(sidebarName)); i >= 0 {
+	i := slices.Index(all, any(sidebarName))
+	if comes = comes && server.URL == ""; comes && h.err == nil {
+		command, shown := h.command(sidebarCommand)
+		if err = plugin.set(sidebar(command), shown, pluginPath); err == nil && i < 0 {
+			err = names.set(sidebarName, sidebarName, pluginsKey, newItem)
+		}
+		return err
+	}
+	if !comes && plugin.root[pluginPath] != nil {
+		err = plugin.set(nil, nil, pluginPath)
+	}
+	if !comes && err == nil && i >= 0 {
 		err = names.set(nil, nil, pluginsKey, i)
 	}
 	return err

@@ -279,31 +279,15 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 		return "", err
 	}
 	text = "changed."
-	if o.remove {
-		return text, o.askForCopies(ctx, change)
+	if copies := change.Copies(); o.remove && len(copies) > 0 {
+		return text + " What was there before, with any keys of other servers, stays in " + o.places(copies...) + ".", nil
+	} else if o.remove {
+		return text, nil
 	}
 	if len(backups) > 0 {
 		text += " What was there before is in " + o.places(backups...) + "."
 	}
 	return text + " So that it sees the server: " + change.Client.After + ".", nil
-}
-
-// askForCopies says which copies stay of what files held before `install`, which may have keys
-// in them, and removes them for who wants it.
-func (o *installer) askForCopies(ctx context.Context, change install.Change) error {
-	copies := change.Copies()
-	if len(copies) == 0 {
-		return nil
-	}
-	err := o.Say("What was there before, with any keys of other servers, stays in %s.\n", o.places(copies...))
-	if err != nil || o.yes {
-		return err
-	}
-	answer, err := o.ask(ctx, "Remove that? [y]es, [n]o", "y removes these files for good, and n leaves them.")
-	if answer == "y" || answer == "yes" {
-		err = cmp.Or(err, change.RemoveCopies())
-	}
-	return err
 }
 
 // places returns paths as a list for people.

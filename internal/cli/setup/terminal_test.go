@@ -53,20 +53,13 @@ func TestInstallOnATerminal(t *testing.T) {
 	}
 	expect("uninstall qwen", 0, ".codex/config.toml .gemini/settings.json",
 		"Change ~/.qwen/settings.json?", "y\n", "Qwen Code: changed.")
-	// BAD-INPUT 167: a copy that differs from the file is named, and goes for who wants it.
+	// BAD-INPUT 167: a copy that differs from the file is named.
 	path := filepath.Join(home, files[0])
-	copied := path + ".todo-mcp.bak"
-	for _, answer := range []string{"n\n", "y\n"} {
-		if err := os.WriteFile(path, []byte(`{"b": 2, "mcpServers": {"todo": {"command": "todo-mcp"}}}`), 0o600); err != nil {
+	for file, text := range map[string]string{path: `{"b": 2, "mcpServers": {"todo": {"command": "todo-mcp"}}}`, path + ".todo-mcp.bak": `{"a": 1}`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
-		}
-		if err := os.WriteFile(copied, []byte(`{"a": 1}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		expect("uninstall cursor", 0, ".cursor/mcp.json .codex/config.toml .gemini/settings.json", "Change ~/.cursor/mcp.json?", "y\n",
-			"stays in ~/.cursor/mcp.json.todo-mcp.bak", "", "Remove that? [y]es, [n]o, [?]", answer, "Cursor: changed.")
-		if _, err := os.Stat(copied); (err == nil) != (answer == "n\n") {
-			t.Errorf("after the answer %q: %v", answer, err)
 		}
 	}
+	expect("uninstall cursor", 0, ".cursor/mcp.json .codex/config.toml .gemini/settings.json", "Change ~/.cursor/mcp.json?", "y\n",
+		"stays in ~/.cursor/mcp.json.todo-mcp.bak")
 }
