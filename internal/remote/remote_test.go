@@ -128,54 +128,6 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A person's edit goes to a real server, which says what it made of the list, and why it
-// refuses one.
-func TestEdit(t *testing.T) {
-	lists, ts := startServer(t)
-	c := newClient(t, ts.URL, "")
-	id := writeItems(t, lists, "release", "A", "B", "C")
-	tick := todo.Edit{Do: "status", Item: "2", Status: todo.Completed, Seen: 1}
-	for _, step := range []struct {
-		edit todo.Edit
-		want string
-	}{
-		{todo.Edit{Do: "rename", Text: "Title"}, "2: Title [A B C]"},
-		{todo.Edit{Do: "move", Item: "2", To: 2, Seen: 1}, "3: Title [A C B]"},
-		{tick, "4: Title [A C B✓]"},
-		{tick, "4: Title [A C B✓] unchanged"},
-		{todo.Edit{Do: "archive"}, "5: Title [A C B✓] archived"},
-		{todo.Edit{Do: "burn"}, "do must be"},
-		{todo.Edit{Do: "status", Item: "9", Status: todo.Completed}, "not on the list any more"},
-	} {
-		out, err := c.Edit(t.Context(), id, step.edit)
-		if got := outcome(out, err); !strings.Contains(got, step.want) || err == nil && got != step.want {
-			t.Errorf("%+v: %q, want %q", step.edit, got, step.want)
-		}
-	}
-}
-
-// outcome says in short what an edit made of the list.
-func outcome(out board.Outcome, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	var texts []string
-	for _, i := range out.After.Items {
-		if i.Status == todo.Completed {
-			i.Text += "✓"
-		}
-		texts = append(texts, i.Text)
-	}
-	text := fmt.Sprintf("%d: %s %v", out.After.Revision, out.After.Title(), texts)
-	if out.After.Archived {
-		text += " archived"
-	}
-	if !out.Changed {
-		text += " unchanged"
-	}
-	return text
-}
-
 const document = `{"list":"x","name":"x","revision":%d,"seq":%d,"items":[]}`
 
 // All pages of the lists are read. A change between reading them and opening the stream is
