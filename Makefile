@@ -20,7 +20,7 @@ MODULES   = . internal/cmd
 # of it, but of chromedp, which reads a frame's nodes while it attaches to the frame.
 DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/attacks ./internal/conformance ./server/card
 # What `make test` runs beside the tests.
-BESIDE    = vet biome types bits developers allocations fuzz-short windows-short
+BESIDE    = vet biome types bits developers allocations functions fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
 CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
@@ -33,7 +33,7 @@ SHARED    = ^(TestKilled|TestClaims|TestLinearizable)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestFileMovedAway|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet biome lint race drivers developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test means build fmt vet biome lint race drivers developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -98,6 +98,13 @@ drivers:
 allocations:
 	@echo "== allocations of a call"
 	@$(PLAIN) $(GO) test -count=1 -vet=off -run '^TestAllocations$$' ./server
+
+# Only a program that is built to count its own functions can tell which a call passes.
+## functions: what may only shrink, against testdata/ratchet.txt, and the functions that a call passes, which it lists in bin/functions; LOWER=-lower lowers limits to what is left
+functions:
+	@echo "== what may only shrink"
+	@$(PLAIN) $(GO) build -C internal/cmd -cover -covermode=atomic -coverpkg=todo-mcp/... -o ../../bin/ratchet ./ratchet
+	@folder=$$(mktemp -d); GOCOVERDIR=$$folder bin/ratchet $(LOWER) . bin/functions; result=$$?; rm -r $$folder; exit $$result
 
 # Who may mount here is root, or who has fusermount.
 means:

@@ -66,6 +66,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/release":     {"internal/cli"},
 		"internal/cmd/page":        {},
 		"internal/cmd/types":       {},
+		"internal/cmd/ratchet":     {"internal/cli"},
 		"internal/cmd/growth":      {model, board, "internal/store/..."},
 		"internal/cmd/bench":       {"internal/cmd/page"},
 		"internal/cmd/cost":        {"internal/clients", "internal/render", "internal/cmd/page"},

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"todo-mcp/internal/cli"
+)
+
+// call is a request to a server. It can be made again and again, and each time the server
+// has the same to do.
+type call struct {
+	name   string
+	before func(n int) error // what comes before the n-th call, and is not counted; nil for nothing
+	do     func(n int) error // makes the n-th call
+}
+
+// calls returns what a server is asked for all day.
+func (s *site) calls() []call {
+	write := func(n int) error { return s.tool(plan(n)) }
+	last := func(int) error { return s.tool(plan(made - 1)) }
+	page := func(int) error { _, err := s.ask(http.MethodGet, "/lists/"+s.list, ""); return err }
+	return []call{
+		{"todowrite", nil, write},
+		{"unchanged", nil, last},
+		{"hook", nil, s.prompt},
+		{"hook-change", func(int) error { return s.hook("Stop", "") }, s.prompt},
+		{"edit", nil, s.edit},
+		{"page", nil, page},
+	}
+}
+
+// site is the program as `serve` runs it on a new SQLite file, and a client's session with
+// a list.
+type site struct {
+	url, session, list string
+	stop               func() error
+}
+
+// serve starts the program in this process and begins the list, and one that mirrors the
+// list of a host's own, whose hooks are told.
+func serve() (s *site, err error) {
+	folder, err := os.MkdirTemp("", "ratchet")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		home := func(name string) string { return map[string]string{"HOME": folder}[name] }
+		env := cli.Env{Stdin: strings.NewReader(""), Stdout: in, Stderr: os.Stderr, Getenv: home, Version: "v0"}
+		err := cli.Run(ctx, []string{"todo-mcp", "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + filepath.Join(folder, "todo.db")}, env)
+		in.Close()
+		ended <- err
+	}()
+	s = &site{stop: func() error { cancel(); return errors.Join(<-ended, os.RemoveAll(folder)) }}
+	greeting := bufio.NewScanner(out)
+	for s.url == "" && greeting.Scan() {
+		s.url = regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(greeting.Text())
+	}
+	go io.Copy(io.Discard, out)
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+// begin begins the session and the lists.
+func (s *site) begin() error {
+	_, err := s.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}`)
+	if err == nil {
+		_, err = s.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	if err == nil {
+		err = s.tool(plan(0))
+	}
+	if err != nil {
+		return err
+	}
+	lists, err := s.ask(http.MethodGet, "/api/lists", "")
+	if err != nil {
+		return err
+	}
+	found := regexp.MustCompile(`"list":\s*"([^"]+)"`).FindSubmatch(lists)
+	if found == nil {
+		return fmt.Errorf("no list in %s", lists)
+	}
+	s.list = string(found[1])
+	return s.hook("PostToolUse", `,"tool_name":"TodoWrite","tool_input":`+plan(0))
+}
+
+// plan returns arguments of TodoWrite: a plan whose n-th item is in progress.
+func plan(n int) string {
+	var items []string
+	for i := range made {
+		status := "pending"
+		if i < n {
+			status = "completed"
+		} else if i == n {
+			status = "in_progress"
+		}
+		items = append(items, fmt.Sprintf(`{"content":"Change part %d of what was planned","activeForm":"Changing part %d of what was planned","status":%q}`, i, i, status))
+	}
+	return `{"todos":[` + strings.Join(items, ",") + `]}`
+}
+
+// tool calls TodoWrite in the session.
+func (s *site) tool(arguments string) error {
+	answer, err := s.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"TodoWrite","arguments":`+arguments+`}}`)
+	if err == nil && !bytes.Contains(answer, []byte("Todo list updated")) {
+		return fmt.Errorf("TodoWrite answers %s", answer)
+	}
+	return err
+}
+
+// hook has the host tell an event of its chat.
+func (s *site) hook(name, more string) error {
+	_, err := s.ask(http.MethodPost, "/hook", `{"session_id":"chat","cwd":"/home/ada/parser","hook_event_name":"`+name+`"`+more+`}`)
+	return err
+}
+
+func (s *site) prompt(int) error { return s.hook("UserPromptSubmit", `,"prompt":"Go on"`) }
+
+// edit has a person complete an item, or take that back.
+func (s *site) edit(n int) error {
+	_, err := s.ask(http.MethodPost, "/lists/"+s.list+"/edit", fmt.Sprintf(`{"do":"status","id":"1","status":%q}`, []string{"pending", "completed"}[n%2]))
+	return err
+}
+
+// ask sends a request and returns the answer. The first answer that names a session is of
+// the one in which all further calls are made.
+func (s *site) ask(method, path, body string) ([]byte, error) {
+	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if path == "/mcp" && s.session != "" {
+		r.Header.Set("Mcp-Session-Id", s.session)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if id := answer.Header.Get("Mcp-Session-Id"); id != "" {
+		s.session = id
+	}
+	data, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode >= http.StatusMultipleChoices {
+		err = fmt.Errorf("%s %s: %s %s", method, path, answer.Status, data)
+	}
+	return data, err
+}

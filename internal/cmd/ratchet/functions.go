@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/coverage"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A call is made so often before it is counted, and so often while it is; then a function
+// counts that every one of these passed. So what runs beside them by its own clock does not.
+const (
+	warm, counted = 4, 6
+	made          = warm + counted
+)
+
+// function is a function or method of the program. A literal in it is part of it.
+type function struct{ pkg, name string }
+
+// countCalls returns the functions that each call passes, by its name. It works in a program
+// that was built to count them (`make functions`).
+func countCalls(root string) (passed map[string][]function, err error) {
+	s, err := serve()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	passed = make(map[string][]function)
+	p := &program{root: root, files: make(map[string][]extent)}
+	for _, c := range s.calls() {
+		every, err := p.passes(c)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		passed[c.name] = slices.SortedFunc(maps.Keys(every), func(a, b function) int {
+			return strings.Compare(a.pkg+" "+a.name, b.pkg+" "+b.name)
+		})
+	}
+	return passed, nil
+}
+
+// passes makes a call as often as is counted, and returns what each time was passed.
+func (p *program) passes(c call) (every map[function]bool, err error) {
+	for n := range made {
+		if c.before != nil {
+			err = c.before(n)
+		}
+		if err == nil {
+			err = rest()
+		}
+		if err == nil {
+			err = coverage.ClearCounters()
+		}
+		if err == nil {
+			err = c.do(n)
+		}
+		if err == nil {
+			err = rest()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n < warm {
+			continue
+		}
+		now, err := p.hit()
+		if err != nil {
+			return nil, err
+		}
+		if every == nil {
+			every = now
+		}
+		maps.DeleteFunc(every, func(f function, _ bool) bool { return !now[f] })
+	}
+	return every, nil
+}
+
+// rest waits until no further function was passed for ten milliseconds: each that was makes
+// the counters longer.
+func rest() error {
+	before := 0
+	for range 100 {
+		var counters bytes.Buffer
+		if err := coverage.WriteCounters(&counters); err != nil {
+			return err
+		}
+		if counters.Len() == before {
+			return nil
+		}
+		before = counters.Len()
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("the program does not come to rest")
+}
+
+// program finds the functions of places in the code.
+type program struct {
+	root  string
+	files map[string][]extent // by the path of a file
+}
+
+// extent is where a function is in its file.
+type extent struct {
+	function
+	first, last int // lines
+}
+
+// hit returns the functions that were passed since the counters were cleared.
+func (p *program) hit() (map[function]bool, error) {
+	folder, err := os.MkdirTemp("", "ratchet")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	if err := errors.Join(coverage.WriteMetaDir(folder), coverage.WriteCountersDir(folder)); err != nil {
+		return nil, err
+	}
+	profile := filepath.Join(folder, "profile")
+	if said, err := exec.Command("go", "tool", "covdata", "textfmt", "-i="+folder, "-o="+profile).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go tool covdata: %w: %s", err, said)
+	}
+	f, err := os.Open(profile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	hit := make(map[function]bool)
+	// A line is todo-mcp/server/call.go:12.34,15.2 3 1: a block from line 12 to 15 with 3
+	// statements, passed once.
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		path, block, ok := strings.Cut(lines.Text(), ".go:")
+		path, ours := strings.CutPrefix(path, "todo-mcp/")
+		if !ok || !ours || strings.HasPrefix(path, "internal/cmd/") || strings.HasSuffix(block, " 0") {
+			continue
+		}
+		first, _, _ := strings.Cut(block, ".")
+		line, err := strconv.Atoi(first)
+		if err != nil {
+			return nil, fmt.Errorf("the profile of Go has the line %q", lines.Text())
+		}
+		found, err := p.at(path+".go", line)
+		if err != nil {
+			return nil, err
+		}
+		hit[found] = true
+	}
+	return hit, nil
+}
+
+// at returns the function in which a line is. A literal outside of every function counts by
+// itself.
+func (p *program) at(path string, line int) (function, error) {
+	if p.files[path] == nil {
+		read, err := extents(p.root, path)
+		if err != nil {
+			return function{}, err
+		}
+		p.files[path] = read
+	}
+	for _, e := range p.files[path] {
+		if e.first <= line && line <= e.last {
+			return e.function, nil
+		}
+	}
+	return function{filepath.Dir(path), fmt.Sprintf("%s:%d", filepath.Base(path), line)}, nil
+}
+
+// extents returns the functions of a file.
+func extents(root, path string) (all []extent, err error) {
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, filepath.Join(root, path), nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		name := f.Name.Name
+		if f.Recv != nil {
+			name = receiver(f.Recv.List[0].Type) + "." + name
+		}
+		all = append(all, extent{function{filepath.Dir(path), name}, files.Position(f.Pos()).Line, files.Position(f.End()).Line})
+	}
+	return all, nil
+}
+
+// receiver returns the name of a method's type.
+func receiver(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.IndexListExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return "?"
+}
