@@ -153,6 +153,7 @@ type place struct {
 	env    []string
 	served *programtest.Process
 	url    string // of served
+	second string // the address of another server on the store; empty for none
 }
 
 func newPlace(t *testing.T, w where, settings ...string) *place {
@@ -183,6 +184,18 @@ func (p *place) web() string {
 		p.serve("127.0.0.1:0")
 	}
 	return p.url
+}
+
+// another returns the address of a second server on the store.
+func (p *place) another() string {
+	p.Helper()
+	if p.second == "" {
+		var err error
+		if p.second, err = p.start(nil, "serve", "--addr", "127.0.0.1:0").URL(); err != nil {
+			p.Fatal(err)
+		}
+	}
+	return p.second
 }
 
 func (p *place) serve(address string) {
@@ -299,13 +312,16 @@ func (p *place) edit(id string, edits ...string) {
 	}
 }
 
-// hook tells the program that a chat is about to make a call.
-func (p *place) hook(session, call string) {
+// hook tells the program of an event in a chat, by the members that it has beside the chat's,
+// and returns what it tells the agent.
+func (p *place) hook(session, members string) string {
 	p.Helper()
-	event := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_input":{"todos":[]},"tool_use_id":%q,"mcp_server":{"name":"todo","source":"dynamic"}}`, session, p.folder, call)
-	if out, failure, err := p.try(nil, event, "hook"); err != nil || out+failure != "" {
-		p.Fatalf("hook: %v %s %s", err, out, failure)
+	event := fmt.Sprintf(`{"session_id":%q,"cwd":%q,%s}`, session, p.folder, members)
+	out, failure, err := p.try(nil, event, "hook")
+	if err != nil || failure != "" {
+		p.Fatalf("hook: %v %s", err, failure)
 	}
+	return out
 }
 
 // chat is a connection of an agent to the program.
@@ -348,10 +364,11 @@ func (p *place) named(id, list string) *chat {
 	return c.as(id)
 }
 
-// as returns the same connection in another chat of its host.
+// as returns the same connection in another chat of its host; in one that it does not
+// tell if the id is empty.
 func (c *chat) as(id string) *chat {
 	other := *c
-	if c.p.meta != "" {
+	if other.Chat = c.With(""); c.p.meta != "" && id != "" {
 		other.Chat = c.With(c.p.meta, id)
 	}
 	return &other

@@ -25,6 +25,8 @@ func groups() map[string][]where {
 		"sharing":            append(all(func(w where) bool { return !w.certain() || w.shares }), where{inSession, known("claude-ai")}),
 		"three":              threeCertain(),
 		"http":               all(func(w where) bool { return w.by != stdio }),
+		"sessions":           all(func(w where) bool { return w.by == inSession && w.certain() }),
+		"nameless":           all(func(w where) bool { return w.by == sessionless && !w.tells() }),
 		"http-certain":       all(func(w where) bool { return w.by != stdio && w.certain() }),
 		"connected":          all(func(w where) bool { return w.by != sessionless }),
 		"ids":                all(func(w where) bool { return w.by == stdio && w.tells() }),
@@ -33,6 +35,7 @@ func groups() map[string][]where {
 		"no-ids":             all(func(w where) bool { return w.by == stdio && !w.tells() }),
 		"few-no-ids":         named(stdio, "gemini-cli-mcp-client", "opencode", "cursor-vscode", "my-agent"),
 		"claude-code":        named(stdio, "claude-code"),
+		"codex":              named("", "codex-mcp-client"),
 		"closing":            named(stdio, "gemini-cli-mcp-client", "cursor-vscode"),
 		"my-agent":           named("", "my-agent"),
 		"named":              named("", "claude-code", "cursor-vscode", "my-agent"),
@@ -44,11 +47,13 @@ func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 
 // TestScripts plays the scenes in testdata ([chattest.Script]) in the group of places
 // "in=GROUP", with the settings "env=A=B,C=D". Chats have options: id=ID, with=CHAT in
-// whose connection it is, list=NAME. Lines beside the common ones:
+// whose connection it is, list=NAME, and server=2 with another server on the store, over
+// HTTP. Lines beside the common ones:
 //
 //	kill a                    ends the chat's process as kill -9 does
 //	person LIST EDIT          an edit on the panel's page
 //	hook ID CALL              what a hook says of a call, from the chat with an id
+//	clear ID NEXT             what hooks say of /clear: a chat ends, the next begins
 //	run COMMAND               a command of the program
 //	restart                   kills the server and starts the next at its address
 //	board LISTS               these are open and not put away
@@ -98,6 +103,9 @@ type stage struct {
 func (s *stage) Begin(name string, options map[string]string) *chattest.Chat {
 	if with := options["with"]; with != "" {
 		s.chats[name] = s.chats[with].as(options["id"])
+		if options["server"] != "" {
+			s.chats[name].Chat = s.chats[name].At(s.another() + "/mcp")
+		}
 	} else {
 		s.chats[name] = s.named(options["id"], options["list"])
 	}
@@ -114,7 +122,13 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	case "person":
 		s.edit(words[1], strings.Join(words[2:], " "))
 	case "hook":
-		s.hook(words[1], words[2])
+		said := s.hook(words[1], fmt.Sprintf(`"hook_event_name":"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_input":{"todos":[]},"tool_use_id":%q,"mcp_server":{"name":"todo","source":"dynamic"}`, words[2]))
+		if said != "" {
+			s.Errorf("%s: the agent is told %s", of.Line, said)
+		}
+	case "clear":
+		s.hook(words[1], `"hook_event_name":"SessionEnd","reason":"clear"`)
+		s.hook(words[2], `"hook_event_name":"SessionStart","source":"clear"`)
 	case "restart":
 		s.served.Kill()
 		s.serve(strings.TrimPrefix(s.url, "http://"))
