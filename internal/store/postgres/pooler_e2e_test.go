@@ -37,47 +37,52 @@ func pooled(t testing.TB, add string, settings ...string) func(testing.TB) strin
 
 // Behind a pooler of transactions a store keeps every promise, as its address is, without a
 // setting of the pooler or of the store: each transaction may be on another connection,
-// which has no prepared statement and no setting of this program.
+// which has no prepared statement and no setting of this program. Here is what a connection
+// of its own would give: every statement, in a transaction and beside one, and the locks of
+// two stores on the same keys and lists.
 func TestPooler(t *testing.T) {
 	address := pooled(t, "")
-	behind := func(t testing.TB) board.Store { return open(t, address(t)) }
-	storetest.Run(t, behind)
-	storetest.RunBeside(t, behind)
+	storetest.RunBeside(t, func(t testing.TB) board.Store { return open(t, address(t)) })
+	url := ""
+	storetest.RunDurable(t, func(string) (board.Store, error) {
+		if url == "" {
+			url = address(t)
+		}
+		return Open(t.Context(), url, "", board.Keep{})
+	})
 }
 
 // It is so in every mode that pgx has, also where the pooler is told to take what it does
 // not know.
 func TestPoolerModes(t *testing.T) {
-	for _, setting := range []string{"", "ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"} {
-		for _, mode := range []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
-			t.Run(setting+" "+mode, func(t *testing.T) {
-				add, settings := "", []string{}
-				if mode != "" {
-					add = "&default_query_exec_mode=" + mode
-				}
-				if setting != "" {
-					settings = append(settings, setting)
-				}
-				a := open(t, pooled(t, add, settings...)(t), board.Keep{Revisions: 2, Lists: 20, Begun: 20})
-				defer a.Close()
-				var writing sync.WaitGroup
-				for w := range 8 {
-					writing.Go(func() {
-						list := fmt.Sprint("list", w)
-						for n := int64(1); n <= 10; n++ {
-							if _, err := storetest.Save(t.Context(), a, snapshot(list, n), board.Seen{Key: board.Key{Principal: "p", Chat: list}, List: list, Revision: n, Current: true}); err != nil {
-								t.Error(err)
-								return
-							}
+	for _, mode := range []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol", "told"} {
+		t.Run(mode, func(t *testing.T) {
+			add, settings := "&default_query_exec_mode="+mode, []string{}
+			switch mode {
+			case "told":
+				add, settings = "", []string{"ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"}
+			case "":
+				add = ""
+			}
+			a := open(t, pooled(t, add, settings...)(t), board.Keep{Revisions: 2, Lists: 20, Begun: 20})
+			defer a.Close()
+			var writing sync.WaitGroup
+			for w := range 8 {
+				writing.Go(func() {
+					list := fmt.Sprint("list", w)
+					for n := int64(1); n <= 10; n++ {
+						if _, err := storetest.Save(t.Context(), a, snapshot(list, n), board.Seen{Key: board.Key{Principal: "p", Chat: list}, List: list, Revision: n, Current: true}); err != nil {
+							t.Error(err)
+							return
 						}
-					})
-				}
-				writing.Wait()
-				if purged, err := storetest.Purge(t.Context(), a, todo.Writer{}, time.Now(), "list1", "b"); len(purged) != 1 || err != nil {
-					t.Error(purged, err)
-				}
-			})
-		}
+					}
+				})
+			}
+			writing.Wait()
+			if purged, err := storetest.Purge(t.Context(), a, todo.Writer{}, time.Now(), "list1", "b"); len(purged) != 1 || err != nil {
+				t.Error(purged, err)
+			}
+		})
 	}
 }
 

@@ -43,15 +43,15 @@ func checkRefused(t *testing.T, ctx context.Context, s board.Store, want error) 
 			t.Error("an update runs")
 			return nil
 		}),
-		"load":       second(s.Load(ctx, "a", 0)),
-		"find":       second(s.Find(ctx, board.Query{})),
-		"history":    second(s.History(ctx, "a", 0, 0)),
-		"seen":       second(s.Seen(ctx, board.Key{})),
-		"cursors on": second(s.SeenOn(ctx, "", "a")),
-		"position":   second(s.Position(ctx)),
-		"chat":       second(s.Chat(ctx, "a")),
-		"chats":      second(s.Chats(ctx, board.ChatQuery{})),
-		"key":        second(s.Keyed(ctx, board.ChatKey{})),
+		"load":     second(s.Load(ctx, "a", 0)),
+		"find":     second(s.Find(ctx, board.Query{})),
+		"history":  second(s.History(ctx, "a", 0, 0)),
+		"seen":     second(s.Seen(ctx, board.Key{})),
+		"seen of":  second(s.SeenOn(ctx, "", "a")),
+		"position": second(s.Position(ctx)),
+		"chat":     second(s.Chat(ctx, "a")),
+		"chats":    second(s.Chats(ctx, board.ChatQuery{})),
+		"key":      second(s.Keyed(ctx, board.ChatKey{})),
 	} {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
