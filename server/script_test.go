@@ -188,9 +188,13 @@ func plans(text string) []string {
 func (s *stage) Fact(list, word string) (string, bool) {
 	l, agents := s.Load(list), s.Subs(list)
 	slices.Sort(agents)
+	var ids []string
+	for _, i := range l.Items {
+		ids = append(ids, i.ID)
+	}
 	fact, known := map[string]string{
 		"revision": fmt.Sprint(l.Revision), "archived": fmt.Sprint(l.Archived), "replaced-by": l.ReplacedBy,
-		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": chattest.Show(l.Items),
+		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": chattest.Show(l.Items), "ids": strings.Join(ids, " "),
 		"agent": l.List.Agent, "parent": l.List.Parent, "chat": l.List.Chat, "folder": l.List.Workspace,
 		"subs": strings.Join(agents, ", "), "person": fmt.Sprint(l.Writer.Person),
 		"writer": l.Writer.Client + ", " + l.Writer.Variant,

@@ -9,27 +9,9 @@ import (
 	"todo-mcp/internal/chattest"
 )
 
-const (
-	parser = "c:Read the parser i:Fix the parser p:Run the tests"
-	manual = "i:Write the manual p:Draw the pictures p:Print it"
-)
-
-// lists 2 and 4: where chats share a connection, a plan that is cut down does not take
-// the list of another chat.
-func TestAPlanCutDownInASharedConnection(t *testing.T) {
-	each(t, which(everywhere(), func(w where) bool { return !w.certain() }), func(p *place) {
-		c := p.chat("one")
-		first := c.Writes(parser).List()
-		if c.Writes("c:Read the parser").List() != first {
-			p.holds(first, parser)
-			p.onBoard(first)
-		}
-	})
-}
-
-// lists 5
+// Rule 5.
 func TestClearingShowsAnEmptyListEverywhere(t *testing.T) {
-	each(t, oneOfEachKind(), func(p *place) {
+	each(t, append(threeCertain(), where{stdio, known("cursor-vscode")}, where{sessionless, known("my-agent")}), func(p *place) {
 		for _, status := range []string{"p", "c"} {
 			p.Run(status, func(t *testing.T) {
 				q := newPlace(t, p.where)
@@ -70,7 +52,7 @@ func TestClearingShowsAnEmptyListEverywhere(t *testing.T) {
 	})
 }
 
-// lists 7
+// Rule 7.
 func TestFrontEndFollowsTheChat(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"id", "name"} {
@@ -84,7 +66,7 @@ func TestFrontEndFollowsTheChat(t *testing.T) {
 				}
 				stream, events := p.follow("/api/stream?list="+name), p.follow("/api/events?list="+name)
 				c.Writes("c:Read the parser")
-				c.Writes(manual)
+				c.Writes("i:Write the manual p:Draw the pictures p:Print it")
 				stream.Expect("Write the manual")
 				events.Expect("Write the manual")
 				if todos := p.workspace("?list=" + name); len(todos) == 0 || todos[0].Content != "Write the manual" {

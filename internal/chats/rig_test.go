@@ -94,7 +94,7 @@ type where struct {
 
 func (w where) String() string { return string(w.by) + "/" + w.name }
 
-// certain reports whether a chat is certain there once it has written (lists 1).
+// certain reports whether a chat is certain there once it has written (rule 1).
 func (w where) certain() bool { return w.meta != "" || w.by != sessionless && !w.shares }
 
 // everywhere returns all clients on stdio, and over HTTP one of each kind.
@@ -106,20 +106,6 @@ func everywhere() (all []where) {
 		all = append(all, where{inSession, known(name)}, where{sessionless, known(name)})
 	}
 	return all
-}
-
-// oneOfEachKind returns a client of each kind on each transport.
-func oneOfEachKind() (some []where) {
-	for by, names := range map[chattest.Transport][]string{
-		stdio:       {"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "cursor-vscode", "my-agent"},
-		inSession:   {"@cline/core", "cursor-vscode"},
-		sessionless: {"codex-mcp-client", "my-agent"},
-	} {
-		for _, name := range names {
-			some = append(some, where{by, known(name)})
-		}
-	}
-	return some
 }
 
 // which returns the places that a condition holds for.

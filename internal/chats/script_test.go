@@ -38,7 +38,6 @@ func groups() map[string][]where {
 		"codex":              named("", "codex-mcp-client"),
 		"closing":            named(stdio, "gemini-cli-mcp-client", "cursor-vscode"),
 		"my-agent":           named("", "my-agent"),
-		"named":              named("", "claude-code", "cursor-vscode", "my-agent"),
 	}
 }
 
@@ -57,7 +56,6 @@ func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 //	run COMMAND               a command of the program
 //	restart                   kills the server and starts the next at its address
 //	board LISTS               these are open and not put away
-//	version LIST, unchanged LIST   what a list is, and that it still is
 //	count 2                   so many lists there are
 //
 // In the long form of the tests (TODO_LONG) each is played in all places of its group, else
@@ -74,7 +72,7 @@ func TestScripts(t *testing.T) {
 		}
 		n++
 		each(t, in, func(p *place) {
-			chattest.Play(p.T, &stage{p, make(map[string]*chat), chattest.List{}}, scene)
+			chattest.Play(p.T, &stage{p, make(map[string]*chat)}, scene)
 		}, strings.FieldsFunc(settings, func(r rune) bool { return r == ',' })...)
 	})
 }
@@ -96,7 +94,6 @@ func oneOfEach(in []where, n int) (some []where) {
 type stage struct {
 	*place
 	chats map[string]*chat
-	saved chattest.List
 }
 
 // Begin begins a chat.
@@ -136,12 +133,6 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		s.place.run(words[1:]...)
 	case "board":
 		s.onBoard(words[1:]...)
-	case "version":
-		s.saved = s.shown(words[1])
-	case "unchanged":
-		if got := s.shown(words[1]); fmt.Sprint(got.Revision, got) != fmt.Sprint(s.saved.Revision, s.saved) {
-			s.Errorf("%s: it is %s at revision %d", of.Line, got, got.Revision)
-		}
 	case "count":
 		var want int
 		_, _ = fmt.Sscan(words[1], &want)
@@ -169,23 +160,7 @@ func (s *stage) Fact(list, word string) (string, bool) {
 		return fmt.Sprint(state == "working" || state == "idle"), true
 	}
 	l := s.shown(list)
-	fact, known := map[string]string{"items": l.String(), "ids": l.IDs(), "title": l.Title,
+	fact, known := map[string]string{"items": l.String(), "title": l.Title,
 		"archived": fmt.Sprint(l.Archived), "revision": fmt.Sprint(l.Revision)}[word]
 	return fact, known
-}
-
-// One at a time: the command is a conversation, too.
-func TestOneAtATimeInTheShell(t *testing.T) {
-	each(t, []where{{stdio, known("my-agent")}}, func(p *place) {
-		write := func(plan string) string { return chattest.Arguments("TodoWrite", plan) }
-		p.run("TodoWrite", write("i:A p:B"))
-		out, failure, err := p.try(nil, "", "TodoWrite", write("i:A i:B"))
-		if err == nil || out != "" || !strings.HasPrefix(failure, "Error") {
-			p.Errorf("it is not refused: %v %q %q", err, out, failure)
-		}
-		if l := p.shown(); l.Revision != 1 || l.String() != "i:A p:B" {
-			p.Errorf("it changed the list to %s", l)
-		}
-		p.run("TodoWrite", write("c:A i:B"))
-	})
 }

@@ -95,12 +95,3 @@ func (l List) String() string {
 	}
 	return Show(items)
 }
-
-// IDs returns the ids of the items in their order.
-func (l List) IDs() string {
-	var out []string
-	for _, i := range l.Items {
-		out = append(out, i.ID)
-	}
-	return strings.Join(out, " ")
-}
