@@ -138,8 +138,8 @@ func (w *world) oneOpenList() {
 
 // One chat has one open list, a person's words stand and reach the agent once, and
 // nobody's list is taken, whatever several agents, people and processes do, and
-// whenever these are restarted (docs/spec/architecture.md, "Who is calling"; MODEL
-// lists 1 to 6, "A person's hand").
+// whenever these are restarted (docs/spec/architecture.md, "Who is calling", rules 1 to 6;
+// docs/spec/variants.md, H1 and H2).
 func TestChats(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) { checkChats(t, r, newDesk(t)) })
 }
