@@ -3,11 +3,8 @@
 package postgres
 
 import (
-	"fmt"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/postgrestest"
@@ -17,72 +14,6 @@ import (
 
 func snapshot(id string, revision int64) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Created: time.Now().UTC()}, Revision: revision, Items: []todo.Item{}, Updated: time.Now().UTC()}
-}
-
-// Who reads on from the last Seq misses no save, also one that began before others
-// and is committed after them.
-func TestPositionMissesNothing(t *testing.T) {
-	url := newDatabase(t)
-	s := open(t, url)
-	defer s.Close()
-	ctx := t.Context()
-	if _, err := storetest.Save(ctx, s, snapshot("first", 1)); err != nil {
-		t.Fatal(err)
-	}
-	slow, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slow.Close(ctx)
-	tx, err := slow.Begin(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	position, err := s.Position(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// As an update does it: the list's row has the transaction's seq.
-	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun,
-		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(1), updated, deleted, bytes, spare, excerpt FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(1), updated, operation, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
-		t.Fatal(err)
-	}
-	var slowSeq int64
-	if err := tx.QueryRow(ctx, `SELECT todo_mcp.seq(1)`).Scan(&slowSeq); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := storetest.Save(ctx, s, snapshot("quick", 1)); err != nil {
-		t.Fatal(err)
-	}
-	var read []string
-	readOn := func() {
-		t.Helper()
-		found, err := s.Find(ctx, board.Query{AfterSeq: position, OldestFirst: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range found {
-			read, position = append(read, f.List.ID), f.Seq
-		}
-	}
-	readOn()
-	if now, err := s.Position(ctx); err != nil || now >= slowSeq {
-		t.Errorf("position %d while the save of %d is not committed, %v", now, slowSeq, err)
-	}
-	if err := tx.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
-	readOn()
-	if fmt.Sprint(read) != "[slow quick]" {
-		t.Errorf("read %q", read)
-	}
-	// The newest first are all that are committed.
-	if found, err := s.Find(ctx, board.Query{}); err != nil || len(found) != 3 {
-		t.Errorf("found %d, %v", len(found), err)
-	}
 }
 
 // Seq goes on when the database was restored into a cluster whose transactions have

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -150,27 +149,5 @@ func foundListsAreReadAgain(t *testing.T, s board.Store) {
 	})
 	if err != nil || tries != 2 {
 		t.Errorf("%d tries, %v", tries, err)
-	}
-}
-
-// The database may be behind a pooler that keeps no prepared statements.
-func TestWithoutPreparedStatements(t *testing.T) {
-	for _, mode := range []string{"exec", "simple_protocol"} {
-		url := newDatabase(t)
-		sep := "?"
-		if strings.Contains(url, "?") {
-			sep = "&"
-		}
-		s := open(t, url+sep+"default_query_exec_mode="+mode, board.Keep{Revisions: 2, Lists: 5, Begun: 5})
-		key := board.Key{Principal: "p", Chat: "c"}
-		for n := int64(1); n <= 10; n++ {
-			if _, err := storetest.Save(t.Context(), s, snapshot("a", n), board.Seen{Key: key, List: "a", Revision: n, Current: true}); err != nil {
-				t.Fatal(mode, err)
-			}
-		}
-		if purged, err := storetest.Purge(t.Context(), s, todo.Writer{}, time.Now(), "a", "b"); len(purged) != 1 || err != nil {
-			t.Error(mode, purged, err)
-		}
-		s.Close()
 	}
 }
