@@ -15,6 +15,14 @@ import (
 	"todo-mcp/internal/store/postgrestest"
 )
 
+// sizes are how many replicas there are: two as well, in the long form.
+func sizes() []int {
+	if programtest.Long() {
+		return []int{2, 4}
+	}
+	return []int{4}
+}
+
 // BAD-INPUT 55, 56: while the replicas are restarted one by one, no call fails, no
 // session ends and nothing is lost. Who watches through the balancer is sent changes
 // again as soon as its client is back.
@@ -23,7 +31,7 @@ import (
 // sessions are good in the next process. Of several servers behind a balancer that are
 // restarted one by one with `--drain`, no call fails
 func TestRollingRestart(t *testing.T) {
-	for _, n := range []int{2, 4} {
+	for _, n := range sizes() {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
 			t.Parallel() // most wait for a drain
 			f := newFleet(t, n, newDatabase(t).address, "--drain", "1")
@@ -56,7 +64,7 @@ func TestRollingRestart(t *testing.T) {
 // BAD-INPUT 53, 54: replicas that are killed lose nothing that was acknowledged, and
 // a call that failed is repeated without being applied twice.
 func TestKilledReplicas(t *testing.T) {
-	for _, n := range []int{2, 4} {
+	for _, n := range sizes() {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, n, newDatabase(t).address)
