@@ -12,7 +12,7 @@ import (
 // BAD-INPUT 65: In a year the finished lists that nobody looked at go, the others stay, and
 // every command still answers.
 func TestGrowth(t *testing.T) {
-	const days, lists = 100, 3
+	const days, lists = 120, 1
 	left, err := run(programtest.Build(t), days, lists, 10*time.Millisecond)
 	if err != nil || left > days*lists*9/10 {
 		t.Errorf("%d of %d lists are left, %v", left, days*lists, err)
