@@ -152,12 +152,6 @@ func (s *stage) Fact(list, word string) (string, bool) {
 		return fmt.Sprint(strings.Contains(s.run("lists", "--json"), list)), true
 	case "state":
 		return s.lists()[list].State, true
-	case "open":
-		state := s.lists()[list].State
-		return fmt.Sprint(state == "working" || state == "left open"), true
-	case "live":
-		state := s.lists()[list].State
-		return fmt.Sprint(state == "working" || state == "idle"), true
 	}
 	l := s.shown(list)
 	fact, known := map[string]string{"items": l.String(), "title": l.Title,
