@@ -68,12 +68,10 @@ func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) 
 // reads returns the requests that read lists: all routes of an edge, and their queries.
 func reads(e *edge.Edge, list string) (paths []string) {
 	queries := map[string][]string{
-		"/": {"?show=left", "?show=finished", "?show=past", "?show=archived", "?project=/src/keel", "?project=/src/none", "?q=e", "?q=keel&history=true",
-			"?view=table", "?view=table&state=archived"},
+		"/":                               {"?show=left", "?show=finished", "?show=past", "?show=archived", "?project=/src/keel", "?project=/src/none", "?q=e", "?q=keel&history=true"},
 		"/lists/" + list:                  {"?revision=1", ".md", ".md?revision=1"},
 		"/today":                          {"?day=2026-01-02"},
-		"/panel/jump":                     {"?q=keel"},
-		"/panel/events":                   {"?after=0", "?list=" + list, "?view=table&after=0"},
+		"/panel/events":                   {"?after=0", "?list=" + list},
 		"/api/lists":                      {"?limit=1", "?search=keel", "?search=keel&history=true"},
 		"/api/lists/" + list:              {"?revision=1"},
 		"/api/lists/" + list + "/history": {"?after=1"},

@@ -189,9 +189,6 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	}
 	var page boardPage
 	query := r.URL.Query()
-	if query.Get("view") == "table" {
-		return tablePage(r, s).draw(), nil
-	}
 	q, project := strings.TrimSpace(query.Get("q")), query.Get("project")
 	switch {
 	case q != "":
@@ -208,9 +205,6 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	page.view, page.version = "board", s.version()
 	if !r.ReadOnly {
 		page.warning = r.Warning()
-	}
-	if page.search == "" {
-		page.cards, page.table = page.here, tableOf(query)
 	}
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
 		return page.page(page.main(firstSteps(r))), nil

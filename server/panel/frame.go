@@ -48,8 +48,6 @@ type frame struct {
 	show      string         // which filter is on: active, left, finished, past, archived; empty on other pages
 	search    string         // what was searched for
 	class     string
-	table     string // the address of the lists as a table, and
-	cards     string // as a board; empty for all lists
 	// The rest is for the script. version differs when the page may show something else,
 	// seq is the newest Seq that it shows; list has what is said of the one list shown.
 	view, version string
@@ -102,16 +100,24 @@ func (f *frame) waits() Node {
 		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
 }
 
-// views returns the links to the same lists as cards and as a table, and to what was done
-// today.
+// views returns the links to the board and to what was done today.
 func (f *frame) views() Node {
 	view := func(name, icon, href string, here bool) Node {
 		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(here, Aria("current", "page")),
 			glyph(icon))
 	}
-	return Nav(ID("views"), Aria("label", "View"), view("Board", "cards", cmp.Or(f.cards, "./"), f.view == "board"),
-		view("Table", "table", cmp.Or(f.table, "./?view=table"), f.view == "table"),
+	return Nav(ID("views"), Aria("label", "View"), view("Board", "cards", "./", f.view == "board"),
 		view("Today", "day", "today", f.view == "today"))
+}
+
+// themeOf returns the theme that a person chose in this browser, which panel.js keeps in a
+// cookie; empty for the system's.
+func themeOf(r *edge.Request) string {
+	c, err := r.Cookie("theme")
+	if err != nil || c.Value != "light" && c.Value != "dark" {
+		return ""
+	}
+	return c.Value
 }
 
 // crumb returns one step of the path to a page.

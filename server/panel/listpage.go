@@ -265,3 +265,11 @@ func (page *listPage) facts() (facts Group) {
 	}
 	return facts
 }
+
+// lasted returns for how long a list is there, or was until it rested.
+func lasted(l todo.Snapshot, state todo.State, now time.Time) time.Duration {
+	if state.Rests() {
+		now = l.Updated
+	}
+	return now.Sub(l.List.Created)
+}

@@ -35,7 +35,6 @@ type openPage struct {
 	request *edge.Request
 	stream  *sse.Stream
 	list    string // the one whose page it is; empty for a board
-	table   bool   // the board shows lines of a table
 	version string // of what the page shows, or was told to show
 	waits   int    // how many lists the page says wait for a person
 	place   string // where its list stood on boards
@@ -61,7 +60,7 @@ type standingKey struct {
 // what was heard of its agent, or when the list's own page may show something else without one.
 type updateKey struct {
 	principal, list string
-	own, table      bool
+	own             bool
 	seq             int64
 	at              time.Time
 }
@@ -105,8 +104,7 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	return r.Stream(w, func(stream *sse.Stream) error {
 		watch := r.Lists.Watch(nil) // before the reads, so that nothing falls between
 		defer watch.Close()
-		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list"),
-			table: r.URL.Query().Get("view") == "table"}
+		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list")}
 		if err := o.begin(after, resumes); err != nil {
 			return fmt.Errorf("catch up: %w", err)
 		}
@@ -257,7 +255,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 
 // send sends a change of a list, but not what its own page shows already.
 func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
-	k.principal, k.own, k.table = o.request.Principal, o.list != "", o.table
+	k.principal, k.own = o.request.Principal, o.list != ""
 	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
 	if err != nil || k.own && o.version == u.version {
 		return err
@@ -294,10 +292,6 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 		c.describe(&f, page.now)
 		c.Pieces = map[string]string{"main": drawn(page.main())}
 		u.version, u.unseen = page.version, page.unseen() > 0
-	case k.table:
-		d := drawing{p.now()}
-		c.describe(&f, d.now)
-		c.Pieces = map[string]string{"line-" + c.ID: drawn(d.line(&f))}
 	default:
 		d := drawing{p.now()}
 		c.describe(&f, d.now)

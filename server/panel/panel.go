@@ -58,7 +58,6 @@ func New(process string, now func() time.Time) *Panel {
 		"/panel.js":   palette.JS + text("notifications.js") + text("tabs.js") + text("panel.js"),
 		"/viewer.css": text("viewer.css"),
 		"/viewer.js":  text("viewer.js"),
-		"/jump.js":    text("jump.js"),
 	}
 	for _, name := range []string{"manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"} {
 		p.assets["/"+name] = text(name)
@@ -74,7 +73,6 @@ func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /lists/{id}", failure("../"), p.list, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("POST /lists/edit", edge.JSON, p.edits)
-	e.Handle("GET /panel/jump", edge.Text, p.jump)
 	e.Handle("GET /panel/events", edge.Text, p.events, edge.Stream)
 	for address := range p.assets {
 		e.Handle("GET "+address, edge.Text, p.asset, edge.Public)

@@ -145,9 +145,9 @@ function arrived() {
   }
   if ($('head')) seen.set(page().list, { state: $('head').dataset.state, failed: +$('head').dataset.failed });
   for (const b of all('[data-copy]')) b.hidden = !navigator.clipboard;
-  $('keys-open').hidden = $('jump-open').hidden = false;
+  $('keys-open').hidden = false;
   if ($('q') !== document.activeElement) $('q').value = new URLSearchParams(location.search).get('q') ?? '';
-  for (const s of all('#filters :is(select, [type=date])')) s.value = new URLSearchParams(location.search).get(s.name) ?? s.getAttribute('value') ?? '';
+  for (const s of all('#filters [type=date]')) s.value = s.getAttribute('value');
   fold();
   bell();
   waits();
@@ -195,7 +195,7 @@ function follow() {
   const { view, list } = page();
   if (page().later) setTimeout(refresh, 2000);
   if (view === 'none') { state('live', ''); return; }
-  source = new EventSource(`panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : '&view=' + view}`);
+  source = new EventSource(`panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : ''}`);
   source.addEventListener('hello', (e) => {
     const { process, version, waits: n } = JSON.parse(e.data);
     const again = lostAt || serving && serving !== process;
@@ -265,7 +265,7 @@ addEventListener('visibilitychange', () => { if (document.hidden && pending.size
 function show(d) {
   say(d.say);
   if (d.gone) {
-    for (const kind of ['card-', 'row-', 'line-']) $(kind + d.id)?.remove();
+    for (const kind of ['card-', 'row-']) $(kind + d.id)?.remove();
     refresh();
     return;
   }
@@ -588,11 +588,10 @@ addEventListener('click', (e) => {
   else if (t.dataset.edit) pressed(t.dataset.edit);
   else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
   else if (t.id === 'keys-open') openKeys();
-  else if (t.id === 'jump-open') jump();
-  else if (t.closest('thead, #views, #filters')) stop(() => load(t.pathname + t.search, 'push'));
+  else if (t.closest('#views, #filters')) stop(() => load(t.pathname + t.search, 'push'));
 });
 addEventListener('change', (e) => {
-  if (e.target.form?.id === 'filters') load(e.target.form.getAttribute('action') + '?' + new URLSearchParams([...new FormData(e.target.form)].filter(([name, value]) => value || name === 'project')), 'push');
+  if (e.target.form?.id === 'filters') load(e.target.form.getAttribute('action') + '?' + new URLSearchParams(new FormData(e.target.form)), 'push');
 });
 addEventListener('popstate', () => load(here()));
 
@@ -622,11 +621,8 @@ addEventListener('pointerdown', (e) => {
 
 // --- keys
 
-const jump = () => import('./jump.js').then((j) => j.toggle());
-export { $, all, make, load, archive, openKeys };
-
-const help = [['/', 'Search'], ['Ctrl+K', 'Go to a list, or do something'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Alt ↑ Alt ↓', 'Move'],
-  ['⌫', 'Delete'], ['u', 'Undo'], ['r', 'Rename'], ['c', 'Copy as markdown'], ['h', 'History'], ['[ ]', 'Earlier, later revision'], ['Home End', 'First revision, live']];
+const help = [['/', 'Search'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Alt ↑ Alt ↓', 'Move'],
+  ['⌫', 'Delete'], ['u', 'Undo'], ['r', 'Rename'], ['c', 'Copy as markdown'], ['h', 'History'], ['[ ]', 'Earlier, later revision'], ['Home End', 'First revision, live'], ['t', 'Theme']];
 function openKeys() {
   const box = $('keys') ?? document.body.appendChild(make('div', { id: 'keys', className: 'ask', popover: 'auto' }, make('b', { textContent: 'Keys' }),
     make('dl', {}, ...help.flatMap(([k, what]) => [make('dt', {}, ...k.split(' ').map((one) => make('kbd', { textContent: one }))), make('dd', { textContent: what })]))));
@@ -636,7 +632,7 @@ function openKeys() {
   box.showPopover();
 }
 function move(by) {
-  const stops = all(page().view === 'list' ? '#items > li[data-item]:not([hidden])' : '.card h3 a, .rows a, #lines a');
+  const stops = all(page().view === 'list' ? '#items > li[data-item]:not([hidden])' : '.card h3 a, .rows a');
   const at = stops.findIndex((s) => s.contains(document.activeElement));
   stops[at < 0 ? (by > 0 ? 0 : stops.length - 1) : Math.max(0, Math.min(stops.length - 1, at + by))]?.focus();
 }
@@ -649,11 +645,19 @@ const shift = (by) => {
 async function leave() {
   const { list } = page(), from = new URL(document.referrer || root, location.href);
   await load(from.host === location.host && from.pathname === root ? root + from.search : root, 'push');
-  ($('card-' + list) ?? $('row-' + list) ?? $('line-' + list))?.querySelector('a').focus();
+  ($('card-' + list) ?? $('row-' + list))?.querySelector('a').focus();
+}
+// theme goes on from the scheme of the system to dark, to light and back.
+function theme() {
+  const root = document.documentElement, next = { '': 'dark', dark: 'light', light: '' }[root.dataset.theme];
+  root.dataset.theme = next;
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs TLS
+  document.cookie = `theme=${next};path=${new URL(document.baseURI).pathname};SameSite=Lax;max-age=${next ? 34560000 : 0}`;
+  toast(`Theme: ${next || 'of the system'}`);
 }
 const step = (id) => { const a = $(id); if (a?.href) load(a.pathname + a.search, 'replace'); };
 const keys = {
-  '/': () => $('q').focus(), '?': openKeys, j: () => move(1), k: () => move(-1), u: undo,
+  '/': () => $('q').focus(), '?': openKeys, j: () => move(1), k: () => move(-1), u: undo, t: theme,
   Escape: () => { if (page().view === 'history') load(root + 'lists/' + page().list, 'push'); else if (page().list) leave(); else if (here() !== root) load(root, 'push'); },
 };
 const listKeys = {
@@ -667,7 +671,7 @@ const historyKeys = {
   Home: () => load(location.pathname + '?revision=' + page().oldest, 'replace'), End: () => load(root + 'lists/' + page().list, 'push'),
 };
 addEventListener('keydown', (e) => {
-  if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key === 'k') { e.preventDefault(); jump(); return; }
+  if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key === 'k') { e.preventDefault(); $('q').focus(); return; }
   if (e.target.matches('input, textarea, [popover] *')) {
     if (e.key === 'Escape' && e.target.matches('#q, #adding')) e.target.blur();
     return;

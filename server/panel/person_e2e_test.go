@@ -116,7 +116,7 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	told("Finished: Unseen,Waiting for you: Known,An item failed: Known,Finished: More")
 }
 
-// On the board: search as one types, rename, archive and delete from a card's
+// On the board: the theme by its key, search as one types, rename, archive and delete from a card's
 // menu, each undone, and finished lists put away at once.
 func TestPanelBoardActions(t *testing.T) {
 	_, base := servertest.Site(t)
@@ -154,6 +154,13 @@ func TestPanelBoardActions(t *testing.T) {
 	servertest.Until(t, ctx, `!document.getElementById('finished') && document.querySelector('#kinds li:last-child .n').textContent === '1'`)
 	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `document.getElementById('finished') !== null`)
+	servertest.Do(t, ctx, servertest.Press("t"))
+	const dark = `document.documentElement.dataset.theme === 'dark' && getComputedStyle(document.body).backgroundColor === 'rgb(17, 17, 16)'`
+	servertest.Until(t, ctx, dark)
+	servertest.Do(t, ctx, chromedp.Reload())
+	servertest.Until(t, ctx, servertest.IsLive+` && `+dark)
+	servertest.Do(t, ctx, servertest.Press("k", chromedp.ModifierCtrl))
+	servertest.Until(t, ctx, `document.activeElement.id === 'q'`)
 	// The search stands in the address, marks what matches, and says when nothing does.
 	servertest.Do(t, ctx, chromedp.SendKeys("#q", "dry"))
 	servertest.Until(t, ctx, `location.search === '?q=dry' && document.querySelectorAll('.rows li[id]').length === 1 && document.querySelector('.rows mark').textContent === 'Dry' && document.activeElement.id === 'q'`)
