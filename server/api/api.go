@@ -112,7 +112,6 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Lists.Look(r.Context(), l)
 	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 

@@ -79,6 +79,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	watch := r.Lists.Watch(wanted)
 	defer watch.Close()
 	return r.Stream(w, func(stream *sse.Stream) error {
+		look(stream.Context(), r)
 		if err := stream.Begin(); err != nil {
 			return err
 		}
@@ -103,6 +104,15 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 			}
 		}
 	})
+}
+
+// look notes that a person looks at the list ?list=: who follows one shows it to somebody.
+func look(ctx context.Context, r *edge.Request) {
+	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
+	defer cancel()
+	if l, err := r.Lists.Load(ctx, r.URL.Query().Get("list"), 0); err == nil {
+		r.Lists.Look(ctx, l)
+	}
 }
 
 // chainOf returns the lists that a stream with ?list= follows.

@@ -201,7 +201,7 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page.frame.of(r, s)
+	page.frame.of(r, &s)
 	page.view, page.version = "board", s.version()
 	if !r.ReadOnly {
 		page.warning = r.Warning()

@@ -36,7 +36,7 @@ const (
 
 // frame is what every page has around its content.
 type frame struct {
-	board     groups         // all lists that there are
+	board     *groups        // all lists that there are; nil on the page of one, which does not read them
 	reader    board.Identity // who reads the page
 	theme     string         // that the reader chose: light, dark, or empty
 	root      string         // where the addresses on the page begin, see [edge.Request.Root]
@@ -55,10 +55,13 @@ type frame struct {
 	list          Group
 }
 
-// of says who asked for the page of a board, and from where.
-func (f *frame) of(r *edge.Request, s groups) {
-	f.board, f.reader, f.theme, f.seq = s, r.Identity, themeOf(r), s.seq
+// of says who asked for the page, and from where. s has all lists; nil where they were not read.
+func (f *frame) of(r *edge.Request, s *groups) {
+	f.reader, f.theme = r.Identity, themeOf(r)
 	f.root, f.here = r.Root(), "."+r.URL.RequestURI()
+	if f.board = s; s != nil {
+		f.seq = s.seq
+	}
 }
 
 // main returns the page's main element with content, which may have attributes for it.
@@ -76,7 +79,7 @@ func (f *frame) page(main Node) string {
 	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here), "{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
 		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
 		"{{search}}", html.EscapeString(f.search),
-		"{{kinds}}", drawn(Map(f.board.kinds(), f.kind)), "{{projects}}", drawn(f.projects()),
+		"{{kinds}}", drawn(Map(cmp.Or(f.board, &groups{}).kinds(), f.kind)), "{{projects}}", drawn(f.projects()),
 		"{{reader}}", drawn(If(f.reader.User != "", f.signOut())), "{{heading}}", drawn(f.heading()),
 		"{{waits}}", drawn(f.waits()), "{{views}}", drawn(f.views()), "{{main}}", drawn(main)).Replace(skeleton)
 }
@@ -95,7 +98,10 @@ func (f *frame) heading() Node {
 
 // waits says how many lists wait for a person, and leads to where they stand first.
 func (f *frame) waits() Node {
-	n := f.board.waiting()
+	n := 0 // until the page is told
+	if f.board != nil {
+		n = f.board.waiting()
+	}
 	return A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", decimal(n)),
 		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
 }
@@ -125,15 +131,17 @@ func crumb(name, href string) Node { return A(Class("cut"), Href(href), bdi(name
 
 // kind returns the link to one kind of lists. There may be more of them than were read.
 func (f *frame) kind(k kind) Node {
-	href, more := k.href(), ""
+	href, n := k.href(), ""
 	if k.show == "active" {
 		href = "./"
 	}
-	if f.board.many && (k.show == "past" || k.show == "archived") {
-		more = "+"
+	if f.board != nil {
+		n = decimal(len(k.lists))
 	}
-	return Li(A(Href(href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name),
-		span("n", Textf("%d%s", len(k.lists), more))))
+	if f.board != nil && f.board.many && (k.show == "past" || k.show == "archived") {
+		n += "+"
+	}
+	return Li(A(Href(href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", Text(n))))
 }
 
 func (f *frame) signOut() Node {
@@ -144,6 +152,9 @@ func (f *frame) signOut() Node {
 // projects returns the links to the projects: first those that have something active,
 // then the rest, folded.
 func (f *frame) projects() Node {
+	if f.board == nil {
+		return nil
+	}
 	active := make(map[string]int) // lists by folder
 	for _, l := range f.board.Past {
 		active[l.Main.List.Workspace] = 0

@@ -47,18 +47,11 @@ func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, l := range f.Lists() {
-		r.Lists.Look(r.Context(), l)
-	}
-	s, err := p.readBoard(r.Context(), r.Lists)
-	if err != nil {
-		return "", err
-	}
 	page, err := p.pageOf(r.Context(), r.Lists, f, numberIn(r, "revision"))
 	if err != nil {
 		return "", err
 	}
-	page.frame.of(r, s)
+	page.frame.of(r, nil)
 	return page.page(page.main()), nil
 }
 
@@ -67,7 +60,6 @@ func markdown(w http.ResponseWriter, r *edge.Request, id string) error {
 	if err != nil {
 		return err
 	}
-	r.Lists.Look(r.Context(), l)
 	return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(render.Markdown(l)))
 }
 

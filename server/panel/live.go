@@ -125,6 +125,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	if err != nil {
 		return err
 	}
+	o.look(ctx)
 	if err := o.stream.Begin(); err != nil {
 		return err
 	}
@@ -132,6 +133,19 @@ func (o *openPage) begin(after int64, resumes bool) error {
 		o.version = ""
 	}
 	return o.hello()
+}
+
+// look notes that a person looks at the list of the page, and at those of its sub-agents. Who
+// asks for the page alone may be no person.
+func (o *openPage) look(ctx context.Context) {
+	if o.list == "" {
+		return
+	}
+	if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
+		for _, l := range f.Lists() {
+			o.request.Lists.Look(ctx, l)
+		}
+	}
 }
 
 // hello says which process serves the page, which version the page should show, and how

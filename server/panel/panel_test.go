@@ -46,22 +46,32 @@ func TestPanelPages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 65: a list that a person looked at on the panel is not abandoned; one
-// that the board alone showed may be.
+// BAD-INPUT 65: a list that a person has open, on the panel or another front end, is not
+// abandoned, and its sub-agents' are not. A read changes nothing: who asks for a page may be
+// no person.
 func TestPanelNotesWhatWasLookedAt(t *testing.T) {
-	for path, looked := range map[string]int{"/lists/%s": 1, "/lists/%s?revision=1": 1, "/lists/%s.md": 1, "/api/lists/%s?revision=1": 1,
-		"/": 0, "/lists/none": 0} {
+	for path, looked := range map[string]int{"/lists/%s": 0, "/lists/%s.md": 0, "/api/lists/%s": 0, "/": 0, "/panel/events": 0,
+		"/panel/events?list=%s": 2, "/api/events?list=%s": 1} {
 		t.Run(path, func(t *testing.T) {
 			store := memory.New()
-			web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-			write := servertest.Writer(t, web.URL, "claude-code")
-			write(servertest.Todos("pending", "A"))
-			id := servertest.ListIDs(t, web.URL)[0]
-			servertest.GetJSON(t, web.URL+strings.Replace(path, "%s", id, 1), nil)
-			write(servertest.Todos("completed", "A"))
-			cursors, err := store.Seen(t.Context(), board.Key{Chat: "person"})
-			if err != nil || len(cursors) != looked || looked == 1 && (cursors[0].List != id || cursors[0].Revision != 1) {
-				t.Errorf("65: cursors %+v, %v", cursors, err)
+			s := servertest.New(t, store, nil)
+			web, id := servertest.Serve(t, s, nil), ""
+			for key, parent := range map[string]string{"sub": "main", "main": ""} {
+				w := servertest.In(key)
+				w.Begin.ParentConversation = parent
+				if l := servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) { d.Append("A") }); key == "main" {
+					id = l.List.ID
+				}
+			}
+			path := web.URL + strings.Replace(path, "%s", id, 1)
+			if strings.Contains(path, "events") {
+				servertest.OpenStream(t, "GET", path, "").Expect("retry: 1000")
+			} else {
+				page(t, path)
+			}
+			seen, err := store.Seen(t.Context(), board.Key{Chat: todo.PersonChat})
+			if err != nil || len(seen) != looked {
+				t.Errorf("65: cursors %+v, %v", seen, err)
 			}
 		})
 	}
@@ -191,27 +201,6 @@ func TestPanelOfAListWithADot(t *testing.T) {
 		if status := servertest.GetJSON(t, web.URL+"/lists/team.plan"+form, nil); status != 200 {
 			t.Errorf("%s: %d", form, status)
 		}
-	}
-}
-
-// Who looks at a list looks at the lists of its sub-agents, too.
-func TestPanelNotesThatSubAgentsWereLookedAt(t *testing.T) {
-	store := memory.New()
-	s := servertest.New(t, store, nil)
-	web := servertest.Serve(t, s, nil)
-	ids := make(map[string]string)
-	for key, parent := range map[string]string{"sub": "main", "main": ""} {
-		out, err := s.Board.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: key}},
-			Begin: todo.List{ParentConversation: parent}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids[key] = out.After.List.ID
-	}
-	page(t, web.URL+"/lists/"+ids["main"])
-	cursors, err := store.Seen(t.Context(), board.Key{Chat: todo.PersonChat})
-	if err != nil || len(cursors) != 2 {
-		t.Errorf("looked at: %+v, %v", cursors, err)
 	}
 }
 

@@ -37,7 +37,7 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 			return "", err
 		}
 		page := dayPage{frame{view: "day"}, s.drawing, day}
-		page.frame.of(r, s)
+		page.frame.of(r, &s)
 		page.head = dayOf(day.From, s.now)
 		if page.isToday() {
 			page.view, page.version = "today", s.version()
