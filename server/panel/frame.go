@@ -80,7 +80,7 @@ func (f *frame) page(main Node) string {
 		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
 		"{{search}}", html.EscapeString(f.search),
 		"{{kinds}}", drawn(Map(cmp.Or(f.board, &groups{}).kinds(), f.kind)), "{{projects}}", drawn(f.projects()),
-		"{{reader}}", drawn(If(f.reader.User != "", f.signOut())), "{{heading}}", drawn(f.heading()),
+		"{{reader}}", drawn(Iff(f.reader.User != "", f.signOut)), "{{heading}}", drawn(f.heading()),
 		"{{waits}}", drawn(f.waits()), "{{views}}", drawn(f.views()), "{{main}}", drawn(main)).Replace(skeleton)
 }
 

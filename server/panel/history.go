@@ -131,7 +131,6 @@ func (page *listPage) history() Node {
 			If(page.fate != "", Span(classes{"small": seen, "yours": !seen, fate: !seen}, Text(fate)))),
 		page.timeline(where),
 		page.oldBar(),
-		If(page.canRestore(), page.ask()),
 		Ul(page.listClass(), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
 			Map(page.items, page.item)),
 		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
@@ -220,17 +219,5 @@ func (page *listPage) oldBar() Node {
 	return Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), span("end",
 		A(Class("btn"), Href(listHref(page.Main.List.ID)), ID("live"), Text(back)),
 		If(page.canRestore(),
-			Button(Class("btn main"), Type("button"), ID("restore"), PopoverTarget("ask"), Text("Restore…")))))
-}
-
-// ask asks whether the revision shall be restored.
-func (page *listPage) ask() Node {
-	shown, newest := decimal(page.at.Revision), page.Main.Revision
-	return Div(Class("ask"), ID("ask"), Attr("popover"), Role("dialog"), Aria("label", "Restore revision "+shown),
-		B(Text("Restore revision "+shown+"?")),
-		P(Textf("The list becomes what you see here, as revision %d. Nothing is lost: you can come back to revision %d. "+
-			"%s will see it with its next write.", newest+1, newest, agentOf(page.Main).Name)),
-		Form(Class("end"),
-			Button(Class("btn"), Type("button"), PopoverTarget("ask"), PopoverTargetAction("hide"), Text("Cancel")),
-			Button(Class("btn main"), ID("restore-yes"), Text("Restore"))))
+			button(todo.Edit{Do: todo.EditRestore, Revision: page.at.Revision}, Class("btn main"), ID("restore"), Text("Restore")))))
 }

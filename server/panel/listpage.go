@@ -80,12 +80,12 @@ func (page *listPage) heading() Node {
 		P(Class("by"), page.by(&page.Group), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
 			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
-		If(page.unseen() > 0, page.unseenBar()),
-		If(page.hand.Order == account.Overridden, page.orderBar()),
+		Iff(page.unseen() > 0, page.unseenBar),
+		Iff(page.hand.Order == account.Overridden, page.orderBar),
 		Map(l.LeftOut(), page.leftOutBar),
 		If(l.List.Mirrored, P(Class("bar"), ID("mirrored"),
 			Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
-		If(page.State() == todo.LeftOpen, page.leftBar()), question(&page.Group))
+		Iff(page.State() == todo.LeftOpen, page.leftBar), question(&page.Group))
 }
 
 // unseenBar says that the agent has not seen what people changed.

@@ -66,7 +66,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 }
 
 // Every page is without a violation that axe finds, in the light and in the dark
-// scheme; so are the menu, a field, the question of a restore and the keys.
+// scheme; so are the menu, a field and the keys.
 func TestPanelIsAccessible(t *testing.T) {
 	s, base := servertest.Site(t)
 	ctx := servertest.Tab(t)
@@ -100,7 +100,6 @@ func TestPanelIsAccessible(t *testing.T) {
 	check("menu of an item", own, `document.querySelector(':popover-open') !== null`, `document.querySelector('#i-2 [data-menu]').click()`)
 	check("keys", own, `document.querySelector('#keys:popover-open') !== null`, `document.getElementById('keys-open').click()`)
 	check("history", own+"?revision=1", `document.getElementById('restore') !== null`, "")
-	check("question", own+"?revision=1", `document.querySelector('#ask:popover-open') !== null`, `document.getElementById('restore').click()`)
 }
 
 // manyStates writes lists in every state, and returns their ids: the first has

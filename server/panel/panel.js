@@ -91,12 +91,6 @@ function steady(change) {
 
 // --- pages
 
-const cache = new Map();
-const fetched = (url) => {
-  if (!url.includes('revision=')) return fetch(url).then((r) => r.text()); // it changes
-  if (!cache.has(url)) cache.set(url, fetch(url).then((r) => r.text()).catch((e) => { cache.delete(url); throw e; }));
-  return cache.get(url);
-};
 let loads = 0, going = 0;
 // load shows another address in the place of this one.
 async function load(url, how) {
@@ -104,8 +98,7 @@ async function load(url, how) {
   if (how !== 'refresh') going = mine;
   const { seq } = page();
   let html;
-  try { html = await fetched(url); } catch { return false; } finally { if (going === mine) going = 0; }
-  if (how === 'refresh') cache.delete(url);
+  try { html = await (await fetch(url)).text(); } catch { return false; } finally { if (going === mine) going = 0; }
   if (mine !== loads) return false;
   if (how === 'refresh' && page().seq !== seq) { refresh(); return false; } // it may be older than what is shown by now
   const doc = new DOMParser().parseFromString(html, 'text/html');
@@ -126,7 +119,6 @@ const here = () => location.pathname + location.search;
 let due = 0, refreshed = 0;
 const rest = () => page().view === 'today' ? 3000 : 400; // a day is read from many revisions
 function refresh() {
-  cache.clear();
   if (due) return;
   due = setTimeout(async () => {
     due = 0;
@@ -153,11 +145,7 @@ function arrived() {
   waits();
   tick();
   if ($('status').dataset.state === 'live') state('live', liveText());
-  if (page().view === 'history') {
-    if (!location.search.includes('revision=' + page().revision)) history.replaceState(0, '', location.pathname + '?revision=' + page().revision);
-    const at = Number(page().revision), newest = parseInt(page().version, 10);
-    if (document.body.innerHTML.length < 200000) for (let n = at - 3; n <= at + 3; n++) if (n >= +page().oldest && n <= newest && n !== at) fetched(location.pathname + '?revision=' + n);
-  }
+  if (page().view === 'history' && !location.search.includes('revision=' + page().revision)) history.replaceState(0, '', location.pathname + '?revision=' + page().revision);
 }
 
 // fold hides the leading done items of a list, if they are more than three, all but
@@ -404,6 +392,7 @@ function pressed(value) {
   if (e.do === 'status' || e.do === 'move') edit(li, e);
   else if (e.do === 'remove') remove(li);
   else if (e.do === 'back') send(list, { ...e, seen: saw() }, { text: li ? `Brought back “${short(li.querySelector('.back').title)}”` : 'Brought back your order' });
+  else if (e.do === 'restore') send(list, e, { text: `Restored revision ${e.revision}`, after: () => load(root + 'lists/' + list, 'push') });
   else if (e.do === 'undo') send(list, e, { text: 'Your changes are undone' });
   else listAction(e.do, list, $('title')?.dataset.title ?? '');
 }
@@ -510,10 +499,6 @@ addEventListener('submit', (e) => {
     again(input);
     send(page().list, { do: 'add', text, seen: saw() }, { text: `Added “${short(text)}”`, host: input, refused: (why) => says('Not saved: ' + why), waits: says,
       done: () => { note?.remove(); if (input.value === sent) input.value = ''; } });
-  } else if (form.closest('#ask')) {
-    const list = page().list, revision = Number(page().revision);
-    $('ask').hidePopover();
-    send(list, { do: 'restore', revision }, { text: `Restored revision ${revision}`, after: () => { cache.clear(); load(root + 'lists/' + list, 'push'); } });
   }
 });
 

@@ -112,8 +112,6 @@ func TestPanelHistory(t *testing.T) {
 		t.Errorf("copy and download take %s", copied)
 	}
 	servertest.Do(t, ctx, chromedp.Click("#restore"))
-	servertest.Until(t, ctx, `document.getElementById('ask').matches(':popover-open') && document.getElementById('ask').innerText.includes('as revision 5') && document.getElementById('ask').innerText.includes('Nothing is lost')`)
-	servertest.Do(t, ctx, chromedp.Click("#restore-yes"))
 	servertest.Until(t, ctx, `location.search === '' && document.querySelector('#items .in_progress bdi')?.textContent === 'Step' && !document.getElementById('toast').hidden`)
 	// The agent has not seen the restored list, so its write is merged with it.
 	write(servertest.Todos("pending", "Step", "More", "Other"))
@@ -287,21 +285,26 @@ func TestPanelReconnects(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card .items bdi').textContent === 'While away'`)
 }
 
-// The page with everything that it loads at once is smaller than 78 kB, and its policy lets it load
-// nothing from other servers.
+// The first page with everything that it loads at once is smaller than 60 kB, and than 72 kB with
+// eight lists on it. Its policy lets it load nothing from other servers.
 func TestPanelSize(t *testing.T) {
 	_, base := servertest.Site(t)
+	check := func(most int) {
+		t.Helper()
+		total := 0
+		for _, path := range []string{"/", "/panel.js", "/panel.css"} {
+			total += len(page(t, base+path))
+		}
+		t.Logf("%d bytes in all", total)
+		if total > most {
+			t.Errorf("the page is %d bytes in all, more than %d", total, most)
+		}
+	}
+	check(60_000)
 	for i := range 8 {
 		servertest.Writer(t, base, fmt.Sprint("client-", i))(servertest.Todos("pending", "One thing to do", "Another thing to do", "A third", "And a fourth thing to do"))
 	}
-	total := 0
-	for _, path := range []string{"/", "/panel.js", "/panel.css"} {
-		total += len(page(t, base+path))
-	}
-	t.Logf("%d bytes in all", total)
-	if total > 78_000 {
-		t.Errorf("the page is %d bytes in all", total)
-	}
+	check(72_000)
 	_, header, _ := servertest.Ask(t, "GET", base, "")
 	if policy := header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
 		t.Errorf("36: policy %q", policy)
