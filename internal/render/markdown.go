@@ -26,7 +26,7 @@ import (
 func Markdown(s todo.Snapshot) string {
 	var b strings.Builder
 	if s.List.Name != "" {
-		b.WriteString("# " + strings.ReplaceAll(escape(s.List.Name), "#", `\#`) + "\n\n")
+		b.WriteString("# " + heading(s.List.Name) + "\n\n")
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")

@@ -52,8 +52,12 @@ func FuzzFrame(f *testing.F) {
 				t.Fatalf("%d lines in a height of %d", len(lines), m.height)
 			}
 			for _, line := range lines {
-				if flat := line.flat(); hasRaw(flat) || !utf8.ValidString(flat) {
+				flat := line.flat()
+				if hasRaw(flat) || !utf8.ValidString(flat) {
 					t.Fatalf("raw: %q", flat)
+				}
+				if n := render.Cells(flat); n > m.width {
+					t.Fatalf("a line of %d cells on a screen of %d: %q", n, m.width, flat)
 				}
 			}
 		}

@@ -231,33 +231,3 @@ func TestListPages(t *testing.T) {
 		}
 	}
 }
-
-// BAD-INPUT 60, W3: /api/workspace has the newest revisions, in ascending order,
-// and leads to those before them. The list is whole on each page.
-func TestWorkspacePages(t *testing.T) {
-	const revisions = 20
-	web := servertest.Serve(t, servertest.New(t, longHistory(t, revisions, 100), nil), nil)
-	want := int64(revisions)
-	pages := 0
-	for address := web.URL + "/api/workspace?list=a"; address != ""; pages++ {
-		body, before := pageOf(t, address, "prev")
-		var part struct {
-			Workspace struct{ Todos []struct{} }
-			Messages  []struct{ Content []struct{ ID string } }
-			History   []struct{ ID string }
-		}
-		if err := json.Unmarshal(body, &part); err != nil || len(part.Workspace.Todos) != 1000 || len(part.Messages) == 0 || len(part.Messages) != len(part.History) || len(body) > 3<<19 {
-			t.Fatalf("%s: %d bytes, %d messages, %v", address, len(body), len(part.Messages), err)
-		}
-		for n := len(part.History) - 1; n >= 0; n-- {
-			if id, block := part.History[n].ID, part.Messages[n].Content[0].ID; id != fmt.Sprint("session-history-", want) || block != fmt.Sprint("toolu_a_", want) {
-				t.Errorf("%s has %s with %s, not revision %d", address, id, block, want)
-			}
-			want--
-		}
-		address = before
-	}
-	if want != 0 || pages < 3 {
-		t.Errorf("%d pages end with revision %d", pages, want+1)
-	}
-}

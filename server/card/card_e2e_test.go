@@ -193,8 +193,6 @@ func TestAppHostileText(t *testing.T) {
 	c.until(`document.querySelectorAll('#items bdi').length === 2 && new Set([...document.querySelectorAll('#items bdi')].map((e) => {
 		const r = document.createRange(); r.selectNodeContents(e); return Math.round([...r.getClientRects()].at(-1).left) })).size === 1`)
 	// Only a broken host could send this.
-	c.host("result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: 'Read `a <b>` and **then** `c`', status: 'pending'}, {title: '2 ** 3 ** 4 and a ` tick', status: 'pending'}, {title: '**`both`** at once', status: 'pending'}]}], list: 'x', revision: 1}})")
-	c.until("[...document.querySelectorAll('#items bdi')].map((e) => e.innerHTML).join('|') === 'Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code>|2 ** 3 ** 4 and a ` tick|<strong>`both`</strong> at once'")
 	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: {}, status: 'toString'}, {title: '\ud800\u001b[31m\nx', status: '__proto__'}]}], list: '"><b>', revision: 'x'}})`)
 	c.rows("pending [object Object]", `pending \ud800\x1b[31m x`)
 	c.host(`result({})`)

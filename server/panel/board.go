@@ -1,7 +1,6 @@
 package panel
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -446,7 +445,10 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 // added.
 func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (
 	rows int, err error) {
-	before := cmp.Or(numberIn(r, "before"), math.MaxInt64) // in the order of Seq from the first page on
+	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
+	if err != nil {
+		return 0, err
+	}
 	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
 		lists, err := r.Lists.Find(r.Context(), board.Query{BeforeSeq: before, Limit: scanPage, Excerpt: query == ""})
 		if err != nil {

@@ -193,10 +193,8 @@ func marked(text, query string) Node {
 
 // by says whose list it is, how it stands, and since when.
 func (d drawing) by(f *account.Group) Node {
-	return Group{who(agentOf(f.Main)), separator(), stateOf(f.State()), separator(), d.ago(f.Since())}
+	return Group{who(agentOf(f.Main)), span("sep"), stateOf(f.State()), span("sep"), d.ago(f.Since())}
 }
-
-func separator() Node { return span("sep") }
 
 func who(a render.Agent) Node { return span("who", glyph(a.Glyph), Text(a.Name)) }
 

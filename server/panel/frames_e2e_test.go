@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
@@ -107,43 +106,5 @@ func TestPanelFrames(t *testing.T) {
 				t.Errorf("half of the changes take %.3f s of the page's thread or more, a plain loop %.3f s: more than %.0f times as long", half, floor, c.floors)
 			}
 		})
-	}
-}
-
-// An open board on which an agent works computes its styles once a second while nothing
-// happens, when the seconds of the agent's step are told.
-func TestPanelAtRest(t *testing.T) {
-	s, base := servertest.Site(t)
-	for n := range 20 {
-		c := board.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%3)}
-		servertest.Apply(t, s.Board.As(""), board.Write{Target: board.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
-			d.Append("Read", "Write", "Ship")
-			if n == 0 {
-				d.SetStatus("2", todo.InProgress)
-			}
-		})
-	}
-	ctx := servertest.Open(t, base+"/")
-	servertest.Until(t, ctx, servertest.IsLive)
-	// Whoever asks every frame makes the page draw one.
-	wait := func(seconds int) {
-		t.Helper()
-		script := fmt.Sprintf(`performance.now() > (window.began_ ??= performance.now()) + %d`, seconds*1000)
-		if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingInterval(time.Second), chromedp.WithPollingTimeout(time.Minute))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Ten minutes later the other times are told in minutes.
-	servertest.Eval[bool](t, ctx, `(Date.now = ((now) => () => now() + 600e3)(Date.now), true)`)
-	measured := measures(t, ctx)
-	wait(2) // the page is settled
-	before := measured()
-	wait(8)
-	after := measured()
-	seconds := after["Timestamp"] - before["Timestamp"]
-	styles := after["RecalcStyleCount"] - before["RecalcStyleCount"]
-	t.Logf("in %.1f s styles %.0f times, %.2f %% of a processor", seconds, styles, 100*(after["TaskDuration"]-before["TaskDuration"])/seconds)
-	if styles > 2*seconds+2 {
-		t.Errorf("styles were computed %.0f times in %.1f s", styles, seconds)
 	}
 }

@@ -126,7 +126,7 @@ func (page *listPage) history() Node {
 	where := "Revision " + decimal(at.Revision) + " of " + decimal(l.Revision)
 	fate, seen := string(page.fate), page.fate == account.Seen
 	return Div(H1(Class("title"), formatted(titleOf(l))),
-		P(Class("by"), who(writerOf(at)), separator(), Span(ID("where"), Text(where)), separator(),
+		P(Class("by"), who(writerOf(at)), span("sep"), Span(ID("where"), Text(where)), span("sep"),
 			Time(DateTime(stamp(at.Updated)), Text(page.full(at.Updated))),
 			If(page.fate != "", Span(classes{"small": seen, "yours": !seen, fate: !seen}, Text(fate)))),
 		page.timeline(where),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -47,7 +46,11 @@ func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page, err := p.pageOf(r.Context(), r.Lists, f, numberIn(r, "revision"))
+	revision, err := r.QueryNumber("revision", 0)
+	if err != nil {
+		return "", err
+	}
+	page, err := p.pageOf(r.Context(), r.Lists, f, revision)
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +59,11 @@ func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
 }
 
 func markdown(w http.ResponseWriter, r *edge.Request, id string) error {
-	l, err := r.Lists.Load(r.Context(), id, numberIn(r, "revision"))
+	revision, err := r.QueryNumber("revision", 0)
+	if err != nil {
+		return err
+	}
+	l, err := r.Lists.Load(r.Context(), id, revision)
 	if err != nil {
 		return err
 	}
@@ -88,12 +95,6 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	return edge.WriteJSON(w, http.StatusOK, edited{render.Document(out.After), out.Changed})
-}
-
-// numberIn returns a number of the query; 0 when there is none.
-func numberIn(r *edge.Request, name string) int64 {
-	n, _ := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
-	return max(n, 0)
 }
 
 // path returns the path to the list's page.

@@ -77,7 +77,7 @@ func (page *listPage) heading() Node {
 	l, progress := page.Main, page.Progress()
 	return Div(ID("head"), Data("state", string(page.State())), Data("failed", decimal(progress.Failed)),
 		H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
-		P(Class("by"), page.by(&page.Group), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
+		P(Class("by"), page.by(&page.Group), If(l.Archived, Group{span("sep"), Span(Text("Archived"))}),
 			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
 		Iff(page.unseen() > 0, page.unseenBar),
@@ -253,7 +253,11 @@ func (page *listPage) facts() (facts Group) {
 	add("Sub-agent", render.Safe(l.List.Agent))
 	if !created.IsZero() {
 		add("Started", created.In(page.now.Location()).Format("Mon 2 Jan, 15:04"))
-		took, done := lasted(l, page.States[l.List.ID].State, page.now), l.Progress().Done
+		until, done := page.now, l.Progress().Done
+		if page.States[l.List.ID].State.Rests() {
+			until = l.Updated
+		}
+		took := until.Sub(created)
 		text := spaced(render.Roughly(took))
 		if each := took / time.Duration(max(done, 1)); done > 1 && each >= time.Second {
 			text += ", " + spaced(render.Roughly(each)) + " an item"
@@ -264,12 +268,4 @@ func (page *listPage) facts() (facts Group) {
 		add("Order", "yours, "+string(page.hand.Order))
 	}
 	return facts
-}
-
-// lasted returns for how long a list is there, or was until it rested.
-func lasted(l todo.Snapshot, state todo.State, now time.Time) time.Duration {
-	if state.Rests() {
-		now = l.Updated
-	}
-	return now.Sub(l.List.Created)
 }

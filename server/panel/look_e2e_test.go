@@ -91,7 +91,7 @@ func TestPanelIsAccessible(t *testing.T) {
 	check("board", "/", `document.querySelector('.card.asks') !== null && document.querySelector('.subs') !== null`, "")
 	check("menu of a card", "/", `document.querySelector(':popover-open') !== null`, `document.querySelector('[data-menu]').click()`)
 	for name, path := range map[string]string{"left": "/?show=left", "finished": "/?show=finished", "past": "/?show=past", "archived": "/?show=archived",
-		"project": "/?project=%2Fwork%2Fshop", "search": "/?q=one", "no match": "/?q=nothing+at+all", "unknown list": "/lists/none"} {
+		"project": "/?project=%2Fwork%2Fshop", "search": "/?q=one", "today": "/today", "no match": "/?q=nothing+at+all", "unknown list": "/lists/none"} {
 		check(name, path, drawn, "")
 	}
 	own := "/lists/" + lists[0]

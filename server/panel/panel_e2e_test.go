@@ -12,8 +12,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
 	"todo-mcp/server/servertest"
 )
 
@@ -123,23 +121,6 @@ func TestPanelHistory(t *testing.T) {
 	servertest.Until(t, ctx, `location.search === '' && document.querySelectorAll('#items [data-item]').length === 2 && document.getElementById('status-text').textContent === 'Live'`)
 	write(servertest.Todos("pending", "Step", "Other", "Again"))
 	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3`)
-}
-
-// The history's keys reach the revisions that are kept and no others, also after
-// further ones were dropped while the page is open.
-func TestPanelKeptRevisions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(board.Keep{Revisions: 2}), nil), nil)
-	ctx := servertest.Tab(t)
-	write := named(t, web.URL)
-	for _, text := range []string{"A", "B", "C", "D"} {
-		write(servertest.Todos("pending", text))
-	}
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0]+"?revision=4"))
-	servertest.Until(t, ctx, servertest.IsLive)
-	servertest.Do(t, ctx, servertest.Press(kb.Home))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === 'Revision 3 of 4' && document.querySelector('#items li:not(.gone) bdi').textContent === 'C' && document.getElementById('restore') !== null && !document.getElementById('prev')`)
-	write(servertest.Todos("pending", "E"))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === 'Revision 4 of 5' && document.querySelector('#items li:not(.gone) bdi').textContent === 'D' && !document.getElementById('prev') && location.search === '?revision=4'`)
 }
 
 // The page marks an item that takes long after the time that the server says, and not
@@ -318,15 +299,17 @@ func TestPanelPhone(t *testing.T) {
 	servertest.Writer(t, base, "claude-code")(`{"todos":[{"content":"Done","activeForm":"x","status":"completed"},{"content":"A very long text without end ` + strings.Repeat("word ", 20) + `","activeForm":"Doing it","status":"in_progress"},{"content":"` + strings.Repeat("x", 180) + `","activeForm":"x","status":"pending"}]}`)
 	ctx := servertest.Tab(t)
 	servertest.Do(t, ctx, chromedp.EmulateViewport(390, 844))
-	for _, scheme := range []string{"light", "dark"} {
-		servertest.Emulate(t, ctx, scheme)
-		servertest.Do(t, ctx, chromedp.Navigate(base))
-		servertest.Until(t, ctx, servertest.IsLive)
-		if wide := servertest.Eval[int](t, ctx, `document.documentElement.scrollWidth`); wide > 390 {
-			t.Errorf("the page is %d wide on a phone", wide)
-		}
-		for _, v := range servertest.Violations(t, ctx) {
-			t.Errorf("%s: %s", scheme, v)
+	for _, path := range []string{"/", "/today", "/lists/" + servertest.ListIDs(t, base)[0]} {
+		for _, scheme := range []string{"light", "dark"} {
+			servertest.Emulate(t, ctx, scheme)
+			servertest.Do(t, ctx, chromedp.Navigate(base+path))
+			servertest.Until(t, ctx, servertest.IsLive)
+			if wide := servertest.Eval[int](t, ctx, `document.documentElement.scrollWidth`); wide > 390 {
+				t.Errorf("%s is %d wide on a phone", path, wide)
+			}
+			for _, v := range servertest.Violations(t, ctx) {
+				t.Errorf("%s, %s: %s", path, scheme, v)
+			}
 		}
 	}
 }

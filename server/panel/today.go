@@ -116,8 +116,8 @@ func (page *dayPage) list(l account.DayList) Node {
 	return Li(ID("day-"+l.ID),
 		Div(Class("by"), lampOf(l.State),
 			H3(A(Href(listHref(l.ID)), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))))),
-			who(agent), separator(), Span(Class("state "+string(l.State)), Text(stateWord(l.State))),
-			If(l.Worked > 0, Group{separator(), Span(Text(spaced(render.Took(l.Took()))))})),
+			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWord(l.State))),
+			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
 		Ul(Class("items"), Map(items[:shown], page.dayItem)),
 		If(len(items) > shown, P(Class("small"), Textf("%d more", len(items)-shown))))

@@ -1,2 +1,0 @@
-const restoredTodos = historyData?.workspace?.todos || null;
-setTodosProgress(restoredTodos);
