@@ -79,7 +79,7 @@ func (f *frame) page(main Node) string {
 	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here), "{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
 		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
 		"{{search}}", html.EscapeString(f.search),
-		"{{kinds}}", drawn(Map(cmp.Or(f.board, &groups{}).kinds(), f.kind)), "{{projects}}", drawn(f.projects()),
+		"{{kinds}}", drawn(Map(cmp.Or(f.board, &groups{}).kinds(), f.kind)), "{{projects}}", drawn(Iff(f.board != nil, f.projects)),
 		"{{reader}}", drawn(Iff(f.reader.User != "", f.signOut)), "{{heading}}", drawn(f.heading()),
 		"{{waits}}", drawn(f.waits()), "{{views}}", drawn(f.views()), "{{main}}", drawn(main)).Replace(skeleton)
 }
@@ -152,9 +152,6 @@ func (f *frame) signOut() Node {
 // projects returns the links to the projects: first those that have something active,
 // then the rest, folded.
 func (f *frame) projects() Node {
-	if f.board == nil {
-		return nil
-	}
 	active := make(map[string]int) // lists by folder
 	for _, l := range f.board.Past {
 		active[l.Main.List.Workspace] = 0

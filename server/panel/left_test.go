@@ -36,17 +36,6 @@ func inSession(t *testing.T, url string) (write, resume func(string), end func()
 	return write, resume, func() { t.Helper(); servertest.Ask(t, "DELETE", url+"/mcp", "", "Mcp-Session-Id", id) }
 }
 
-// withMeta connects a client over HTTP, and returns a function that calls TodoWrite with
-// members of _meta.
-func withMeta(t *testing.T, url string) func(args, meta string) {
-	t.Helper()
-	id := servertest.Session(t, url+"/mcp", "tester")
-	return func(args, meta string) {
-		t.Helper()
-		servertest.Post(t, url+"/mcp", servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta), "Mcp-Session-Id", id)
-	}
-}
-
 const (
 	firstPlan  = `{"todos":[{"content":"Lay the keel","activeForm":"Laying the keel","status":"in_progress"},{"content":"Caulk it","activeForm":"Caulking it","status":"pending"}]}`
 	secondPlan = `{"todos":[{"content":"Raise the mast","activeForm":"Raising the mast","status":"in_progress"},{"content":"Bend the sails","activeForm":"Bending the sails","status":"pending"}]}`
@@ -244,7 +233,11 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 // list the board; open items on an archived list keep nothing open.
 func TestPanelHidesArchivedLists(t *testing.T) {
 	s, base := servertest.Site(t)
-	write := withMeta(t, base)
+	send := servertest.Sender(t, base, "tester")
+	write := func(args, meta string) {
+		t.Helper()
+		send(servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta))
+	}
 	write(firstPlan, "")
 	main := servertest.ListIDs(t, base)[0]
 	write(secondPlan, `"todo-mcp/agent":"helper"`)

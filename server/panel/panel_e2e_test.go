@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
 
@@ -60,25 +61,13 @@ func TestPanelLive(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelectorAll('#finished .rows li[id]').length === 1 && !document.querySelector('.card')`)
 }
 
-// named returns a function that writes a list with a name of its own, which every plan
-// replaces in place ("Who is calling", rule 3).
-func named(t *testing.T, base string) func(args string) {
-	t.Helper()
-	id := servertest.Session(t, base+"/mcp", "claude-code")
-	return func(args string) {
-		t.Helper()
-		if _, _, body := servertest.Post(t, base+"/mcp?list=work", servertest.Call(1, "TodoWrite", args), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
-			t.Fatal(body)
-		}
-	}
-}
-
 // On a list's own page: open its history, step back by keyboard, see the changes
 // in words, restore, and come back to live. The address has the revision, the
 // timeline keeps its width, and nothing says "Live" at an old revision.
 func TestPanelHistory(t *testing.T) {
-	_, base := servertest.Site(t)
-	write := named(t, base)
+	// Every plan replaces a list with a name in place ("Who is calling", rule 3).
+	base := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.List = "work" }), nil).URL
+	write := servertest.Writer(t, base, "claude-code")
 	write(servertest.Todos("pending", "First"))
 	write(servertest.Todos("in_progress", "Step"))
 	write(servertest.Todos("pending", "Step", "Rest"))
