@@ -136,14 +136,17 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 		does = "read"
 		out.After, err = r.show(target)
 	} else {
-		out, err = r.lists.Apply(r.ctx, board.Write{
-			Target:    target,
-			Begin:     todo.List{ParentConversation: r.parent},
-			Writer:    todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent},
-			Operation: r.operation(),
-			Change:    call.Change,
-			Title:     r.text(metaTitle),
-		})
+		w := board.Write{
+			Target: target,
+			Begin:  todo.List{ParentConversation: r.parent},
+			Writer: todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent},
+			Change: call.Change,
+			Title:  r.text(metaTitle),
+		}
+		w.Operation, w.Before = r.operation()
+		if out, err = r.lists.Apply(r.ctx, w); out.Changed && r.who.Takes != "" {
+			s.proved.Store(&proved{r.who.Key, r.who.Chat, false})
+		}
 	}
 	if isFirst := out.Changed && out.After.Revision == 1; isFirst && call.List == "" {
 		r.findLeft(out.After.List)

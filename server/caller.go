@@ -97,7 +97,7 @@ func (r *request) findCaller() {
 }
 
 // proved is the chat that the client of a process was proved to serve last. To the first one passes
-// what was written before.
+// what was written before, with its first write.
 type proved struct {
 	key, host string
 	isFirst   bool
@@ -120,6 +120,9 @@ func (r *request) remember(isShared bool) {
 		}
 	case who.Hint && last != nil:
 		who.Key, who.Chat = last.key, last.host
+		if last.isFirst {
+			who.Takes = r.processKey()
+		}
 	}
 }
 
@@ -166,25 +169,29 @@ func (r *request) findSubAgent() {
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, r.agent, ""
 }
 
-// operation returns the operation of a tool call, or the zero Operation. Its digest
-// covers the tool and the arguments. An id that the caller chose for repeating
-// is refused when it comes with another call; a host's id of the call is only
-// taken for a repeat when the call is the same. The first belongs to the list's name if
-// there is one, as the repeat may come from another process or session.
-func (r *request) operation() todo.Operation {
-	kind, who, id := "caller:", r.who.Key, r.text(metaOperation)
-	if r.who.Name != "" {
-		who = "name:" + r.who.Name
-	}
+// operation returns the operation of a tool call, and the id that it had before the chat of
+// its process was proved; both are zero for none. Its digest covers the tool and the arguments.
+// An id that the caller chose for repeating is refused when it comes with another call; a
+// host's id of the call is only taken for a repeat when the call is the same. Both are of the
+// chat; the first belongs to the list's name if there is one, as the repeat may come from
+// another process or session.
+func (r *request) operation() (o todo.Operation, before string) {
+	kind, id := "caller:", r.text(metaOperation)
+	o.Digest = todo.Digest(r.tool + "\x00" + string(r.arguments))
 	if id == "" {
-		kind, who, id = "host:", r.who.Key, cmp.Or(r.text(metaToolUse), r.text(metaCodexCall))
+		if id = cmp.Or(r.text(metaToolUse), r.text(metaCodexCall)); id == "" {
+			return todo.Operation{}, ""
+		}
+		kind, id = "host:", id+"\x00"+o.Digest
 	}
-	if id == "" {
-		return todo.Operation{}
+	of := func(chat string) string { return kind + todo.Digest(r.Principal+"\x00"+chat+"\x00"+id) }
+	switch {
+	case kind == "caller:" && r.who.Name != "":
+		o.ID = of("name:" + r.who.Name)
+	case r.who.Takes != "":
+		o.ID, before = of(r.who.Key), of(r.who.Takes)
+	default:
+		o.ID = of(r.who.Key)
 	}
-	content := todo.Digest(r.tool + "\x00" + string(r.arguments))
-	if kind == "host:" {
-		id += "\x00" + content
-	}
-	return todo.Operation{ID: kind + todo.Digest(r.Principal+"\x00"+who+"\x00"+id), Digest: content}
+	return o, before
 }

@@ -84,3 +84,25 @@ func TestAProcessKnowsItsChat(t *testing.T) {
 		})
 	}
 }
+
+// A write that is repeated after the chat of its process was proved is applied once: its
+// operation is the chat's.
+func TestRepeatAfterProof(t *testing.T) {
+	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: chattest.Memory()}
+	conn := r.Start(func(cfg *server.Config) {}).Chat("claude-code")
+	add := func() {
+		t.Helper()
+		conn.With(`"claudecode/toolUseId":"toolu_1"`).Calls("create_todos", `{"items":["A"]}`)
+	}
+	add()
+	hookSays(r, "", "toolu_1", heard("s-1", "", ""), time.Now())
+	add() // the host sends it again
+	found := r.Found()
+	if len(found) != 1 || len(found[0].Items) != 1 {
+		t.Errorf("D5: the repeat was applied: %+v", found)
+	}
+	conn.With(`"claudecode/toolUseId":"toolu_2"`).Calls("create_todos", `{"items":["A"]}`)
+	if items := r.Found()[0].Items; len(items) != 2 {
+		t.Errorf("another call with the same content is taken for a repeat: %d items", len(items))
+	}
+}

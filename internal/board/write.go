@@ -22,7 +22,10 @@ type Write struct {
 	// Operation identifies the write. The board generates an id when it has
 	// none. A caller that may repeat the write adds a digest of its content.
 	Operation todo.Operation
-	Change    todo.Change
+	// Before is the id that the operation had before the chat of its process was known; empty
+	// for none. What was applied by it then is not applied again.
+	Before string
+	Change todo.Change
 	// Title is the list's title from its host, unless it was given one, also by others
 	// meanwhile; empty for none. One that [todo.CleanTitle] refuses is passed over.
 	Title string
@@ -84,12 +87,15 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) {
 	if mayBeRepeat {
 		found, err := a.tx.Find(ctx, Query{Operation: a.Operation.ID})
+		if err == nil && len(found) == 0 && a.Before != "" {
+			found, err = a.tx.Find(ctx, Query{Operation: a.Before})
+		}
 		if err != nil {
 			return Outcome{}, err
 		}
 		if len(found) > 0 {
 			after := found[0]
-			if after.Operation != a.Operation || !a.all && after.List.Principal != a.principal {
+			if after.Operation.Digest != a.Operation.Digest || !a.all && after.List.Principal != a.principal {
 				return Outcome{}, ErrOperationReused
 			}
 			return Outcome{After: after, Repeated: true, Report: after.Report}, nil
