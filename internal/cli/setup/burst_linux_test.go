@@ -212,24 +212,3 @@ func TestManyLeft(t *testing.T) {
 		}
 	}
 }
-
-// A hook leaves the log of the store to the next one, which goes on with it: to merge it and
-// to begin another is six syncs. What it leaves is whole: the next who closes the store
-// merges it.
-func TestHookLeavesTheLog(t *testing.T) {
-	r := newHookRig(t)
-	log := filepath.Join(r.state, "todo.db-wal")
-	var before []byte
-	for n := range 3 {
-		r.burst([]string{fmt.Sprintf(`{"session_id":"s%d","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"Task %[1]d"}`, n)})
-		now, err := os.ReadFile(log)
-		if err != nil || !bytes.HasPrefix(now, before) || len(now) == len(before) {
-			t.Errorf("prompt %d: %v, the log has %d bytes, and had %d", n, err, len(now), len(before))
-		}
-		before = now
-	}
-	_ = r.lists()
-	if _, err := os.Stat(log); !os.IsNotExist(err) {
-		t.Errorf("the log was not merged: %v", err)
-	}
-}
