@@ -172,23 +172,24 @@ func (b *Board) here(c Conversation) (h todo.Here) {
 // more. What it holds stays bound to it. Neither makes a chat.
 func (l Lists) Stay(ctx context.Context, c Conversation) error {
 	l.attend(c)
-	return l.serve(ctx, c, l.board.here(c))
+	here := l.board.here(c)
+	return l.hearKnown(ctx, c, func(c *todo.Chat, _ time.Time) { c.Serve(here) })
 }
 
 // Leave is described at [Lists.Stay].
 func (l Lists) Leave(ctx context.Context, c Conversation) error {
-	h := l.board.here(c)
-	h.Until = l.board.now().Round(0).UTC()
-	return l.serve(ctx, c, h)
+	process := l.board.here(c).Process
+	return l.hearKnown(ctx, c, func(c *todo.Chat, at time.Time) { c.Leave(process, at) })
 }
 
-func (l Lists) serve(ctx context.Context, c Conversation, h todo.Here) error {
+// hearKnown is [Lists.Hear] of a chat that is there already.
+func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time)) error {
 	if l.readOnly || c.Key == "" {
 		return nil
 	}
 	if known, err := l.Chat(ctx, c); err != nil || known.ID == "" {
 		return err
 	}
-	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.Serve(h) })
+	_, err := l.Hear(ctx, c, heard)
 	return err
 }

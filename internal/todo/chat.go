@@ -92,6 +92,16 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
+// Leave says that a process no longer serves the chat since a time. What is there by its calls,
+// as a session is, ends at all processes.
+func (c *Chat) Leave(process string, at time.Time) {
+	for i, h := range c.Here {
+		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
+			c.Here[i].Until = at.Round(0).UTC()
+		}
+	}
+}
+
 // hereTick is how exact a [Here] is.
 const hereTick = time.Minute
 
