@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"cmp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,9 @@ func newTerminal() *terminal {
 }
 
 func (c *terminal) Start() error {
+	for range 1000 { // else a read that tcell began before it stopped, and that did not run yet, takes the next key
+		runtime.Gosched()
+	}
 	c.mu.Lock() // behind what Read read
 	defer c.mu.Unlock()
 	c.started++

@@ -45,7 +45,7 @@ func TestKeepAlive(t *testing.T) {
 // memory does not grow
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout = 500 * time.Millisecond })
+	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout = 3 * time.Second })
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled, err := net.Dial("tcp", host)
 	if err != nil {
