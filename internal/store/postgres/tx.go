@@ -32,6 +32,7 @@ type tx struct {
 	lists   map[string]todo.Snapshot // the newest revisions of those whose rows are locked; zero for none
 	seen    map[board.Key][]board.Seen
 	chats   map[string]todo.Chat // the zero one where there is none
+	peeked  map[string]int64     // the Seq of those that were read and not locked
 	locked  map[string]bool      // the chats and names that are locked
 	writes  bool
 	saves   int64
@@ -55,7 +56,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), seen: make(map[board.Key][]board.Seen),
-		chats: make(map[string]todo.Chat), locked: make(map[string]bool)}
+		chats: make(map[string]todo.Chat), locked: make(map[string]bool), peeked: make(map[string]int64)}
 	t.Reader = newReader(t, &s.Health, t.do)
 	t.saver = tables.Saver{Reader: t.Reader, SQL: queries(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
 	return t, nil
@@ -80,8 +81,23 @@ func (t *tx) queueChat(id string) {
 // chatOf returns what selects a chat.
 var chatOf = sync.OnceValue(func() string { return numbered(queries().ChatOf) })
 
-// Chat implements board.Tx.
-func (t *tx) Chat(ctx context.Context, id string) (todo.Chat, error) {
+// Chat implements board.Tx. Another chat than the transaction's own is not locked, since that
+// one's may read this: who saves it finds out whether it is still as it was read.
+func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
+	if c, known := t.chats[id]; known {
+		return c, t.failed
+	}
+	if t.locked[id] {
+		return t.lockedChat(ctx, id)
+	}
+	if c, err = t.Reader.Chat(ctx, id); err == nil {
+		t.peeked[id] = c.Seq
+	}
+	return c, err
+}
+
+// lockedChat locks a chat and reads it.
+func (t *tx) lockedChat(ctx context.Context, id string) (todo.Chat, error) {
 	err := t.do(ctx, "read chat", func() error {
 		if _, known := t.chats[id]; known {
 			return nil
@@ -94,15 +110,19 @@ func (t *tx) Chat(ctx context.Context, id string) (todo.Chat, error) {
 
 // SaveChat implements board.Tx.
 func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
-	was, err := t.Chat(ctx, c.ID)
+	was, err := t.lockedChat(ctx, c.ID)
 	if err == nil {
 		err = t.do(ctx, "save chat", func() (err error) {
+			if seq, isPeeked := t.peeked[c.ID]; isPeeked && seq != was.Seq {
+				return errRaced
+			}
 			c, err = t.saver.SaveChat(ctx, was, c)
 			return err
 		})
 	}
 	if err == nil {
 		t.chats[c.ID] = c
+		delete(t.peeked, c.ID)
 	}
 	return c, err
 }
@@ -290,6 +310,7 @@ func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Ti
 	return t.do(ctx, "purge list", func() error {
 		clear(t.seen)
 		clear(t.chats)
+		clear(t.peeked)
 		return t.saver.Purge(ctx, list, by, now)
 	})
 }

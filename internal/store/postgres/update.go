@@ -41,8 +41,8 @@ func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx)
 // triesBesideOthers it runs alone, since another one may win each time where many write.
 const maxTries, triesBesideOthers = 10, 3
 
-// errRaced means that a list is no longer as the transaction read it.
-var errRaced = errors.New("another server changed the list")
+// errRaced means that a list or a chat is no longer as the transaction read it.
+var errRaced = errors.New("another server changed the list or its chat")
 
 // raced reports whether a transaction failed only because of another one.
 func raced(err error) bool {

@@ -4,9 +4,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -149,5 +151,56 @@ func foundListsAreReadAgain(t *testing.T, s board.Store) {
 	})
 	if err != nil || tries != 2 {
 		t.Errorf("%d tries, %v", tries, err)
+	}
+}
+
+// Two chats that look at each other, as those of one list do, do not wait for each other. What a
+// transaction read of another chat and then saves is that chat as it is: else it runs again.
+func TestChatsLookAtEachOther(t *testing.T) {
+	s := open(t, newDatabase(t), board.Keep{})
+	defer s.Close()
+	id := func(name string) string { return todo.ChatID("", "", name, false) }
+	for _, name := range []string{"a", "b"} {
+		if _, err := storetest.SaveChat(t.Context(), s, todo.Chat{ID: id(name)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tries atomic.Int32
+	var within, all sync.WaitGroup
+	within.Add(2)
+	for of, other := range map[string]string{"a": "b", "b": "a"} {
+		all.Go(func() {
+			err := s.Update(context.Background(), board.Key{Chat: id(of)}, func(tx board.Tx) error {
+				if tries.Add(1) <= 2 {
+					within.Done()
+					within.Wait()
+				}
+				_, err := tx.Chat(context.Background(), id(other))
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := tries.Load(); n != 2 {
+		t.Errorf("two changes ran %d times", n)
+	}
+	tries.Store(0)
+	err := s.Update(t.Context(), board.Key{Chat: id("a")}, func(tx board.Tx) error {
+		b, err := tx.Chat(t.Context(), id("b"))
+		if err == nil && tries.Add(1) == 1 {
+			_, err = storetest.SaveChat(t.Context(), s, todo.Chat{ID: id("b"), Asks: "push?"})
+		}
+		if err == nil {
+			b.With = id("a")
+			_, err = tx.SaveChat(t.Context(), b)
+		}
+		return err
+	})
+	b, err2 := s.Chat(t.Context(), id("b"))
+	if err := errors.Join(err, err2); err != nil || b.Asks != "push?" || b.With != id("a") || tries.Load() != 2 {
+		t.Errorf("after %d tries: %+v, %v", tries.Load(), b, err)
 	}
 }
