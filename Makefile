@@ -22,7 +22,7 @@ DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/at
 # What `make test` runs beside the tests.
 BESIDE    = vet biome types bits developers allocations functions fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
-CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memory ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
+CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memorytest ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
 CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses|TestAnotherProcessOpensAndCloses)$$
 # Several programs on one store, some of which are killed.

@@ -14,7 +14,7 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/clients"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/jsonrpc"

@@ -18,7 +18,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/tools"

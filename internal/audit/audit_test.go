@@ -16,7 +16,7 @@ import (
 
 	"todo-mcp/internal/audit"
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )

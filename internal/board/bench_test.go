@@ -11,7 +11,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )

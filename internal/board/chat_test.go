@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 )
 

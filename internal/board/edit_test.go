@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"

@@ -20,7 +20,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 )
 

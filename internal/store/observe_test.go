@@ -12,7 +12,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )

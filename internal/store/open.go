@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/postgres"
 	"todo-mcp/internal/store/sqlite"
 )
@@ -53,8 +52,8 @@ type Opened struct {
 	SessionKey func(ctx context.Context, fresh []byte) ([]byte, error)
 }
 
-// Memory reports whether the lists are in the memory of the process that opens
-// them, so that no other process can see them and nothing outlives it.
+// Memory reports whether the lists end with the process that opens them, and no other process
+// can see them: they are in a file that nobody else knows.
 func (p Place) Memory() bool { return p.File == "" && p.URL == "" }
 
 // KeyFile is the file beside the lists that keeps the key of session ids; empty
@@ -111,7 +110,11 @@ func (p Place) String(home string) string {
 func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 	switch {
 	case p.Memory():
-		return &Opened{Store: memory.NewKeeping(keep), Damaged: func() []string { return nil }, Bytes: func() int64 { return 0 }}, nil
+		s, err := sqlite.Temporary(keep)
+		if err != nil {
+			return nil, err
+		}
+		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes}, nil
 	case p.URL != "":
 		s, err := postgres.Open(context.Background(), p.URL, noticeURL, keep)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"

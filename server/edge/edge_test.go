@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )

@@ -13,7 +13,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/auth"

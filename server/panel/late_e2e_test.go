@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/server/servertest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/stdio"

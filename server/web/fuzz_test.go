@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"

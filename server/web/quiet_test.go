@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"

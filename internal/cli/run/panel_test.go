@@ -15,7 +15,7 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )

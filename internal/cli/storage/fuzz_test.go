@@ -8,7 +8,7 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 )
 
 // What import takes is stored whole and exported as what it was; what it refuses

@@ -20,7 +20,7 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"

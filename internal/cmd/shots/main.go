@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"

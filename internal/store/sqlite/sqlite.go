@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,7 @@ type Store struct {
 	tables.Health
 	path     string
 	log      string         // of SQLite, beside the file
-	pragmas  []string       // more pragmas of the writing connection, for tests
+	pragmas  []string       // more pragmas of the writing connection
 	quit     chan struct{}  // closed by Close
 	work     sync.WaitGroup // running calls and watches
 	watchers hints.Hints
@@ -45,6 +46,8 @@ type Store struct {
 
 	mu     sync.Mutex
 	closed time.Time // when Close was called; zero before
+
+	temporary string // the folder that Close removes; empty for none
 
 	batches atomic.Int64 // committed transactions with a successful request, for tests
 	keep    board.Keep
@@ -75,6 +78,21 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries(), s.query, scans, &s.Health)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
+	return s, nil
+}
+
+// Temporary returns a store in a folder of its own among the system's temporary files, which
+// Close removes. Nothing of it is to survive the machine, so that no save waits for the disk.
+func Temporary(keep board.Keep) (*Store, error) {
+	folder, err := os.MkdirTemp("", "todo-mcp-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for lists that end with the program: %w: name another by the variable TMPDIR", err)
+	}
+	s, err := Open(filepath.Join(folder, "todo.db"), keep)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	s.temporary, s.pragmas = folder, []string{"synchronous(OFF)"}
 	return s, nil
 }
 
@@ -109,7 +127,11 @@ func (s *Store) end(first bool) error {
 	s.writing.Wait()
 	f := <-s.reading
 	s.reading <- nil
-	if err := f.release(); err != nil {
+	err := f.release()
+	if s.temporary != "" {
+		err = errors.Join(err, os.RemoveAll(s.temporary))
+	}
+	if err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil

@@ -152,3 +152,28 @@ func TestGroupCommit(t *testing.T) {
 	}
 	t.Logf("%d saves in %d transactions", n, s.batches.Load())
 }
+
+// What `--store memory` keeps is in a folder that goes as the store is closed.
+func TestTemporary(t *testing.T) {
+	s, err := Temporary(board.Keep{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}); err != nil {
+		t.Error(err)
+	}
+	leave, err := s.Attend("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.path); err != nil {
+		t.Error(err)
+	}
+	leave()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Dir(s.path)); !os.IsNotExist(err) {
+		t.Errorf("after Close its folder is there: %v", err)
+	}
+}

@@ -1,11 +1,11 @@
-package memory_test
+package memorytest_test
 
 import (
 	"fmt"
 	"testing"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -15,7 +15,7 @@ import (
 func BenchmarkSave(b *testing.B) {
 	for _, kept := range []int64{10, 1000} {
 		b.Run(fmt.Sprint(kept, " revisions"), func(b *testing.B) {
-			s := memory.NewKeeping(board.Keep{Revisions: int(kept)})
+			s := memorytest.NewKeeping(board.Keep{Revisions: int(kept)})
 			next := todo.Snapshot{List: todo.List{ID: "a"}, Items: make([]todo.Item, 10), LastID: 10}
 			save := func() {
 				next.Revision++

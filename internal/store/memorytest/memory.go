@@ -1,7 +1,7 @@
-// Package memory implements board.Store in memory, for throw-away lists and
-// tests. It keeps every promise of board.Store except durability: the lists are
-// lost when the process ends.
-package memory
+// Package memorytest implements board.Store in memory, for tests and for programs of
+// developers. It keeps every promise of board.Store except durability: the lists are lost
+// when the process ends.
+package memorytest
 
 import (
 	"context"
