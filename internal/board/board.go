@@ -30,7 +30,7 @@ type Board struct {
 	archiveAfter time.Duration
 
 	attending sync.Once
-	leave     func() // set by attend
+	leave     func() // set by Lists.here
 }
 
 // Option configures a [Board].
@@ -87,7 +87,7 @@ func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 // goroutines. Writes still work afterwards.
 func (b *Board) Close() {
 	b.feed.end()
-	b.attending.Do(func() {}) // waits for a running attend
+	b.attending.Do(func() {}) // waits for one that runs
 	if b.leave != nil {
 		b.leave()
 	}

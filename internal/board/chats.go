@@ -36,37 +36,10 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 }
 
 // Hear changes what is known of the chat of a conversation by what was heard of it, and makes it
-// if it is new. It writes only where that changes something, and returns the chat as it was; for
-// another user's chat it returns [ErrNotFound].
-func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
-	return l.hear(ctx, c, heard, nil)
-}
-
-// HearCall is [Lists.Hear], and says that the chat makes the call which its host gave an id: for
-// [KeyAge] that leads to the chat, see [Lists.Caller].
-func (l Lists) HearCall(ctx context.Context, c Conversation, id string) error {
-	_, err := l.hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
-		return tx.SetKey(ctx, l.callKey(id), chat, l.board.now().Add(KeyAge))
-	})
-	return err
-}
-
-func (l Lists) callKey(id string) ChatKey {
-	return ChatKey{l.principal, l.subject, CallKey, todo.HostID(id)}
-}
-
-// Caller returns the chat that makes the call which its host gave an id, as a hook of the host
-// said before; the zero Chat when none did.
-func (l Lists) Caller(ctx context.Context, id string) (todo.Chat, error) {
-	chat, err := l.board.store.Keyed(ctx, l.callKey(id))
-	if err != nil || chat == "" {
-		return todo.Chat{}, err
-	}
-	return l.board.store.Chat(ctx, chat)
-}
-
-// hear is [Lists.Hear], which does more in the same transaction; nil is nothing.
-func (l Lists) hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), more func(Tx, string) error) (was todo.Chat, err error) {
+// if it is new. It writes only where that changes something, or where more is to be done in the
+// same transaction, and returns the chat as it was; for another user's chat it returns
+// [ErrNotFound].
+func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), more ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
 	id, next := c.Key, todo.Chat{}
 	change := func(r Reader) error {
@@ -86,19 +59,21 @@ func (l Lists) hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 		heard(&next, at)
 		return nil
 	}
-	if more == nil {
+	if len(more) == 0 {
 		if err = change(l.board.store); err == nil && next == was {
 			return was, nil
 		}
 	}
 	if err == nil {
-		err = l.update(ctx, l.key(c), func(tx Tx) error {
+		err = l.update(ctx, Key{l.principal, id, c.Mirrors}, func(tx Tx) error {
 			err := change(tx)
 			if err == nil && next != was {
 				_, err = tx.SaveChat(ctx, next)
 			}
-			if err == nil && more != nil {
-				err = more(tx, id)
+			for _, do := range more {
+				if err == nil {
+					err = do(tx, id)
+				}
 			}
 			return err
 		})
@@ -107,6 +82,29 @@ func (l Lists) hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 		return was, fmt.Errorf("note what is heard of the chat: %w", err)
 	}
 	return was, nil
+}
+
+// HearCall is [Lists.Hear], and says that the chat makes the call which its host gave an id: for
+// [KeyAge] that leads to the chat, see [Lists.Caller].
+func (l Lists) HearCall(ctx context.Context, c Conversation, id string) error {
+	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
+		return tx.SetKey(ctx, l.callKey(id), chat, l.board.now().Add(KeyAge))
+	})
+	return err
+}
+
+func (l Lists) callKey(id string) ChatKey {
+	return ChatKey{l.principal, l.subject, CallKey, todo.HostID(id)}
+}
+
+// Caller returns the chat that makes the call which its host gave an id, as a hook of the host
+// said before; the zero Chat when none did.
+func (l Lists) Caller(ctx context.Context, id string) (todo.Chat, error) {
+	chat, err := l.board.store.Keyed(ctx, l.callKey(id))
+	if err != nil || chat == "" {
+		return todo.Chat{}, err
+	}
+	return l.board.store.Chat(ctx, chat)
 }
 
 // newChat returns the chat of a conversation of these lists, of which nothing was heard yet.
@@ -166,7 +164,7 @@ func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err er
 		return with, err
 	}
 	c = l.Own(c)
-	err = l.update(ctx, l.key(c), func(tx Tx) error {
+	err = l.update(ctx, Key{l.principal, c.Key, c.Mirrors}, func(tx Tx) error {
 		mine, err := tx.Chat(ctx, c.Key)
 		if err != nil {
 			return err
@@ -181,7 +179,7 @@ func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err er
 			mine.Title.Taken = true // by what it said before it was known to be one
 		}
 		mine.With, with.With = with.ID, mine.ID
-		_, err = heard{chats: []todo.Chat{mine, with}}.save(ctx, tx)
+		_, err = saveChats(ctx, tx, []todo.Chat{mine, with})
 		return err
 	})
 	if err != nil {
@@ -242,7 +240,7 @@ func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) (
 	if err != nil || with.ID == "" {
 		return todo.Chat{}, err
 	}
-	_, err = l.hear(ctx, c, func(mine *todo.Chat, _ time.Time) { mine.With = with.ID }, func(tx Tx, mine string) error {
+	_, err = l.Hear(ctx, c, func(mine *todo.Chat, _ time.Time) { mine.With = with.ID }, func(tx Tx, mine string) error {
 		server, err := tx.Chat(ctx, with.ID)
 		if err == nil {
 			server.With = mine
@@ -282,22 +280,17 @@ func kindOf(client string) string {
 	return kind
 }
 
-// heard is what a write of its agent says of the chat of the conversation. It is saved before the
-// list, with which who watches is told of it, or else after it, which may have made room.
-type heard struct {
-	topic string // of a list that begins
-	chats []todo.Chat
-}
-
-// hear finds out what the write says. begins is true for a list that begins.
-func (a *attempt) hear(ctx context.Context, begins bool) (h heard, err error) {
+// hear finds out what the write of its agent says of the chat of the conversation, and the topic of
+// a list that begins. What it says is saved before the list, with which who watches is told of it,
+// or else after it, which may have made room.
+func (a *attempt) hear(ctx context.Context, begins bool) (topic string, chats []todo.Chat, err error) {
 	who := a.Conversation
 	if who.Key == "" || a.Writer.Person {
-		return h, nil
+		return "", nil, nil
 	}
 	chat, err := a.tx.Chat(ctx, who.Key)
 	if err != nil {
-		return h, err
+		return "", nil, err
 	}
 	was, lists := chat, Lists{board: a.Board, principal: a.principal, subject: a.subject}
 	switch {
@@ -305,11 +298,11 @@ func (a *attempt) hear(ctx context.Context, begins bool) (h heard, err error) {
 		who.Agent = a.Agent
 		chat = lists.newChat(who)
 	case !lists.has(chat):
-		return h, errNoSnapshot
+		return "", nil, errNoSnapshot
 	}
 	chat.Use(a.at)
 	chat.GoOn()
-	chat.Serve(a.here(who))
+	chat.Serve(a.here)
 	if chat.Doing != todo.NotKnown { // else nobody says when it ends its turn
 		chat.Says(todo.Works, "", a.at)
 	}
@@ -324,23 +317,23 @@ func (a *attempt) hear(ctx context.Context, begins bool) (h heard, err error) {
 				titled, chat.With, with.With = &with, with.ID, chat.ID
 			}
 		}
-		h.topic = titled.Take(a.at)
+		topic = titled.Take(a.at)
 		if err == nil && with != before {
-			h.chats = append(h.chats, with)
+			chats = append(chats, with)
 		}
 	}
 	if chat != was {
-		h.chats = append(h.chats, chat)
+		chats = append(chats, chat)
 	}
-	return h, err
+	return topic, chats, err
 }
 
-// save saves the chats, and returns those for which there is no room yet.
-func (h heard) save(ctx context.Context, tx Tx) (left heard, err error) {
-	for _, c := range h.chats {
+// saveChats saves chats, and returns those for which there is no room yet.
+func saveChats(ctx context.Context, tx Tx, chats []todo.Chat) (left []todo.Chat, err error) {
+	for _, c := range chats {
 		switch _, err := tx.SaveChat(ctx, c); {
 		case errors.Is(err, ErrStoreFull):
-			left.chats = append(left.chats, c)
+			left = append(left, c)
 		case err != nil:
 			return left, err
 		}
@@ -369,14 +362,11 @@ func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	if err != nil || !isOwn {
 		return errNoSnapshot
 	}
-	_, err = l.hear(ctx, c, func(*todo.Chat, time.Time) {}, func(tx Tx, chat string) error {
-		return l.see(ctx, tx, Seen{Key: l.key(c), List: list, Revision: s.Revision, Current: true})
+	_, err = l.Hear(ctx, c, func(*todo.Chat, time.Time) {}, func(tx Tx, chat string) error {
+		return l.see(ctx, tx, Seen{Key: Key{l.principal, chat, c.Mirrors}, List: list, Revision: s.Revision, Current: true})
 	})
 	return err
 }
-
-// key returns whose [Seen] are those of a conversation, as [Lists.Own] has it.
-func (l Lists) key(c Conversation) Key { return Key{l.principal, c.Key, c.Mirrors} }
 
 // agentOf returns what is known of the agents of a list by the chats that hold it, and by those
 // that they are with.

@@ -55,6 +55,7 @@ type attempt struct {
 	at    time.Time // of the write: a list and the one put away for it have the same
 	named string    // the id of the list that has the conversation's name; empty for none
 	known []Seen    // what its chat has seen, the current list first
+	here  todo.Here // the process that serves the conversation, in a write
 	left  []Seen    // what it saw of the list that the write leaves
 	taken []Seen    // what the chat that it takes over has seen
 
@@ -78,11 +79,27 @@ type attempt struct {
 // names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
 	a.sent = todo.Sent{Lines: a.Lines, View: a.View}
-	if err = a.know(ctx); err != nil {
-		return err
+	who := a.Conversation
+	if who.Name != "" {
+		if a.named, err = a.read.Named(ctx, a.principal, who.Name); err != nil {
+			return fmt.Errorf("find the list of the name: %w", err)
+		}
+	}
+	if who.Key != "" {
+		if a.known, err = a.read.Seen(ctx, Key{a.principal, who.Key, who.Mirrors}); err != nil {
+			return fmt.Errorf("find what the chat has seen: %w", err)
+		}
+		if who.Hint && !who.Shared {
+			a.known = a.ofConnection(a.known)
+		}
+		if who.Takes != "" && who.Takes != who.Key && who.Name == "" {
+			if err = a.takeOver(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	id := a.named
-	if a.Conversation.Name == "" {
+	if who.Name == "" {
 		id = Current(a.known)
 	}
 	if id != "" {
@@ -109,41 +126,18 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// know reads what the conversation knows.
-func (a *attempt) know(ctx context.Context) (err error) {
-	who := a.Conversation
-	if who.Name != "" {
-		if a.named, err = a.read.Named(ctx, a.principal, who.Name); err != nil {
-			return fmt.Errorf("find the list of the name: %w", err)
-		}
-	}
-	if who.Key == "" {
-		return nil
-	}
-	if a.known, err = a.read.Seen(ctx, a.key(who.Key)); err != nil {
-		return fmt.Errorf("find what the chat has seen: %w", err)
-	}
-	if who.Hint && !who.Shared {
-		a.known = a.ofConnection(a.known)
-	}
-	return a.takeOver(ctx)
-}
-
-// key returns whose [Seen] are those of a chat, of the kind that the call is of.
-func (a *attempt) key(chat string) Key { return Key{a.principal, chat, a.Conversation.Mirrors} }
-
 // takeOver finds what the conversation takes over, see [Conversation.Takes]. Who has taken it is
 // noted as the id that it had not known.
 func (a *attempt) takeOver(ctx context.Context) error {
 	who := a.Conversation
-	if who.Takes == "" || who.Takes == who.Key || who.Name != "" || slices.ContainsFunc(a.known, func(s Seen) bool { return s.Held > 0 }) {
+	if slices.ContainsFunc(a.known, func(s Seen) bool { return s.Held > 0 }) {
 		return nil
 	}
 	chat, err := a.read.Chat(ctx, who.Takes)
 	if err != nil || chat.ID == "" || chat.HostID != "" {
 		return err
 	}
-	if a.taken, err = a.read.Seen(ctx, a.key(who.Takes)); err == nil && len(a.taken) > 0 {
+	if a.taken, err = a.read.Seen(ctx, Key{a.principal, who.Takes, who.Mirrors}); err == nil && len(a.taken) > 0 {
 		a.known = a.taken
 	}
 	return err

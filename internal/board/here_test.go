@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 )
 
 // A session that several servers served in turn ends at all of them; one process of a chat that
 // ends, or leaves, ends nothing of another.
 func TestASessionEndsEverywhere(t *testing.T) {
-	store := memory.New()
+	store := memorytest.New()
 	one, other := newBoard(t, store), newBoard(t, store)
 	session := board.Conversation{Key: "session:s", Lasts: 30 * time.Minute}
 	process := board.Conversation{Key: todo.ChatKey("c"), Chat: "c"}

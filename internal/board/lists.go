@@ -37,13 +37,6 @@ func (l Lists) update(ctx context.Context, of Key, change func(Tx) error) error 
 	return l.board.store.Update(ctx, of, change)
 }
 
-// attend makes this process known as alive before a chat says that it is served by it. Without it the conversation counts as gone while this process lives.
-func (l Lists) attend(c Conversation) {
-	if b := l.board; !c.isNobody() && !c.Detached && !l.readOnly {
-		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
-	}
-}
-
 func (l Lists) owns(s todo.Snapshot) bool {
 	return l.all || s.List.Principal == l.principal
 }
@@ -219,7 +212,7 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
-		_ = l.setSeen(ctx, Seen{Key: a.key(a.Conversation.Key), List: a.list.List.ID, Revision: a.list.Revision})
+		_ = l.setSeen(ctx, Seen{Key: Key{l.principal, a.Conversation.Key, a.Conversation.Mirrors}, List: a.list.List.ID, Revision: a.list.Revision})
 	}
 	return a.list, err
 }
@@ -249,9 +242,8 @@ func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 
 // SetCurrent makes a list the current one of a conversation, whose agent was shown this revision.
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
-	l.attend(c)
-	here := l.board.here(c)
-	_, err := l.hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
+	here := l.here(c)
+	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
 		seen := Seen{Key: Key{l.principal, chat, c.Mirrors}, List: s.List.ID, Revision: s.Revision, Process: here.Process, Current: true}
 		if err := l.see(ctx, tx, seen); err != nil || c.Name == "" {
 			return err

@@ -17,7 +17,7 @@ func (l Lists) News(ctx context.Context, t Target) (list todo.Snapshot, news tod
 	if err != nil || l.readOnly || a.seen(a.list) >= a.list.Revision {
 		return a.list, news, err
 	}
-	key := a.key(a.Conversation.Key)
+	key := Key{l.principal, a.Conversation.Key, a.Conversation.Mirrors}
 	err = l.update(ctx, key, func(tx Tx) error {
 		news = todo.Report{}
 		b := &attempt{Board: l.board, Write: a.Write, read: tx, tx: tx, all: l.all}

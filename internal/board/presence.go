@@ -156,8 +156,13 @@ func anyHere(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 // it may be that of any of them.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
-// here returns the process that serves a conversation which calls this board.
-func (b *Board) here(c Conversation) (h todo.Here) {
+// here returns the process that serves a conversation, this one, which others know as alive from
+// then on. Else the conversation would count as gone while it calls.
+func (l Lists) here(c Conversation) (h todo.Here) {
+	b := l.board
+	if (c.Key != "" || c.Name != "") && !c.Detached && !l.readOnly {
+		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
+	}
 	h.Process = b.process
 	if c.Detached {
 		h.Process = todo.Detached
@@ -171,14 +176,13 @@ func (b *Board) here(c Conversation) (h todo.Here) {
 // Stay says that a chat is connected, although it makes no call now; Leave that it is not any
 // more. What it holds stays bound to it. Neither makes a chat.
 func (l Lists) Stay(ctx context.Context, c Conversation) error {
-	l.attend(c)
-	here := l.board.here(c)
+	here := l.here(c)
 	return l.hearKnown(ctx, c, func(c *todo.Chat, _ time.Time) { c.Serve(here) })
 }
 
 // Leave is described at [Lists.Stay].
 func (l Lists) Leave(ctx context.Context, c Conversation) error {
-	process := l.board.here(c).Process
+	process := l.here(c).Process
 	return l.hearKnown(ctx, c, func(c *todo.Chat, at time.Time) { c.Leave(process, at) })
 }
 

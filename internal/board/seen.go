@@ -53,26 +53,19 @@ type Conversation struct {
 	Client, Workspace string
 }
 
-// isNobody reports whether the conversation has no chat and no name.
-func (c Conversation) isNobody() bool { return c.Key == "" && c.Name == "" }
-
 // Own returns a conversation as these lists have it: with the id of its chat in place of the
 // key that its caller has, which may be of any size and says nothing of who of a team calls, and
 // a workspace as [todo.Folder] of at most [todo.MaxWorkspace] bytes (BAD-INPUT 82).
 func (l Lists) Own(c Conversation) Conversation {
-	c.Key, c.Parent, c.Takes = l.own(c.Key, c.Shared), l.own(c.Parent, false), l.own(c.Takes, false)
+	for _, key := range []*string{&c.Key, &c.Parent, &c.Takes} {
+		if *key != "" {
+			*key = todo.ChatID(l.principal, l.subject, *key, key == &c.Key && c.Shared)
+		}
+	}
 	if c.Workspace = todo.Folder(c.Workspace); len(c.Workspace) > todo.MaxWorkspace {
 		c.Workspace = strings.ToValidUTF8(c.Workspace[:todo.MaxWorkspace], "") // half a rune at the end
 	}
 	return c
-}
-
-// own returns the id of a chat by its key; none stays none.
-func (l Lists) own(key string, isSeveral bool) string {
-	if key == "" {
-		return ""
-	}
-	return todo.ChatID(l.principal, l.subject, key, isSeveral)
 }
 
 // Key is whose [Seen]: those of a chat of a principal, which has a current list of each kind.

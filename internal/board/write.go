@@ -59,12 +59,12 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	}
 	w.principal, w.subject, w.Conversation = l.principal, l.subject, l.Own(w.Conversation)
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
-	w.Begin.ParentConversation = l.own(w.Begin.ParentConversation, false)
-	l.attend(w.Conversation)
+	w.Begin.ParentConversation = l.Own(Conversation{Key: w.Begin.ParentConversation}).Key
+	here := l.here(w.Conversation)
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
 		return l.update(ctx, Key{Chat: cmp.Or(w.Conversation.Key, w.Conversation.Name, w.List), Mirrors: w.Conversation.Mirrors}, func(tx Tx) (err error) {
-			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all, at: b.now()}).write(ctx, mayBeRepeat)
+			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all, at: b.now(), here: here}).write(ctx, mayBeRepeat)
 			return err
 		})
 	}
@@ -82,52 +82,43 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	return out, nil
 }
 
-// write applies the write, or returns the outcome of its operation if that was applied
-// before.
-func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) {
-	if mayBeRepeat {
-		found, err := a.tx.Find(ctx, Query{Operation: a.Operation.ID})
-		if err == nil && len(found) == 0 && a.Before != "" {
-			found, err = a.tx.Find(ctx, Query{Operation: a.Before})
-		}
-		if err != nil {
-			return Outcome{}, err
-		}
-		if len(found) > 0 {
-			after := found[0]
-			if after.Operation.Digest != a.Operation.Digest || !a.all && after.List.Principal != a.principal {
-				return Outcome{}, ErrOperationReused
-			}
-			return Outcome{After: after, Repeated: true, Report: after.Report}, nil
-		}
+// repeated returns the outcome of the operation of the write if that was applied before.
+func (a *attempt) repeated(ctx context.Context) (Outcome, error) {
+	found, err := a.tx.Find(ctx, Query{Operation: a.Operation.ID})
+	if err == nil && len(found) == 0 && a.Before != "" {
+		found, err = a.tx.Find(ctx, Query{Operation: a.Before})
 	}
-	if err := a.choose(ctx); err != nil {
+	if err != nil || len(found) == 0 {
 		return Outcome{}, err
 	}
-	draft, report, err := a.change(ctx)
-	if err != nil {
-		return Outcome{}, err
+	after := found[0]
+	if after.Operation.Digest != a.Operation.Digest || !a.all && after.List.Principal != a.principal {
+		return Outcome{}, ErrOperationReused
 	}
-	// An empty write after a settled list begins an empty one, which no draft tells.
-	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
-	// A list that only its age archived is not said to be so in the store. To bring it
-	// back it needs a revision of today.
-	wakes := draft.BringsBack() && a.archived(draft.Before()).Archived
-	return a.save(ctx, draft, report, clears || wakes || a.mends || draft.Changed())
+	return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 }
 
-// change applies the change to the list that the call means: to the revision that the
-// writer was shown, merged with what others changed since. It returns the draft of the
-// next revision and what the writer is told, also of a list that it leaves.
-func (a *attempt) change(ctx context.Context) (draft *todo.Draft, told todo.Report, err error) {
+// write applies the change to the list that the call means: to the revision that the writer was
+// shown, merged with what others changed since. It tells the writer of those changes, also of a
+// list that it leaves.
+func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err error) {
+	if mayBeRepeat {
+		if out, err = a.repeated(ctx); err != nil || out.Repeated {
+			return out, err
+		}
+	}
+	if err = a.choose(ctx); err != nil {
+		return Outcome{}, err
+	}
+	var told todo.Report
 	if a.begins || a.putsAway {
 		if err = a.tellOfLeft(ctx, &told); err != nil {
-			return nil, told, err
+			return Outcome{}, err
 		}
 	}
 	saw, err := a.saw(ctx, a.list)
 	if err != nil {
-		return nil, told, err
+		return Outcome{}, err
 	}
 	if saw.Revision != a.list.Revision && a.Seen == 0 {
 		a.tell(saw, a.list, &told)
@@ -137,45 +128,47 @@ func (a *attempt) change(ctx context.Context) (draft *todo.Draft, told todo.Repo
 		base = a.list // the call says nothing about items that others changed
 	}
 	base.LastID = max(base.LastID, a.list.LastID)
-	if draft, err = a.draft(ctx, base, a.list); err == nil {
-		err = a.settle(draft, saw, &told)
+	var failed error
+	step := a.step(ctx, a.list.List, &failed)
+	draft, err := step.Draft(base, a.list)
+	if err == nil {
+		err = step.Settle(draft, saw, &told)
 	}
-	return draft, told, err
+	if err = cmp.Or(err, failed); err != nil {
+		return Outcome{}, err
+	}
+	before := draft.Before()
+	if a.continues {
+		told.Continues = before.Title()
+	}
+	switch {
+	case a.Item != "" && a.List == "" && a.current.List.ID != before.List.ID && !a.continues:
+		told.Elsewhere = before.List.ID
+		draft.StayLeft()
+	case before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person:
+		draft.Archive(false) // its own chat writes it again
+	}
+	// An empty write after a settled list begins an empty one, which no draft tells.
+	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
+	// A list that only its age archived is not said to be so in the store. To bring it
+	// back it needs a revision of today.
+	wakes := draft.BringsBack() && a.archived(before).Archived
+	return a.save(ctx, draft, told, clears || wakes || a.mends || draft.Changed())
 }
 
-// step returns the step that the write is; present is as in a [todo.Step].
-func (a *attempt) step(present func(hand string) bool) todo.Step {
-	s := todo.Step{Change: a.Change, Sent: &a.sent, Hand: todo.PersonsHand, At: a.at, Present: present,
-		Title: a.Title, Mirrors: a.Begin.Mirrored}
+// step returns the step that the write is. failed is set to why it cannot be told whether a
+// conversation that knows the list is present; who knows it is read when that is first asked.
+func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
+	s := todo.Step{Change: a.Change, Sent: &a.sent, Hand: todo.PersonsHand, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
 	if !a.Writer.Person {
 		s.Hand = todo.HandOf(a.Conversation.Key)
 	}
 	if a.begins {
 		s.Earlier = a.current.Items
 	}
-	return s
-}
-
-// draft returns the draft of a revision after newest, as the change makes it of one that
-// the writer was shown.
-func (a *attempt) draft(ctx context.Context, shown, newest todo.Snapshot) (*todo.Draft, error) {
-	var failed error
-	d, err := a.step(a.presentHands(ctx, newest.List, &failed)).Draft(shown, newest)
-	return d, cmp.Or(err, failed)
-}
-
-// changes is [todo.Step.Changes]; true where who is present cannot be read.
-func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool {
-	var failed error
-	return a.step(a.presentHands(ctx, newest.List, &failed)).Changes(shown, newest) || failed != nil
-}
-
-// presentHands returns a function that reports whether a conversation that knows a list is
-// present, by its hand. It reads them when it is called first.
-func (a *attempt) presentHands(ctx context.Context, list todo.List, failed *error) func(hand string) bool {
 	var on []Seen
 	var isRead bool
-	return func(hand string) (isHere bool) {
+	s.Present = func(hand string) (isHere bool) {
 		if !isRead {
 			isRead = true
 			on, *failed = a.read.SeenOn(ctx, list.Principal, list.ID)
@@ -185,6 +178,13 @@ func (a *attempt) presentHands(ctx context.Context, list todo.List, failed *erro
 		}
 		return isHere
 	}
+	return s
+}
+
+// changes is [todo.Step.Changes]; true where who is present cannot be read.
+func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool {
+	var failed error
+	return a.step(ctx, newest.List, &failed).Changes(shown, newest) || failed != nil
 }
 
 // tellOfLeft adds to a report what others changed in the current list, which the write
@@ -200,18 +200,19 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *todo.Report) error {
 		return err
 	}
 	a.tell(left, a.current, told)
-	a.left = []Seen{{Key: a.key(a.Conversation.Key), List: a.current.List.ID, Revision: a.current.Revision}}
+	a.left = []Seen{{Key: Key{a.principal, a.Conversation.Key, a.Conversation.Mirrors}, List: a.current.List.ID, Revision: a.current.Revision}}
 	return nil
 }
 
+// saw returns a list as the writer was shown it.
 func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, error) {
-	seen := a.seen(list)
+	who, seen := a.Conversation, a.seen(list)
 	switch {
 	case list.Revision == 0:
 		return list, nil
 	case a.Seen > 0:
 		return revision(ctx, a.read, list, a.Seen)
-	case a.Conversation.isNobody() || a.Writer.Person:
+	case who.Key == "" && who.Name == "" || a.Writer.Person:
 		return list, nil
 	case a.shown.Revision > 0:
 		return a.shown, nil
@@ -230,26 +231,6 @@ func (a *attempt) tell(base, newest todo.Snapshot, r *todo.Report) {
 	r.Tell(base, newest, &a.sent, a.seen(newest) > 0)
 }
 
-// settle settles a draft, and says in the report of which list it is, where that is not the
-// one that the conversation holds. saw is what the writer was shown.
-func (a *attempt) settle(d *todo.Draft, saw todo.Snapshot, report *todo.Report) error {
-	before := d.Before()
-	if err := a.step(nil).Settle(d, saw, report); err != nil {
-		return err
-	}
-	if a.continues {
-		report.Continues = before.Title()
-	}
-	switch {
-	case a.Item != "" && a.List == "" && a.current.List.ID != before.List.ID && !a.continues:
-		report.Elsewhere = before.List.ID
-		d.StayLeft()
-	case before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person:
-		d.Archive(false) // its own chat writes it again
-	}
-	return nil
-}
-
 // save saves the draft of the write if it changed anything, puts away what it replaces,
 // and stores what its chat has seen.
 func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Report, changed bool) (Outcome, error) {
@@ -259,15 +240,15 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		after = draft.Snapshot(a.Writer, a.Operation)
 	}
 	begins := changed && after.Revision == 1
-	heard, err := a.hear(ctx, begins)
+	topic, chats, err := a.hear(ctx, begins)
+	if err == nil && len(chats) > 0 {
+		chats, err = saveChats(ctx, a.tx, chats)
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
 	if begins {
-		after.List = a.begun(after, heard.topic)
-	}
-	if heard, err = heard.save(ctx, a.tx); err != nil {
-		return Outcome{}, err
+		after.List = a.begun(after, topic)
 	}
 	if a.putsAway {
 		report.PutAway = a.current.PutAway()
@@ -279,7 +260,6 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		if a.Operation.Digest != "" {
 			after.Report = report
 		}
-		var err error
 		if after, err = a.tx.Save(ctx, after); err != nil {
 			return Outcome{}, err
 		}
@@ -289,16 +269,12 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 			}
 		}
 	}
-	if _, err := heard.save(ctx, a.tx); err != nil { // no write is refused because its chat has no room
-		return Outcome{}, err
-	}
-	moves := report.Elsewhere == ""
-	if moves {
-		if err := a.name(ctx, after); err != nil {
+	if len(chats) > 0 {
+		if _, err := saveChats(ctx, a.tx, chats); err != nil { // no write is refused because its chat has no room
 			return Outcome{}, err
 		}
 	}
-	if err := a.see(ctx, after, moves); err != nil {
+	if err := a.see(ctx, after, report.Elsewhere == ""); err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{After: after, Changed: changed, Report: report}, nil
@@ -345,16 +321,28 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 
 // see stores what the conversation knows after the write, as far as the store does not know it:
 // its chat has seen this revision, and the list is its current one, and that of its name, if it
-// moves.
+// moves. Of a person's write its agent has seen nothing, and holds the list that it begins.
 func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
-	if err := a.passOn(ctx); err != nil {
-		return err
+	who := a.Conversation
+	if moves && who.Name != "" && a.List == "" && s.Revision > 0 && s.List.ID != a.named {
+		if err := a.tx.SetName(ctx, a.principal, who.Name, s.List.ID); err != nil {
+			return err
+		}
 	}
-	var all []Seen
-	if s.Revision > 0 {
-		all = a.seenAfter(s, moves)
+	if len(a.taken) > 0 {
+		if err := a.passOn(ctx); err != nil {
+			return err
+		}
 	}
-	for _, now := range append(all, a.left...) {
+	all := a.left
+	if who.Key != "" && s.Revision > 0 && (!a.Writer.Person || s.Revision == 1) {
+		own := Seen{Key: Key{a.principal, who.Key, who.Mirrors}, List: s.List.ID, Current: moves}
+		if !a.Writer.Person {
+			own.Revision, own.Process = s.Revision, a.here.Process
+		}
+		all = append([]Seen{own}, a.left...)
+	}
+	for _, now := range all {
 		isKnown := slices.ContainsFunc(a.known, func(old Seen) bool {
 			return old.List == now.List && now.Revision <= old.Revision && (old.Current || !now.Current) && (now.Process == "" || now.Process == old.Process)
 		})
@@ -371,9 +359,6 @@ func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 // passOn gives the chat what it takes over, whole. What that was known by is then the chat's, and
 // nobody is there by it any more.
 func (a *attempt) passOn(ctx context.Context) error {
-	if len(a.taken) == 0 {
-		return nil
-	}
 	who := a.Conversation
 	before, err := a.tx.Chat(ctx, who.Takes)
 	if err == nil {
@@ -382,32 +367,10 @@ func (a *attempt) passOn(ctx context.Context) error {
 		_, err = a.tx.SaveChat(ctx, before)
 	}
 	for _, s := range slices.Backward(a.taken) {
-		s.Key, s.Current = a.key(who.Key), s.Held > 0
+		s.Key, s.Current = Key{a.principal, who.Key, who.Mirrors}, s.Held > 0
 		if err == nil {
 			err = a.tx.See(ctx, s)
 		}
 	}
 	return err
-}
-
-// seenAfter returns what the chat of the conversation has seen after the write: nothing after a
-// person's, except that it begins a list.
-func (a *attempt) seenAfter(s todo.Snapshot, moves bool) []Seen {
-	if a.Conversation.Key == "" || a.Writer.Person && s.Revision != 1 {
-		return nil
-	}
-	own := Seen{Key: a.key(a.Conversation.Key), List: s.List.ID, Current: moves}
-	if !a.Writer.Person { // else the chat's agent has seen nothing
-		own.Revision, own.Process = s.Revision, a.here(a.Conversation).Process
-	}
-	return []Seen{own}
-}
-
-// name has the list of the write have the conversation's name, unless the call named the list: the
-// name stays with its own.
-func (a *attempt) name(ctx context.Context, s todo.Snapshot) error {
-	if a.Conversation.Name == "" || a.List != "" || s.Revision == 0 || s.List.ID == a.named {
-		return nil
-	}
-	return a.tx.SetName(ctx, a.principal, a.Conversation.Name, s.List.ID)
 }
