@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ const (
 
 // settle applies what was left.
 func (f *fronted) settle(ctx context.Context) {
-	if f.spool.bytes() <= emptySize {
+	if info, err := os.Lstat(f.spool.File); err != nil || info.Size() <= emptySize {
 		return
 	}
 	f.mu.Lock()

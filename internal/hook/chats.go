@@ -21,8 +21,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	if e.isGemini() { // its server goes on with the list
 		return "", e.takeOver(ctx, lists, before)
 	}
-	key := board.Conversation{Key: before.ID}
-	return e.tellOf(ctx, lists, []board.Conversation{key, {Key: before.ID, Mirrors: true}}, func(t board.Target) (saying, error) {
+	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
 			return nil, err
@@ -32,7 +31,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 			return nil, err // another chat has it, or it was put away
 		}
 		return func(w prompts.Words) string { return tools.Earlier(w, list) }, nil
-	})
+	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 
 // chatBefore returns the chat that a new one comes from; the zero Chat where it is not certain:

@@ -128,7 +128,18 @@ func Read(in io.Reader) (Event, error) {
 			*v = nil
 		}
 	}
-	return e, e.check()
+	switch {
+	case e.Session == "" || e.Name == "":
+		return e, errors.New("the event has no session_id or no hook_event_name")
+	case len(e.Folder) > todo.MaxWorkspace:
+		return e, fmt.Errorf("the path of the folder is longer than %d bytes", todo.MaxWorkspace)
+	}
+	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List} {
+		if len(label) > todo.MaxLabel {
+			return e, fmt.Errorf("an id in the event is longer than %d bytes", todo.MaxLabel)
+		}
+	}
+	return e, nil
 }
 
 // ReadCall reads an event from the arguments of a call, which a host fills in as texts: what
@@ -166,23 +177,6 @@ func ReadCall(arguments []byte) (Event, error) {
 
 // errNoEvent is the error for what is no event at all.
 var errNoEvent = errors.New("the event is not JSON of the shape that hosts send")
-
-// check returns an error unless the event says what it is and nothing is longer than
-// what is stored.
-func (e Event) check() error {
-	if e.Session == "" || e.Name == "" {
-		return errors.New("the event has no session_id or no hook_event_name")
-	}
-	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List} {
-		if len(label) > todo.MaxLabel {
-			return fmt.Errorf("an id in the event is longer than %d bytes", todo.MaxLabel)
-		}
-	}
-	if len(e.Folder) > todo.MaxWorkspace {
-		return fmt.Errorf("the path of the folder is longer than %d bytes", todo.MaxWorkspace)
-	}
-	return nil
-}
 
 // Answer returns what a hook writes to its host, as JSON, so that the agent is told a
 // text: Claude Code, Codex, Gemini CLI and Qwen Code read it alike. At the end of a turn it
@@ -231,13 +225,8 @@ var ErrNotUnderstood = errors.New("not understood")
 // Do does what an event asks for, and returns what the agent is to be told, empty for
 // nothing. It calls open, which opens the lists until done is called, only if it needs
 // them. An error says nothing of the texts of a list; it may be [ErrNotNeeded].
-func Do(ctx context.Context, e Event, open Opener) (context string, err error) {
+func Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
-	return e.do(ctx, a, err, open)
-}
-
-// do does what the event asks for; err is why it asks for nothing.
-func (e Event) do(ctx context.Context, a *act, err error, open Opener) (told string, _ error) {
 	if err != nil || a == nil {
 		return "", e.describe(err)
 	}
@@ -246,8 +235,10 @@ func (e Event) do(ctx context.Context, a *act, err error, open Opener) (told str
 		return "", e.describe(err)
 	}
 	defer done()
-	told, err = a.do(ctx, lists)
-	return told, e.describe(err)
+	if told, err = a.do(ctx, lists); err != nil {
+		err = e.describe(err)
+	}
+	return told, err
 }
 
 // describe returns an error with the event that it is of.
@@ -284,8 +275,6 @@ const (
 	inOrder                  // perhaps later, and by another process: the agent is told nothing
 )
 
-func telling(do doing) *act { return &act{do, afterOthers} }
-
 func silent(when order, do func(context.Context, board.Lists) error) *act {
 	return &act{func(ctx context.Context, lists board.Lists) (string, error) { return "", do(ctx, lists) }, when}
 }
@@ -300,7 +289,9 @@ func (e Event) action() (*act, error) {
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
 		}
-		return silent(atOnce, e.noteCall), nil
+		return silent(atOnce, func(ctx context.Context, lists board.Lists) error {
+			return lists.HearCall(ctx, e.chat(), e.Call)
+		}), nil
 	case "posttooluse", "aftertool":
 		if e.List != "" {
 			return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
@@ -309,9 +300,9 @@ func (e Event) action() (*act, error) {
 		}
 		return e.mirrorAction()
 	case "posttoolusefailure", "posttoolbatch":
-		return telling(e.news), nil
+		return &act{do: e.usedTool}, nil
 	case "userpromptsubmit", "beforeagent":
-		return telling(e.prompt), nil
+		return &act{do: e.prompt}, nil
 	case "permissionrequest", "notification", "elicitation":
 		if e.Notice == "idle_prompt" {
 			return silent(inOrder, e.idles), nil
@@ -320,12 +311,12 @@ func (e Event) action() (*act, error) {
 	case "permissiondenied", "elicitationresult":
 		return silent(inOrder, e.goesOn), nil
 	case "stop", "afteragent", "stopfailure", "interrupt":
-		return telling(e.endTurn), nil
+		return &act{do: e.endTurn}, nil
 	case "sessionstart":
 		if e.Source == "startup" && e.Title == "" {
 			return nil, nil // a new chat has no current list yet
 		}
-		return telling(e.start), nil
+		return &act{do: e.start}, nil
 	case "precompress":
 		if e.Trigger != "manual" {
 			return nil, ErrNotNeeded // it comes before each request
@@ -350,11 +341,6 @@ func isOurs(tool string) bool {
 	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), isSuffix)
 }
 
-// noteCall notes who makes a call of one of our tools.
-func (e Event) noteCall(ctx context.Context, lists board.Lists) error {
-	return lists.HearCall(ctx, e.chat(), e.Call)
-}
-
 // mirrorAction returns what mirrors a call of a built-in tool. After any other tool the
 // agent is told the news.
 func (e Event) mirrorAction() (*act, error) {
@@ -372,7 +358,7 @@ func (e Event) mirrorAction() (*act, error) {
 	case isOurs(e.Tool):
 		return nil, nil // its server has written the list
 	case !ok:
-		return telling(e.news), nil
+		return &act{do: e.usedTool}, nil
 	}
 	call, err := tool.Read([]byte(e.Input), []byte(e.Response))
 	if err != nil || call == nil {
@@ -429,12 +415,6 @@ func (e Event) mirrors() board.Conversation {
 	who := e.chat()
 	who.Mirrors, who.Lasts, who.Detached = true, lasts, true
 	return who
-}
-
-// stay says that a chat that was resumed is there again. As far as it has one by
-// our tools, their server says so.
-func (e Event) stay(ctx context.Context, lists board.Lists) error {
-	return lists.Stay(ctx, e.mirrors())
 }
 
 // leave says that a sub-agent of the chat has ended, or without one the chat itself with its

@@ -56,11 +56,11 @@ const (
 func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
 	if err != nil || a == nil || a.when != inOrder || s.File == "" {
-		return e.do(ctx, a, err, open)
+		return Do(ctx, e, open)
 	}
 	waiting, err := s.add(ctx, e)
 	if err != nil { // out of order rather than not at all
-		if _, failed := e.do(ctx, a, nil, open); failed != nil {
+		if _, failed := Do(ctx, e, open); failed != nil {
 			return "", fmt.Errorf("what the hook was told is lost: %w; %w", failed, err)
 		}
 		return "", e.describe(fmt.Errorf("it was applied at once, since it could not be left: %w", err))

@@ -18,31 +18,30 @@ import (
 // saying puts something in words; nil is nothing to say.
 type saying func(prompts.Words) string
 
-// tell returns what is to be said of the first list that the agent of the event holds and
-// of which there is something to say, as about tells: by our tools, by the host's own, or by the
-// server that its chat is with.
-func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error)) (string, error) {
-	all := []board.Conversation{e.chat(), e.mirrors()}
-	if e.Agent == "" && e.isGemini() {
-		chat, err := lists.Chat(ctx, e.chat())
-		if err != nil {
-			return "", err
-		}
-		with, err := lists.With(ctx, chat)
-		if err != nil {
-			return "", err
-		}
-		if with.ID != "" {
-			all = append(all, board.Conversation{Key: with.ID})
+// tell returns what is to be said of the first list of some conversations of which there is
+// something to say, as about tells. Without any they are those of the agent of the event: by our
+// tools, by the host's own, or by the server that its chat is with. Words are read for what is to
+// be said alone.
+func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error), of ...board.Conversation) (string, error) {
+	if len(of) == 0 {
+		own := e.chat()
+		of = append(of, own, own)
+		of[1].Mirrors = true
+		if e.Agent == "" && e.isGemini() {
+			chat, err := lists.Chat(ctx, own)
+			if err != nil {
+				return "", err
+			}
+			with, err := lists.With(ctx, chat)
+			if err != nil {
+				return "", err
+			}
+			if with.ID != "" {
+				of = append(of, board.Conversation{Key: with.ID})
+			}
 		}
 	}
-	return e.tellOf(ctx, lists, all, about)
-}
-
-// tellOf is [Event.tell] for lists of some conversations. Words are read for what is to be said
-// alone.
-func (e Event) tellOf(ctx context.Context, lists board.Lists, all []board.Conversation, about func(board.Target) (saying, error)) (string, error) {
-	for _, c := range all {
+	for _, c := range of {
 		say, err := about(board.Target{Conversation: c})
 		if err != nil && !errors.Is(err, board.ErrNotFound) {
 			return "", err
@@ -58,30 +57,26 @@ func (e Event) tellOf(ctx context.Context, lists board.Lists, all []board.Conver
 	return "", nil
 }
 
-// each does something with each open list that the agent of the event holds. A sub-agent
-// without one stands for its main agent then.
-func (e Event) each(ctx context.Context, lists board.Lists, do func(todo.Snapshot, board.Target) error) error {
-	found := false
-	_, err := e.tell(ctx, lists, func(t board.Target) (saying, error) {
+// hasOpen reports whether the agent of the event holds an open list.
+func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err error) {
+	_, err = e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
-		if err != nil || !list.Open() {
-			return nil, err
-		}
-		found = true
-		return nil, do(list, t)
+		has = has || err == nil && list.Open()
+		return nil, err
 	})
-	if e.Agent == "" || found || err != nil {
-		return err
+	return has, err
+}
+
+// usedTool says that the agent, which has used a tool, goes on, and tells it the news.
+func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) {
+	if err := e.goesOn(ctx, lists); err != nil {
+		return "", err
 	}
-	e.Agent = ""
-	return e.each(ctx, lists, do)
+	return e.news(ctx, lists)
 }
 
 // news tells the agent what others changed in its list since it last saw it.
 func (e Event) news(ctx context.Context, lists board.Lists) (string, error) {
-	if err := e.goesOn(ctx, lists); err != nil {
-		return "", err
-	}
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		_, news, err := lists.News(ctx, t)
 		if err != nil || !news.OthersDid() {
@@ -96,16 +91,11 @@ func (e Event) news(ctx context.Context, lists board.Lists) (string, error) {
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {
-		isMain = true
-		_, err := e.tell(ctx, lists, func(t board.Target) (saying, error) {
-			list, err := lists.Current(ctx, t)
-			isMain = isMain && !list.Open()
-			return nil, err
-		})
+		has, err := e.hasOpen(ctx, lists)
 		if err != nil {
 			return err
 		}
-		if isMain {
+		if isMain = !has; isMain {
 			e.Agent = ""
 		}
 	}
@@ -116,9 +106,8 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 // goesOn says that the agent, which was given a prompt or has used a tool, waits for nobody.
 // For its main agent a sub-agent says so only of its own question.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
-	own := todo.OneLine(e.question(), todo.MaxTitle)
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
-		if !isMain || c.Asks == own && c.Asks != "" {
+		if !isMain || c.Asks != "" && c.Asks == todo.OneLine(e.question(), todo.MaxTitle) {
 			c.Says(todo.Works, "", at)
 		}
 	})
@@ -198,7 +187,7 @@ func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
 	case "clear", "fork":
 		return e.earlier(ctx, lists)
 	}
-	if err := e.stay(ctx, lists); err != nil {
+	if err := lists.Stay(ctx, e.mirrors()); err != nil { // as far as it has a list by our tools, their server says so
 		return "", err
 	}
 	return e.show(ctx, lists)

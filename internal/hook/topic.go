@@ -14,7 +14,10 @@ import (
 // prompt takes in a prompt: it may say what the chat's next list is about, and its agent
 // is told the news, or of its list if it has forgotten that.
 func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
-	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) { c.Forgot = false })
+	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
+		c.Forgot = false
+		c.Says(todo.Works, "", at)
+	})
 	if err != nil {
 		return "", err
 	}
@@ -37,10 +40,13 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
 	topic := e.topic()
 	if topic.Text != "" {
-		err = e.each(ctx, lists, func(todo.Snapshot, board.Target) error { topic = todo.Topic{}; return nil })
-	}
-	if err != nil {
-		return was, err
+		works, err := e.hasOpen(ctx, lists)
+		if err != nil {
+			return was, err
+		}
+		if works {
+			topic = todo.Topic{}
+		}
 	}
 	return lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		c.GoOn()
