@@ -248,13 +248,7 @@ func anyText(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Items = nil
 	texts := []string{"", " ", "日本語", "👩‍👩‍👧 🇩🇪", "e\u0301", "\u202eright to left", "\u2028\u2029", `'; DROP TABLE lists; --`, `"\\"`, "<script>&amp;", "\x01\x7f\u0085", "\ufeff\ufffd"}
-	long := make([]rune, todo.MaxText)
-	for i := range long {
-		long[i] = '漢'
-	}
-	for len(texts) < todo.MaxItems/10 {
-		texts = append(texts, string(long))
-	}
+	texts = append(texts, strings.Repeat("漢", todo.MaxText))
 	for _, text := range texts {
 		next.Items = append(next.Items, todo.Item{ID: text, Text: text, Active: text, Status: todo.Status(text)})
 	}

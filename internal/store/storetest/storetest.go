@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -201,6 +202,9 @@ func must[T any](t testing.TB) func(T, error) T {
 
 func checkEqual(t testing.TB, what string, want, got any, options ...cmp.Option) {
 	t.Helper()
+	if reflect.DeepEqual(want, got) { // in a tenth of the time
+		return
+	}
 	if diff := cmp.Diff(want, got, options...); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", what, diff)
 	}
