@@ -29,20 +29,10 @@ func (c *calls) count(operation string, _ time.Duration, err error) {
 	c.ended[operation+" "+store.Outcome(err)]++
 }
 
-// untold is an observer of a test that asks for nothing.
-func untold(string, time.Duration, error) {}
-
-// A store that is observed keeps every promise of a store.
-func TestObservedConformance(t *testing.T) {
-	storetest.Run(t, func(testing.TB) board.Store {
-		return store.Observed(memory.New(), untold)
-	})
-}
-
 // An observer is told of writes and of reads of lists, with the word for how each ended.
 func TestObservedTells(t *testing.T) {
 	c := &calls{ended: map[string]int{}}
-	st := store.Observed(memory.NewKeeping(board.Keep{Lists: 1}), c.count)
+	st := &store.Opened{Store: memory.NewKeeping(board.Keep{Lists: 1}), Observer: c.count}
 	ctx, gone := context.WithCancel(t.Context())
 	gone()
 	begin := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}

@@ -32,6 +32,11 @@ type Place struct {
 // that is nil where this one cannot. Who wraps the store wraps Store alone.
 type Opened struct {
 	board.Store
+	// Observer is told of what writes and of what reads lists; nil is nobody.
+	Observer Observer
+	// Within is how long an update may take: another program may have the store locked for
+	// ever. 0 is any time.
+	Within time.Duration
 	// Damaged says what is wrong with each row that was left out because it is damaged, and
 	// Bytes how large the store was when it was looked at last. No store lacks them.
 	Damaged func() []string

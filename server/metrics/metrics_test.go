@@ -26,7 +26,7 @@ import (
 func measured(t *testing.T, st board.Store) string {
 	t.Helper()
 	m := metrics.New("v1")
-	s := servertest.New(t, store.Observed(st, m.Store), func(c *server.Config) { c.Observe = m.MCP })
+	s := servertest.New(t, &store.Opened{Store: st, Observer: m.Store}, func(c *server.Config) { c.Observe = m.MCP })
 	return servertest.Serve(t, s, func(c *edge.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
 }
 
@@ -95,7 +95,7 @@ func TestCancelledCalls(t *testing.T) {
 	var log servertest.Log
 	st := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
 	m := metrics.New("v1")
-	s := servertest.New(t, store.Observed(st, m.Store), func(c *server.Config) {
+	s := servertest.New(t, &store.Opened{Store: st, Observer: m.Store}, func(c *server.Config) {
 		c.Observe, c.Log = m.MCP, log.Logger()
 	})
 	base := servertest.Serve(t, s, func(c *edge.Config) { c.Metrics = m }).URL

@@ -104,12 +104,13 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	told := &store.Opened{Store: a.audited(st.Store), Within: a.Request}
 	if a.Metrics != nil {
+		told.Observer = a.Metrics.Store
 		if st.NoticeLag != nil {
 			a.Metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
 				func() float64 { return st.NoticeLag().Seconds() })
 		}
-		st.Store = store.Observed(st.Store, a.Metrics.Store)
 		a.Metrics.Gauge("todo_store_bytes", "The size of all lists when it was looked at last; 0 before the first write.",
 			func() float64 { return float64(st.Bytes()) })
 		a.Metrics.Gauge("todo_store_max_bytes", "How large they may become, --max-size; 0: any.", func() float64 { return float64(a.Keep.Bytes) })
@@ -117,7 +118,7 @@ func (a *App) OpenStore() (*store.Opened, error) {
 			func() float64 { return float64(len(st.Damaged())) })
 	}
 	spool, err := a.Spool()
-	st.Store = spool.Before(store.Bounded(a.audited(st.Store), a.Request))
+	st.Store = spool.Before(told)
 	return st, err
 }
 

@@ -22,6 +22,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
+
 // Body encodes everything of a snapshot except its List and Seq. Nil Items are
 // encoded as an empty array, and Worked is left out where an agent wrote: then it is
 // Updated.
@@ -33,23 +35,15 @@ func Body(s todo.Snapshot) ([]byte, error) {
 	if !s.Writer.Person && s.Worked.Equal(s.Updated) {
 		s.Worked = time.Time{}
 	}
-	return encode(&s, "revision")
+	return jsonv2.Marshal(&s, format)
 }
 
 // List encodes the part of a snapshot that is the same in all revisions of a
 // list.
-func List(l todo.List) ([]byte, error) { return encode(&l, "list") }
-
-func encode(v any, what string) ([]byte, error) {
-	data, err := jsonv2.Marshal(v, json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", what, err)
-	}
-	return data, nil
-}
+func List(l todo.List) ([]byte, error) { return jsonv2.Marshal(&l, format) }
 
 // EncodeChat encodes everything of a chat except its Seq.
-func EncodeChat(c todo.Chat) ([]byte, error) { return encode(&c, "chat") }
+func EncodeChat(c todo.Chat) ([]byte, error) { return jsonv2.Marshal(&c, format) }
 
 // Chat decodes what [EncodeChat] returned and sets its Seq. An error wraps [board.ErrDamaged].
 func Chat(body []byte, seq int64) (c todo.Chat, err error) {

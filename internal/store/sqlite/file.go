@@ -59,18 +59,6 @@ func (f *file) release() error {
 	return f.db.Close()
 }
 
-// sameFile reports whether f is open and info describes the same file on disk.
-func (f *file) sameFile(info fs.FileInfo) bool {
-	return f != nil && info != nil && os.SameFile(f.info, info)
-}
-
-// hasNextLog reports whether a writer that found the log of f deleted has begun
-// the next one, see [writer.mergeLog]. Until then f reads what is newest.
-func (f *file) hasNextLog(path string) bool {
-	info, err := os.Stat(path + "-wal")
-	return err == nil && info.Size() > 0 && f.log != nil && !os.SameFile(f.log, info)
-}
-
 // isChanged reports whether a file that is read as one that nobody changes was changed
 // since before, or is about to be. now describes it; nil for none.
 func isChanged(path string, before, now fs.FileInfo) bool {
@@ -82,16 +70,6 @@ func isChanged(path string, before, now fs.FileInfo) bool {
 func hasLog(path string) bool {
 	_, err := os.Stat(path + "-wal")
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// stat describes the file at path; it returns nil, nil when the file is missing
-// or empty, and the error of look.
-func stat(path string) (fs.FileInfo, error) {
-	info, err := look(path)
-	if err != nil || info == nil || info.Size() == 0 {
-		return nil, err
-	}
-	return info, nil
 }
 
 // look describes the file at path; it returns nil, nil when there is none. Its
@@ -130,8 +108,8 @@ func look(path string) (fs.FileInfo, error) {
 // can use. It does not change a byte of it. Without a log probe reads it without
 // locks.
 func probe(path string) error {
-	info, err := stat(path)
-	if info == nil || err != nil {
+	info, err := look(path)
+	if info == nil || err != nil || info.Size() == 0 {
 		return err
 	}
 	mode, fixed := "mode=ro", !hasLog(path)
@@ -238,7 +216,7 @@ func create(path string) error {
 // publish creates the file, unless there is one by now; the caller has the lock
 // of create. It first removes what a deleted database left beside path
 // (-wal, -shm, -journal), because SQLite would apply it to the new file. The file
-// gets its name after it is closed (see stat).
+// gets its name after it is closed (see look).
 func publish(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err

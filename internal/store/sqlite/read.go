@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -56,24 +55,16 @@ func (r *row) scan(rows tables.Rows) error {
 	return err
 }
 
-// check returns an error unless the row is as it was written.
-func (r *row) check() error {
+// snapshot returns what the row says, or an error unless it is as it was written.
+func (r *row) snapshot() (todo.Snapshot, error) {
 	isNewest := r[rowSeq] == r[rowNewestSeq]
 	switch {
 	case sumOf(r[rowID:rowListSum]...) != r[rowListSum]:
-		return damaged("lists", r[rowID])
+		return todo.Snapshot{}, damaged("lists", r[rowID])
 	case r[rowSeq] == nil || r[rowList] != r[rowID] || isNewest != (r[rowRevision] == r[rowNewest]):
-		return damaged("lists", r[rowID], "newest revision", r[rowNewest])
+		return todo.Snapshot{}, damaged("lists", r[rowID], "newest revision", r[rowNewest])
 	case sumOf(r[rowList:rowSum]...) != r[rowSum]:
-		return damaged("history", r[rowList], r[rowRevision])
-	}
-	return nil
-}
-
-// snapshot returns what the row says.
-func (r *row) snapshot() (todo.Snapshot, error) {
-	if err := r.check(); err != nil {
-		return todo.Snapshot{}, err
+		return todo.Snapshot{}, damaged("history", r[rowList], r[rowRevision])
 	}
 	seq, _ := r[rowSeq].(int64)
 	body, _ := r[rowBody].(string)
@@ -138,43 +129,39 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 	})
 }
 
-// query is the [tables.Query] of the store. It finds no rows when there is no file yet.
+// query is the [tables.Query] of the store. It finds no rows when there is no file yet. While
+// another process has that locked it tries again until ctx ends.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
-	if err := s.withFile(ctx, func(f *file) error { return f.statements.query(ctx, query, args, read) }); err != nil {
+	if err := s.enter(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return nil
-}
-
-// withFile calls read with the file, and not at all when there is none yet. While
-// another process has it locked it tries again until ctx ends.
-func (s *Store) withFile(ctx context.Context, read func(*file) error) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
 	defer s.work.Done()
-	locked := false
-	for {
-		err := s.tryWithFile(ctx, read)
-		if ended := ctx.Err(); ended != nil && (locked || busy(err)) {
-			return fmt.Errorf("%w: another program has %s locked; end it, or name another store with --store", ended, s.path)
-		}
-		// ctx.Err() comes first, because it explains an interrupted query.
-		if err = cmp.Or(ctx.Err(), err); !busy(err) {
+	try := func() error {
+		f, err := s.use(ctx)
+		if f == nil || err != nil {
 			return err
 		}
-		locked = true
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
-func (s *Store) tryWithFile(ctx context.Context, read func(*file) error) error {
-	f, err := s.use(ctx)
-	if f == nil || err != nil {
+		defer f.release() //nolint:errcheck // everything is read already
+		if err = f.statements.query(ctx, query, args, read); err != nil {
+			err = describe(s.path, err)
+		}
 		return err
 	}
-	defer f.release() //nolint:errcheck // everything is read already
-	return describe(s.path, read(f))
+	for isLocked := false; ; isLocked = true {
+		err, ended := try(), ctx.Err()
+		isBusy := err != nil && busy(err)
+		switch {
+		case ended != nil && (isLocked || isBusy):
+			return fmt.Errorf("%s: %w: another program has %s locked; end it, or name another store with --store", what, ended, s.path)
+		case ended != nil: // it explains an interrupted query
+			return fmt.Errorf("%s: %w", what, ended)
+		case err == nil:
+			return nil
+		case !isBusy:
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
 }
 
 // sumOf returns the checksum (CRC-32) of texts, bytes, numbers and truths. It is never

@@ -9,16 +9,17 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// savedFile returns the file that a process touches after it has saved something, if it is
-// there: then another process watches. It is no file of SQLite's, since on some systems a
-// watched file is opened, and closing that would drop all locks that the process has on it.
-func savedFile(path string) string { return filepath.Join(path+"-alive", "saved") }
+// savedSuffix is what the path of a store has behind it in that of the file that a process touches
+// after it has saved something, if it is there: then another process watches. It is no file of
+// SQLite's, since on some systems a watched file is opened, and closing that would drop all locks
+// that the process has on it.
+const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
 // Say tells those who watch the file at a path, in other processes, that something was stored
 // in it, or left in its spool.
 func Say(path string) {
 	now := time.Now()
-	_ = os.Chtimes(savedFile(path), now, now)
+	_ = os.Chtimes(path+savedSuffix, now, now)
 }
 
 // SpoolSuffix is what the name of a store's file has behind it in that of the file with what
@@ -55,7 +56,7 @@ type listener struct {
 }
 
 func (s *Store) newListener() *listener {
-	return &listener{file: savedFile(s.path), heard: make(chan struct{}, 1)}
+	return &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
 }
 
 // listen listens, unless it does already, and returns after which time to look anyway. There
@@ -128,9 +129,9 @@ func (l *listener) close() {
 
 // removeFolder removes the folder of what processes say, unless one is known there.
 func (s *Store) removeFolder() {
-	folder := filepath.Dir(savedFile(s.path))
-	if left, err := os.ReadDir(folder); err == nil && len(left) == 1 && left[0].Name() == filepath.Base(savedFile(s.path)) {
-		_ = os.Remove(savedFile(s.path))
+	folder := filepath.Dir(s.path + savedSuffix)
+	if left, err := os.ReadDir(folder); err == nil && len(left) == 1 && left[0].Name() == filepath.Base(s.path+savedSuffix) {
+		_ = os.Remove(s.path + savedSuffix)
 	}
 	_ = os.Remove(folder) // fails while other processes are known
 }

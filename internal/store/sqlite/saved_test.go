@@ -27,7 +27,7 @@ func TestWatchHearsOthers(t *testing.T) {
 		return time.Since(began)
 	}
 	<-hints
-	for _, err := os.Stat(savedFile(b.path)); err != nil; _, err = os.Stat(savedFile(b.path)) { //nolint:revive // until it listens
+	for _, err := os.Stat(b.path + savedSuffix); err != nil; _, err = os.Stat(b.path + savedSuffix) { //nolint:revive // until it listens
 	}
 	const soon = time.Second / 4
 	quickest := lookAnyway
@@ -37,7 +37,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	if quickest > soon {
 		t.Errorf("heard after %s at best", quickest)
 	}
-	if err := os.RemoveAll(filepath.Dir(savedFile(b.path))); err != nil {
+	if err := os.RemoveAll(filepath.Dir(b.path + savedSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	for quickest, n := lookAnyway, int64(12); quickest > soon; n++ {
@@ -47,7 +47,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if left, _ := os.ReadDir(filepath.Dir(savedFile(b.path))); left != nil {
+	if left, _ := os.ReadDir(filepath.Dir(b.path + savedSuffix)); left != nil {
 		t.Errorf("%v is left", left)
 	}
 }

@@ -172,7 +172,14 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 // when there never was one. f may be nil.
 func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, error) {
 	info, err := s.stat()
-	if err == nil && f.sameFile(info) && !f.hasNextLog(s.path) && !(f.fixed && isChanged(s.path, f.info, info)) {
+	isCurrent := err == nil && f != nil && info != nil && os.SameFile(f.info, info) && !(f.fixed && isChanged(s.path, f.info, info))
+	if isCurrent && f.log != nil {
+		// Until a writer that found the log deleted has begun the next one, see
+		// [writer.mergeLog], the file has what is newest.
+		log, err := os.Stat(s.log)
+		isCurrent = err != nil || log.Size() == 0 || os.SameFile(f.log, log)
+	}
+	if isCurrent {
 		if info.ModTime().Equal(f.info.ModTime()) {
 			return f, nil
 		}
@@ -194,10 +201,13 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 	return f, err
 }
 
-// stat is [stat] of the store's file. That there is none, or an empty one, is an error
-// once the store had it open.
+// stat describes the store's file; it returns nil, nil when that is missing or empty. Once the
+// store had it open, that is an error.
 func (s *Store) stat() (fs.FileInfo, error) {
-	info, err := stat(s.path)
+	info, err := look(s.path)
+	if info != nil && info.Size() == 0 {
+		info = nil
+	}
 	if info == nil && err == nil && s.had.Load() {
 		err = fmt.Errorf("open store: %s was moved, removed or emptied while it was in use: put it back, restore a backup (`todo-mcp backup --restore FILE`), or restart this program, which then begins a new store", s.path)
 	}

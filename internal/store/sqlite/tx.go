@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,26 +20,34 @@ var (
 // read is the [tables.Query] of the transaction. It does not end with a context: the
 // transaction of others would end with it.
 func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
-	err := w.note(w.query(context.Background(), query, args, read))
-	if err = cmp.Or(err, ctx.Err()); err != nil {
+	if err := w.query(context.Background(), query, args, read); err != nil {
+		return w.fail(what, err)
+	}
+	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// note notes a failure of the store, and returns it. A row that is damaged is none: the
-// request may do without it.
-func (w *writer) note(err error) error {
-	if err != nil && !board.IsRefusal(err) && !errors.Is(err, errRecord) && w.failed == nil {
+// fail notes a failure of the store, and returns it with what was being done. A row that is damaged
+// is none: the request may do without it.
+func (w *writer) fail(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if !board.IsRefusal(err) && !errors.Is(err, errRecord) && w.failed == nil {
 		w.failed = err
 	}
-	return err
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // Seen implements board.Tx.
 func (w *writer) Seen(_ context.Context, of board.Key) ([]board.Seen, error) {
 	all, _, err := w.seenBy(of)
-	return slices.Clone(all), w.note(err)
+	if err != nil {
+		return nil, w.fail("read what the chat has seen", err)
+	}
+	return slices.Clone(all), nil
 }
 
 // Load implements board.Tx. It keeps the newest revisions that it reads.
@@ -53,13 +60,12 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 		if found, err = w.Reader.Load(ctx, list, 0); err != nil {
 			return found, err
 		}
-		w.grow(todo.Size(found.Items) + todo.Size(found.Report.Dropped))
-		w.memory.lists[list] = found
+		w.Remember(found, todo.Size(found.Items)+todo.Size(found.Report.Dropped))
 	}
 	if l := &found.List; l.ParentConversation != "" {
 		all, _, err := w.seenBy(board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored})
 		l.Parent = board.Current(all)
-		return found, w.note(err)
+		return found, w.fail("read what the chat of the main agent has seen", err)
 	}
 	return found, nil
 }
@@ -69,18 +75,15 @@ func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snaps
 	if saved, err = w.saver.Save(ctx, next); err == nil {
 		saved, err = w.Load(ctx, saved.List.ID, 0)
 	}
-	if w.note(err) != nil {
-		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
+	if err != nil {
+		return todo.Snapshot{}, w.fail("save snapshot", err)
 	}
 	return saved, nil
 }
 
 // Purge implements board.Tx.
 func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	if err := w.note(w.saver.Purge(ctx, list, by, now)); err != nil {
-		return fmt.Errorf("purge list: %w", err)
-	}
-	return nil
+	return w.fail("purge list", w.saver.Purge(ctx, list, by, now))
 }
 
 // Chat implements board.Tx. It keeps what it reads, also that there is no such chat.
@@ -88,7 +91,7 @@ func (w *writer) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	c, isKnown := w.memory.chats[id]
 	if !isKnown {
 		if c, err = w.Reader.Chat(ctx, id); err == nil {
-			w.grow(256 + len(id))
+			w.memory.put += rowOverhead + len(id)
 			w.memory.chats[id] = c
 		}
 	}
@@ -101,8 +104,8 @@ func (w *writer) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	if err == nil {
 		c, err = w.saver.SaveChat(ctx, was, c)
 	}
-	if w.note(err) != nil {
-		return c, fmt.Errorf("save chat: %w", err)
+	if err != nil {
+		return c, w.fail("save chat", err)
 	}
 	w.memory.chats[c.ID] = c
 	return c, nil
@@ -110,18 +113,13 @@ func (w *writer) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 
 // SetKey implements board.Tx.
 func (w *writer) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
-	if err := w.note(w.saver.SetKey(ctx, k, chat, until)); err != nil {
-		return fmt.Errorf("save key: %w", err)
-	}
-	return nil
+	return w.fail("save key", w.saver.SetKey(ctx, k, chat, until))
 }
 
 // Claim implements board.Tx.
 func (w *writer) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
-	if earlier, err = w.saver.Claim(ctx, n, at, within); w.note(err) != nil {
-		return earlier, fmt.Errorf("save notice: %w", err)
-	}
-	return earlier, nil
+	earlier, err = w.saver.Claim(ctx, n, at, within)
+	return earlier, w.fail("save notice", err)
 }
 
 // seenBy returns what a chat has seen but for damaged rows, and whether there are such.
@@ -144,7 +142,7 @@ func (w *writer) seenBy(of board.Key) (found []board.Seen, isDamaged bool, err e
 		return rows.Err()
 	})
 	if err == nil && !isDamaged {
-		w.grow((len(found) + 1) * (256 + len(of.Principal) + len(of.Chat)))
+		w.memory.put += (len(found) + 1) * (rowOverhead + len(of.Principal) + len(of.Chat))
 		w.memory.seen[of] = found
 	}
 	return found, isDamaged, err
@@ -159,22 +157,17 @@ func (w *writer) See(ctx context.Context, s board.Seen) error {
 	if err == nil {
 		known, err = w.saver.See(ctx, known, s, isDamaged)
 	}
-	if err == nil {
-		w.grow((len(known) + 1) * (256 + len(s.Principal) + len(s.Chat)))
-		w.memory.seen[s.Key] = known
+	if err != nil {
+		return w.fail("save what a chat has seen", err)
 	}
-	if w.note(err) != nil {
-		return fmt.Errorf("save what a chat has seen: %w", err)
-	}
+	w.memory.put += (len(known) + 1) * (rowOverhead + len(s.Principal) + len(s.Chat))
+	w.memory.seen[s.Key] = known
 	return nil
 }
 
 // SetName implements board.Tx.
 func (w *writer) SetName(ctx context.Context, principal, name, list string) error {
-	if err := w.note(w.saver.SetName(ctx, principal, name, list)); err != nil {
-		return fmt.Errorf("save name: %w", err)
-	}
-	return nil
+	return w.fail("save name", w.saver.SetName(ctx, principal, name, list))
 }
 
 // Remove implements [tables.DB].
@@ -193,7 +186,7 @@ func (w *writer) Scan(_ context.Context, query string, args []any, into ...any) 
 
 // Remember implements [tables.DB].
 func (w *writer) Remember(newest todo.Snapshot, bytes int) {
-	w.grow(bytes)
+	w.memory.put += rowOverhead + bytes
 	w.memory.lists[newest.List.ID] = newest
 }
 

@@ -46,26 +46,22 @@ type memory struct {
 	seen  map[board.Key][]board.Seen
 	chats map[string]todo.Chat // the zero one where there is none
 	seq   int64                // that was given last; 0 if it is not known
-	put   int                  // the size of all that was put into it, in bytes
+	put   int                  // the size of all that was put into it, in bytes: of its texts, and rowOverhead for each row
 	size  int64                // of the file when it was looked at, without four times what was put then
 	sized int                  // how many calls may still take it as it was
 }
 
-// maxPut is how much is put into a memory before the next one begins: what is needed is
-// soon there again.
-const maxPut = 8 << 20
+const (
+	// maxPut is how much is put into a memory before the next request begins another one: what
+	// is needed is soon there again.
+	maxPut = 8 << 20
+	// rowOverhead is what a row takes beside its texts, in bytes.
+	rowOverhead = 1000
+)
 
 // forget begins another memory.
 func (w *writer) forget() {
 	w.memory = &memory{lists: make(map[string]todo.Snapshot), seen: make(map[board.Key][]board.Seen), chats: make(map[string]todo.Chat)}
-}
-
-// grow is called before something is put into the memory, with the size of its texts.
-func (w *writer) grow(bytes int) {
-	if w.memory.put > maxPut {
-		w.forget()
-	}
-	w.memory.put += 1000 + bytes
 }
 
 // close rolls back a transaction that is still open and closes the file. It
@@ -87,7 +83,7 @@ func (w *writer) open() error {
 	if w.conn != nil {
 		_, err := s.stat()
 		now, _ := os.Stat(s.path)
-		isThere := w.file.sameFile(now)
+		isThere := w.file != nil && now != nil && os.SameFile(w.file.info, now)
 		if err == nil || !isThere {
 			err = describe(s.path, w.mergeLog())
 		}
@@ -256,6 +252,9 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		unlessAlone(`SAVEPOINT request`)
 		if err != nil {
 			return false, err
+		}
+		if w.memory.put > maxPut {
+			w.forget()
 		}
 		before := w.ran
 		w.failed = nil

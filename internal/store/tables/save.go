@@ -74,34 +74,37 @@ const (
 	usedAge = 5 * time.Second
 )
 
-// note calls do with what is remembered of a principal.
-func (u *Used) note(principal string, do func(*used)) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.of) > 1000 || u.of == nil {
-		u.of = make(map[string]*used)
+// principal returns what is remembered of one; the caller must hold mu.
+func (u *Used) principal(principal string) *used {
+	k := u.of[principal]
+	if k == nil {
+		if len(u.of) > 1000 || u.of == nil {
+			u.of = make(map[string]*used)
+		}
+		k = &used{}
+		u.of[principal] = k
 	}
-	if u.of[principal] == nil {
-		u.of[principal] = &used{}
-	}
-	do(u.of[principal])
+	return k
 }
 
 // mayExpire reports whether it is time to look through lists again, and takes it for done.
 func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (may bool) {
-	u.note(principal, func(k *used) {
-		if may = now.Sub(k.expired) >= every; may {
-			k.expired = now
-		}
-	})
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	k := u.principal(principal)
+	if may = now.Sub(k.expired) >= every; may {
+		k.expired = now
+	}
 	return may
 }
 
 // Read returns what a principal uses. It is counted anew from time to time, and where
 // there would be no room for a list by what is remembered.
 func (u *Used) Read(principal string, keep board.Keep, count func() (int64, error)) (bytes int64, err error) {
-	isKnown := false
-	u.note(principal, func(k *used) { bytes, isKnown = k.bytes, time.Since(k.counted) < usedAge })
+	u.mu.Lock()
+	k := u.principal(principal)
+	bytes, isKnown := k.bytes, time.Since(k.counted) < usedAge
+	u.mu.Unlock()
 	usage := board.Usage{Own: bytes}
 	if principal == "" {
 		usage = board.Usage{Bytes: bytes}
@@ -110,17 +113,24 @@ func (u *Used) Read(principal string, keep board.Keep, count func() (int64, erro
 		return bytes, nil
 	}
 	if bytes, err = count(); err == nil {
-		u.note(principal, func(k *used) { k.bytes, k.counted = bytes, time.Now() })
+		u.mu.Lock()
+		k = u.principal(principal)
+		k.bytes, k.counted = bytes, time.Now()
+		u.mu.Unlock()
 	}
 	return bytes, err
 }
 
-// Add adds to what a principal uses, and to the size of all.
+// Add adds to what a principal uses, and to the size of all. What was never counted is not
+// remembered for it.
 func (u *Used) Add(principal string, bytes int) {
-	add := func(k *used) { k.bytes += int64(bytes) }
-	u.note("", add)
-	if principal != "" {
-		u.note(principal, add)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if k := u.of[""]; k != nil {
+		k.bytes += int64(bytes)
+	}
+	if k := u.of[principal]; k != nil && principal != "" {
+		k.bytes += int64(bytes)
 	}
 }
 
@@ -155,7 +165,21 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if err != nil {
 		return next, err
 	}
-	return next, s.addNext(&next, before.Deleted)
+	bytes, excerpt, err := s.addRevision(&next)
+	if err != nil {
+		return next, err
+	}
+	// What many indexes are of is written only where it changes.
+	id := next.List.ID
+	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
+	if err == nil && next.Deleted != before.Deleted {
+		err = s.DB.Exec(s.SQL.setDeleted, next.Deleted, id)
+	}
+	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
+		err = s.drop(id, 0, first-1)
+	}
+	s.DB.Remember(next, bytes)
+	return next, err
 }
 
 // drop removes the stored revisions of a list from one to another.
@@ -164,25 +188,6 @@ func (s *Saver) drop(list string, from, to int64) error {
 	if err == nil {
 		err = s.DB.Exec(s.SQL.drop, list, from, to)
 	}
-	return err
-}
-
-// addNext stores the next revision of a list that is there. What many indexes are of is
-// written only where it changes.
-func (s *Saver) addNext(next *todo.Snapshot, wasDeleted bool) error {
-	bytes, excerpt, err := s.addRevision(next)
-	if err != nil {
-		return err
-	}
-	id := next.List.ID
-	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
-	if err == nil && next.Deleted != wasDeleted {
-		err = s.DB.Exec(s.SQL.setDeleted, next.Deleted, id)
-	}
-	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
-		err = s.drop(id, 0, first-1)
-	}
-	s.DB.Remember(*next, bytes)
 	return err
 }
 
@@ -364,7 +369,10 @@ func (s *Saver) See(ctx context.Context, others []board.Seen, c board.Seen, all 
 		ended := !now.Current && now.List == board.Current(others)
 		if all || ended || now.List == set.List {
 			store := s.SQL.setSeen
-			if !all && isOnlySeen(now, others) {
+			isAsBefore := func(o board.Seen) bool {
+				return o.List == now.List && o.Held == now.Held && o.Current == now.Current && o.At.Equal(now.At)
+			}
+			if !all && slices.ContainsFunc(others, isAsBefore) { // but for what no index is of, as after most calls
 				store = s.SQL.sawMore
 			}
 			if err := s.DB.Exec(store, s.SQL.summed(SeenValues(now))...); err != nil {
@@ -376,11 +384,4 @@ func (s *Saver) See(ctx context.Context, others []board.Seen, c board.Seen, all 
 		return after, s.DB.Exec(s.SQL.holdsList, c.Chat)
 	}
 	return after, nil
-}
-
-// isOnlySeen reports whether what a chat has seen, which has seen others, differs from what is stored in what no index is of, as after most calls.
-func isOnlySeen(c board.Seen, others []board.Seen) bool {
-	return slices.ContainsFunc(others, func(o board.Seen) bool {
-		return o.List == c.List && o.Held == c.Held && o.Current == c.Current && o.At.Equal(c.At)
-	})
 }

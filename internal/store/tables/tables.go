@@ -4,6 +4,7 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,18 +21,6 @@ type Rows interface {
 	Next() bool
 	Scan(into ...any) error
 	Err() error
-}
-
-// Collect reads all rows.
-func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error) {
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, one)
-	}
-	return found, rows.Err()
 }
 
 // Query runs a query, and calls read with its rows: again if it has to try again. An
@@ -74,6 +63,18 @@ func collect[T any](ctx context.Context, r Reader, what, sql string, scan func(R
 	return found, nil
 }
 
+// Collect reads all rows.
+func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error) {
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, rows.Err()
+}
+
 // good runs a query and reads its rows but for the damaged ones, and returns how many those
 // are.
 func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, left int, err error) {
@@ -112,16 +113,22 @@ func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit in
 }
 
 // Load implements [board.Reader].
-func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+func (r Reader) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
 	sql, args := r.sql.Load, []any{list}
 	if revision != 0 {
 		sql, args = r.sql.loadRevision, []any{list, revision}
 	}
-	found, err := collect(ctx, r, "read snapshots", sql, r.snapshot, args...)
-	if err == nil && len(found) == 0 {
+	isThere := false
+	err = r.query(ctx, "read snapshots", sql, args, func(rows Rows) (err error) {
+		if isThere = rows.Next(); isThere {
+			found, err = r.snapshot(rows)
+		}
+		return cmp.Or(err, rows.Err())
+	})
+	if err == nil && !isThere {
 		err = fmt.Errorf("read snapshot: %w", board.ErrNotFound)
 	}
-	return append(found, todo.Snapshot{})[0], err
+	return found, err
 }
 
 // History implements [board.Reader].
