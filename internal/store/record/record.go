@@ -22,6 +22,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// format is that of everything stored: as version 1 of the package writes it, with <, > and & as they are.
 var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 
 // Body encodes everything of a snapshot except its List and Seq. Nil Items are
