@@ -2,13 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/setup"
@@ -32,7 +30,6 @@ func tree(env Env, of []command) *cobra.Command {
 	root := &cobra.Command{
 		Use: "todo-mcp", Short: "Keep the todo lists of AI agents: safe on disk, and watched live", Long: aboutArguments,
 		SilenceErrors: true, SilenceUsage: true,
-		DisableFlagParsing: true, Args: cobra.ArbitraryArgs, RunE: unknownCommand,
 	}
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
@@ -47,18 +44,9 @@ func tree(env Env, of []command) *cobra.Command {
 		root.AddCommand(c.node(env, settings))
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
-		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), flagError(node.Flags(), err))
+		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), err)
 	})
 	return root
-}
-
-// unknownCommand is run where no command has the name that was typed.
-func unknownCommand(root *cobra.Command, args []string) error {
-	var names []string
-	for _, c := range root.Commands() {
-		names = append(names, c.Name())
-	}
-	return app.Usagef("there is no command %q%s; see `todo-mcp help`", args[0], app.Meant(args[0], names))
 }
 
 // node returns the command for a tree, which fills the settings.
@@ -69,7 +57,7 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	}
 	run := c.flags(node.Flags())
 	c.addSettings(node, settings)
-	node.Args = func(_ *cobra.Command, args []string) error { return c.checkArguments(args) }
+	node.Args = c.checkArguments
 	node.RunE = func(node *cobra.Command, args []string) error {
 		if err := settings.Collect(env); err != nil && c.name != setup.DoctorName {
 			return app.UsageError{Err: err}
@@ -89,7 +77,7 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 
 // checkArguments returns an error unless there are as many arguments as the usage line
 // shows.
-func (c command) checkArguments(args []string) error {
+func (c command) checkArguments(_ *cobra.Command, args []string) error {
 	words := strings.Fields(c.args)
 	least, most := 0, len(words)
 	for _, word := range words {
@@ -103,10 +91,7 @@ func (c command) checkArguments(args []string) error {
 	if least <= len(args) && len(args) <= most {
 		return nil
 	}
-	if c.args == "" {
-		return fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])
-	}
-	return fmt.Errorf("%s takes %s, received %q; for example `%s`, with quotes around what has spaces", c.name, c.args, args, c.example)
+	return fmt.Errorf("%s takes %s, received %q; see todo-mcp help %[1]s", c.name, cmp.Or(c.args, "no arguments"), args)
 }
 
 // addSettings adds the flags of the settings that the command accepts, and --config
@@ -129,17 +114,4 @@ func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.FixedCompletions(row.Words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-}
-
-// flagError returns the error for a command line that cannot be parsed, with the flag
-// that was probably meant.
-func flagError(fs *flag.FlagSet, err error) error {
-	var unknown *flag.NotExistError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	var names []string
-	fs.VisitAll(func(f *flag.Flag) { names = append(names, "--"+f.Name) })
-	name := "--" + strings.TrimLeft(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "-")
-	return fmt.Errorf("there is no flag %s%s", name, app.Meant(name, names))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	_ "time/tzdata" // images, slim containers and Windows have no files of time zones
 
 	"todo-mcp/internal/audit"
 	"todo-mcp/internal/todo"

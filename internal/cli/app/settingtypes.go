@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/notify"
@@ -235,17 +234,4 @@ func NumberFlag(fs *flag.FlagSet, name string, def int, usage string, most int) 
 	fs.Func(name, usage, number(&value, "", 1, 0, most).set)
 	fs.Lookup(name).DefValue = strconv.Itoa(def)
 	return &value
-}
-
-// Meant returns which of some names was probably meant, as for a mistyped command, as the end
-// of a sentence: one that differs by at most two characters, or begins so. It is empty for none.
-func Meant(typed string, names []string) string {
-	among := &cobra.Command{SuggestionsMinimumDistance: min(2, len(typed)/2)}
-	for _, name := range names {
-		among.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	for _, nearest := range among.SuggestionsFor(typed) {
-		return "; did you mean " + nearest + "?"
-	}
-	return ""
 }

@@ -100,10 +100,8 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err := app.IsReadable(s.Board.Everyone(), storeWait); err != nil {
 		a.Logger().Warn("the store cannot be read now; calls will wait for it", "error", err)
 	}
-	for _, wrong := range []string{app.Unsafe(ctx, a.store), app.WrongZone(a.Getenv)} {
-		if wrong != "" {
-			a.Logger().Warn(wrong)
-		}
+	if wrong := app.Unsafe(ctx, a.store); wrong != "" {
+		a.Logger().Warn(wrong)
 	}
 	handler, err := a.newWeb(s)
 	if err != nil {

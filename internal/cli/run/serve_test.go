@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -50,25 +49,6 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 	}
 	if warning := log.Await("session.key"); !strings.Contains(warning, "session.key") {
 		t.Errorf("67: the warning does not name the file: %s", warning)
-	}
-}
-
-// A time zone that is not known is said once, and one that is known is not.
-func TestServeSaysAnUnknownTimeZone(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has its own setting of the time zone")
-	}
-	for zone, want := range map[string]bool{"Asia/Tokyo": false, "Nowhere/Else": true, "": false} {
-		log := make(programtest.Lines, 100)
-		programtest.Call{Log: log, Env: map[string]string{"TZ": zone}}.Serve(t, "--store", "memory").End(t)
-		close(log)
-		all := ""
-		for line := range log {
-			all += line
-		}
-		if got := strings.Contains(all, "TZ="+zone+" is no time zone that is known"); got != want {
-			t.Errorf("TZ=%s: %q", zone, all)
-		}
 	}
 }
 

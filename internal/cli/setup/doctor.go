@@ -112,9 +112,6 @@ func (r *report) lookAtSettings(_ context.Context) {
 		}
 		r.add(fine, "", "%s = %s (%s)", s.Name, value, s.From)
 	}
-	if wrong := app.WrongZone(r.Getenv); wrong != "" {
-		r.add(warning, "", "%s", wrong)
-	}
 	if len(r.Set) == 0 && r.Wrong == nil {
 		r.add(fine, "", "all as by default; a config file would be %s", cmp.Or(r.File, "named by --config"))
 	}

@@ -181,8 +181,7 @@ func namedClients(names []string) (clients []install.Client, err error) {
 			if _, err := install.ParseKinds(name); err == nil {
 				return nil, app.Usagef("there is no client %q: kinds of hooks are chosen by --hooks=%[1]s", name)
 			}
-			return nil, app.Usagef("there is no client %q%s; there are %s",
-				name, app.Meant(name, install.Names()), strings.Join(install.Names(), ", "))
+			return nil, app.Usagef("there is no client %q; there are %s", name, strings.Join(install.Names(), ", "))
 		}
 		clients = append(clients, c)
 	}

@@ -196,7 +196,7 @@ func (r release) testLauncher(t *testing.T) {
 
 func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 	c.t = t
-	if _, log, code := c.run(append(launcher, "nosuch")...); code != 2 || !strings.Contains(log, `there is no command "nosuch"`) {
+	if _, log, code := c.run(append(launcher, "nosuch")...); code != 2 || !strings.Contains(log, `unknown command "nosuch"`) {
 		t.Errorf("an unknown command exits with %d: %s", code, log)
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
