@@ -3,7 +3,6 @@ package read
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -78,10 +77,10 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 		return err
 	}
 	rest := o.rest(read, len(found))
-	if o.isPlain() && read.n == maxLists {
+	if o.isPlain() && len(read.lists) == maxLists {
 		rest += fmt.Sprintf("The last %d lists were looked at; --all shows all.\n", maxLists)
 	}
-	if read.n == 0 {
+	if len(read.lists) == 0 {
 		rest = "There " + a.NoLists() + "\n"
 	}
 	_, err = io.WriteString(out, rest)
@@ -93,127 +92,62 @@ func (o listsOptions) isPlain() bool {
 	return !o.all && !o.archived && *o.project == "" && *o.state == ""
 }
 
-// reading is what was read of all lists, and kept.
+// reading is what was read of all lists.
 type reading struct {
-	lists   []todo.Snapshot // those that may be shown, and those beside which they stand
-	said    map[string]todo.Said
-	n, away int             // how many lists there are, and how many of them are archived
-	left    map[string]bool // main lists with a sub-agent's list that was not kept
+	lists []todo.Snapshot
+	said  map[string]todo.Said // where a list says what is searched for, by its id
+	away  int                  // how many are archived
 }
 
-// read reads the lists, and keeps those that may be shown, with their groups and the
-// lists for which they were put away: a year's lists are more than are wanted.
+// read reads the last lists, or all where something is asked for: how one stands, its
+// sub-agents' lists tell, however long ago they changed.
 func (o listsOptions) read(ctx context.Context, lists board.Lists) (r reading, err error) {
-	q := board.Query{Excerpt: !o.json && *o.search == "", Limit: maxLists}
-	r.said, r.left = make(map[string]todo.Said), make(map[string]bool)
-	if o.isPlain() {
-		page, err := lists.Find(ctx, q)
-		if err == nil {
-			err = o.keep(ctx, lists, page, &r)
-		}
-		return r, err
-	}
+	q := board.Query{Excerpt: !o.json && *o.search == ""}
+	r.said = make(map[string]todo.Said)
 	for page, err := range lists.Pages(ctx, q) {
-		if err == nil {
-			err = o.keep(ctx, lists, page, &r)
+		if err == nil && *o.search != "" {
+			err = o.find(ctx, lists, page, r.said)
 		}
 		if err != nil {
 			return r, err
 		}
+		for _, l := range page {
+			if o.isPlain() && len(r.lists) == maxLists {
+				return r, nil
+			}
+			if l.Archived {
+				r.away++
+			}
+			if *o.search != "" && !o.json { // it was read whole
+				l = l.Excerpt()
+			}
+			r.lists = append(r.lists, l)
+		}
 	}
-	err = r.complete(ctx, lists)
-	slices.SortStableFunc(r.lists, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
-	return r, err
+	return r, nil
 }
 
-// keep keeps of a page of lists what may be shown, by what each one says of itself.
-func (o listsOptions) keep(ctx context.Context, lists board.Lists, page []todo.Snapshot, r *reading) error {
-	var silent []todo.Snapshot // do not say now what is searched for
+// find notes which of some lists say what is searched for.
+func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.Snapshot, found map[string]todo.Said) error {
+	var silent []todo.Snapshot // do not say it now
 	for _, l := range page {
-		if *o.search == "" {
-			break
-		}
 		if now, says := render.Found(l, render.Client(account.Client(l)), *o.search); says {
-			r.said[l.List.ID] = now
-		} else if o.history {
+			found[l.List.ID] = now
+		} else {
 			silent = append(silent, l)
 		}
 	}
-	if len(silent) > 0 {
-		said, err := lists.Said(ctx, *o.search, silent...)
-		if err != nil {
-			return err
-		}
-		maps.Copy(r.said, said)
+	if !o.history || len(silent) == 0 {
+		return nil
 	}
-	for _, l := range page {
-		r.n++
-		if l.Archived {
-			r.away++
-		}
-		_, says := r.said[l.List.ID]
-		switch {
-		case o.isPlain():
-		case *o.search != "" && !says || !o.isWanted(l) || !o.mayBeIn(l):
-			r.left[l.List.Parent] = true
-			continue
-		case *o.search != "" && !o.json: // it was read whole
-			l = l.Excerpt()
-		}
-		r.lists = append(r.lists, l)
-	}
-	return nil
+	earlier, err := lists.Said(ctx, *o.search, silent...)
+	maps.Copy(found, earlier)
+	return err
 }
 
 // isWanted reports whether a list is one of those that are asked for, in whatever state.
 func (o listsOptions) isWanted(l todo.Snapshot) bool {
 	return (o.all || l.Archived == o.archived) && inProject(l.List, *o.project)
-}
-
-// mayBeIn reports whether a list may be in the state that is asked for, before it is known
-// who is there.
-func (o listsOptions) mayBeIn(l todo.Snapshot) bool {
-	ended := *o.state == "finished" || *o.state == "failed"
-	return *o.state == "" || len(l.Items) == 0 || l.Settled() == ended
-}
-
-// complete reads the lists beside which the kept ones stand.
-func (r *reading) complete(ctx context.Context, lists board.Lists) error {
-	kept := make(map[string]bool, len(r.lists))
-	for _, l := range r.lists {
-		kept[l.List.ID] = true
-	}
-	add := func(l todo.Snapshot) {
-		if !kept[l.List.ID] {
-			kept[l.List.ID], r.lists = true, append(r.lists, l.Excerpt())
-		}
-	}
-	n := len(r.lists)
-	for i := 0; i < len(r.lists); i++ { // also of those that are added
-		l := r.lists[i]
-		for _, id := range []string{l.List.Parent, l.ReplacedBy} {
-			if id == "" || kept[id] || id == l.ReplacedBy && i >= n {
-				continue
-			}
-			beside, err := lists.Load(ctx, id, 0)
-			if err == nil {
-				add(beside)
-			} else if !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
-				return err
-			}
-		}
-		if !r.left[l.List.ID] {
-			continue
-		}
-		subs, err := lists.Find(ctx, board.Query{Parent: l.List.ID})
-		if err != nil {
-			return err
-		}
-		for _, sub := range subs {
-			add(sub)
-		}
-	}
-	return nil
 }
 
 // choose returns the lists that are to be shown, in the order of the board, each main
@@ -261,7 +195,7 @@ func (o listsOptions) rest(read reading, found int) (text string) {
 		text = "No list says that; --history looks through earlier revisions, too.\n"
 	case found == 0 && *o.search != "":
 		text = "No list ever said that.\n"
-	case found == 0 && away == read.n:
+	case found == 0 && away == len(read.lists):
 		text = "Nothing is on the board\n"
 	case found == 0:
 		text = "No list is like that; `todo-mcp lists --all` shows all.\n"
