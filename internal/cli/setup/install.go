@@ -123,30 +123,13 @@ func (o *installer) askForHooks(ctx context.Context, clients []install.Client) e
 	if o.yes || o.remove || o.Hooks != nil || len(without) == 0 {
 		return nil
 	}
-	for {
-		answer, err := o.ask(ctx, "Add hooks to "+titles(without)+"? [y]es, [n]o, or some of "+
-			install.JoinKinds(install.Kinds(), ", "), aboutHooks())
-		switch answer {
-		case "", "n", "no":
-			return cmp.Or(err, ctx.Err())
-		case "y", "yes":
-			answer = "all"
-		}
-		if o.Hooks, err = install.ParseKinds(strings.Join(strings.Fields(strings.ReplaceAll(answer, ",", " ")), ",")); err == nil {
-			return ctx.Err()
-		}
-		if err := o.Say("%s.\n", render.Safe(err.Error())); err != nil {
-			return err
-		}
+	answer, err := o.Ask(ctx, "A hook is a command that the client runs when something happens in it, in about 25 ms. Kinds:\n"+
+		describe(install.Kinds())+"Claude Code gets a status line, too, unless it has one. docs/hooks.md says what each costs;\n"+
+		"--hooks=KINDS chooses some. Add all to "+titles(without)+"? [y/N]")
+	if answer == "y" || answer == "yes" {
+		o.Hooks = install.Kinds()
 	}
-}
-
-// aboutHooks says what hooks are, and what each kind does.
-func aboutHooks() string {
-	return "A hook is a command that the client runs when something happens in it, in about 25 ms. Kinds:\n" +
-		describe(install.Kinds()) +
-		"Claude Code gets a status line, too, unless it has one. `uninstall` takes hooks away with\n" +
-		"the server. docs/hooks.md says what each costs."
+	return cmp.Or(err, ctx.Err())
 }
 
 // describe returns lines that say what kinds of hooks do.
@@ -156,18 +139,6 @@ func describe(kinds []install.Kind) string {
 		fmt.Fprintf(&lines, "  %-8s %s\n", k, k.About())
 	}
 	return lines.String()
-}
-
-// ask returns what a person answers to a question. To ? it says what the answers mean, and asks
-// again.
-func (o *installer) ask(ctx context.Context, question, explanation string) (answer string, err error) {
-	for answer = "?"; answer == "?" && err == nil; {
-		answer, err = o.Ask(ctx, question+", [?]")
-		if answer == "?" {
-			err = cmp.Or(err, o.Say("%s\n", explanation))
-		}
-	}
-	return answer, err
 }
 
 // namedClients returns the clients with names, or all if there are none.
@@ -262,9 +233,7 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 	}
 	if !o.yes {
 		paths, _ := change.Files()
-		answer, err := o.ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", o.places(paths...)),
-			"y makes this change, and n leaves the client as it is. a makes this change and all that follow.\n"+
-				"A file is changed only as shown; what it held before is kept beside it, in NAME.todo-mcp.bak.")
+		answer, err := o.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll that follow, too", o.places(paths...)))
 		if err != nil {
 			return "", err
 		}

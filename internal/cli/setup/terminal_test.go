@@ -37,16 +37,16 @@ func TestInstallOnATerminal(t *testing.T) {
 		return seen
 	}
 	for _, no := range []string{programtest.CtrlC, "\n", "n\n", programtest.CtrlD, "yess\n"} {
-		expect("install cursor", 1, "", "Add hooks to Cursor? [y]es, [n]o, or some of mirror, calls, remind, edits, waiting, [?] ", "n\n",
-			"Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll, [?] ", no, "nothing was changed")
+		expect("install cursor", 1, "", "remind   the agent is told", "", "Add all to Cursor? [y/N] ", "n\n",
+			"Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll that follow, too ", no, "nothing was changed")
 	}
-	seen := expect("install", 1, "", "Add hooks to Cursor, Codex, Gemini CLI, Qwen Code?", "n\n", "Change ~/.cursor/mcp.json?", programtest.CtrlC, "nothing was changed")
+	seen := expect("install", 1, "", "Add all to Cursor, Codex, Gemini CLI, Qwen Code?", "n\n", "Change ~/.cursor/mcp.json?", programtest.CtrlC, "nothing was changed")
 	if strings.Contains(seen, "config.toml?") {
 		t.Errorf("it asks on after Ctrl-C:\n%s", seen)
 	}
 	seen = expect("install", 0, ".codex/config.toml .gemini/settings.json .qwen/settings.json",
-		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "Add hooks to", "?\n", "remind   the agent is told", "", "Add hooks to", "mirror,all of it\n", `no kind of hooks "of"`, "", "Add hooks to", "mirror, remind\n", "Its hooks:", "",
-		"Change ~/.cursor/mcp.json and ~/.cursor/hooks.json?", "?\n", "leaves the client as it is", "", "Change ~/.cursor/mcp.json and ~/.cursor/hooks.json?", "n\n", "Change ~/.codex/config.toml and ~/.codex/hooks.json?", "Y\n",
+		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "Add all to", "y\n", "Its hooks:", "",
+		"Change ~/.cursor/mcp.json and ~/.cursor/hooks.json?", "n\n", "Change ~/.codex/config.toml and ~/.codex/hooks.json?", "Y\n",
 		"Codex: changed.", "", "Change ~/.gemini/settings.json?", "all\n", "Qwen Code: changed.", "", "Next, give an agent", "")
 	if strings.Contains(seen, "Change ~/.qwen") {
 		t.Errorf("it asks after all:\n%s", seen)
