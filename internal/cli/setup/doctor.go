@@ -117,29 +117,16 @@ func (r *report) lookAtSettings(_ context.Context) {
 	}
 }
 
-// health is what doctor finds of a store: the damaged rows of its last lists, its size, and
-// what may lose a save.
-type health struct {
-	damaged []string
-	bytes   int64
-	unsafe  string
-}
-
 // tryStore writes the store, and reads the last lists.
-func (r *report) tryStore(ctx context.Context) (found health, err error) {
-	st, b, done, err := r.Open()
-	if err != nil {
-		return found, err
-	}
-	defer done()
-	lists := b.Everyone()
-	if err = app.IsReadable(lists, r.Request); err == nil {
+func (r *report) tryStore(ctx context.Context, lists board.Lists) error {
+	err := app.IsReadable(lists, r.Request)
+	if err == nil {
 		err = lists.TryWrite(ctx)
 	}
 	if err == nil {
 		_, err = lists.Find(ctx, board.Query{Limit: lookedAt})
 	}
-	return health{st.Damaged(), st.Bytes(), app.Unsafe(ctx, st)}, err
+	return err
 }
 
 // lookedAt is how many lists doctor reads.
@@ -156,7 +143,7 @@ func (r *report) lookAtStore(ctx context.Context) {
 		r.add(warning, "leave --store away, or name a file: --store sqlite:PATH", "in memory: lists end with the process, and no other process sees them")
 		return
 	}
-	info, err := os.Stat(place.File)
+	_, err = os.Stat(place.File)
 	if place.File != "" && errors.Is(err, os.ErrNotExist) {
 		if r.must(place.CheckFolder(), "", "") {
 			r.add(fine, "", "%s: not there yet; the first list makes it", name)
@@ -164,7 +151,11 @@ func (r *report) lookAtStore(ctx context.Context) {
 		return
 	}
 	began := time.Now()
-	found, err := r.tryStore(ctx)
+	st, b, done, err := r.Open()
+	if err == nil {
+		defer done()
+		err = r.tryStore(ctx, b.Everyone())
+	}
 	cure := ""
 	if errors.Is(err, context.DeadlineExceeded) {
 		cure = "another program may have it locked: end it, or name another store with --store"
@@ -173,18 +164,14 @@ func (r *report) lookAtStore(ctx context.Context) {
 		return
 	}
 	r.add(fine, "", "%s: opened, read and written in %s", name, time.Since(began).Round(time.Millisecond))
-	if found.unsafe != "" {
-		r.add(warning, "set it on: ALTER SYSTEM SET … and reload; docs/operations.md", "%s", found.unsafe)
+	if unsafe := app.Unsafe(ctx, st); unsafe != "" {
+		r.add(warning, "set it on: ALTER SYSTEM SET … and reload; docs/operations.md", "%s", unsafe)
 	}
-	if full := r.Filling(found.bytes); full != "" {
+	if full := r.Filling(st.Bytes()); full != "" {
 		r.add(warning, "`todo-mcp prune` removes old lists; or allow more with --max-size", "%s", full)
 	}
-	if damaged := found.damaged; len(damaged) > 0 {
+	if damaged := st.Damaged(); len(damaged) > 0 {
 		r.add(warning, app.SeeDamage, "%s damaged: %s", app.Rows(damaged), damaged[0])
-	}
-	if most := r.Keep.Bytes; place.File != "" && most > 0 && info.Size() >= most/10*9 {
-		r.add(warning, "`todo-mcp prune`, or a larger --max-size",
-			"the file has %d MB of the %d that it may take: no new lists are begun", info.Size()/1e6, most/1e6)
 	}
 }
 
