@@ -227,11 +227,3 @@ func WordFlag(fs *flag.FlagSet, name, def, usage string, words ...string) *strin
 	fs.Lookup(name).DefValue = def
 	return &value
 }
-
-// NumberFlag adds a flag whose value is a whole number from 0 to most.
-func NumberFlag(fs *flag.FlagSet, name string, def int, usage string, most int) *int {
-	value := def
-	fs.Func(name, usage, number(&value, "", 1, 0, most).set)
-	fs.Lookup(name).DefValue = strconv.Itoa(def)
-	return &value
-}

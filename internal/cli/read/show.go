@@ -22,7 +22,7 @@ func Show(fs *flag.FlagSet) app.Run {
 	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown, pr (the description of a pull request), json or statusline",
 		"text", "markdown", "pr", "json", "statusline")
 	asJSON := fs.Bool("json", false, "the same as --format json")
-	width := app.NumberFlag(fs, "width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)", 10_000)
+	width := fs.Uint16("width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)")
 	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
 	claudeCode := fs.Bool("claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
 	return func(ctx context.Context, a *app.App, args []string) error {
@@ -31,10 +31,10 @@ func Show(fs *flag.FlagSet) app.Run {
 		}
 		a.Folder = *folder
 		if *claudeCode || *format == "statusline" {
-			return statusLine(ctx, a, args, *claudeCode, cmp.Or(*width, 60))
+			return statusLine(ctx, a, args, *claudeCode, cmp.Or(int(*width), 60))
 		}
 		return a.OnList(ctx, args, func(lists board.Lists, list todo.Snapshot) error {
-			return show(ctx, a, lists, list, *format, *width)
+			return show(ctx, a, lists, list, *format, int(*width))
 		})
 	}
 }

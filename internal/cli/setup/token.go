@@ -22,7 +22,7 @@ func Token(fs *flag.FlagSet) app.Run {
 	fs.StringVar(&t.Principal, "principal", "", "`WHO` has the lists that a new token opens; tokens with the same one share them (default: its name)")
 	fs.StringVar(&t.User, "user", "", "`WHO` uses a new token, as your issuer calls them (sub): then the hooks and the agents of one member of a team are one (default: its name)")
 	readOnly := fs.Bool("read-only", false, "a new token may look at lists and not change them")
-	days := app.NumberFlag(fs, "days", 0, "a new token is valid for this many `DAYS`; 0 is until it is revoked", 36_500)
+	days := fs.Uint16("days", 0, "a new token is valid for this many `DAYS`; 0 is until it is revoked")
 	return func(_ context.Context, a *app.App, args []string) error {
 		path, command := a.SignIn.Tokens, strings.Join(args[:min(1, len(args))], "")
 		switch {
@@ -34,7 +34,7 @@ func Token(fs *flag.FlagSet) app.Run {
 				t.Scopes = append(t.Scopes, auth.ScopeWrite)
 			}
 			if *days > 0 {
-				t.Expires = time.Now().UTC().Truncate(time.Second).AddDate(0, 0, *days)
+				t.Expires = time.Now().UTC().Truncate(time.Second).AddDate(0, 0, int(*days))
 			}
 			return newToken(a, path, t)
 		case command == "list" && len(args) == 1:

@@ -159,7 +159,7 @@ func restore(ctx context.Context, a *app.App, s *store.Opened, from, to string, 
 
 // Prune deletes old lists.
 func Prune(fs *flag.FlagSet) app.Run {
-	days := app.NumberFlag(fs, "older-than", 90, "this many `DAYS` since the last change", 36_500)
+	days := fs.Uint16("older-than", 90, "this many `DAYS` since the last change")
 	open := fs.Bool("open", false, "also lists with open items")
 	dry := fs.Bool("dry-run", false, "only say what would go")
 	yes := fs.Bool("yes", false, "do not ask")
