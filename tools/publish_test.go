@@ -2,7 +2,6 @@ package tools_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -130,28 +129,6 @@ func TestTokenBudget(t *testing.T) {
 	}
 }
 
-// The guidance says what the sources' rules do, each to whom it is for.
-func TestGuidanceSays(t *testing.T) {
-	list := newTools(t, nil)
-	for phrase, names := range map[string]string{
-		"careful planning":                "TodoWrite write_todos SetTodoList create_todos",
-		"dd what the user asks meanwhile": "TodoWrite write_todos SetTodoList create_todos",
-		"and what you find":               "TodoWrite write_todos SetTodoList",
-		"also midway":                     "SetTodoList",
-		"moves forward only":              "update_todo",
-		"before the next":                 "TodoWrite write_todos SetTodoList",
-		"Finish a step before":            "update_todo",
-		"[] clears it":                    "TodoWrite write_todos SetTodoList",
-		"the only todo tool":              "SetTodoList",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			if !strings.Contains(tools.Find(list, name).Description, phrase) {
-				t.Errorf("%s does not say %q", name, phrase)
-			}
-		}
-	}
-}
-
 // K4: a file in the user's folder replaces a description; prompts.New fails on
 // a bad file and names it.
 func TestReplacedPrompts(t *testing.T) {
@@ -257,28 +234,6 @@ func TestWords(t *testing.T) {
 	}
 	if _, err := prompts.WordsIn("xx"); err == nil || !strings.Contains(err.Error(), "en, zh, vi") {
 		t.Errorf("error = %v, should name the languages", err)
-	}
-}
-
-// The token budgets of a result: a TodoWrite call with ten items.
-func TestResultBudget(t *testing.T) {
-	s := newSession(t, nil)
-	plan := ""
-	for i, text := range []string{"Read the specification", "Design the storage layer", "Write the schema migration", "Implement the save path", "Handle revision conflicts",
-		"Add the watcher interface", "Write the conformance suite", "Measure group commit speed", "Document the promises made", "Review the whole change"} {
-		plan += fmt.Sprintf(" %c:%s", "cccippppppp"[i], text)
-	}
-	got := s.call("TodoWrite", todos(plan), "")
-	raw, err := json.Marshal(got.Structured)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("text %d tokens, structured content %d tokens", tokens(got.Text), tokens(string(raw)))
-	if n := tokens(got.Text); n >= 30 {
-		t.Errorf("the text uses %d tokens: %s", n, got.Text)
-	}
-	if n := tokens(string(raw)); n > 260 {
-		t.Errorf("the structured content uses %d tokens: %s", n, raw)
 	}
 }
 

@@ -16,26 +16,6 @@ import (
 	"todo-mcp/tools"
 )
 
-// K5: a priority or due date that a person's import changed is no rewording.
-func TestDetailsAreNoRewording(t *testing.T) {
-	s := newSession(t, nil)
-	s.call("TodoWrite", todos("p:A"), "")
-	high := "high"
-	w := board.Write{Target: board.Target{List: s.list().List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error {
-		d.Put(todo.CoreView(), todo.Line{ID: "1", Text: "A", Active: "A", Status: "pending", Priority: &high})
-		return nil
-	}}
-	if _, err := s.board.As("").Apply(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.call("TodoWrite", todos("c:A"), "").Text; got != "Todo list updated: 1 completed, 0 in_progress, 0 pending" {
-		t.Error(got)
-	}
-	if item := s.list().Items[0]; item.Priority != "high" {
-		t.Errorf("the priority is lost: %+v", item)
-	}
-}
-
 // P3: every tool refuses in the language that is set, also what the board refuses. (What
 // answers say else: testdata/languages.txtar.)
 func TestRefusalsInEveryLanguage(t *testing.T) {

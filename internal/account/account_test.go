@@ -163,22 +163,3 @@ func TestSince(t *testing.T) {
 		}
 	}
 }
-
-// A person who edits a list does not take it over; an agent who goes on with it does.
-func TestClient(t *testing.T) {
-	for _, c := range []struct {
-		began  string
-		writer todo.Writer
-		want   string
-	}{
-		{"codex", todo.Writer{Client: "codex"}, "codex"},
-		{"codex", todo.Writer{Client: "gemini"}, "gemini"},
-		{"codex", todo.Writer{Client: "panel", Person: true}, "codex"},
-		{"", todo.Writer{Client: "panel", Person: true}, ""},
-		{"codex", todo.Writer{}, "codex"},
-	} {
-		if got := account.Client(todo.Snapshot{List: todo.List{Client: c.began}, Writer: c.writer}); got != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
-	}
-}

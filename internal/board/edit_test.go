@@ -165,7 +165,7 @@ func TestEditRefused(t *testing.T) {
 		{todo.Edit{Do: todo.EditUndo, From: 2, Seen: 2}, "undo needs the revisions"},
 		{todo.Edit{Do: todo.EditRename, Text: strings.Repeat("x", todo.MaxTitle+1)}, "title: the text has more than 200 characters"},
 	} {
-		check := c.edit.Check()
+		_, check := c.edit.Clean()
 		_, err := l.lists.Edit(t.Context(), l.id, c.edit, person())
 		var input *todo.InputError
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) || !reflect.DeepEqual(check, err) {

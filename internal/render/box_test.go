@@ -49,19 +49,6 @@ func TestBoxCuts(t *testing.T) {
 	}
 }
 
-func FuzzBox(f *testing.F) {
-	f.Add("Run tests", "Tasks", uint8(0), 55)
-	f.Add("\x1b[31m\u202e\ufe0f", "\n", uint8(1), 10)
-	f.Add("\u0301世界👩‍👩‍👧‍👦\u0600", "\u0600", uint8(4), 21)
-	f.Add("\U0001f3ff\u200d🇻", "🇻", uint8(3), 9)
-	f.Fuzz(func(t *testing.T, text, title string, status uint8, width int) {
-		width %= 200
-		statuses := append(todo.Statuses(), "odd")
-		s := list(item(statuses[int(status)%len(statuses)], text), item(todo.Pending, "x"))
-		checkBox(t, s, BoxOptions{Width: width, Title: title}, 0)
-	})
-}
-
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // checkBox checks what every box must satisfy: the number of lines, one width

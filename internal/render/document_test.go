@@ -62,22 +62,6 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	}
 }
 
-// P5: a document says whether every item is completed. Who reads it asks the
-// items, so a document that says otherwise changes nothing.
-func TestDocumentSaysAllCompleted(t *testing.T) {
-	for _, status := range []todo.Status{todo.Completed, todo.Failed, todo.Pending} {
-		items := []todo.Item{{ID: "1", Text: "A", Status: todo.Completed}, {ID: "2", Text: "B", Status: status}}
-		d := render.Document(todo.Snapshot{Items: items})
-		if d.AllCompleted != (status == todo.Completed) {
-			t.Errorf("P5: with one %s: %v", status, d.AllCompleted)
-		}
-		d.AllCompleted = true
-		if d.Snapshot().AllCompleted() != (status == todo.Completed) {
-			t.Errorf("P5: with one %s the document was believed", status)
-		}
-	}
-}
-
 // A document says when an agent wrote where a person did since; else it is when the
 // revision was written.
 func TestDocumentWorked(t *testing.T) {

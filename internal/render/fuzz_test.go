@@ -2,14 +2,10 @@ package render
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
@@ -67,33 +63,4 @@ func dayOf(t *testing.T, s todo.Snapshot) account.Day {
 		t.Fatalf("%+v, %v", day, err)
 	}
 	return day
-}
-
-// A list as JSON is safe to print, says the same as before it was made so, and
-// is read back as the list.
-func FuzzDocument(f *testing.F) {
-	f.Add("\x1b[2J\u009b31m", "\u202e\U000e0041\n", uint8(1))
-	f.Add("👩🏽‍💻 \\u009b \\", "\ufffd\xff", uint8(3))
-	f.Fuzz(func(t *testing.T, text, other string, status uint8) {
-		s := fuzzedSnapshot(strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(other, "?"), status)
-		data, err := json.Marshal(Document(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		safe := SafeJSON(data)
-		if i := strings.IndexFunc(string(safe), dangerous); i >= 0 || !utf8.Valid(safe) {
-			t.Fatalf("raw at %d: %q", i, safe)
-		}
-		var d ListDocument
-		if err := json.Unmarshal(safe, &d); err != nil {
-			t.Fatalf("%v: %s", err, safe)
-		}
-		if diff := cmp.Diff(s.Items, d.Snapshot().Items, cmpopts.EquateEmpty()); diff != "" {
-			t.Fatal(diff)
-		}
-		again, err := json.Marshal(Document(d.Snapshot()))
-		if err != nil || string(again) != string(data) {
-			t.Fatalf("read back: %s, was %s, %v", again, data, err)
-		}
-	})
 }

@@ -1,14 +1,11 @@
 package todo_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/text/unicode/norm"
 
 	"todo-mcp/internal/todo"
 )
@@ -152,56 +149,6 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// Folding joins no two texts that differ in a letter or a digit, but for what stands before an
-// item of a list.
-func FuzzFoldKeepsWords(f *testing.F) {
-	for _, text := range []string{"Fix `a` → b", "1. Ｆｕｌｌ", "tiếng Việt", "c++ 1.2", "ǆ ﬁ ½ ①", "[x] a"} {
-		f.Add(text, "Fix a b")
-	}
-	words := func(text string) string {
-		return strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				return unicode.ToLower(unicode.ToUpper(r))
-			}
-			return -1
-		}, norm.NFKC.String(text))
-	}
-	f.Fuzz(func(t *testing.T, one, other string) {
-		for _, text := range []string{one, other} {
-			if w, folded := words(text), words(todo.Fold(text)); !strings.HasSuffix(w, folded) || len(w)-len(folded) > 3 {
-				t.Fatalf("%q has the words %q, and folded %q", text, w, folded)
-			}
-		}
-	})
-}
-
-func TestDiff(t *testing.T) {
-	a := todo.Item{ID: "1", Text: "A", Status: todo.Pending}
-	b := todo.Item{ID: "2", Text: "B", Status: todo.Pending}
-	c := todo.Item{ID: "3", Text: "C", Status: todo.Pending}
-	bDone := b
-	bDone.Status = todo.Completed
-	d := todo.Item{ID: "4", Text: "D", Status: todo.Pending}
-	got := todo.Diff(stored(a, b, c), stored(c, bDone, d))
-	// Either C moved up or B moved down. B has changed anyway and is reported
-	// only as changed.
-	want := []todo.Difference{
-		{Kind: todo.Moved, Before: c, After: c},
-		{Kind: todo.Changed, Before: b, After: bDone},
-		{Kind: todo.Added, After: d},
-		{Kind: todo.Removed, Before: a},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if got := todo.Diff(stored(a, b, c), stored(c, a, b)); len(got) != 1 || got[0].Kind != todo.Moved || got[0].After.ID != "3" {
-		t.Errorf("one moved item is reported as %v", got)
-	}
-	if got := todo.Diff(stored(a, b), stored(a, b)); got != nil {
-		t.Errorf("no change is reported as %v", got)
-	}
-}
-
 // Put keeps the numbers of another program, in their order, and the next item has a
 // number of its own.
 func TestPut(t *testing.T) {
@@ -220,31 +167,4 @@ func TestPut(t *testing.T) {
 	if item, _ := d.Item("3"); item.Started.IsZero() {
 		t.Errorf("no start: %+v", item)
 	}
-}
-
-// What an item waits for is said of any item; it waits for the open ones on the list, and
-// again for one that is opened again.
-func TestWaits(t *testing.T) {
-	d, view := todo.NewDraft(todo.Snapshot{}, time.Now()), todo.CoreView()
-	d.Append("1", "2", "3", "4")
-	d.SetStatus("4", todo.Completed)
-	if unknown := d.Put(view, todo.Line{ID: "3", WaitsFor: []string{"1", "2", "4", "9"}}, todo.Line{ID: "9", WaitsFor: []string{"1"}}); !slices.Equal(unknown, []string{"9"}) {
-		t.Errorf("unknown are %q", unknown)
-	}
-	expect := func(want string) {
-		t.Helper()
-		third, _ := d.Item("3")
-		if got := strings.Join(view.IDs(todo.OpenWaits(d.Items())(third)), " "); got != want {
-			t.Errorf("waits for %q, want %q", got, want)
-		}
-	}
-	expect("1 2")
-	d.SetStatus("1", todo.Cancelled)
-	expect("2")
-	d.SetStatus("4", todo.Pending)
-	expect("2 4")
-	_ = d.Edit(todo.Edit{Do: todo.EditRemove, Item: "2"})
-	expect("4")
-	d.Put(view, todo.Line{ID: "3", WaitsFor: []string{}})
-	expect("")
 }

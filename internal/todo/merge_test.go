@@ -2,11 +2,8 @@ package todo
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // parseItems parses items such as "1p:Text 2x:Other": id, letter of the status,
@@ -56,62 +53,4 @@ func TestMerge3(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, formatItems(got), c.want)
 		}
 	}
-}
-
-// A person's edits that the agent has not seen survive the agent's next
-// whole-list write, and the agent's changes of other items apply.
-func TestMergeKeepsThePersonsEdits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func(label string, most int) int { return rapid.IntRange(0, most).Draw(t, label) }
-		var base, mine []Item
-		for n := range draw("items", 5) {
-			status := []Status{Pending, InProgress}[draw("status", 1)]
-			base = append(base, Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprint("Step ", n), Status: status})
-		}
-		theirs := slices.Clone(base)
-		for edit := range draw("edits", 4) {
-			at, kind := draw("at", len(theirs)), draw("edit", 2)
-			switch {
-			case kind == 0:
-				theirs = slices.Insert(theirs, at, Item{ID: fmt.Sprint(100 + edit), Text: fmt.Sprint("person ", edit), Status: Pending})
-			case at == len(theirs):
-			case kind == 1:
-				theirs[at].Status = Completed
-			default:
-				theirs = slices.Delete(theirs, at, at+1)
-			}
-		}
-		for _, item := range base { // the agent changes statuses, drops items and adds one
-			if item.Status = []Status{Pending, InProgress, Completed}[draw("to", 2)]; draw("keep", 4) > 0 {
-				mine = append(mine, item)
-			}
-		}
-		if draw("new", 1) > 0 {
-			mine = append(mine, Item{ID: "900", Text: "agent new", Status: Pending})
-		}
-		next := 500
-		merged := merge3(base, theirs, mine, func() string { next++; return fmt.Sprint(next) })
-		got, before, now := Near(merged), Near(base), Near(theirs)
-		for _, item := range theirs {
-			_, known := before(0, item.ID)
-			if merged, stays := got(0, item.ID); !stays && !known || item.Status == Completed && merged.Status != Completed {
-				t.Fatalf("the person's %+v became %+v", item, merged)
-			}
-		}
-		for _, item := range append(base, mine...) {
-			merged, stays := got(0, item.ID)
-			if _, kept := now(0, item.ID); !kept && stays {
-				t.Fatalf("%+v was resurrected", merged)
-			}
-		}
-		for _, item := range mine {
-			their, kept := now(0, item.ID)
-			if merged, _ := got(0, item.ID); kept && their.Status != Completed && merged.Status != item.Status {
-				t.Fatalf("the agent's change of %+v is lost: %+v", item, merged)
-			}
-		}
-		if slices.Equal(base, theirs) && len(mine) != len(merged) {
-			t.Fatalf("without edits of the person the agent's write has %d items, not %d", len(merged), len(mine))
-		}
-	})
 }

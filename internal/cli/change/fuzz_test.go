@@ -23,7 +23,7 @@ func FuzzEdited(f *testing.F) {
 			return
 		}
 		d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, time.Unix(0, 0))
-		if err := (todo.Edit{Do: todo.EditItems, Lines: lines}).Check(); err != nil && len(lines) <= todo.MaxItems {
+		if _, err := (todo.Edit{Do: todo.EditItems, Lines: lines}).Clean(); err != nil && len(lines) <= todo.MaxItems {
 			t.Fatalf("%q is read as %+v: %v", text, lines, err)
 		}
 		view := todo.CoreView()
