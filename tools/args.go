@@ -77,16 +77,20 @@ func (r *reader) errFor(items []todo.Item) error {
 // wrong items would else cost its model 30,000 tokens.
 const maxProblems = 50
 
-// arguments reads the arguments object. A bare array stands for an object with
-// only that field (docs/spec/variants.md V5). ok is false for anything else, which is one
-// problem: what is missing in it is none of its own (T7).
+// arguments reads the arguments object, which may also be sent as a JSON string. A bare array
+// stands for an object with only that field (docs/spec/variants.md V5); without a field
+// whatever came is the arguments. ok is false for anything else, which is one problem: what
+// is missing in it is none of its own (T7).
 func (r *reader) arguments(args value, field string) (_ value, ok bool) {
-	switch args.kind {
-	case '{':
+	if inner, isJSON := args.unquote(); isJSON {
+		args = inner
+	}
+	switch {
+	case args.kind == '{', field == "":
 		return args, true
-	case '[':
+	case args.kind == '[':
 		return value{kind: '{', members: []member{{field, args}}}, true
-	case 0, 'n':
+	case args.missing():
 		return value{kind: '{'}, true
 	}
 	r.problemf("", r.words().NoObject, field, args.name())
@@ -201,9 +205,6 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 // status reads a status, which must be one of a view's words, in any case and with any sign
 // between its parts. Errors do not name those that the view does not list.
 func (r *reader) status(v value, path string, view todo.View) string {
-	if _, ok := view.Core(v.text); ok && v.kind == '"' {
-		return v.text
-	}
 	words, all := view.Accepts(), view.Accepts()
 	if view.Unlisted {
 		all = append(all, todo.CoreView().Accepts()...)
@@ -260,7 +261,7 @@ var otherStatuses = map[string]todo.Status{
 // (docs/spec/variants.md V5).
 func (r *reader) id(v value, path string, required bool) (id string) {
 	switch {
-	case v.missing():
+	case v.kind == 0, v.kind == 'n':
 	case v.kind == '0':
 		return wholeNumber(v.text)
 	case v.kind == '"':

@@ -104,7 +104,12 @@ func (v value) mended(limit int) value {
 func mirrorList(list, text string) func(r *reader, input, response value) *Call {
 	l := wholeList{view: withIDs(todo.CoreView()), list: list, text: text, active: "activeForm", partly: byMerge, mirrors: true,
 		reads: []string{"blockedBy", "priority", "due_date", "reason", "explanation"}}
-	return func(r *reader, input, _ value) *Call { return l.read(r, input) }
+	return func(r *reader, input, _ value) *Call {
+		if args, ok := r.arguments(input, list); ok {
+			return l.read(r, args)
+		}
+		return &Call{}
+	}
 }
 
 // mirrorQwen reads Qwen Code's tool, whose answer has the list as it stands. Where another

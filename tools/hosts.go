@@ -22,10 +22,10 @@ func hostTools(o Options) []*Tool {
 			view: usual(), list: "plan", text: "step", reads: []string{"explanation"}, policy: o.InProgress,
 			accepted: func(w prompts.Words) string { return w.PlanUpdated }})},
 		// Claude Code's.
-		{Name: "TaskCreate", Title: "Add task", variant: tasks(taskCreateInput{}, readTaskCreate, taskCreated)},
-		{Name: "TaskUpdate", Title: "Update task", variant: tasks(taskUpdateInput{}, readTaskUpdate, taskUpdated)},
-		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks(taskListInput{}, readTaskList, taskListed)},
-		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks(taskGetInput{}, readTaskGet, taskShownAlone)},
+		{Name: "TaskCreate", Title: "Add task", variant: tasks("subject", taskCreateInput{}, readTaskCreate, taskCreated)},
+		{Name: "TaskUpdate", Title: "Update task", variant: tasks("taskId", taskUpdateInput{}, readTaskUpdate, taskUpdated)},
+		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", taskListInput{}, readTaskList, taskListed)},
+		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks("taskId", taskGetInput{}, readTaskGet, taskShownAlone)},
 		// opencode's and Kilo Code's.
 		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: dialect(todowriteInput{}, wholeList{
 			view: withCancelled(usual()), list: "todos", text: "content", reads: []string{"priority", "due_date"}, policy: o.InProgress})},
@@ -122,7 +122,7 @@ type listShown struct {
 func dialect(input any, l wholeList) variant {
 	listed := l.view
 	l.view.Unlisted, l.takesAnyWord, l.reads = true, true, append(l.reads, "reason")
-	return variant{view: l.view, input: input, output: listResult{}, read: l.read, failure: planFailure,
+	return variant{view: l.view, bare: l.list, input: input, output: listResult{}, read: l.read, failure: planFailure,
 		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(listed, out.After, func(line todo.Line, item todo.Item) listShown {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"todo-mcp/internal/board"
@@ -71,25 +70,6 @@ func firstFew(w prompts.Words, items []todo.Item) string {
 
 // maxChanges is how many changes of others an answer tells; more are counted.
 const maxChanges = 30
-
-// othersChanges describes, for a model, what others changed since the model last saw
-// the list: all that happened to an item in one phrase, with its whole text.
-func othersChanges(w prompts.Words, r todo.Report) string {
-	var parts []string
-	for _, d := range r.Unseen {
-		if part := change(w, d); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	orderKept := slices.ContainsFunc(r.Kept, func(d todo.Difference) bool { return d.Kind == todo.Moved })
-	if len(r.Ordered) > 0 && !orderKept {
-		parts = append(parts, fmt.Sprintf(w.Ordered, inOrder(r.Ordered)))
-	}
-	if r.Titled != "" {
-		parts = append(parts, fmt.Sprintf(w.Titled, quote(r.Titled)))
-	}
-	return joined(w, parts)
-}
 
 // joined returns changes in one text, the first maxChanges of them.
 func joined(w prompts.Words, parts []string) string {

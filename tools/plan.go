@@ -75,24 +75,22 @@ func createTodos() variant {
 					d.Put(todo.CoreView(), todo.Line{ID: item.ID, Status: steps[i].Status})
 				}
 			}
-			r.noteLeftOut(d)
+			if len(r.leftOut) > 0 {
+				r.noteLeftOut(d)
+			}
 			return nil
 		}}
 	}
 	answer := func(w prompts.Words, c *Call, out board.Outcome) Result {
 		return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 	}
-	return variant{view: planView(), input: createTodosInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
+	return variant{view: planView(), bare: "items", input: createTodosInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
 // steps reads the step descriptions; a single string stands for an array of one, or is a
 // list as text (docs/spec/variants.md V5). It adds a problem for every one that is blank or
 // not valid (P1).
 func (r *reader) steps(args value) []todo.Line {
-	args, ok := r.arguments(args, "items")
-	if !ok {
-		return nil
-	}
 	v := r.field(args, "items")
 	if sent := args.get("items"); sent.kind == '"' && v.kind == '{' {
 		v = sent // a text that happens to be JSON
@@ -109,16 +107,17 @@ func (r *reader) steps(args value) []todo.Line {
 	}
 	r.leftOutList = v.missing()
 	switch {
-	case v.missing() || v.kind == '[' && len(v.elements()) == 0:
+	case v.missing() || v.kind == '[' && len(v.members) == 0:
 		r.sentence("%s", r.words().NoItems)
 	case v.kind != '[':
 		r.problemf("items", r.words().WrongType, "array", v.name())
-	case len(v.elements()) > todo.MaxItems:
-		r.sentence(r.words().TooMany, todo.MaxItems, len(v.elements()))
+		return nil
+	case len(v.members) > todo.MaxItems:
+		r.sentence(r.words().TooMany, todo.MaxItems, len(v.members))
 		return nil
 	}
-	steps := make([]todo.Line, 0, len(v.elements()))
-	for i, e := range v.elements() {
+	steps := make([]todo.Line, 0, len(v.members))
+	for i, e := range v.members {
 		steps = append(steps, r.step(e.value, i))
 	}
 	return steps
@@ -127,8 +126,7 @@ func (r *reader) steps(args value) []todo.Line {
 // step reads the step at index i: its description, or an object that has one, and a status
 // perhaps, in core words.
 func (r *reader) step(v value, i int) (step todo.Line) {
-	item := wholeList{text: "content"}
-	if inner, ok := v.unquote(); ok && item.textOf(inner).kind != 0 {
+	if inner, ok := v.unquote(); ok && inner.first("content", otherTexts...).kind != 0 {
 		v = inner
 	}
 	if v.kind != '{' {
@@ -138,7 +136,7 @@ func (r *reader) step(v value, i int) (step todo.Line) {
 		core := todo.CoreView()
 		step.Status = r.status(plainly(core, status), fmt.Sprintf("items[%d].status", i), core)
 	}
-	step.Text = r.stepText(item.textOf(v), i)
+	step.Text = r.stepText(v.first("content", otherTexts...), i)
 	return step
 }
 
@@ -172,10 +170,6 @@ func updateWords() []string { return []string{"running", "completed", "failed"} 
 
 func updateTodo() variant {
 	read := func(r *reader, args value) *Call {
-		args, ok := r.arguments(args, "id")
-		if !ok {
-			return &Call{}
-		}
 		id := r.id(args.get("id"), "id", true)
 		word := r.stepStatus(args.get("status"))
 		reason := r.detail(args, "", todo.MaxText, "reason")
@@ -186,7 +180,7 @@ func updateTodo() variant {
 		item, _ := out.After.Item(c.Item)
 		return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status]), out)
 	}
-	return variant{view: planView(), input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
+	return variant{view: planView(), bare: "id", input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
 // stepStatus reads the status of a step. Of what else came, an error names the value.

@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/todo"
@@ -81,15 +82,25 @@ func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {
 }
 
 // News returns what an agent is told of what others changed in its list; empty where that
-// is nothing that concerns its work.
+// is nothing that concerns its work. All that happened to an item is in one phrase, with its
+// whole text.
 func News(w prompts.Words, r todo.Report) string {
-	if !r.OthersDid() {
-		return ""
+	var parts []string
+	for _, d := range r.Unseen {
+		if part := change(w, d); part != "" {
+			parts = append(parts, part)
+		}
 	}
-	changes := othersChanges(w, r)
-	if changes == "" {
+	orderKept := slices.ContainsFunc(r.Kept, func(d todo.Difference) bool { return d.Kind == todo.Moved })
+	if len(r.Ordered) > 0 && !orderKept {
+		parts = append(parts, fmt.Sprintf(w.Ordered, inOrder(r.Ordered)))
+	}
+	if r.Titled != "" {
+		parts = append(parts, fmt.Sprintf(w.Titled, quote(r.Titled)))
+	}
+	if len(parts) == 0 {
 		return ""
 	}
 	who := map[todo.Others]string{todo.Agents: w.AgentChanged, todo.PeopleAndAgents: w.BothChanged}
-	return fmt.Sprintf(cmp.Or(who[r.By], w.UserChanged), changes)
+	return fmt.Sprintf(cmp.Or(who[r.By], w.UserChanged), joined(w, parts))
 }

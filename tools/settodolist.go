@@ -44,7 +44,7 @@ func setTodoListView() todo.View { return threeWords("pending", "in_progress", "
 
 func setTodoList() variant {
 	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true, reads: []string{"priority", "due_date"}}
-	return variant{view: l.view, input: setTodoListInput{}, output: setTodoListResult{}, read: l.read,
+	return variant{view: l.view, bare: l.list, input: setTodoListInput{}, output: setTodoListResult{}, read: l.read,
 		answer: setTodoListAnswer, failure: setTodoListFailure}
 }
 

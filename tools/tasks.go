@@ -51,8 +51,8 @@ type taskShown struct {
 func tasksView() todo.View { return TodoWriteView() }
 
 // tasks returns a task tool.
-func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) (text string, failed bool)) variant {
-	return variant{view: tasksView(), input: input, output: taskResult{}, read: read, failure: planFailure, list: tasksText,
+func tasks(bare string, input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) (text string, failed bool)) variant {
+	return variant{view: tasksView(), bare: bare, input: input, output: taskResult{}, read: read, failure: planFailure, list: tasksText,
 		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(tasksView(), out.After, func(l todo.Line, item todo.Item) taskShown {
@@ -66,8 +66,7 @@ func tasks(input any, read func(*reader, value) *Call, answer func(prompts.Words
 			if failed {
 				return Result{Text: text, IsError: true}
 			}
-			return newResult(text, text, out.After, shown,
-				countsOf(tasksView(), n))
+			return newResult(text, text, out.After, shown, countsOf(tasksView(), n))
 		}}
 }
 
@@ -112,9 +111,6 @@ func taskCreated(w prompts.Words, _ *Call, out board.Outcome) (string, bool) {
 // task within "task", as an object or a text, and call its fields otherwise, or leave one
 // of subject and description out. ok is false for what is no task.
 func (r *reader) createArgs(args value) (_ value, ok bool) {
-	if args, ok = r.arguments(args, "subject"); !ok {
-		return value{}, false
-	}
 	for _, many := range listNames {
 		if args.get(many).kind == '[' {
 			r.sentence(r.words().OneTask, many)
@@ -145,16 +141,6 @@ func (r *reader) createArgs(args value) (_ value, ok bool) {
 
 // maxSubject is how many characters of a description stand for the subject that is left out.
 const maxSubject = 80
-
-// first returns the value of the first of some fields that is there.
-func (v value) first(names ...string) value {
-	for _, name := range names {
-		if found := v.get(name); !found.missing() {
-			return found
-		}
-	}
-	return value{}
-}
 
 // optionalText reads a text that may be left out; empty where it is.
 func (r *reader) optionalText(v value, key string) string {
@@ -210,10 +196,6 @@ func (c taskChange) put(d *todo.Draft) (unknown []string) {
 }
 
 func readTaskUpdate(r *reader, args value) *Call {
-	args, ok := r.arguments(args, "taskId")
-	if !ok {
-		return &Call{}
-	}
 	c := r.taskChange(args, r.requiredID)
 	target := board.Target{Item: c.ID}
 	if c.ID == todo.Next {
@@ -340,10 +322,6 @@ func taskLine(w prompts.Words, line todo.Line, item todo.Item, first []todo.Item
 }
 
 func readTaskGet(r *reader, args value) *Call {
-	args, ok := r.arguments(args, "taskId")
-	if !ok {
-		return &Call{}
-	}
 	return &Call{Target: board.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
 }
 
@@ -423,8 +401,9 @@ func mirrorUpdate(r *reader, input, response value) *Call {
 // mirrorTasks reads the answer of TaskList, by which tasks are mirrored that were made
 // when no hook was there.
 func mirrorTasks(r *reader, _, response value) *Call {
-	elements := response.get("tasks").elements()
-	if len(elements) == 0 {
+	tasksShown := response.get("tasks")
+	elements := tasksShown.members
+	if tasksShown.kind != '[' || len(elements) == 0 {
 		return nil
 	}
 	if len(elements) > todo.MaxItems {

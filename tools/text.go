@@ -124,9 +124,7 @@ func (r *reader) objects(elements []member, list wholeList) (items []member, asT
 
 // noteLeftOut says in the answer which lines of a text are no items.
 func (r *reader) noteLeftOut(d *todo.Draft) {
-	if len(r.leftOut) > 0 {
-		d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
-	}
+	d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
 }
 
 // fromPython returns JSON for a literal of Python, in which models write lists as well; nil

@@ -78,7 +78,7 @@ func todoWrite(o todoWriteOptions) variant {
 			text += planLines(l.view, out.After, func(word string) string { return "[" + word + "]" })
 			notes = afterPlan(notes)
 		}
-		return newResult(text+notes, message, out.After, shown, countsOf(todo.CoreView(), n))
+		return newResult(text+notes, message, out.After, shown, countsOf(listed, n))
 	}
 	prune := func(in, out *jsonschema.Schema) {
 		l.limits(in)
@@ -92,7 +92,7 @@ func todoWrite(o todoWriteOptions) variant {
 			remove(out, "counts", "blocked")
 		}
 	}
-	return variant{view: l.view, allStatuses: all, input: todoWriteInput{}, output: todoWriteResult{}, prune: prune,
+	return variant{view: l.view, bare: l.list, allStatuses: all, input: todoWriteInput{}, output: todoWriteResult{}, prune: prune,
 		read: l.read, answer: answer}
 }
 

@@ -94,6 +94,9 @@ type variant struct {
 	input  any  // the argument struct
 	output any  // the result struct
 	byList bool // list_id is required
+	// bare is the field for which an array may stand in place of the arguments; empty for a
+	// tool that takes any arguments.
+	bare string
 	// prune changes the schemas of arguments and results as the options have it; nil leaves them.
 	prune func(in, out *jsonschema.Schema)
 	// allStatuses is true when the schema lists all core statuses.
@@ -258,12 +261,14 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inner, ok := args.unquote(); ok {
-		args = inner
+	r, isRead := &reader{words: func() prompts.Words { return t.words }}, true
+	if args.kind != '{' {
+		args, isRead = r.arguments(args, t.bare)
 	}
-	r := &reader{words: func() prompts.Words { return t.words }}
-	list := r.id(args.optional("list_id"), "list_id", t.byList)
-	call := t.read(r, args)
+	list, call := r.id(args.optional("list_id"), "list_id", t.byList), &Call{}
+	if isRead {
+		call = t.read(r, args)
+	}
 	if err := r.err(); err != nil {
 		if r.leftOutList {
 			err = fmt.Errorf("%w: %w", ErrListLeftOut, err)
@@ -424,7 +429,7 @@ func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line, todo.Item
 			continue
 		}
 		counts[line.Status]++
-		line.Text = view.Title(i)
+		line.Text = line.Title
 		items = append(items, item(line, i))
 	}
 	return []display[I]{{Type: "todo", Items: items}}, counts

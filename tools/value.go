@@ -39,30 +39,34 @@ func (v value) get(name string) value {
 	return value{}
 }
 
-// elements returns the elements of an array; nil for any other value.
-func (v value) elements() []member {
-	if v.kind != '[' {
-		return nil
-	}
-	return v.members
-}
-
 func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 
 // given reports whether a field that may be left out says something: models that must fill
 // every field send null, an empty text, or the word for nothing.
 func (v value) given() bool {
 	isWord := v.kind == '"' && v.surrogate == 0 && slices.Contains(nothings, strings.TrimSpace(v.text))
-	return !v.missing() && !isWord
+	return v.kind != 0 && v.kind != 'n' && !isWord
 }
 
 var nothings = []string{"", "null", "None", "undefined"}
+
+// first returns the value of the first of some fields that is there and not null.
+func (v value) first(name string, others ...string) value {
+	found := v.get(name)
+	for n := 0; n < len(others) && (found.kind == 0 || found.kind == 'n'); n++ {
+		found = v.get(others[n])
+	}
+	if found.kind == 'n' {
+		return value{}
+	}
+	return found
+}
 
 // optional returns the value of the first of some fields that is given; every field that may
 // be left out is read by it.
 func (v value) optional(names ...string) value {
 	for _, name := range names {
-		if found := v.get(name); found.given() {
+		if found := v.get(name); found.kind != 0 && found.given() {
 			return found
 		}
 	}

@@ -116,7 +116,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 			}
 		}
 		var unknown []string
-		if merge || l.partly == byIDs && len(lines) > 0 && d.Names(l.view, lines) {
+		if merge || l.partly == byIDs && len(lines) > 0 && lines[0].ID != "" && d.Names(l.view, lines) {
 			if err := r.checkNew(d, l, lines); err != nil {
 				return err
 			}
@@ -127,8 +127,12 @@ func (l wholeList) read(r *reader, args value) *Call {
 		if len(unknown) > 0 && !l.mirrors {
 			return refuse(r.words().UnknownID, unquotedExcerpt(unknown[0]))
 		}
-		d.Explain(explanation)
-		r.noteLeftOut(d)
+		if explanation != "" {
+			d.Explain(explanation)
+		}
+		if len(r.leftOut) > 0 {
+			r.noteLeftOut(d)
+		}
 		return oneInProgress(d, l, r.words)
 	}}
 }
@@ -140,7 +144,7 @@ func (l wholeList) isMerge(args value, elements []member) bool {
 		return v.kind == 't'
 	}
 	return slices.ContainsFunc(elements, func(e member) bool {
-		return e.value.kind == '{' && (!l.textOf(e.value).given() || !e.value.get("status").given())
+		return e.value.kind == '{' && (!e.value.first(l.text, otherTexts...).given() || !e.value.get("status").given())
 	})
 }
 
@@ -155,34 +159,26 @@ func (r *reader) checkNew(d *todo.Draft, l wholeList, lines []todo.Line) error {
 	return check.err()
 }
 
-// textOf returns the text of an item: under the tool's own key, else under one that other
-// tools have for it.
-func (l wholeList) textOf(v value) value {
-	text := v.get(l.text)
-	for n := 0; n < len(otherTexts) && text.kind == 0; n++ {
-		text = v.get(otherTexts[n])
-	}
-	return text
-}
-
-var otherTexts = [...]string{"content", "title", "description", "text", "task", "step", "subject", "name", "todo"}
+// otherTexts are the keys that other tools have for the text of an item.
+var otherTexts = []string{"content", "title", "description", "text", "task", "step", "subject", "name", "todo"}
 
 // list reads the array of items, one item in place of it, or a list as text, for which isText
 // is true: its items have no active text, and may have any tool's words for a status. ok is
 // false when it is none of them or missing; then list adds a problem, unless a call without
 // it reads the list.
 func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bool) {
-	if args, ok = r.arguments(args, l.list); !ok {
-		return nil, false, false
+	v := args.get(l.list)
+	if v.kind != '[' {
+		v = r.field(args, l.list)
 	}
-	v := r.field(args, l.list)
 	for n := 0; n < len(listNames) && v.kind == 0; n++ {
 		if other := r.field(args, listNames[n]); other.kind == '[' {
 			v = other
 		}
 	}
-	r.leftOutList = v.missing() && !l.mayLackList
 	switch {
+	case v.kind == '[' && !slices.ContainsFunc(v.members, func(e member) bool { return e.value.kind == '"' }):
+		return v.members, false, true
 	case v.kind == '[':
 		elements, isText = r.objects(v.members, l)
 		return elements, isText, true
@@ -200,6 +196,7 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 	default:
 		r.problemf(l.list, r.words().WrongType, "array", v.name())
 	}
+	r.leftOutList = v.missing() && !l.mayLackList
 	return nil, false, false
 }
 
@@ -248,7 +245,7 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
 	}
 	var isLong bool
-	if text := l.textOf(v); !merge || text.given() {
+	if text := v.first(l.text, otherTexts...); !merge || text.given() {
 		if line.Text, isLong = r.text(text, path+"."+l.text, l.maxText); isLong {
 			r.problems[len(r.problems)-1].names = []string{line.Text}
 		}
@@ -257,7 +254,11 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		if l.takesAnyWord {
 			status = plainly(l.view, status)
 		}
-		line.Status = r.status(status, path+".status", l.view)
+		if _, ok := l.view.Core(status.text); ok && status.kind == '"' {
+			line.Status = status.text
+		} else {
+			line.Status = r.status(status, path+".status", l.view)
+		}
 	}
 	for _, key := range l.reads {
 		switch key {

@@ -137,7 +137,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 	if err = cmp.Or(err, failed); err != nil {
 		return Outcome{}, err
 	}
-	before := draft.Before()
+	before := draft.Before
 	if a.continues {
 		told.Continues = before.Title()
 	}
@@ -234,7 +234,7 @@ func (a *attempt) tell(base, newest todo.Snapshot, r *todo.Report) {
 // save saves the draft of the write if it changed anything, puts away what it replaces,
 // and stores what its chat has seen.
 func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Report, changed bool) (Outcome, error) {
-	before := draft.Before()
+	before := draft.Before
 	after := before
 	if changed {
 		after = draft.Snapshot(a.Writer, a.Operation)

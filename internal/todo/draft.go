@@ -14,12 +14,14 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	before, next Snapshot // the revision that it began with, and the one that it becomes
-	now          time.Time
-	hand         string // whose hand edits
-	earlier      []Item // see Earlier
-	notes        []string
-	archives     bool // the change says whether the list is archived
+	// Before is the revision that the draft began with, or that it was merged with since.
+	Before   Snapshot
+	next     Snapshot // the one that it becomes
+	now      time.Time
+	hand     string // whose hand edits
+	earlier  []Item // see Earlier
+	notes    []string
+	archives bool // the change says whether the list is archived
 	// present reports whether the conversation with a hand is there; nil is that nobody is.
 	present func(hand string) bool
 }
@@ -27,16 +29,15 @@ type Draft struct {
 // NewDraft returns a draft of the revision after before, which is not modified.
 // now is the time of the change.
 func NewDraft(before Snapshot, now time.Time) *Draft {
-	d := &Draft{before: before, next: before, now: now.UTC()}
-	d.next.Items = slices.Clone(before.Items)
+	d, _ := Step{At: now, Change: func(*Draft) error { return nil }}.Draft(before, before)
 	return d
 }
 
 // rebase turns a draft of an earlier revision into one of newest: it merges the
 // edits with what others changed since; see merge3.
 func (d *Draft) rebase(newest Snapshot) {
-	base, mine := d.before, d.next
-	d.before, d.next = newest, newest
+	base, mine := d.Before, d.next
+	d.Before, d.next = newest, newest
 	take(&d.next.GivenTitle, base.GivenTitle, mine.GivenTitle)
 	take(&d.next.Archived, base.Archived, mine.Archived)
 	take(&d.next.ReplacedBy, base.ReplacedBy, mine.ReplacedBy)
@@ -50,16 +51,13 @@ func (d *Draft) nextID() string {
 	return strconv.Itoa(d.next.LastID)
 }
 
-// Before returns the revision that the draft began with, or that it was merged with since.
-func (d *Draft) Before() Snapshot { return d.before }
-
 // Items returns the items as edited so far; the caller must not change them.
 func (d *Draft) Items() []Item { return d.next.Items }
 
 // Changed reports whether the items or their order differ from before, times
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
-	b, n := d.before, d.next
+	b, n := d.Before, d.next
 	explains := n.Explanation != "" && n.Explanation != b.Explanation
 	return explains || n.Order != b.Order || !slices.Equal(n.Gone, b.Gone) || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
 		n.Deleted != b.Deleted || !slices.EqualFunc(b.Items, n.Items, Item.equal)
@@ -72,7 +70,7 @@ func (d *Draft) Earlier() []Item { return d.earlier }
 // Begun returns the items that the change puts in progress, and all that are in progress
 // by its hand: not those that a person or another conversation put there last.
 func (d *Draft) Begun() (begun, running []Item) {
-	find := Near(d.before.Items)
+	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
 		before, _ := find(n, item.ID)
 		begins := item.Status == InProgress && before.Status != InProgress
@@ -99,7 +97,7 @@ func (d *Draft) ArchiveFor(list string) {
 }
 
 // StayLeft has a list that was put away for another one stay so, whichever of its items change.
-func (d *Draft) StayLeft() { d.archives = d.before.ReplacedBy != "" }
+func (d *Draft) StayLeft() { d.archives = d.Before.ReplacedBy != "" }
 
 // BringsBack reports whether the change says that the list is not put away.
 func (d *Draft) BringsBack() bool { return d.archives && !d.next.Archived }
@@ -167,6 +165,9 @@ func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 		next = withMissing(next, d.next.Items, isHidden)
 	}
 	d.next.Items = next
+	if !view.Keys && !slices.ContainsFunc(lines, func(l Line) bool { return l.WaitsFor != nil }) {
+		return nil
+	}
 	return d.link(view, lines, func(n int) string { return placed[n].ID })
 }
 
@@ -283,18 +284,18 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 	if next.Items == nil {
 		next.Items = []Item{}
 	}
-	if next.Explanation == d.before.Explanation {
+	if next.Explanation == d.Before.Explanation {
 		next.Explanation = "" // it was of that revision
 	}
 	next.Updated = d.now
 	if !w.Person {
 		next.Worked = d.now
 	}
-	if d.before.Revision > 0 && d.before.Writer.Person != w.Person {
-		next.Other = d.before.Revision
+	if d.Before.Revision > 0 && d.Before.Writer.Person != w.Person {
+		next.Other = d.Before.Revision
 	}
 	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
-	if next.Archived && !d.archives && !slices.EqualFunc(d.before.Items, next.Items, Item.same) {
+	if next.Archived && !d.archives && !slices.EqualFunc(d.Before.Items, next.Items, Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}
 	return next

@@ -263,10 +263,13 @@ func (d *Draft) applyHand(saw Snapshot, isWhole bool) (kept []Difference) {
 		d.recordHand()
 		return nil
 	}
-	if isWhole {
-		kept = append(d.keepAdded(saw), d.keepDeleted()...)
+	if isWhole && slices.ContainsFunc(d.Before.Items, func(i Item) bool { return i.Added }) {
+		kept = d.keepAdded(saw)
 	}
-	stored, seen := Near(d.before.Items), Near(saw.Items)
+	if isWhole && len(d.next.Gone) > 0 {
+		kept = append(kept, d.keepDeleted()...)
+	}
+	stored, seen := Near(d.Before.Items), Near(saw.Items)
 	for i := range d.next.Items {
 		item := &d.next.Items[i]
 		before, _ := stored(i, item.ID)
@@ -278,7 +281,7 @@ func (d *Draft) applyHand(saw Snapshot, isWhole bool) (kept []Difference) {
 			kept = append(kept, d.keepText(item, before, shown)...)
 		}
 	}
-	if d.before.Order.Text != "" && !InSameOrder(d.before.Items, d.next.Items) {
+	if d.Before.Order.Text != "" && !InSameOrder(d.Before.Items, d.next.Items) {
 		kept = append(kept, d.keepOrder(saw)...)
 	}
 	return kept
@@ -311,7 +314,7 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	shown, stays := Near(saw.Items), Near(d.next.Items)
 	var back []int
-	for n, item := range d.before.Items {
+	for n, item := range d.Before.Items {
 		if !item.Added || item.Status.Settled() {
 			continue
 		}
@@ -328,7 +331,7 @@ func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	if back == nil {
 		return nil
 	}
-	before, isBack := slices.Clone(d.before.Items), make(map[string]bool, len(back))
+	before, isBack := slices.Clone(d.Before.Items), make(map[string]bool, len(back))
 	for _, n := range back {
 		before[n].Hand.Repeats++
 		isBack[before[n].ID] = true
@@ -341,10 +344,7 @@ func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 // keepDeleted leaves out what a person deleted and an agent sends as a new item. One that it
 // insists on stays, as overridden.
 func (d *Draft) keepDeleted() (kept []Difference) {
-	if len(d.next.Gone) == 0 {
-		return nil
-	}
-	gone, items, known := slices.Clone(d.next.Gone), make([]Item, 0, len(d.next.Items)), Near(d.before.Items)
+	gone, items, known := slices.Clone(d.next.Gone), make([]Item, 0, len(d.next.Items)), Near(d.Before.Items)
 	for n, item := range d.next.Items {
 		text := Fold(item.Text)
 		at := slices.IndexFunc(gone, func(g Item) bool {
@@ -376,17 +376,17 @@ func (d *Draft) gone(item Item, byPerson bool) {
 
 // recordWishes records which items a person added and deleted.
 func (d *Draft) recordWishes() {
-	was, is := Near(d.before.Items), Near(d.next.Items)
+	was, is := Near(d.Before.Items), Near(d.next.Items)
 	for n := range d.next.Items {
 		item := &d.next.Items[n]
 		if _, known := was(n, item.ID); !known {
-			item.Added, item.Deleted, item.Hand.Repeats, item.Hand.Revision = true, false, 0, d.before.Revision+1
+			item.Added, item.Deleted, item.Hand.Repeats, item.Hand.Revision = true, false, 0, d.Before.Revision+1
 			d.next.Gone = slices.DeleteFunc(slices.Clone(d.next.Gone), func(g Item) bool { return g.ID == item.ID || Fold(g.Text) == Fold(item.Text) })
 		}
 	}
-	for n, item := range d.before.Items {
+	for n, item := range d.Before.Items {
 		if _, stays := is(n, item.ID); !stays {
-			item.Hand.Revision = d.before.Revision + 1
+			item.Hand.Revision = d.Before.Revision + 1
 			d.gone(item, true)
 		}
 	}
@@ -394,15 +394,15 @@ func (d *Draft) recordWishes() {
 
 func (d *Draft) recordHand() {
 	d.recordWishes()
-	find := Near(d.before.Items)
+	find := Near(d.Before.Items)
 	for i, item := range d.next.Items {
 		if before, known := find(i, item.ID); known && before.Text != item.Text {
-			d.next.Items[i].Hand = before.Hand.replacing(maxReplaced, item.Text, d.before.Revision+1, before.Text, before.Active)
+			d.next.Items[i].Hand = before.Hand.replacing(maxReplaced, item.Text, d.Before.Revision+1, before.Text, before.Active)
 		}
 	}
-	if !InSameOrder(d.before.Items, d.next.Items) {
-		person, was := idsOf(d.next.Items), idsOf(d.before.Items)
-		d.next.Order = Order(Hand(d.before.Order).replacing(MaxOrders, person, d.before.Revision+1, was))
+	if !InSameOrder(d.Before.Items, d.next.Items) {
+		person, was := idsOf(d.next.Items), idsOf(d.Before.Items)
+		d.next.Order = Order(Hand(d.Before.Order).replacing(MaxOrders, person, d.Before.Revision+1, was))
 	}
 }
 
@@ -410,11 +410,11 @@ func (d *Draft) recordHand() {
 // one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	order := (*Hand)(&d.next.Order)
-	if !order.stays(d.before.OrderOverridden(), order.hasOrder(d.next.Items, d.before.Items)) {
+	if !order.stays(d.Before.OrderOverridden(), order.hasOrder(d.next.Items, d.Before.Items)) {
 		return nil
 	}
-	d.next.Items = inOrderOf(d.before.Items, d.next.Items)
-	if !InSameOrder(saw.Items, d.before.Items) {
+	d.next.Items = inOrderOf(d.Before.Items, d.next.Items)
+	if !InSameOrder(saw.Items, d.Before.Items) {
 		return nil // it has not been told yet
 	}
 	order.Repeats++

@@ -157,8 +157,11 @@ func (i *Item) setText(text string) {
 // Line is an item as a variant writes it: in a write what the caller sent, in a
 // result what the caller is shown.
 type Line struct {
-	ID     string `json:"id,omitempty"` // "" when the caller sent none
-	Text   string `json:"text"`
+	ID   string `json:"id,omitempty"` // "" when the caller sent none
+	Text string `json:"text"`
+	// Title is the text that people are shown in a result: the active text if the view shows
+	// the item as in progress, else the text.
+	Title  string `json:"-"`
 	Active string `json:"-"`      // "" in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
 	// Reason, Priority, DueDate, Details and Owner are what a write says of them; nil leaves
@@ -197,41 +200,33 @@ func (v View) Show(item Item) (line Line, ok bool) {
 	if !ok {
 		return Line{}, false
 	}
+	active := cmp.Or(item.Active, item.Text)
+	line = Line{ID: item.ID, Text: item.Text, Title: item.Text, Status: word}
 	if v.Unlisted && item.Said {
-		word = string(item.Status)
+		line.Status = string(item.Status)
+	} else if word == v.Words[InProgress] {
+		line.Title = active
 	}
-	line = Line{ID: v.ID(item), Text: v.Title(item), Status: word}
+	if v.Keys {
+		line.ID = cmp.Or(item.Key, item.ID)
+	}
 	if v.Active {
-		line.Text, line.Active = item.Text, item.ActiveText()
+		line.Active = active
+	} else {
+		line.Text = line.Title
 	}
 	return line, true
-}
-
-// ID returns the id of an item as the view shows it.
-func (v View) ID(item Item) string {
-	if v.Keys {
-		return cmp.Or(item.Key, item.ID)
-	}
-	return item.ID
 }
 
 // IDs returns the ids of items as the view shows them.
 func (v View) IDs(items []Item) []string {
 	ids := make([]string, len(items))
 	for i, item := range items {
-		ids[i] = v.ID(item)
+		if ids[i] = item.ID; v.Keys {
+			ids[i] = cmp.Or(item.Key, item.ID)
+		}
 	}
 	return ids
-}
-
-// Title returns the text that people are shown for an item in this view: the
-// active text if the view shows the item as in progress, else the text.
-func (v View) Title(item Item) string {
-	isSaid := v.Unlisted && item.Said
-	if word, ok := v.Words[item.Status]; ok && word == v.Words[InProgress] && !isSaid {
-		return item.ActiveText()
-	}
-	return item.Text
 }
 
 // Lines returns the items that the view shows as lines, in order; never nil.

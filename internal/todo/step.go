@@ -29,8 +29,8 @@ type Step struct {
 // Draft returns the draft of a revision after newest, as the change makes it of one that the
 // writer was shown. It returns the error of the change.
 func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
-	d := NewDraft(shown, s.At)
-	d.hand, d.earlier, d.present = s.Hand, s.Earlier, s.Present
+	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), hand: s.Hand, earlier: s.Earlier, present: s.Present}
+	d.next.Items = slices.Clone(shown.Items)
 	if err := s.Change(d); err != nil {
 		return nil, err
 	}
@@ -60,28 +60,32 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 // [CheckSize] admits.
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyHand(saw, len(s.Sent.Lines) > 0)
-	d.tidy()
+	var cycle error
+	if slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" || i.WaitsFor != "" }) {
+		d.tidy()
+		cycle = checkWaits(d.next.Items)
+	}
 	if d.next.GivenTitle == "" && s.Title != "" {
 		d.next.GivenTitle, _ = CleanTitle(s.Title)
 	}
 	if slices.ContainsFunc(report.Kept, func(k Difference) bool { return k.Kind == Moved }) {
 		report.Ordered = texts(d.next.Items)
 	}
-	if d.before.List.Mirrored && !s.Mirrors && !slices.EqualFunc(d.before.Items, d.next.Items, Item.same) {
+	if d.Before.List.Mirrored && !s.Mirrors && !slices.EqualFunc(d.Before.Items, d.next.Items, Item.same) {
 		return ErrMirrored
 	}
-	if err := checkWaits(d.next.Items); err != nil && !d.before.List.Mirrored && !s.Mirrors {
-		return err
+	if cycle != nil && !d.Before.List.Mirrored && !s.Mirrors {
+		return cycle
 	}
 	// A variant limits what one call sends; a merge may add what others added. What makes
 	// a list no larger is never refused.
 	err := CheckSize(d.next.Items)
-	if err != nil && (len(d.next.Items) > len(d.before.Items) || Size(d.next.Items) > Size(d.before.Items)) {
+	if err != nil && (len(d.next.Items) > len(d.Before.Items) || Size(d.next.Items) > Size(d.Before.Items)) {
 		return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
 	}
 	report.Notes = d.notes
 	find := Near(d.next.Items)
-	for n, item := range d.before.Items {
+	for n, item := range d.Before.Items {
 		switch now, stays := find(n, item.ID); {
 		case !stays && !item.Status.Settled():
 			report.Dropped = append(report.Dropped, item)

@@ -82,7 +82,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	next = next.Clone()
 	if before.Revision > 0 {
 		next.List = before.List
-		if !next.Leaves(before) && t.store.keep.IsTight(t.size) {
+		if t.store.keep.IsTight(t.size) && !next.Leaves(before) {
 			if err := t.makeRoom(ctx, next.List, false, now); err != nil {
 				return todo.Snapshot{}, err
 			}

@@ -159,7 +159,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	}
 	next.List = before.List
 	size, err := s.DB.Size(ctx)
-	if err == nil && !next.Leaves(before) && s.Keep.IsTight(size) {
+	if err == nil && s.Keep.IsTight(size) && !next.Leaves(before) {
 		_, err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
 	if err != nil {
