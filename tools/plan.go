@@ -164,10 +164,6 @@ type updateTodoInput struct {
 	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed,description=What it becomes"`
 }
 
-// updateWords returns the statuses that update_todo accepts. A step begins as
-// pending and does not become pending again.
-func updateWords() []string { return []string{"running", "completed", "failed"} }
-
 func updateTodo() variant {
 	read := func(r *reader, args value) *Call {
 		id := r.id(args.get("id"), "id", true)
@@ -183,9 +179,10 @@ func updateTodo() variant {
 	return variant{view: planView(), bare: "id", input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
-// stepStatus reads the status of a step. Of what else came, an error names the value.
+// stepStatus reads what a step becomes: it begins as pending and does not become pending
+// again. Of what else came, an error names the value.
 func (r *reader) stepStatus(v value) string {
-	words := updateWords()
+	words := []string{"running", "completed", "failed"}
 	switch {
 	case v.kind == '"' && slices.Contains(words, v.text):
 		return v.text

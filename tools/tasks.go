@@ -444,7 +444,7 @@ func (r *reader) task(v value, path string, id value, at, waits string, check fu
 // taskID reads the id of a task, which is a number.
 func (r *reader) taskID(v value, path string) string {
 	id := r.id(v, path, false)
-	if !todo.IsItemID(id) {
+	if todo.ItemNumber(id) == 0 {
 		r.problemf(path, r.words().WrongType, "the number of a task", v.name())
 	}
 	return id

@@ -325,6 +325,9 @@ func countsOf(view todo.View, n map[string]int) (c counts) {
 	return c
 }
 
+// inSummaries are the core statuses in the order in which an answer counts them.
+var inSummaries = todo.Statuses()
+
 // countsText returns how many items have each of a view's words: the three usual ones
 // always, the others where there are some (docs/spec/variants.md T6).
 func countsText(view todo.View, items []todo.Item) string {
@@ -343,7 +346,7 @@ func countsText(view todo.View, items []todo.Item) string {
 		}
 		text = append(append(strconv.AppendInt(text, int64(n), 10), ' '), word...)
 	}
-	for i, status := range todo.Statuses() {
+	for i, status := range inSummaries {
 		word := view.Words[status]
 		if word == "" || i > 2 && word != string(status) {
 			word = string(status)

@@ -150,12 +150,7 @@ func (d *dayReader) read(st todo.Standing, revisions iter.Seq2[todo.Snapshot, er
 		return errFull
 	}
 	d.lists++
-	list := l.end(st)
-	d.add(list, l.last.List)
-	return nil
-}
-
-func (d *dayReader) add(list DayList, of todo.List) {
+	list, of := l.end(st), l.last.List
 	n := slices.IndexFunc(d.Projects, func(p DayProject) bool { return p.Folder == of.Workspace })
 	if n < 0 {
 		n = len(d.Projects)
@@ -165,6 +160,7 @@ func (d *dayReader) add(list DayList, of todo.List) {
 	p.Lists = append(p.Lists, list)
 	p.Tally.add(list.Tally)
 	d.Tally.add(list.Tally)
+	return nil
 }
 
 // sort brings projects and their lists into order.
@@ -214,7 +210,7 @@ func (l *listDay) next(r todo.Snapshot) {
 	if len(r.Items) > 0 || l.title == "" {
 		l.title = r.Title()
 	}
-	l.work(before, r.Updated)
+	l.worked += working(before, r.Updated, l.day.From, l.day.To)
 	if r.Updated.Before(l.day.From) {
 		return
 	}
@@ -225,12 +221,6 @@ func (l *listDay) next(r todo.Snapshot) {
 		}
 		l.items[i.ID] = i
 	}
-}
-
-// work adds for how long on the day the list stood as working between a revision and the
-// time of the next one.
-func (l *listDay) work(s todo.Snapshot, until time.Time) {
-	l.worked += working(s, until, l.day.From, l.day.To)
 }
 
 // working returns for how long within a time a list stood as [todo.Working] between a
@@ -278,7 +268,7 @@ func (l *listDay) end(st todo.Standing) DayList {
 	case !l.day.now.Before(l.day.To): // what agents did and asked then is not known
 		st = s.Stands(todo.Agent{}, l.day.To)
 	case st.State == todo.Working:
-		l.work(s, l.day.now)
+		l.worked += working(s, l.day.now, l.day.From, l.day.To)
 	}
 	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: l.title, Client: Client(s),
 		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated}

@@ -56,7 +56,9 @@ func HandOf(saw, list todo.Snapshot) Hand {
 			if h.Overridden == nil {
 				h.Overridden = make(map[string]string)
 			}
-			h.Overridden[i.ID] = yours(i)
+			if h.Overridden[i.ID] = i.Hand.Text; i.Deleted {
+				h.Overridden[i.ID] = Deleted
+			}
 			h.Lost = append(h.Lost, i.Hand.Revision)
 		case i.Hand.Text != "" && before.Hand.Text == i.Hand.Text && h.Saw > 0 && !slices.Contains(h.Unseen, i.ID):
 			h.Seen = append(h.Seen, i.ID)
@@ -83,14 +85,6 @@ func HandOf(saw, list todo.Snapshot) Hand {
 
 // Deleted stands for a person's text of an item that the person deleted.
 const Deleted = "deleted"
-
-// yours returns what a person made of an item that is overridden.
-func yours(i todo.Item) string {
-	if i.Deleted {
-		return Deleted
-	}
-	return i.Hand.Text
-}
 
 // Of returns what became of what people did to an item: that its text is overridden,
 // that something waits, or that its text was seen.

@@ -352,7 +352,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i todo.Item) bool { return i.Number() <= left[0].LastID } // then the number may be meant of either
+	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // then the number may be meant of either
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}

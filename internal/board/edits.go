@@ -10,7 +10,7 @@ import (
 )
 
 // Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],
-// [todo.ErrItemGone] and the error of [todo.Edit.Check].
+// [todo.ErrItemGone] and the error of [todo.Edit.Clean].
 func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Writer) (Outcome, error) {
 	e, err := e.Clean()
 	if err != nil {

@@ -59,10 +59,7 @@ func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bo
 // ListTitle returns the title of a list as a line of text shows it: after the
 // sub-agent's name, if it is the list of one, and safe to display.
 func ListTitle(s todo.Snapshot) string {
-	if s.List.Agent != "" {
-		return Safe(s.List.Agent) + ": " + Safe(s.Title())
-	}
-	return Safe(s.Title())
+	return strings.TrimPrefix(Safe(s.List.Agent)+": "+Safe(s.Title()), ": ")
 }
 
 // titles returns what a list is called, folded.

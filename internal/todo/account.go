@@ -122,12 +122,8 @@ func (s Snapshot) Open() bool {
 // AllCompleted reports whether the list has items and every one is completed
 // (docs/spec/variants.md P5).
 func (s Snapshot) AllCompleted() bool {
-	for status := range s.Rest {
-		if status != Completed {
-			return false
-		}
-	}
-	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status != Completed })
+	n := s.Counts()
+	return len(s.Items) > 0 && n[Completed] == n.Sum()
 }
 
 // OnBoard reports whether front ends show the list by default: it is not

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -37,7 +38,7 @@ func (i Item) Check() error {
 		return fmt.Errorf("status must be one of %v, it is %q", Statuses(), i.Status)
 	case i.Text == "":
 		return errors.New("the text is blank")
-	case slices.ContainsFunc(i.Waits(), func(id string) bool { return !IsItemID(id) }):
+	case slices.ContainsFunc(i.Waits(), func(id string) bool { return ItemNumber(id) == 0 }):
 		return errors.New("what an item waits for must be numbers of items")
 	}
 	if err := checkTexts("the text", MaxText, i.Text, i.Active, i.Reason, i.Details); err != nil {
@@ -121,16 +122,13 @@ func (s Snapshot) Equal(o Snapshot) bool {
 // [MaxName] letters, digits, spaces and "._-", beginning with a letter or digit
 // (BAD-INPUT 42). The error says what is allowed.
 func CheckName(name string) error {
-	ok := utf8.ValidString(name) && name == strings.TrimSpace(name) && utf8.RuneCountInString(name) <= MaxName
-	for i, r := range name {
-		word := unicode.IsLetter(r) || unicode.IsDigit(r)
-		ok = ok && (word || i > 0 && (unicode.IsMark(r) || strings.ContainsRune(" ._-", r)))
-	}
-	if !ok || name == "" {
+	if !nameForm.MatchString(name) || strings.HasSuffix(name, " ") || utf8.RuneCountInString(name) > MaxName {
 		return fmt.Errorf("list name: must be 1 to %d letters, digits, spaces or . _ - and begin with a letter or digit", MaxName)
 	}
 	return nil
 }
+
+var nameForm = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}\pM ._-]*$`)
 
 // CleanTitle returns a title as it may be given to a list: one line of at most
 // [MaxTitle] runes, or empty to take the title away. The error says what is
@@ -205,10 +203,7 @@ func Cut(text string, limit int) string {
 // emoji. Signs that count or compare stay ("c" is not "c++"), and so does a gap between two
 // digits (1.2 is not 12). A text of nothing but these is returned unchanged.
 func Fold(text string) string {
-	rest := unmarked(text)
-	if !isASCII(rest) {
-		rest = norm.NFKC.String(rest)
-	}
+	rest := norm.NFKC.String(unmarked(text))
 	var b strings.Builder
 	b.Grow(len(rest))
 	var last, before rune // the last that is kept, and the one before in the text
@@ -231,15 +226,6 @@ func Fold(text string) string {
 		last, gap = folded, false
 	}
 	return cmp.Or(b.String(), text)
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // unmarked returns a text without what stands before an item of a list: a sign, a number
@@ -276,8 +262,8 @@ func isArrow(before, r rune, rest string) bool {
 // foldRune returns what a rune is in a folded text; less than 0 is nothing.
 func foldRune(r rune) rune {
 	switch {
-	case r < utf8.RuneSelf:
-		return foldedASCII[r]
+	case r|0x20 >= 'a' && r|0x20 <= 'z': // as most are
+		return r | 0x20
 	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r),
 		unicode.Is(unicode.Sm, r) && unicode.Is(arrows, r):
 		return -1
@@ -289,14 +275,3 @@ func foldRune(r rune) rune {
 
 // arrows are the blocks of arrows, some of which count as mathematical signs.
 var arrows = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x2190, Hi: 0x21ff, Stride: 1}, {Lo: 0x27f0, Hi: 0x27ff, Stride: 1}, {Lo: 0x2900, Hi: 0x297f, Stride: 1}}}
-
-// foldedASCII has what foldRune returns for the runes of ASCII. A NUL is in no text, see
-// [CleanText].
-var foldedASCII = func() (all [utf8.RuneSelf]rune) {
-	for r := range rune(utf8.RuneSelf) {
-		if all[r] = unicode.ToLower(r); unicode.In(r, unicode.Z, unicode.P, unicode.Sk) || unicode.IsSpace(r) {
-			all[r] = -1
-		}
-	}
-	return all
-}()

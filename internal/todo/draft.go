@@ -187,7 +187,7 @@ func (d *Draft) Restore(items []Item) {
 	before := Near(d.next.Items)
 	d.next.Items = slices.Clone(items)
 	for i, item := range d.next.Items {
-		d.next.LastID = max(d.next.LastID, itemNumber(item.ID))
+		d.next.LastID = max(d.next.LastID, ItemNumber(item.ID))
 		now, stays := before(i, item.ID)
 		switch {
 		case stays && item.Status == now.Status:
@@ -304,7 +304,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 // Put applies lines to the items that they name by their ids. What a line says nothing of
 // stays. If there is no such item, a line with a text adds one: at the end, or where the
 // view has no ids of its callers' own, with the line's id and before those with larger
-// ones; then an id that [IsItemID] does not accept adds nothing. Put returns the names in
+// ones; then an id that is no [ItemNumber] adds nothing. Put returns the names in
 // WaitsFor that are no item's.
 func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
@@ -337,7 +337,7 @@ func (d *Draft) isAnother(line Line, item Item) bool {
 // insert adds a pending item without a text for a line that has one, and returns its index;
 // -1 when it adds none.
 func (d *Draft) insert(view View, line Line) int {
-	n, item := itemNumber(line.ID), Item{Status: Pending, Created: d.now}
+	n, item := ItemNumber(line.ID), Item{Status: Pending, Created: d.now}
 	switch {
 	case line.Text == "" || n == 0 && !view.Keys:
 		return -1
@@ -346,7 +346,7 @@ func (d *Draft) insert(view View, line Line) int {
 		d.next.Items = append(d.next.Items, item)
 		return len(d.next.Items) - 1
 	}
-	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return itemNumber(o.ID) > n })
+	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return ItemNumber(o.ID) > n })
 	if at < 0 {
 		at = len(d.next.Items)
 	}
@@ -355,14 +355,8 @@ func (d *Draft) insert(view View, line Line) int {
 	return at
 }
 
-// IsItemID reports whether an id is one that [Draft.Put] accepts.
-func IsItemID(id string) bool { return itemNumber(id) > 0 }
-
-// Number returns the number that the item's id is, or 0 if it is none.
-func (i Item) Number() int { return itemNumber(i.ID) }
-
-// itemNumber returns the number that an item's id is, or 0 if it is none.
-func itemNumber(id string) int {
+// ItemNumber returns the number that an item's id is, or 0 if it is none.
+func ItemNumber(id string) int {
 	n, err := strconv.Atoi(id)
 	if err != nil || n < 1 || n > MaxID || strconv.Itoa(n) != id {
 		return 0

@@ -69,14 +69,8 @@ func (e Edit) OfItems() bool {
 	return !slices.Contains([]EditKind{EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete}, e.Do)
 }
 
-// Check returns an [*InputError] that says what would be right, unless some list
-// can be edited so.
-func (e Edit) Check() error {
-	_, err := e.Clean()
-	return err
-}
-
-// Clean returns the edit with its text as it is stored, or the error of [Edit.Check].
+// Clean returns the edit with its text as it is stored, or an [*InputError] that says what
+// would be right, unless some list can be edited so.
 func (e Edit) Clean() (Edit, error) {
 	clean := CleanText
 	if e.Do == EditRename {

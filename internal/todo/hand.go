@@ -374,12 +374,14 @@ func (d *Draft) gone(item Item, byPerson bool) {
 	d.next.Gone = append(slices.Clone(d.next.Gone[max(0, len(d.next.Gone)-MaxGone+1):]), item)
 }
 
-// recordWishes records which items a person added and deleted.
-func (d *Draft) recordWishes() {
+// recordHand records which items a person added and deleted, and what became of texts and order.
+func (d *Draft) recordHand() {
 	was, is := Near(d.Before.Items), Near(d.next.Items)
 	for n := range d.next.Items {
 		item := &d.next.Items[n]
-		if _, known := was(n, item.ID); !known {
+		if before, known := was(n, item.ID); known && before.Text != item.Text {
+			item.Hand = before.Hand.replacing(maxReplaced, item.Text, d.Before.Revision+1, before.Text, before.Active)
+		} else if !known {
 			item.Added, item.Deleted, item.Hand.Repeats, item.Hand.Revision = true, false, 0, d.Before.Revision+1
 			d.next.Gone = slices.DeleteFunc(slices.Clone(d.next.Gone), func(g Item) bool { return g.ID == item.ID || Fold(g.Text) == Fold(item.Text) })
 		}
@@ -388,16 +390,6 @@ func (d *Draft) recordWishes() {
 		if _, stays := is(n, item.ID); !stays {
 			item.Hand.Revision = d.Before.Revision + 1
 			d.gone(item, true)
-		}
-	}
-}
-
-func (d *Draft) recordHand() {
-	d.recordWishes()
-	find := Near(d.Before.Items)
-	for i, item := range d.next.Items {
-		if before, known := find(i, item.ID); known && before.Text != item.Text {
-			d.next.Items[i].Hand = before.Hand.replacing(maxReplaced, item.Text, d.Before.Revision+1, before.Text, before.Active)
 		}
 	}
 	if !InSameOrder(d.Before.Items, d.next.Items) {

@@ -211,15 +211,11 @@ func itemKeys(view View, i Item) (keys [14][]string) {
 		whole := lineKeys(shown)[1]
 		at[0], at[1], at[3] = []string{shown.ID}, []string{whole}, []string{shown.Text}
 	}
-	at[2], at[4], at[5], at[6] = []string{i.Text}, []string{Fold(i.Text)}, shortened(i.Text), foldAll(i.Hand.wordings())
-	return keys
-}
-
-func foldAll(texts []string) []string {
-	for i, text := range texts {
-		texts[i] = Fold(text)
+	at[2], at[4], at[5], at[6] = []string{i.Text}, []string{Fold(i.Text)}, shortened(i.Text), i.Hand.wordings()
+	for n, text := range at[6] {
+		at[6][n] = Fold(text)
 	}
-	return texts
+	return keys
 }
 
 // DiffKind is what happened to an item between two snapshots.

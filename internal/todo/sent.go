@@ -38,7 +38,7 @@ func (s *Sent) named(items []Item) (count int) {
 	near := Near(items)
 	if s.View.Keys {
 		places := s.View.placesOf(items)
-		near = func(_ int, id string) (i Item, ok bool) { _, ok = places[id]; return i, ok && itemNumber(id) == 0 }
+		near = func(_ int, id string) (i Item, ok bool) { _, ok = places[id]; return i, ok && ItemNumber(id) == 0 }
 	}
 	for n, l := range s.Lines {
 		if _, names := near(n, l.ID); names {

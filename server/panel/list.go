@@ -87,7 +87,7 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	if json.Unmarshal(raw, &edit, json.RejectUnknownMembers(true)) != nil {
 		return edge.BadRequest("not an edit")
 	}
-	if err := edit.Check(); err != nil {
+	if _, err := edit.Clean(); err != nil {
 		return edge.BadRequest("%s", err)
 	}
 	out, err := r.Lists.Edit(r.Context(), r.PathValue("id"), edit, todo.Writer{Client: "panel", Variant: string(edit.Do)})

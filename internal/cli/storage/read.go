@@ -155,7 +155,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		if err := checkHand(item); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
-		if id, _ := strconv.Atoi(item.ID); !todo.IsItemID(item.ID) || id > s.LastID {
+		if id := todo.ItemNumber(item.ID); id == 0 || id > s.LastID {
 			return s, fmt.Errorf("item %d: id %q must be a number from 1 to last_id, which is %d", n+1, render.Safe(todo.Cut(item.ID, 40)), s.LastID)
 		}
 	}
