@@ -280,7 +280,7 @@ func TestFoldedNames(t *testing.T) {
 			c.Calls("TodoWrite", chattest.Arguments("TodoWrite", "p:A")).Says("1 pending") // all can be called
 		}
 	}, chattest.Stdio)
-	if !clients.Named("qwen").FoldsNames {
+	if !clients.Find("qwen").FoldsNames {
 		t.Error("Qwen Code takes TodoWrite for todo_write")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -15,53 +14,39 @@ import (
 	"todo-mcp/tools"
 )
 
-// addTool adds a tool that answers as do does. Its error becomes a JSON-RPC error, see
+// addTool adds a tool that answers as do does. In its words are the mistakes of a model, which
+// are results, if it is one of ours. Another error becomes a JSON-RPC error, see
 // [Server.failed].
-func (s *Server) addTool(tool mcp.Tool, do func(*request) (*mcp.CallToolResult, error)) {
-	s.mcp.AddTool(tool, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *Server) addTool(listed mcp.Tool, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
+	s.mcp.AddTool(listed, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
-		r.tool = tool.Name
+		r.tool = listed.Name
 		if r.arguments = r.message.Arguments; r.arguments == nil {
 			r.arguments = req.Params.RawArguments
 		}
-		result, err := do(r)
+		result, err := do(r, tool)
+		if err != nil && tool != nil {
+			if refusal, ok := tool.Failure(err); ok {
+				result, err = s.remind(r, tool, err, refusal), nil
+			}
+		}
 		if err != nil {
 			s.failed(r, err)
+			return nil, err
 		} else if result.IsError {
 			r.errorType = errorTool
 		}
-		return result, err
+		return s.answer(r, result), nil
 	})
-}
-
-// calls returns what answers the calls of one tool: it reads the arguments and returns the
-// result that do has for them, with isError set when the model made a mistake.
-func (s *Server) calls(tool *tools.Tool, do func(*request, *tools.Tool, *tools.Call) (tools.Result, error)) func(*request) (*mcp.CallToolResult, error) {
-	return func(r *request) (*mcp.CallToolResult, error) {
-		var result tools.Result
-		call, err := tool.Read(r.arguments)
-		if err == nil {
-			result, err = do(r, tool, call)
-		}
-		if err != nil {
-			var ok bool
-			if result, ok = tool.Failure(err); !ok {
-				return nil, err
-			}
-			result = s.remind(r, tool, err, result)
-		}
-		return s.answer(r, tool, result), nil
-	}
 }
 
 // remind adds to the refusal of a call without a list the list as it is: so an agent looks
 // for it that lost it, as when its chat was made shorter.
 func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.Result) tools.Result {
-	if !errors.Is(err, tools.ErrListLeftOut) {
-		return refusal
-	}
-	if list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent}); err == nil {
-		refusal.Text += "\n" + tool.Listing(list).Text
+	if errors.Is(err, tools.ErrListLeftOut) {
+		if list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent}); err == nil {
+			refusal.Text += "\n" + tool.Listing(list).Text
+		}
 	}
 	return refusal
 }
@@ -71,13 +56,12 @@ func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.R
 var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
 // read answers a call of such a tool as a read by the tool that the client is listed.
-func (s *Server) read(r *request) (*mcp.CallToolResult, error) {
+func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent})
 	if err != nil {
-		return nil, err
+		return tools.Result{}, err
 	}
-	tool := s.listed(r)[0]
-	return s.answer(r, tool, tool.Listing(list)), nil
+	return s.listed(r)[0].Listing(list), nil
 }
 
 // hookTool is the tool that a host's hook calls, which is in no list: a process less for each
@@ -86,28 +70,12 @@ const hookTool = "todo_hook"
 
 // takeHook answers with what the host reads of a hook. An event that is not understood changes
 // nothing.
-func (s *Server) takeHook(r *request) (*mcp.CallToolResult, error) {
+func (s *Server) takeHook(r *request, _ *tools.Tool) (tools.Result, error) {
 	answer, err := s.Hook(r.ctx, r.lists, r.arguments)
 	if err != nil {
-		return mcp.NewToolResultError("Error: " + err.Error()), nil
+		return tools.Result{Text: "Error: " + err.Error(), IsError: true}, nil
 	}
-	return mcp.NewToolResultText(string(answer)), nil
-}
-
-// nameTools returns a refusal of a tool call that names the tools there are, if there is no
-// such tool as it calls.
-func (r *request) nameTools(refused mcp.JSONRPCError) mcp.JSONRPCError {
-	var call struct{ Name string }
-	r.message.Decode(&call)
-	if call.Name == "" || r.server.mcp.GetTool(call.Name) != nil {
-		return refused
-	}
-	var names []string
-	for _, tool := range r.server.listed(r) {
-		names = append(names, tool.Name)
-	}
-	refused.Error.Message = fmt.Sprintf(r.server.Texts.Words.NoTool, strconv.Quote(todo.Excerpt(call.Name)), strings.Join(names, ", "))
-	return refused
+	return tools.Result{Text: string(answer)}, nil
 }
 
 // failed notes and logs why a call has no result. What its caller did is no failure of the
@@ -127,9 +95,12 @@ func (s *Server) failed(r *request, err error) {
 }
 
 // call applies a tool's call to the list of its caller, or reads that.
-func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
+func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
+	call, err := tool.Read(r.arguments)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	var out board.Outcome
-	var err error
 	target, does := call.Target, "saved"
 	target.Conversation, target.Agent = r.who, r.agent
 	if call.Change == nil {
@@ -141,7 +112,7 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 			Begin:  todo.List{ParentConversation: r.parent},
 			Writer: todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent},
 			Change: call.Change,
-			Title:  r.text(metaTitle),
+			Title:  r.said[metaTitle],
 		}
 		w.Operation, w.Before = r.operation()
 		if out, err = r.lists.Apply(r.ctx, w); out.Changed && r.who.Takes != "" {
@@ -158,7 +129,7 @@ func (s *Server) call(r *request, tool *tools.Tool, call *tools.Call) (tools.Res
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("the todo list could not be %s: %w", does, err)
 	}
-	if ended, _ := r.meta[metaEnded].(bool); ended && r.agent != "" && out.After.Revision > 0 {
+	if r.ended && r.agent != "" && out.After.Revision > 0 {
 		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: r.who.Client, Agent: r.agent}); err != nil {
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
@@ -220,7 +191,7 @@ func (s *Server) getsStructured(c clients.Client) bool {
 	if s.Structured == StructuredAlways || s.Structured == StructuredNever {
 		return s.Structured == StructuredAlways
 	}
-	return !c.Sees.HasStructured()
+	return c.Sees == "" || c.Sees == clients.SeesText
 }
 
 // listsOutput reports whether tools are listed with their output schemas. A
@@ -236,9 +207,9 @@ func (s *Server) listsOutput(r *request) bool {
 
 // answer returns what the client gets of a tool's result, and beside it what an earlier
 // session left open where the call found no list.
-func (s *Server) answer(r *request, tool *tools.Tool, result tools.Result) *mcp.CallToolResult {
+func (s *Server) answer(r *request, result tools.Result) *mcp.CallToolResult {
 	if r.left.Revision > 0 {
-		result.Text += "\n" + tool.Left(r.left)
+		result.Text += "\n" + tools.Left(s.Texts.Words, r.left)
 	}
 	known := clients.Find(r.client.Name)
 	out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(result.Text)}, IsError: result.IsError}

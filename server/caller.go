@@ -2,38 +2,16 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 )
-
-// identify reads from the _meta of the message, which may be nil, who sent it. It reads
-// what a hook said about the call, and ignores a failure to do so: the call then counts as
-// one without a hook.
-func (r *request) identify(meta *mcp.Meta) {
-	r.lists, r.client, r.meta = r.server.Board.For(r.Identity), r.Client, nil
-	if meta != nil {
-		r.meta = meta.AdditionalFields
-	}
-	if client := meta.ClientInfo(); client != nil && r.message.Modern {
-		r.client = *client
-	}
-	if id := r.text(metaToolUse); id != "" {
-		r.host, _ = r.lists.Caller(r.ctx, id)
-	}
-	r.findCaller()
-	r.who = r.lists.Own(r.who)
-}
-
-// text returns a field of the request's _meta; empty when it is no string.
-func (r *request) text(key string) string {
-	text, _ := r.meta[key].(string)
-	return text
-}
 
 // The _meta fields that todo-mcp defines.
 const (
@@ -57,9 +35,21 @@ const (
 // there, unless it has a stream open.
 const sessionLasts = 30 * time.Minute
 
-// findCaller sets who is calling. The first step that applies decides the key of the
-// conversation (docs/spec/architecture.md, "Who is calling").
-func (r *request) findCaller() {
+// chatFields are the fields of _meta in which the chat's id may be: todo-mcp's own, else one of
+// a known host.
+var chatFields = []string{metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID",
+	clients.MetaAntigravity, clients.MetaZCode}
+
+// identified returns the message that a context belongs to, with who sent it by its _meta,
+// which may be nil. The first step that applies decides the key of the conversation
+// (docs/spec/architecture.md, "Who is calling"). Where it cannot be read what a hook said about
+// the call, that counts as one without a hook.
+func identified(ctx context.Context, meta *mcp.Meta) *request {
+	r := mcpserver.ClientSessionFromContext(ctx).(*request)
+	r.ctx, r.lists, r.client, r.said = ctx, r.server.Board.For(r.Identity), r.Client, nil
+	if meta != nil {
+		r.readMeta(meta)
+	}
 	known := clients.Find(r.client.Name)
 	// The workspace is what a hook said, else the client's header or roots, else the
 	// working directory, which is empty over HTTP.
@@ -70,7 +60,11 @@ func (r *request) findCaller() {
 	} else if who.Workspace = cmp.Or(who.Workspace, r.server.Dir); r.server.Getenv != nil {
 		variable = r.server.Getenv(known.Variable)
 	}
-	switch id := r.conversation(); {
+	id := ""
+	for _, field := range chatFields {
+		id = cmp.Or(id, r.said[field])
+	}
+	switch {
 	case r.host.ID != "": // 1: a hook of the host said which chat makes this very call
 		who.Key, who.Chat = r.host.ID, r.host.HostID
 	case id != "": // 2: the host sent its id of the chat in _meta
@@ -86,7 +80,9 @@ func (r *request) findCaller() {
 		who.Key, who.Hint, who.Shared = "http:"+who.Client+":"+who.Workspace, true, true
 	}
 	who.Pairs = known.Pairs
-	r.remember(known.SharesConnection)
+	if r.Process && !known.SharesConnection {
+		r.remember()
+	}
 	if name := cmp.Or(r.List, r.server.List); name != "" { // in the URL or a header, or by --list
 		who.Name, who.Hint, who.Shared = name, false, false
 		if who.Chat == "" { // what a session does by each name is a chat of its own
@@ -94,6 +90,29 @@ func (r *request) findCaller() {
 		}
 	}
 	r.findSubAgent()
+	r.who = r.lists.Own(r.who)
+	return r
+}
+
+// readMeta reads what the message says of its sender itself.
+func (r *request) readMeta(meta *mcp.Meta) {
+	r.said = make(map[string]string)
+	for key, value := range meta.AdditionalFields {
+		if key == clients.MetaZCode {
+			fields, _ := value.(map[string]any)
+			value = fields["session_id"]
+		}
+		if text, ok := value.(string); ok {
+			r.said[key] = text
+		}
+	}
+	r.ended = meta.AdditionalFields[metaEnded] == true
+	if client := meta.ClientInfo(); client != nil && r.message.Modern {
+		r.client = *client
+	}
+	if id := r.said[metaToolUse]; id != "" {
+		r.host, _ = r.lists.Caller(r.ctx, id)
+	}
 }
 
 // proved is the chat that the client of a process was proved to serve last. To the first one passes
@@ -106,11 +125,11 @@ type proved struct {
 // remember notes which chat a client on stdio, whose process serves one at a time, is proved to
 // serve: a call without proof is taken for that one's then, and what was known by the process
 // before passes to it.
-func (r *request) remember(isShared bool) {
+func (r *request) remember() {
 	who := &r.who
-	isSub := r.host.Parent != "" || r.text(metaAgent) != "" || cmp.Or(r.text(metaCodexSession), r.text(metaCodexThread)) != r.text(metaCodexThread)
+	thread := r.said[metaCodexThread]
 	switch last := r.server.proved.Load(); {
-	case !r.Process || isShared || isSub:
+	case r.host.Parent != "", r.said[metaAgent] != "", cmp.Or(r.said[metaCodexSession], thread) != thread: // a sub-agent's
 	case !who.Hint:
 		if last == nil || last.key == who.Key && last.isFirst {
 			who.Takes = r.processKey()
@@ -129,31 +148,16 @@ func (r *request) remember(isShared bool) {
 // processKey returns the key by which the client of a process is known without any other.
 func (r *request) processKey() string { return "process:" + r.server.Board.Process() }
 
-// conversation returns the id of the chat in _meta: from todo-mcp's own field, else from one of
-// a known host; empty where there is none.
-func (r *request) conversation() string {
-	for _, field := range []string{
-		metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID", clients.MetaAntigravity,
-	} {
-		if id := r.text(field); id != "" {
-			return id
-		}
-	}
-	inner, _ := r.meta[clients.MetaZCode].(map[string]any)
-	id, _ := inner["session_id"].(string)
-	return id
-}
-
 // findSubAgent changes who is calling to the sub-agent that the host names, if any. In Codex it
 // has a thread of its own, and its hooks know it by that and the main agent's.
 func (r *request) findSubAgent() {
 	main, own := r.who, ""
-	thread, session, agent := r.text(metaCodexThread), r.text(metaCodexSession), r.text(metaAgent)
+	thread, session, agent := r.said[metaCodexThread], r.said[metaCodexSession], r.said[metaAgent]
 	switch {
 	case r.host.Parent != "":
 		own, main.Key, agent = r.host.ID, r.host.Parent, r.host.Agent
 	case agent != "":
-		if parent := r.text(metaParent); parent != "" {
+		if parent := r.said[metaParent]; parent != "" {
 			main.Key, main.Chat, main.Hint, main.Shared, main.Name = todo.ChatKey(parent), todo.HostID(parent), false, false, ""
 		}
 		own = todo.AgentKey(main.Key, agent)
@@ -176,10 +180,10 @@ func (r *request) findSubAgent() {
 // chat; the first belongs to the list's name if there is one, as the repeat may come from
 // another process or session.
 func (r *request) operation() (o todo.Operation, before string) {
-	kind, id := "caller:", r.text(metaOperation)
+	kind, id := "caller:", r.said[metaOperation]
 	o.Digest = todo.Digest(r.tool + "\x00" + string(r.arguments))
 	if id == "" {
-		if id = cmp.Or(r.text(metaToolUse), r.text(metaCodexCall)); id == "" {
+		if id = cmp.Or(r.said[metaToolUse], r.said[metaCodexCall]); id == "" {
 			return todo.Operation{}, ""
 		}
 		kind, id = "host:", id+"\x00"+o.Digest

@@ -76,7 +76,8 @@ func conversationsTable() string {
 func clientsTable() string {
 	names := make(map[bool][]string)
 	for _, c := range clients.All() {
-		names[c.Sees.HasStructured()] = append(names[c.Sees.HasStructured()], c.Title)
+		sees := c.Sees != "" && c.Sees != clients.SeesText
+		names[sees] = append(names[sees], c.Title)
 	}
 	return "| client | its results |\n|---|---|\n" +
 		"| " + strings.Join(names[true], ", ") + " | text alone: its model would be shown structured content too |\n" +

@@ -8,35 +8,47 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/jsonrpc"
 )
 
 // noteMisread has a request know why mcp-go could not read its params.
-func noteMisread(hooks *mcpserver.Hooks) {
-	hooks.AddOnError(func(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
-		var unread *mcpserver.UnparsableMessageError
-		if errors.As(err, &unread) {
-			mcpserver.ClientSessionFromContext(ctx).(*request).misread = unread
-		}
-	})
+func noteMisread(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
+	var unread *mcpserver.UnparsableMessageError
+	if errors.As(err, &unread) {
+		mcpserver.ClientSessionFromContext(ctx).(*request).misread = unread
+	}
 }
 
-// answer has mcp-go answer the message. An error has the message's id, and says in words of
-// the protocol what is wrong with the params: mcp-go's has names of Go.
-func (r *request) answer(ctx context.Context) mcp.JSONRPCMessage {
-	answer := r.server.mcp.HandleMessage(ctx, r.message.Brief)
-	refused, ok := answer.(mcp.JSONRPCError)
-	if !ok || r.message.ID == nil {
-		return answer
+// refusal returns mcp-go's refusal of the message with the message's id. It says in words of
+// the protocol what is wrong with the params, for which mcp-go has names of Go, when the time
+// was up, and which tools there are if there is none as is called.
+func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
+	if r.message.ID != nil {
+		refused.ID = jsonrpc.RequestID(r.message.ID)
+		if r.misread != nil {
+			refused.Error = mcp.NewJSONRPCErrorDetails(mcp.INVALID_PARAMS, misreading(r.misread), nil)
+		}
 	}
-	refused.ID = jsonrpc.RequestID(r.message.ID)
-	if r.misread != nil {
-		refused.Error = mcp.NewJSONRPCErrorDetails(mcp.INVALID_PARAMS, misreading(r.misread), nil)
+	if errors.Is(r.came.Err(), context.DeadlineExceeded) {
+		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", r.server.Timeout)
+	}
+	if r.message.Method != string(mcp.MethodToolsCall) {
+		return refused
+	}
+	var call struct{ Name string }
+	if r.message.Decode(&call); call.Name != "" && r.server.mcp.GetTool(call.Name) == nil {
+		var names []string
+		for _, tool := range r.server.listed(r) {
+			names = append(names, tool.Name)
+		}
+		refused.Error.Message = fmt.Sprintf(r.server.Texts.Words.NoTool, strconv.Quote(todo.Excerpt(call.Name)), strings.Join(names, ", "))
 	}
 	return refused
 }

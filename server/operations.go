@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -62,7 +64,7 @@ func (r *request) observe(answer mcp.JSONRPCMessage, took time.Duration) {
 	}
 	refused, isRefused := answer.(mcp.JSONRPCError)
 	switch {
-	case isRefused && r.gone():
+	case isRefused && errors.Is(r.came.Err(), context.Canceled):
 		o.ErrorType = errorCancelled
 	case isRefused && r.errorType == "":
 		o.ErrorType = strconv.Itoa(refused.Error.Code)

@@ -28,14 +28,18 @@ func (s *Server) addCard() {
 	view, tick := tools.NewPage()
 	s.pageTools = []*tools.Tool{view, tick}
 	for _, tool := range s.pageTools {
-		s.addTool(describe(tool), s.calls(tool, forPage))
+		s.addTool(describe(tool), tool, forPage)
 	}
 }
 
 // forPage answers a call of the app page. It reads or writes any list of the principal
 // by id, like the resource todo://lists/{id} and the panel: whose conversation the call
 // comes from means nothing.
-func forPage(r *request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
+func forPage(r *request, tool *tools.Tool) (tools.Result, error) {
+	call, err := tool.Read(r.arguments)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	out, err := readOrTick(r, tool, call)
 	if err != nil {
 		return tools.Result{}, err

@@ -114,7 +114,8 @@ func New(c Config) (*Server, error) {
 	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions), refusals: rate.Sometimes{Interval: time.Minute}}
 	hooks := &mcpserver.Hooks{}
 	s.introduceItself(hooks)
-	noteMisread(hooks)
+	hooks.AddAfterListTools(s.listTools)
+	hooks.AddOnError(noteMisread)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
 		mcpserver.WithTitle("Todo lists"),
 		mcpserver.WithInstructions(instructions),
@@ -124,18 +125,17 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithCompletions(),
 		mcpserver.WithPromptCompletionProvider(completions{}),
 		mcpserver.WithHooks(hooks),
-		mcpserver.WithToolFilter(s.listTools),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
 	)
 	for _, tool := range s.published() {
-		s.addTool(describe(tool), s.calls(tool, s.call))
+		s.addTool(describe(tool), tool, s.call)
 	}
 	for _, name := range reads {
-		s.addTool(mcp.NewToolWithRawSchema(name, "", nil), s.read)
+		s.addTool(mcp.NewToolWithRawSchema(name, "", nil), nil, s.read)
 	}
 	if s.Hook != nil {
-		s.addTool(mcp.NewToolWithRawSchema(hookTool, "", nil), s.takeHook)
+		s.addTool(mcp.NewToolWithRawSchema(hookTool, "", nil), nil, s.takeHook)
 	}
 	s.addResources()
 	s.addCard()
@@ -230,13 +230,11 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 // The app page's own tools come last, and only in a session of a client that shows
 // apps: that client hides them from its model. In the sessionless protocol they are never
 // listed; the page works without them.
-func (s *Server) listTools(ctx context.Context, all []mcp.Tool) (listed []mcp.Tool) {
+func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
-	if r.message.Method != string(mcp.MethodToolsList) {
-		return all
-	}
+	var listed []mcp.Tool
 	add := func(t *tools.Tool, meta *mcp.Meta) {
-		tool := all[slices.IndexFunc(all, func(tool mcp.Tool) bool { return tool.Name == t.Name })]
+		tool := result.Tools[slices.IndexFunc(result.Tools, func(tool mcp.Tool) bool { return tool.Name == t.Name })]
 		if tool.Meta, tool.RawInputSchema = meta, t.InputSchema(); s.listsOutput(r) {
 			tool.RawOutputSchema = t.OutputSchema()
 		}
@@ -254,5 +252,5 @@ func (s *Server) listTools(ctx context.Context, all []mcp.Tool) (listed []mcp.To
 			add(tool, card.OwnMeta())
 		}
 	}
-	return listed
+	result.Tools = listed
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -63,9 +62,10 @@ type request struct {
 	ctx     context.Context // the same, or mcp-go's for the handler, which a cancellation ends
 	misread error           // why mcp-go could not read the params; nil if it could
 
-	// What [request.identify] found:
-	lists  board.Lists // those that the sender may read and write: of its principal
-	meta   map[string]any
+	// What [identified] found:
+	lists  board.Lists        // those that the sender may read and write: of its principal
+	said   map[string]string  // the texts in _meta
+	ended  bool               // it is a sub-agent's last call
 	client mcp.Implementation // what the message itself says, else its session
 	// host is the chat that makes this call, as a hook of the host said; the zero Chat for most.
 	host   todo.Chat
@@ -89,25 +89,6 @@ type request struct {
 
 var _ mcpserver.SessionWithResourceSubscriptionsErr = (*request)(nil)
 
-// newRequest returns a message of a peer, with a context for its handling.
-func (s *Server) newRequest(ctx context.Context, p Peer, m jsonrpc.Message) *request {
-	r := &request{Peer: p, server: s, message: m}
-	r.came = s.mcp.WithContext(ctx, r)
-	r.ctx = r.came
-	return r
-}
-
-// identified returns the message that a handler's context belongs to, with who sent it.
-func identified(ctx context.Context, meta *mcp.Meta) *request {
-	r := mcpserver.ClientSessionFromContext(ctx).(*request)
-	r.ctx = ctx
-	r.identify(meta)
-	return r
-}
-
-// gone reports whether the sender left before the message was answered.
-func (r *request) gone() bool { return errors.Is(r.came.Err(), context.Canceled) }
-
 // Handle answers a message within the timeout of a request; the answer to a notification
 // or a response is nil. A panic ends the message alone. The error is [board.ErrReadOnly] if
 // the message would have changed a list that its sender may only read; the answer then
@@ -116,7 +97,9 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	r := s.newRequest(ctx, p, m)
+	r := &request{Peer: p, server: s, message: m}
+	r.came = s.mcp.WithContext(ctx, r)
+	r.ctx = r.came
 	defer func() {
 		if v := recover(); v != nil {
 			s.Log.Error("request failed", "panic", v, "stack", string(debug.Stack()))
@@ -128,14 +111,10 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 		answer = r.question()
 	}
 	if answer == nil {
-		answer = r.answer(r.ctx)
+		answer = s.mcp.HandleMessage(r.ctx, m.Brief)
 	}
-	if refused, ok := answer.(mcp.JSONRPCError); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", s.Timeout)
-		answer = refused
-	}
-	if refused, ok := answer.(mcp.JSONRPCError); ok && m.Method == string(mcp.MethodToolsCall) {
-		answer = r.nameTools(refused)
+	if refused, ok := answer.(mcp.JSONRPCError); ok {
+		answer = r.refusal(refused)
 	}
 	if r.errorType == errorReadOnly {
 		return answer, board.ErrReadOnly
@@ -148,14 +127,18 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 // sent the answer alone.
 func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send func(mcp.JSONRPCMessage) error) {
 	began := time.Now()
-	r := s.newRequest(ctx, p, m)
+	r := &request{Peer: p, server: s, message: m}
+	r.came = s.mcp.WithContext(ctx, r)
 	r.stream, r.acknowledgement = rand.Text(), make(chan mcp.JSONRPCNotification, 1)
 	stream := s.subscriptions.Open(r.subscribes())
 	defer stream.Close()
-	ended, end := context.WithCancel(r.ctx)
+	ended, end := context.WithCancel(r.came)
 	end() // else mcp-go would wait for the end, and keep the whole request
-	answer := r.answer(ended)
-	r.message.Brief, r.message.Params, r.meta, r.client = nil, nil, nil, mcp.Implementation{} // not for a stream's life
+	answer := s.mcp.HandleMessage(ended, m.Brief)
+	if refused, ok := answer.(mcp.JSONRPCError); ok {
+		answer = r.refusal(refused)
+	}
+	r.message.Brief, r.message.Params, r.said, r.client = nil, nil, nil, mcp.Implementation{} // not for a stream's life
 	select {
 	case acknowledgement := <-r.acknowledgement:
 		if send(acknowledgement) == nil && r.listens {
@@ -180,8 +163,7 @@ const attendTimeout = time.Second
 // call, until leave is called.
 func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := s.newRequest(ctx, p, jsonrpc.Message{})
-	r.identify(nil)
+	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)
 	stay := func() {
 		ctx, cancel := context.WithTimeout(ctx, attendTimeout)
 		defer cancel()
@@ -210,8 +192,8 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 // stream; its conversation counts as gone.
 func (s *Server) EndSession(ctx context.Context, p Peer) {
 	s.subscriptions.Unsubscribe(sessionKey(p), "")
-	r := s.newRequest(ctx, p, jsonrpc.Message{})
-	if r.identify(nil); r.who.Shared {
+	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)
+	if r.who.Shared {
 		return // it is not the conversation that has ended
 	}
 	if err := r.lists.Leave(ctx, r.who); err != nil {
@@ -232,7 +214,7 @@ func (r *request) subscribes() subscriptions.Client {
 		Meta *mcp.Meta `json:"_meta"` // which mcp-go drops in a subscribe request
 	}
 	r.message.Decode(&params)
-	r.identify(params.Meta)
+	identified(r.came, params.Meta)
 	c := subscriptions.Client{Identity: r.Identity, Session: sessionKey(r.Peer), Conversation: r.who}
 	if r.stream != "" {
 		c.Session, c.Listen = r.stream, r.message.ID

@@ -35,8 +35,7 @@ func Earlier(w prompts.Words, s todo.Snapshot) string {
 // Left returns what an agent is told, beside a result, of a list that an earlier session left
 // open and that may be its own: all its items, so that it can send them again. Some of them, or
 // one alone, do not show that it knows the list: then it is to write a list of its own.
-func (t *Tool) Left(s todo.Snapshot) string {
-	w := t.words
+func Left(w prompts.Words, s todo.Snapshot) string {
 	n, texts, more, goOn := s.Progress(), "", 0, w.GoOnLeft
 	for _, i := range s.Items {
 		text := fmt.Sprintf("%s %s (%s)", i.ID, quote(todo.Cut(i.Text, maxReminded)), i.Status)

@@ -60,11 +60,6 @@ const (
 	SeesWholeResult       Sight = "whole result" // as JSON, with its _meta
 )
 
-// HasStructured reports whether the model is shown structured content.
-func (s Sight) HasStructured() bool {
-	return s == SeesStructuredInstead || s == SeesBoth || s == SeesWholeResult
-}
-
 // Shown returns what the model is shown of a result: of its text, its structured
 // content, which is empty if there is none, and the whole of it as JSON.
 func (s Sight) Shown(text, structured, whole string) string {
@@ -181,25 +176,15 @@ const (
 	MetaZCode       = "com.zcode/request-context" // an object with session_id
 )
 
-// first returns the first client for which is returns true; the zero client when there is
-// none.
-func first(is func(Client) bool) Client {
-	for _, c := range All() {
-		if is(c) {
-			return c
-		}
-	}
-	return Client{}
-}
-
 // Find returns the client that calls itself by a name in clientInfo; the zero client
 // when it is unknown.
 func Find(clientInfo string) Client {
 	clientInfo = strings.ToLower(clientInfo)
 	begins := func(prefix string) bool { return strings.HasPrefix(clientInfo, prefix) }
-	return first(func(c Client) bool { return slices.ContainsFunc(c.Prefixes, begins) })
+	for _, c := range All() {
+		if slices.ContainsFunc(c.Prefixes, begins) {
+			return c
+		}
+	}
+	return Client{}
 }
-
-// Named returns the client that people call by a name; the zero client when there is
-// none.
-func Named(name string) Client { return first(func(c Client) bool { return c.Name == name }) }
