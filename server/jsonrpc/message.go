@@ -106,15 +106,46 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 // an error, Read returns the id and the method as far as [Scanner] finds them.
 // It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
 func Read(raw []byte) (m Message, err *Error) {
+	defer func() {
+		if err != nil {
+			var scan Scanner
+			scan.Write(raw)
+			m, _ = scan.Message()
+		}
+	}()
 	r := reader{raw: raw}
-	if err = r.read(key{members: ofMessage}); err == nil {
-		m, err = r.message()
-	}
-	if err != nil {
-		var scan Scanner
-		scan.Write(raw)
-		m, _ := scan.Message()
+	if err := r.read(key{members: ofMessage}); err != nil {
 		return m, err
+	}
+	p := &r.parts
+	m = Message{ID: json.RawMessage(p[id]), Brief: raw}
+	if kind := p[method].Kind(); p[method] != nil && kind != 'n' && kind != '"' {
+		return m, Refuse(mcp.INVALID_REQUEST, "method must be a string")
+	}
+	_ = json.Unmarshal(p[method], &m.Method)
+	// mcp-go would take a message without a method for a response and never answer it.
+	isResponse := p[response] != nil && p[method] == nil
+	if m.Method == "" && !isResponse {
+		return m, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
+	}
+	if err := checkID(m.ID); err != nil {
+		return m, err
+	}
+	if m.Method == string(mcp.MethodSubscriptionsListen) {
+		if len(raw) > maxListen {
+			return m, Refuse(mcp.INVALID_REQUEST, "%s is larger than %d bytes", m.Method, maxListen)
+		}
+		m.ID = bytes.Clone(m.ID) // its stream keeps no more than that
+	}
+	_ = json.Unmarshal(p[version], &m.Protocol)
+	m.Modern = mcp.IsModernProtocol(m.Protocol)
+	m.Params = json.RawMessage(p[params])
+	if m.Method == string(mcp.MethodToolsCall) && p[arguments].Kind() == '{' {
+		m.Arguments = json.RawMessage(p[arguments])
+		begin, end := r.ends[arguments]-int64(len(m.Arguments)), r.ends[arguments]
+		m.Brief = slices.Concat(raw[:begin], []byte("{}"), raw[end:])
+		begin = r.ends[params] - int64(len(m.Params))
+		m.Params = m.Brief[begin : r.ends[params]-int64(len(raw)-len(m.Brief))]
 	}
 	return m, nil
 }
@@ -275,51 +306,6 @@ func syntax(err error) *Error {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: syntax error at byte %d", at.ByteOffset)
 	}
 	return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON")
-}
-
-// message returns the message that has these parts.
-func (r *reader) message() (Message, *Error) {
-	p := &r.parts
-	m := Message{ID: json.RawMessage(p[id]), Brief: r.raw}
-	if kind := p[method].Kind(); p[method] != nil && kind != 'n' && kind != '"' {
-		return m, Refuse(mcp.INVALID_REQUEST, "method must be a string")
-	}
-	m.Method = text(p[method])
-	// mcp-go would take a message without a method for a response and never answer it.
-	isResponse := p[response] != nil && p[method] == nil
-	if m.Method == "" && !isResponse {
-		return m, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
-	}
-	if err := checkID(m.ID); err != nil {
-		return m, err
-	}
-	if m.Method == string(mcp.MethodSubscriptionsListen) {
-		if len(r.raw) > maxListen {
-			return m, Refuse(mcp.INVALID_REQUEST, "%s is larger than %d bytes", m.Method, maxListen)
-		}
-		m.ID = bytes.Clone(m.ID) // its stream keeps no more than that
-	}
-	m.Protocol = text(p[version])
-	m.Modern = mcp.IsModernProtocol(m.Protocol)
-	m.Params = json.RawMessage(p[params])
-	if m.Method == string(mcp.MethodToolsCall) && p[arguments].Kind() == '{' {
-		m.Arguments = json.RawMessage(p[arguments])
-		begin, end := r.ends[arguments]-int64(len(m.Arguments)), r.ends[arguments]
-		m.Brief = slices.Concat(r.raw[:begin], []byte("{}"), r.raw[end:])
-		begin = r.ends[params] - int64(len(m.Params))
-		m.Params = m.Brief[begin : r.ends[params]-int64(len(r.raw)-len(m.Brief))]
-	}
-	return m, nil
-}
-
-// text returns the text of a string in JSON, "" for anything else. Half a surrogate
-// pair is replaced.
-func text(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, _ := jsontext.AppendUnquote(nil, v)
-	return string(text)
 }
 
 // checkID returns an error unless an id is missing, a string of at most maxID bytes, or

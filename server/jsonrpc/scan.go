@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -78,7 +79,8 @@ func (s *Scanner) Message() (m Message, mayBeRequest bool) {
 			ids++
 			m.ID = value
 		case "method":
-			m.Method = text(value)
+			m.Method = ""
+			_ = json.Unmarshal(value, &m.Method)
 		case "result", "error":
 			isResponse = true
 		}

@@ -49,6 +49,7 @@ type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
 	peer    server.Peer     // with the session once it was checked
+	owner   string          // whose the session is, see [sessions]
 	modern  bool            // it uses the sessionless protocol
 }
 
@@ -56,28 +57,39 @@ type exchange struct {
 // message to the server.
 func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
-	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), peer: server.Peer{Identity: r.Identity, Protocol: version,
-		List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}}
+	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), owner: r.Principal + "\x00" + r.Subject,
+		peer: server.Peer{Identity: r.Identity, Protocol: version, List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}}
 	if folder := r.Header.Get("Todo-Folder"); folder != "" {
 		x.peer.Folder = server.HeaderFolder(folder)
 	}
-	if r.Method == http.MethodPost {
-		return h.post(w, x)
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodDelete {
+	switch r.Method {
+	case http.MethodPost:
+		raw, unread := x.ReadJSON(w)
+		if unread != nil {
+			return x.refuse(w, unread.Status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", unread.Text))
+		}
+		var bad *jsonrpc.Error
+		if x.message, bad = jsonrpc.Read(raw); bad != nil {
+			return x.refuse(w, http.StatusBadRequest, bad)
+		}
+		x.modern = x.modern || x.message.Modern
+	case http.MethodGet, http.MethodDelete:
+	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
 	}
 	switch status, err := h.check(x); {
 	case err != nil:
 		return x.refuse(w, status, err)
+	case r.Method == http.MethodPost:
+		return h.post(w, x)
 	case x.modern:
 		w.Header().Set("Allow", http.MethodPost)
 		return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "this protocol version has no sessions: POST subscriptions/listen"}
 	case r.Method == http.MethodGet:
 		return h.get(w, x)
 	default:
-		h.sessions.end(x.peer.Session, x.Identity)
+		h.sessions.end(x.peer.Session, x.owner)
 		h.server.EndSession(x.Context(), x.peer)
 	}
 	return nil
@@ -113,7 +125,7 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 		return http.StatusBadRequest, jsonrpc.Refuse(mcp.INVALID_REQUEST, "the %s header is missing: send initialize first, or name protocol version %s in _meta",
 			mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728)
 	}
-	claims, valid := h.sessions.check(id, x.Identity)
+	claims, valid := h.sessions.check(id, x.owner)
 	if !valid { // status 404 makes a client begin a new session
 		return http.StatusNotFound, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again")
 	}
@@ -150,18 +162,6 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 
 // post answers a POST request, which carries one message.
 func (h *handler) post(w http.ResponseWriter, x *exchange) error {
-	raw, unread := x.ReadJSON(w)
-	if unread != nil {
-		return x.refuse(w, unread.Status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", unread.Text))
-	}
-	var bad *jsonrpc.Error
-	if x.message, bad = jsonrpc.Read(raw); bad != nil {
-		return x.refuse(w, http.StatusBadRequest, bad)
-	}
-	x.modern = x.modern || x.message.Modern
-	if status, err := h.check(x); err != nil {
-		return x.refuse(w, status, err)
-	}
 	switch method := x.message.Method; {
 	case method == "", // a response answers nothing: the server sends no requests
 		// Without a session mcp-go would cancel the call of any client that has this
@@ -173,6 +173,7 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 		return h.listen(w, x)
 	}
 	answer, err := h.server.Handle(x.Context(), x.peer, x.message)
+	refused, isRefused := answer.(mcp.JSONRPCError)
 	switch {
 	case errors.Is(err, board.ErrReadOnly):
 		forbidden := x.Forbid(w)
@@ -180,34 +181,32 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	case answer == nil:
 		w.WriteHeader(http.StatusAccepted)
 		return nil
-	}
-	if _, ok := answer.(mcp.JSONRPCResponse); ok && x.message.Method == string(mcp.MethodInitialize) {
+	case isRefused && x.modern:
+		return edge.WriteJSON(w, statusOf(refused), answer)
+	case !isRefused && x.message.Method == string(mcp.MethodInitialize):
 		x.Greet(x.peer.Client.Name)
-		w.Header().Set(mcpserver.HeaderKeySessionID, h.sessions.begin(x.Identity, x.peer.Client, x.peer.Apps))
+		w.Header().Set(mcpserver.HeaderKeySessionID, h.sessions.begin(x.owner, x.peer.Client, x.peer.Apps))
 	}
-	return edge.WriteJSON(w, x.status(answer), answer)
+	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// status returns the status of an answer: in the sessionless protocol it says what a
-// JSON-RPC error is.
-func (x *exchange) status(answer mcp.JSONRPCMessage) int {
-	err, ok := answer.(mcp.JSONRPCError)
-	switch {
-	case !ok || !x.modern || err.Error.Code == mcp.INTERNAL_ERROR:
+// statusOf returns the status of a refusal in the sessionless protocol, which says what it is.
+func statusOf(refused mcp.JSONRPCError) int {
+	switch refused.Error.Code {
+	case mcp.INTERNAL_ERROR:
 		return http.StatusOK
-	case err.Error.Code == mcp.METHOD_NOT_FOUND:
+	case mcp.METHOD_NOT_FOUND:
 		return http.StatusNotFound
-	default:
-		return http.StatusBadRequest
 	}
+	return http.StatusBadRequest
 }
 
 // listen answers subscriptions/listen with a stream, or with an error.
 func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 	return x.Stream(w, func(stream *sse.Stream) error {
 		h.server.Listen(stream.Context(), x.peer, x.message, func(m mcp.JSONRPCMessage) error {
-			if status := x.status(m); status != http.StatusOK {
-				return edge.WriteJSON(w, status, m)
+			if refused, ok := m.(mcp.JSONRPCError); ok && statusOf(refused) != http.StatusOK {
+				return edge.WriteJSON(w, statusOf(refused), m)
 			}
 			return stream.Send(sse.Event{Name: "message", Data: m})
 		})

@@ -2,20 +2,18 @@ package mcphttp
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/signed"
 )
 
 // sessions makes and checks MCP session ids. An id contains the claims of its
 // session and is signed, so that it stays valid after a restart and on every
-// replica with the same key, needs no memory and cannot be forged.
+// replica with the same key, needs no memory and cannot be forged. It is signed for its
+// owner, who is known by principal and subject.
 type sessions struct {
 	key signed.Key
 
@@ -26,7 +24,6 @@ type sessions struct {
 // sessionClaims is the content of a session id.
 type sessionClaims struct {
 	Nonce   []byte `json:"n"`
-	Owner   string `json:"o,omitempty"` // see ownerOf
 	Client  string `json:"c,omitempty"`
 	Version string `json:"v,omitempty"`
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
@@ -36,44 +33,33 @@ type sessionClaims struct {
 // reached, these are forgotten, and their ids are valid again.
 const maxEnded = 10_000
 
-// purpose is what a session id is signed for.
-const purpose = "session"
+// purpose is what a session id is signed for, with its owner behind it.
+const purpose = "session of "
 
 func newSessions(key func() []byte) *sessions {
 	return &sessions{key: signed.NewKey(key), ended: make(map[string]map[string]bool)}
 }
 
-// ownerOf returns by what a session's id tells the identity that began it; empty
-// for the server itself.
-func ownerOf(id board.Identity) string {
-	if id == (board.Identity{}) {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(id.Principal + "\x00" + id.Subject))
-	return base64.RawURLEncoding.EncodeToString(sum[:12])
-}
-
 // begin returns the id of a new session.
-func (s *sessions) begin(owner board.Identity, client mcp.Implementation, apps bool) string {
-	claims := sessionClaims{Nonce: make([]byte, 16), Owner: ownerOf(owner), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
+func (s *sessions) begin(owner string, client mcp.Implementation, apps bool) string {
+	claims := sessionClaims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
 	rand.Read(claims.Nonce) //nolint:errcheck // never fails
-	return s.key.Sign(purpose, claims)
+	return s.key.Sign(purpose+owner, claims)
 }
 
 // check returns the claims of a session's id. They are not valid if the id was not signed
 // with this key, if somebody else began the session, or if its client ended it.
-func (s *sessions) check(id string, owner board.Identity) (claims sessionClaims, valid bool) {
-	if s.key.Open(purpose, id, &claims) != nil || claims.Owner != ownerOf(owner) {
+func (s *sessions) check(id, owner string) (claims sessionClaims, valid bool) {
+	if s.key.Open(purpose+owner, id, &claims) != nil {
 		return claims, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return claims, !s.ended[claims.Owner][id]
+	return claims, !s.ended[owner][id]
 }
 
 // end records that the client ended a session of an owner.
-func (s *sessions) end(id string, of board.Identity) {
-	owner := ownerOf(of)
+func (s *sessions) end(id, owner string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ended := s.ended[owner]; ended == nil || len(ended) >= maxEnded {

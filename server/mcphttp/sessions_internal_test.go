@@ -8,7 +8,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
 )
 
@@ -22,8 +21,8 @@ func FuzzSession(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, version string, apps bool, forged string, at uint16) {
 		ours := newSessions(func() []byte { return bytes.Repeat([]byte("k"), 32) })
 		theirs := newSessions(func() []byte { return bytes.Repeat([]byte("K"), 32) })
-		id := ours.begin(board.Identity{}, mcp.Implementation{Name: name, Version: version}, apps)
-		claims, valid := ours.check(id, board.Identity{})
+		id := ours.begin("", mcp.Implementation{Name: name, Version: version}, apps)
+		claims, valid := ours.check(id, "")
 		if !valid {
 			t.Fatalf("its own id %q is not valid", id)
 		}
@@ -36,15 +35,15 @@ func FuzzSession(f *testing.F) {
 		changed := []byte(id)
 		changed[int(at)%len(changed)] ^= byte(at>>8) | 1
 		for _, other := range []string{forged, string(changed), id + ".", id[:int(at)%len(id)], forged + id} {
-			if _, valid := ours.check(other, board.Identity{}); valid && other != id {
+			if _, valid := ours.check(other, ""); valid && other != id {
 				t.Fatalf("%q is taken for %q", other, id)
 			}
 		}
-		if _, valid := theirs.check(id, board.Identity{}); valid {
+		if _, valid := theirs.check(id, ""); valid {
 			t.Fatal("another key's id is taken")
 		}
-		ours.end(id, board.Identity{})
-		if _, valid := ours.check(id, board.Identity{}); valid {
+		ours.end(id, "")
+		if _, valid := ours.check(id, ""); valid {
 			t.Fatal("valid after its end")
 		}
 	})
@@ -53,7 +52,7 @@ func FuzzSession(f *testing.F) {
 // Sessions that somebody ended stay ended, however many others end.
 func TestEndedSessionsStayEnded(t *testing.T) {
 	s := newSessions(func() []byte { return bytes.Repeat([]byte("k"), 32) })
-	ann, bob := board.Identity{Principal: "ann"}, board.Identity{Principal: "bob"}
+	ann, bob := "ann", "bob"
 	ended := s.begin(ann, mcp.Implementation{}, false)
 	s.end(ended, ann)
 	for range maxEnded + 1 {
