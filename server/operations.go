@@ -10,28 +10,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Operation is one request of a client that was answered. Nothing in it was made up
-// by the client.
-type Operation struct {
-	// Method is the request's method, or "_OTHER" for one that MCP does not have.
-	Method string
-	// Tool is the tool that was called; empty for another method, and for a tool that
-	// is not there.
-	Tool string
-	// Protocol is the version of the protocol; empty where it is not said, as on
-	// stdio before 2026-07-28.
-	Protocol string
-	// Transport is "pipe" for stdio and "tcp" for HTTP.
-	Transport string
-	// ErrorType is empty for a request that succeeded, "tool_error" for a result
-	// that says so, "cancelled" for one whose caller left or cancelled it before it was
-	// answered, "read_only" for one that would have changed what its caller may only read,
-	// and else the code of the JSON-RPC error.
-	ErrorType string
-	// Took is how long it took; for a stream, until its end.
-	Took time.Duration
-}
-
 // The error types that are no codes.
 const errorTool, errorCancelled, errorReadOnly = "tool_error", "cancelled", "read_only"
 
@@ -44,32 +22,30 @@ var methods = []mcp.MCPMethod{
 	mcp.MethodTasksGet, mcp.MethodTasksList, mcp.MethodTasksResult, mcp.MethodTasksCancel,
 }
 
-// observe tells of a message that was answered, if it was a request.
+// observe tells [Config.Observe] of a message that was answered, if it was a request.
 func (r *request) observe(answer mcp.JSONRPCMessage, took time.Duration) {
 	if r.server.Observe == nil || r.message.ID == nil {
 		return
 	}
-	o := Operation{Method: r.message.Method, Tool: r.tool, Protocol: r.Protocol, Transport: "tcp", Took: took}
-	if !slices.Contains(methods, mcp.MCPMethod(o.Method)) {
-		o.Method = "_OTHER"
+	method, protocol, transport, errorType := r.message.Method, r.Protocol, "tcp", r.errorType
+	if !slices.Contains(methods, mcp.MCPMethod(method)) {
+		method = "_OTHER"
 	}
 	if r.message.Modern {
-		o.Protocol = r.message.Protocol
+		protocol = r.message.Protocol
 	}
-	if !slices.Contains(mcp.ValidProtocolVersions, o.Protocol) {
-		o.Protocol = ""
+	if !slices.Contains(mcp.ValidProtocolVersions, protocol) {
+		protocol = ""
 	}
 	if r.Process {
-		o.Transport = "pipe"
+		transport = "pipe"
 	}
 	refused, isRefused := answer.(mcp.JSONRPCError)
 	switch {
 	case isRefused && errors.Is(r.came.Err(), context.Canceled):
-		o.ErrorType = errorCancelled
-	case isRefused && r.errorType == "":
-		o.ErrorType = strconv.Itoa(refused.Error.Code)
-	default:
-		o.ErrorType = r.errorType
+		errorType = errorCancelled
+	case isRefused && errorType == "":
+		errorType = strconv.Itoa(refused.Error.Code)
 	}
-	r.server.Observe(o)
+	r.server.Observe(took, errorType, r.tool, method, protocol, transport)
 }

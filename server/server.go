@@ -77,9 +77,18 @@ type Config struct {
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
-	// Observe is called with every request that is answered, by several goroutines at
-	// once; nil observes nothing. Notifications are no requests.
-	Observe func(Operation)
+	// Observe is told of every request that is answered, by several goroutines at once; nil
+	// observes nothing. Notifications are no requests. It is told how long the request took, a
+	// stream until its end, and, all of which no client can make up:
+	//   - errorType: empty for a request that succeeded, "tool_error" for a result that says so,
+	//     "cancelled" for one whose caller left or cancelled it before it was answered,
+	//     "read_only" for one that would have changed what its caller may only read, and else
+	//     the code of the JSON-RPC error;
+	//   - tool: the tool that was called; empty for another method, and for one that is not there;
+	//   - method, or "_OTHER" for one that MCP does not have;
+	//   - protocol: its version; empty where it is not said, as on stdio before 2026-07-28;
+	//   - transport: "pipe" for stdio and "tcp" for HTTP.
+	Observe func(took time.Duration, labels ...string)
 }
 
 // Server answers MCP requests that a transport passes to [Server.Handle].

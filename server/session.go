@@ -76,7 +76,7 @@ type request struct {
 	// Of a tool call:
 	arguments json.RawMessage
 	tool      string // the tool that it calls
-	errorType string // see [Operation]; empty also where the JSON-RPC error says it
+	errorType string // see [Config.Observe]; empty also where the JSON-RPC error says it
 
 	left todo.Snapshot // what an earlier session left open, where the call finds no list
 

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -40,28 +39,22 @@ type answer struct {
 	writing bool       // there is one
 }
 
-// bound returns w as an answer. The caller must call done when the request has
-// been handled.
-func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
-	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), edge: e}
-	a.allow(0) // the deadline of the request before stays with the connection
-	shortened := make(chan struct{})
-	stop := context.AfterFunc(e.closing, func() { // for a piece that nobody reads now
-		defer close(shortened)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.writing {
-			_ = a.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
-		}
-	})
-	return a, func() {
-		if !stop() {
-			<-shortened // nothing touches the response after the request
-		}
-		// The HTTP server still reads the rest of the request's body, and then writes what
-		// it has buffered.
-		a.allow(2 * e.config.ClientTimeout)
+// hurry bounds the time for a piece that nobody reads, when the edge is closed.
+func (a *answer) hurry() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.writing {
+		_ = a.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
 	}
+}
+
+// end gives the client time for the rest after the request: the HTTP server still reads the
+// rest of its body, and then writes what it has buffered. Afterwards nothing touches the response.
+func (a *answer) end() {
+	a.allow(2 * a.edge.config.ClientTimeout)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.writing = false
 }
 
 // allow gives the client time to read what is written from now on; 0 is any time.

@@ -21,6 +21,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,9 +85,10 @@ type Config struct {
 	Warn func() string
 	// Metrics answers /metrics, which is not there when it is nil.
 	Metrics http.Handler
-	// Observe is called for each request that is no stream and was answered; nil is not
-	// called. The request's pattern is empty when it reached no route.
-	Observe func(r *http.Request, status int, took time.Duration)
+	// Observe is told of each request that is no stream and was answered how long it took, its
+	// method, status and route, which is empty when it reached none; nil is not called. A
+	// method that is none of HTTP is "_OTHER": a client may send any word.
+	Observe func(took time.Duration, labels ...string)
 	// Drain is how long [Edge.Serve] goes on after it was told to stop.
 	Drain time.Duration
 }
@@ -171,16 +173,29 @@ func New(c Config) (*Edge, error) {
 // Close ends all streams. Other requests in progress continue.
 func (e *Edge) Close() { e.close() }
 
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodPut, http.MethodPatch}
+
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	w, done := e.bound(response)
-	defer done()
-	r = e.atRoot(r)
-	defer func(began time.Time) {
-		if e.config.Observe != nil && !w.stream {
-			e.config.Observe(r, cmp.Or(w.status, http.StatusOK), time.Since(began))
+	began := time.Now()
+	w := &answer{ResponseWriter: response, control: http.NewResponseController(response), edge: e}
+	w.allow(0) // the deadline of the request before stays with the connection
+	stop := context.AfterFunc(e.closing, w.hurry)
+	if e.path != "" {
+		r = e.atRoot(r)
+	}
+	defer func() {
+		stop()
+		w.end()
+		if e.config.Observe == nil || w.stream {
+			return
 		}
-	}(time.Now())
+		method := r.Method
+		if !slices.Contains(methods, method) {
+			method = "_OTHER"
+		}
+		e.config.Observe(time.Since(began), method, strconv.Itoa(cmp.Or(w.status, http.StatusOK)), r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:])
+	}()
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Server", ServerName)
 	w.Header().Set("Cache-Control", "no-store") // lists are private; what is not says so
@@ -205,10 +220,11 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	e.mux.ServeHTTP(w, r)
 }
 
-// atRoot returns a request without the path of the public URL, which some proxies leave in it.
+// atRoot returns a request without the path of the public URL, if that has one, which some
+// proxies leave in it.
 func (e *Edge) atRoot(r *http.Request) *http.Request {
 	rest, isBelow := strings.CutPrefix(r.URL.EscapedPath(), e.path)
-	if e.path == "" || !isBelow || rest != "" && rest[0] != '/' {
+	if !isBelow || rest != "" && rest[0] != '/' {
 		return r
 	}
 	at, address := *r, *r.URL
@@ -244,8 +260,19 @@ const (
 func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait) {
 	e.routes = append(e.routes, pattern)
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		defer e.recover(w, r, format)
-		id, err := e.identify(r, traits)
+		defer func() {
+			if cause := recover(); cause != nil {
+				e.panicked(w, r, format, cause)
+			}
+		}()
+		var id board.Identity
+		err := checkSite(r, slices.Contains(traits, Page))
+		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
+			err = newError(http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)")
+		}
+		if err == nil && e.signsIn && !slices.Contains(traits, Public) {
+			id, err = e.signIn(r)
+		}
 		if err != nil {
 			e.fail(w, r, format, err)
 			return

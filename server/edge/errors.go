@@ -141,13 +141,9 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 	format(w, answer.Status, answer.Text)
 }
 
-// recover answers and logs a panic of a handler, so that it ends only its
+// panicked answers and logs a panic of a handler, so that it ends only its
 // request. It passes on http.ErrAbortHandler.
-func (e *Edge) recover(w http.ResponseWriter, r *http.Request, format Format) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
+func (e *Edge) panicked(w http.ResponseWriter, r *http.Request, format Format, cause any) {
 	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(cause)
 	}

@@ -17,20 +17,6 @@ import (
 // maxRefusals is how many sign-ins of one address may fail in a second.
 const maxRefusals = 10
 
-// identify returns who sent a request to a route with some traits.
-func (e *Edge) identify(r *http.Request, traits []Trait) (id board.Identity, err error) {
-	if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
-		return id, newError(http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)")
-	}
-	if err := checkSite(r, slices.Contains(traits, Page)); err != nil {
-		return id, err
-	}
-	if !e.signsIn || slices.Contains(traits, Public) {
-		return id, nil
-	}
-	return e.signIn(r)
-}
-
 // signIn returns who signed in to send a request (BAD-INPUT 29).
 func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 	id, err := e.authenticate(r)

@@ -8,19 +8,18 @@ package metrics
 
 import (
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store"
-	"todo-mcp/server"
 )
 
 // Metrics is what is measured of one process. It is safe for concurrent use, but all
 // gauges are added before the first scrape.
 type Metrics struct {
+	// MCP and HTTP time a request that was answered, for server.Config and edge.Config.
+	MCP, HTTP func(took time.Duration, labels ...string)
+
 	operations, requests, store *histogram
 	gauges                      []gauge
 }
@@ -35,6 +34,7 @@ func New(version string) *Metrics {
 		store: newHistogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.",
 			"operation", "outcome"),
 	}
+	m.MCP, m.HTTP = m.operations.observe, m.requests.observe
 	m.gauges = append(m.gauges, gauge{"todo_build_info" + labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 }})
 	// An alert sees the first write that a quota refuses only if there was none before.
 	m.store.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
@@ -60,22 +60,6 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = w.Write(text.Bytes())
 }
-
-// MCP times a request of MCP that was answered.
-func (m *Metrics) MCP(o server.Operation) {
-	m.operations.observe(o.Took, o.ErrorType, o.Tool, o.Method, o.Protocol, o.Transport)
-}
-
-// HTTP times a request that was answered. Its pattern is empty if it reached no route.
-func (m *Metrics) HTTP(r *http.Request, status int, took time.Duration) {
-	method, route := r.Method, r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:]
-	if !slices.Contains(httpMethods, method) {
-		method = "_OTHER" // a client may send any word
-	}
-	m.requests.observe(took, method, strconv.Itoa(status), route)
-}
-
-var httpMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodPut, http.MethodPatch}
 
 // Store times an operation of a store; it is a [store.Observer].
 func (m *Metrics) Store(operation string, took time.Duration, err error) {
