@@ -139,7 +139,18 @@ func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snap
 	if err != nil {
 		return err
 	}
-	p, err := edge.InTurn(r, func() (*page, error) { return pageOf(lists, limit, most) })
+	p, err := edge.InTurn(r, func() (*page, error) {
+		p := newPage(limit, most)
+		for l, err := range lists {
+			if err == nil {
+				err = p.add(l, render.Document(l))
+			}
+			if err != nil || p.full {
+				return p, err
+			}
+		}
+		return p, nil
+	})
 	if err != nil {
 		return err
 	}
@@ -166,20 +177,6 @@ type page struct {
 // newPage returns an empty page with a limit of revisions; 0 is maxListed.
 func newPage(limit int64, most int) *page {
 	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
-}
-
-// pageOf returns a page of documents, of at most a limit; 0 is maxListed.
-func pageOf(lists iter.Seq2[todo.Snapshot, error], limit int64, most int) (*page, error) {
-	p := newPage(limit, most)
-	for l, err := range lists {
-		if err == nil {
-			err = p.add(l, render.Document(l))
-		}
-		if err != nil || p.full {
-			return p, err
-		}
-	}
-	return p, nil
 }
 
 // add adds a revision in its forms to the page, unless it makes the page full.

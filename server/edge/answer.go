@@ -36,7 +36,7 @@ type answer struct {
 	request *Request // nil before it is known who asks
 
 	mu      sync.Mutex // guards the deadline
-	writing bool       // there is one
+	writing bool       // there is one for a piece
 }
 
 // hurry bounds the time for a piece that nobody reads, when the edge is closed.
@@ -48,20 +48,12 @@ func (a *answer) hurry() {
 	}
 }
 
-// end gives the client time for the rest after the request: the HTTP server still reads the
-// rest of its body, and then writes what it has buffered. Afterwards nothing touches the response.
-func (a *answer) end() {
-	a.allow(2 * a.edge.config.ClientTimeout)
+// allow gives the client time to read what is written from now on; 0 is any time. writing
+// says whether something is.
+func (a *answer) allow(d time.Duration, writing bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.writing = false
-}
-
-// allow gives the client time to read what is written from now on; 0 is any time.
-func (a *answer) allow(d time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.writing = d > 0
+	a.writing = writing
 	if a.edge.closing.Err() != nil {
 		d = min(d, finalWriteTimeout)
 	}
@@ -91,7 +83,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		a.allow(a.edge.config.ClientTimeout)
+		a.allow(a.edge.config.ClientTimeout, true)
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
@@ -101,7 +93,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 			return written, err
 		}
 		if p = p[n:]; len(p) == 0 {
-			a.allow(0)
+			a.allow(0, false)
 			return written, nil
 		}
 	}
@@ -109,8 +101,8 @@ func (a *answer) Write(p []byte) (written int, err error) {
 
 // FlushError is for http.ResponseController.
 func (a *answer) FlushError() error {
-	a.allow(a.edge.config.ClientTimeout)
-	defer a.allow(0)
+	a.allow(a.edge.config.ClientTimeout, true)
+	defer a.allow(0, false)
 	return a.control.Flush()
 }
 

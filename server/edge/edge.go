@@ -179,14 +179,16 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Me
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	w := &answer{ResponseWriter: response, control: http.NewResponseController(response), edge: e}
-	w.allow(0) // the deadline of the request before stays with the connection
+	w.allow(0, false) // the deadline of the request before stays with the connection
 	stop := context.AfterFunc(e.closing, w.hurry)
 	if e.path != "" {
 		r = e.atRoot(r)
 	}
 	defer func() {
 		stop()
-		w.end()
+		// The HTTP server still reads the rest of the request's body, and then writes what it
+		// has buffered. From now on nothing else touches the response.
+		w.allow(2*e.config.ClientTimeout, false)
 		if e.config.Observe == nil || w.stream {
 			return
 		}
