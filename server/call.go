@@ -114,7 +114,9 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 			Change: call.Change,
 			Title:  r.said[metaTitle],
 		}
-		w.Operation, w.Before = r.operation()
+		if len(r.said) > 0 {
+			w.Operation, w.Before = r.operation()
+		}
 		if out, err = r.lists.Apply(r.ctx, w); out.Changed && r.who.Takes != "" {
 			s.proved.Store(&proved{r.who.Key, r.who.Chat, false})
 		}

@@ -89,7 +89,9 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 			who.Key += "@name:" + name
 		}
 	}
-	r.findSubAgent()
+	if len(r.said) > 0 { // else no host names one
+		r.findSubAgent()
+	}
 	r.who = r.lists.Own(r.who)
 	return r
 }
