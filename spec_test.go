@@ -96,7 +96,7 @@ func TestCitedRulesExist(t *testing.T) {
 			}
 		}
 		if m := elsewhere.FindString(text); m != "" {
-			t.Errorf("%s cites %s: the law is in docs/spec", path, m)
+			t.Errorf("%s cites %s: the rules are in docs/spec", path, m)
 		}
 		for _, name := range document.FindAllString(text, -1) {
 			if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
