@@ -9,11 +9,10 @@ import (
 	"todo-mcp/server"
 )
 
-// BAD-INPUT 109: A header `Todo-Folder` that a client sent as it stands in its file
-// (`${PWD}`, `{env:PWD}`), with a relative path, an address elsewhere, bytes that are not
-// UTF-8, or of any length → The folder counts as unknown unless it is a whole path, or the
-// `file:` address of one, on some system, or of a share or WSL (`\\server\share`); bytes that are not UTF-8 are read as Latin-1, and a
-// workspace is cut to 4,096 bytes
+// BAD-INPUT 109: A header `Todo-Folder` that a client sent as it stands in its file (`${PWD}`),
+// with a relative path, an address elsewhere, bytes that are not UTF-8, or of any length → The
+// folder counts as unknown unless it is a whole path, or the `file:` address of one, on some
+// system, a share or WSL; bytes that are not UTF-8 are read as Latin-1
 func TestFolderInHeader(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", "${PWD}": "", "/home/${USER}": "", "{env:PWD}": "", "/work/{env:NAME}": "", "$PWD": "", "%CD%": "",

@@ -28,10 +28,10 @@ func subscription(c *chattest.Chat, method, uri, refusal string) {
 	}
 }
 
-// BAD-INPUT 64: Subscriptions to other URIs, of a megabyte, or without end → Refused:
-// only resources of ours (200 bytes), 100 of a session or stream, each conversation's
-// `todo://list` counted, 5,000 of one who signed in, 10,000 of all; `subscriptions/listen` of more than 64 kB. A
-// session without a stream keeps them for a minute, a stream nothing else of its request
+// BAD-INPUT 64: Subscriptions to other URIs, of a megabyte, or without end → Refused: only
+// resources of ours (200 bytes), 100 of a session or stream, 5,000 of one who signed in, 10,000 of
+// all; `subscriptions/listen` of more than 64 kB. A session without a stream keeps them for a
+// minute
 func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	c := limited(t, nil)()
 	before := servertest.Heap()

@@ -50,10 +50,9 @@ func TestBoardsShareAConversation(t *testing.T) {
 // BAD-INPUT 44: a repeated operation returns the first outcome; the same id for
 // another write is refused.
 //
-// BAD-INPUT 44: A repeated operation id → In one conversation the same call gets the
-// same answer, and another call with the id is refused. A host's id of a call with
-// another call is a call of its own. The id from another conversation is another id,
-// unless both write the list that their users named
+// BAD-INPUT 44: A repeated operation id → In one conversation the same call gets the same answer,
+// and another call with the id is refused. A host's id with another call is a call of its own. The
+// id from another conversation is another id, unless both write the list that their users named
 func TestBoardOperations(t *testing.T) {
 	b := newBoard(t, memory.New())
 	w := board.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}

@@ -100,12 +100,10 @@ func TestPurgeMany(t *testing.T) {
 
 // BAD-INPUT 65: a list that a person looked at is not abandoned.
 //
-// BAD-INPUT 65: 20,000 lists in half a minute, so that `--max-lists` or `--max-size`
-// is reached → One who signed in may use a quarter of `--max-size`. Lists that are there
-// go on, in the last tenth; a list that begins takes the place of deleted, abandoned (one
-// revision, older than an hour, shown to nobody but who began it) and finished ones; else
-// the refusal names the setting and `todo-mcp prune`. Finished lists that nobody looked at
-// go after 90 days
+// BAD-INPUT 65: 20,000 lists in half a minute, so that `--max-lists` or `--max-size` is reached →
+// One who signed in may use a quarter of `--max-size`. Lists that are there go on, in the last
+// tenth; a list that begins takes the place of deleted, abandoned and finished ones; else the
+// refusal names the setting and `todo-mcp prune`
 func TestLookedAtListsStay(t *testing.T) {
 	d := newDesk(t)
 	a := d.hint("p1", "process:1")
@@ -220,9 +218,8 @@ func TestArchiveAfter(t *testing.T) {
 // BAD-INPUT 107: a person and an agent who change one item a hundred times: each is told
 // of the other, nothing grows without bound, and it stays one item of one list.
 //
-// BAD-INPUT 107: A person and an agent who change one item a hundred times → Each is
-// told of the other each time; an item remembers eight earlier wordings; it stays one
-// item of one list
+// BAD-INPUT 107: A person and an agent who change one item a hundred times → Each is told of the
+// other each time; an item remembers eight earlier wordings
 func TestAHundredChangesOfOneItem(t *testing.T) {
 	d := newDesk(t)
 	a := d.proof("a")

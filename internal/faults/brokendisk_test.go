@@ -57,13 +57,11 @@ func diskFaults() []diskFault {
 // fault ends, the same processes write again, and the repeat of a write with an
 // unknown outcome is applied once. What was acknowledged survives a power loss.
 //
-// BAD-INPUT 50: A full disk, a failing sync, a store that fails or does not answer, a
-// file that is moved or deleted → Errors within a bound that say why, one log line
-// each, not ready; reads go on, from a read-only folder too, but of no file that is gone:
-// an empty board would be shown, and another store made. A refused write is not
-// applied, one that may be says that its outcome is unknown; recovery without a
-// restart where possible. A log that killed processes left is merged before the first
-// write, as a sync of it may have failed
+// BAD-INPUT 50: A full disk, a failing sync, a store that fails or does not answer, a file that is
+// moved or deleted → Errors within a bound that say why, one log line each, not ready; reads go on,
+// but of no file that is gone. A refused write is not applied, one that may be says that its
+// outcome is unknown; recovery without a restart where possible. A log that killed processes left
+// is merged before the first write
 func TestDiskFails(t *testing.T) {
 	why := canMount(t)
 	for _, fault := range diskFaults() {

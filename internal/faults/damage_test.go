@@ -66,9 +66,10 @@ func pageOf(t *testing.T, section string) string {
 // out: all commands, pages and chats but the damaged lists' go on, and say it; and the
 // operator's page, followed to its end, gives a store with all that was readable.
 //
-// BAD-INPUT 130: A row of the store is damaged → It is left out, or the board shows what the
-// list's excerpt says, and commands, pages, /readyz, a metric and `doctor` say so; everything
-// else is read and written; its chat begins a new list; `restore` brings an earlier revision of it back; `export --keep-going` and `import` make a whole store
+// BAD-INPUT 130: A row of the store is damaged → It is left out, or the board shows what the list's
+// excerpt says, and commands, pages, /readyz, a metric and `doctor` say so; all else goes on; its
+// chat begins a new list; `restore` brings an earlier revision back; `export --keep-going` and
+// `import` make a whole store
 func TestDamagedRow(t *testing.T) {
 	for name, begin := range map[string]func(*testing.T) (string, func()){"SQLite": fileDrill(false, false).begin, "PostgreSQL": newPostgres} {
 		t.Run(name, func(t *testing.T) {

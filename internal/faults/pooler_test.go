@@ -13,10 +13,9 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 134: The lists are taken away and restored while servers run, from another
-// cluster's dump, with a pooler in between or without → Until they are there again /readyz
-// says 503 and writes are refused; then all goes on, and what is written counts as newer
-// than what was restored
+// BAD-INPUT 134: The lists are taken away and restored while servers run, from another cluster's
+// dump, with a pooler in between or without → Until they are there again /readyz says 503 and
+// writes are refused; then all goes on, and what is written counts as newer
 func TestRestoredUnderServers(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "todo.dump")
 	other, _ := beginPostgres(t)

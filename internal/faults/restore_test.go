@@ -301,10 +301,9 @@ func TestRestoreDrill(t *testing.T) {
 // it has, their sessions go on, and what is written next is the newest. One that is damaged
 // changes nothing.
 //
-// BAD-INPUT 136: `backup --restore` while servers use the store; from a damaged copy, or
-// from what is none (nothing, an empty or cut file, a text, a folder, a pipe, another
-// program's database) → All goes on with what the copy has, and open pages show it; nothing
-// is changed, and what is damaged, or what the file is, is said
+// BAD-INPUT 136: `backup --restore` while servers use the store; from a damaged copy, or from what
+// is none → All goes on with what the copy has, and open pages show it; nothing is changed, and
+// what is damaged, or what the file is, is said
 func TestBackupRestoredUnderServers(t *testing.T) {
 	dir := t.TempDir()
 	store, file := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")

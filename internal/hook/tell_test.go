@@ -159,9 +159,8 @@ func TestTheAgentWaits(t *testing.T) {
 // question that its last message ends with.
 //
 // BAD-INPUT 110: A question, a command or a last message in a hook's event of any size, with
-// control characters, escape sequences, characters that turn the direction of a text, or
-// of another JSON type → One clean line of at most 200 characters stands on the list, or
-// the tool's name; no other event is lost
+// control characters, escape sequences, or of another JSON type → One clean line of at most 200
+// characters stands on the list, or the tool's name; no other event is lost
 func TestWhatTheAgentAsks(t *testing.T) {
 	r := newRig(t)
 	line := todo.Line{Text: "Publish", Status: "in_progress"}

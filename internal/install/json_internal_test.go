@@ -68,13 +68,11 @@ func jsonEdit(t *testing.T, text string) *edit {
 
 // BAD-INPUT 94: a line comment before what goes keeps its line break.
 //
-// BAD-INPUT 94: A client's file that is cut off, broken, not UTF-8, nested without
-// end, or of a form in which an edit could change more than it should → The error says
-// the place, and none of the values; the file is not touched. The other clients are
-// changed, and the exit status is 1. An edit changes nothing else of what the file
-// says: it is read again before it is written, and refused if it says anything else.
-// `uninstall` of an entry of TOML that cannot be edited leaves the entry, takes the
-// hooks away, and says both
+// BAD-INPUT 94: A client's file that is cut off, broken, not UTF-8, nested without end, or of a
+// form in which an edit could change more than it should → The error says the place, and none of
+// the values; the file is not touched. The other clients are changed, and the exit status is 1. An
+// edit is read again before it is written. `uninstall` of an entry of TOML that cannot be edited
+// leaves the entry, takes the hooks away, and says both
 func TestRemoveBehindComment(t *testing.T) {
 	for before, after := range map[string]string{
 		"{\"servers\":{\"a\":{}, // x\n \"todo\":{} }}":   "{\"servers\":{\"a\":{} // x\n }}",

@@ -143,9 +143,10 @@ const hostile = "@everyone <!channel> <@U1> *b* `c` [x](https://evil.example) & 
 // BAD-INPUT 122: what a hostile list says is shown by each receiver as it is; without
 // --notify-texts it is not sent at all, nor the name of a client that nobody knows.
 //
-// BAD-INPUT 122: Titles, questions and names of clients with markup, mentions, links and controls of ntfy, Slack,
-// Discord, a terminal → None of it is sent, unless `--notify-texts` asks for titles and questions; then in 200
-// characters each, to chats as code, in which nothing is a mention or a link. A client is named if it is a known one
+// BAD-INPUT 122: Titles, questions and names of clients with markup, mentions, links and controls
+// of ntfy, Slack, Discord, a terminal → None of it is sent, unless `--notify-texts` asks for titles
+// and questions; then in 200 characters each, to chats as code. A client is named if it is a known
+// one
 func TestReceivers(t *testing.T) {
 	const page = "https://todo.example.com/lists/list"
 	event := func(more string) string {
@@ -200,10 +201,11 @@ func waiting() *account.Group {
 
 // BAD-INPUT 123: a receiver that fails in any way.
 //
-// BAD-INPUT 123: A receiver that is slow, endless, failing, not there, of another name than its certificate, asks to wait for
-// ever, quotes the address, or sends on to another one → A notice is sent at most four times, and waits up to ten seconds for each answer, of which 4 kB are read; no redirect is
-// followed; a line of the log says why, without the address. Fifty more wait meanwhile, and the oldest of
-// them go. Nothing else waits
+// BAD-INPUT 123: A receiver that is slow, endless, failing, not there, of another name than its
+// certificate, asks to wait for ever, quotes the address, or sends on to another one → A notice is
+// sent at most four times, and waits up to ten seconds for each answer, of which 4 kB are read; no
+// redirect is followed; a line of the log says why, without the address. Fifty more wait meanwhile,
+// and the oldest of them go
 func TestReceiversThatFail(t *testing.T) {
 	var tries, elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))

@@ -59,10 +59,9 @@ func TestSafeKeepsHonestText(t *testing.T) {
 // BAD-INPUT 80: SafeJSON escapes what Safe escapes, keeps honest text, and its
 // result decodes to the same value.
 //
-// BAD-INPUT 80: C1, DEL, bidirectional and invisible controls in the names of a client
-// or agent, in a workspace, in an imported text; the list is then printed with
-// `--json`, `--format json`, `history --json` or `export` → Escaped as `\uXXXX`, so
-// that a terminal is not commanded; the JSON decodes to the same
+// BAD-INPUT 80: C1, DEL, bidirectional and invisible controls in names, a workspace or an imported
+// text, printed as JSON or by `export` → Escaped as `\uXXXX`, so that a terminal is not commanded;
+// the JSON decodes to the same
 func TestSafeJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":          `"plain"`,

@@ -27,9 +27,9 @@ func sizes() []int {
 // session ends and nothing is lost. Who watches through the balancer is sent changes
 // again as soon as its client is back.
 //
-// BAD-INPUT 55: A restart under load → A stopping server answers the calls in hand;
-// sessions are good in the next process. Of several servers behind a balancer that are
-// restarted one by one with `--drain`, no call fails
+// BAD-INPUT 55: A restart under load → A stopping server answers the calls it has; sessions are
+// good in the next process. Of several servers behind a balancer that are restarted one by one with
+// `--drain`, no call fails
 func TestRollingRestart(t *testing.T) {
 	for _, n := range sizes() {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
@@ -105,11 +105,10 @@ var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 // within their bound, the replicas are not ready, and both recover by themselves.
 // Nothing acknowledged is lost, also when it was like a crash.
 //
-// BAD-INPUT 53: PostgreSQL stopped, crashed, restarted, silent, its connections cut →
-// Calls fail within `--request-timeout` (10 s), or say that the outcome is unknown and
-// can be repeated with their operation id; `/readyz` answers 503; no more connections
-// than before; all recovers by itself, sessions too. Nothing acknowledged is lost or
-// applied twice
+// BAD-INPUT 53: PostgreSQL stopped, crashed, restarted, silent, its connections cut → Calls fail
+// within `--request-timeout` (10 s), or say that the outcome is unknown and can be repeated with
+// their operation id; `/readyz` answers 503; all recovers by itself. Nothing acknowledged is lost
+// or applied twice
 func TestDatabaseGoes(t *testing.T) {
 	for _, c := range []struct {
 		fault, tried string

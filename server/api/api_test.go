@@ -166,12 +166,10 @@ func TestAPI(t *testing.T) {
 // BAD-INPUT 82: a workspace of 900 kB is cut where it enters, also in the key of
 // the conversation; two that differ behind the cut are two conversations.
 //
-// BAD-INPUT 82: A workspace of 900 kB from a client's roots; in an import a workspace
-// or label of that size, a name that is none, ids of items that are no numbers from 1
-// to `last_id`, a `last_id` that is negative, at the end of its range or falls from
-// one revision to the next, a revision at the end of its range, a list's id that is
-// not visible ASCII → The workspace is cut to 4,096 bytes before it is stored, and a
-// key with it is stored as its digest. The import is refused, naming the line
+// BAD-INPUT 82: A workspace of 900 kB; in an import such a workspace or label, a name that is none,
+// ids of items that are no numbers from 1 to `last_id`, a `last_id` or revision out of range, a
+// list's id that is not visible ASCII → The workspace is cut to 4,096 bytes, and a key with it is
+// stored as its digest. The import is refused, naming the line
 func TestHugeWorkspace(t *testing.T) {
 	store := memory.New()
 	folder := "/" + strings.Repeat("é", 450_000)

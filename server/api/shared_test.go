@@ -17,10 +17,9 @@ import (
 
 // BAD-INPUT 63: a change is encoded once, however many streams it is sent on.
 //
-// BAD-INPUT 63: One client that opens all streams; a large change with very many
-// streams open → 429 past half of `--max-streams` (2,048) of an address or of one who
-// signed in. A change is encoded once, and all streams send the same bytes; a reader
-// that lags is closed (row 12)
+// BAD-INPUT 63: One client that opens all streams; a large change with very many streams open → 429
+// past half of `--max-streams` of an address or of one who signed in. A change is encoded once; a
+// reader that lags is closed (row 12)
 func TestStreamsShareOneEncoding(t *testing.T) {
 	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`, "/panel/events": "event: list"} {
 		t.Run(path, func(t *testing.T) {

@@ -84,9 +84,8 @@ func TestUsersWithTheSameName(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(one)...).is(t, "after the other one spent the rate", 200)
 }
 
-// BAD-INPUT 62: A read for a page of another site (`Sec-Fetch-Site` cross-site or
-// same-site) that is no visit of a page of the panel; HEAD on a stream → 403; the
-// header alone, and the end
+// BAD-INPUT 62: A read for a page of another site (`Sec-Fetch-Site`) that is no visit of a page of
+// the panel; HEAD on a stream → 403; the header alone, and the end
 func TestLinksFromOtherSites(t *testing.T) {
 	s := newSite(t, nil, nil)
 	visit := []string{"Accept", "text/html", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
@@ -234,11 +233,9 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 34: Another principal's list, by `list_id`, resource, prompt `resume`,
-// history, stream, page, or with the same conversation key or name → The same answer
-// as for a list that does not exist. Bindings are of one principal, so equal keys and
-// names of two principals have nothing in common. A session of the older protocol does
-// not exist for anybody but who began it
+// BAD-INPUT 34: Another principal's list, by `list_id`, resource, prompt `resume`, history, stream,
+// page, or with the same conversation key or name → The same answer as for a list that does not
+// exist. A session of the older protocol does not exist for anybody but who began it
 func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})

@@ -33,11 +33,10 @@ func events(list string) (all []string) {
 }
 
 // BAD-INPUT 150: Events of hooks with the id of another one's list, chat, folder or call, by
-// another principal or another member of the team; ids that look like names of ours; ids of
-// no list; a thousand of each → What is said counts for the chats of who says it. Another
-// one's list stays with its chat, its title, its question and what it is told once are its
-// own. An id that is no list's is not stored. Of a member at most 1,000 keys of
-// calls are kept, for an hour, and 1,000 chats without a list, in the space of the principal
+// another principal or another member of the team; ids that look like names of ours; ids of no
+// list; a thousand of each → What is said counts for the chats of who says it. An id that is no
+// list's is not stored. Of a member at most 1,000 keys of calls are kept, for an hour, and 1,000
+// chats without a list
 func TestHooksAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})

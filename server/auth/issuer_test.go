@@ -123,9 +123,9 @@ func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site
 //
 // BAD-INPUT 30: A token for another audience → 401
 //
-// BAD-INPUT 31: `alg=none`, confused keys, a hostile `kid`, `jku`, `x5u` or `jwk`, a
-// `typ` of another purpose → 401; no request to where a token leads, or the issuer to
-// another host. For a key that is not known it is asked five times, then once in 10 s
+// BAD-INPUT 31: `alg=none`, confused keys, a hostile `kid`, `jku`, `x5u` or `jwk`, a `typ` of
+// another purpose → 401; no request to where a token leads. For a key that is not known the issuer
+// is asked five times, then once in 10 s
 func TestTokensOfOthers(t *testing.T) {
 	i := newIssuer(t)
 	s := newIssuerSite(t, i, nil)

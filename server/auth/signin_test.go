@@ -152,11 +152,10 @@ func routes() map[string]string {
 	}
 }
 
-// BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not there yet,
-// on any route → 401 and how to sign in; from an issuer, with the address of the
-// resource's metadata. A browser that visits a page is led to the one for signing in.
-// More than 10 failures a second of an address: 429. Past the proxy that does TLS,
-// 403. An open stream ends within 30 s of its token
+// BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not there yet, on any route →
+// 401 and how to sign in. A browser that visits a page is led to the one for signing in. More than
+// 10 failures a second of an address: 429. Past the proxy that does TLS, 403. An open stream ends
+// within 30 s of its token
 //
 // BAD-INPUT 32: A token in the query string → 401; no log has it
 func TestNobodyWithoutAToken(t *testing.T) {

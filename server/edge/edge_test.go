@@ -16,10 +16,9 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 1: A Host header that is neither loopback, nor configured, nor the very
-// address at which the request arrived, on any route → 403, which names the host, escaped
-// and cut, so that it can be copied into --allowed-hosts; a value of that which no header
-// would match stops the start
+// BAD-INPUT 1: A Host header that is neither loopback, nor configured, nor the address at which the
+// request arrived, on any route → 403, which names the host, escaped and cut; a value of
+// --allowed-hosts that no header would match stops the start
 //
 // BAD-INPUT 3: `Origin: null` → 403
 //
@@ -27,8 +26,8 @@ import (
 //
 // BAD-INPUT 5: A stream or a page is asked for with a foreign Origin → 403
 //
-// BAD-INPUT 6: A preflight request → No `Access-Control-Allow-*` header in any answer.
-// A configured origin may send requests but is given no CORS headers
+// BAD-INPUT 6: A preflight request → No `Access-Control-Allow-*` header in any answer, also for a
+// configured origin
 func TestHTTPGuard(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}

@@ -75,10 +75,9 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: An answer of any size that its client does not read → The connection
-// (of HTTP/2 too) is closed when a piece of 256 kB takes longer than 10 s, one second as
-// the server stops; the system keeps 64 kB. Of one client 64 MB wait, in all 128: more
-// are 429, or end their stream
+// BAD-INPUT 61: An answer of any size that its client does not read → The connection is closed when
+// a piece of 256 kB takes longer than 10 s. Of one client 64 MB wait, in all 128: more are 429, or
+// end their stream
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)

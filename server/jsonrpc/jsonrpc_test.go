@@ -50,9 +50,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 27: On stdio: a line of 100 MB, the end of input inside a message, a
-// closed standard output → Constant memory; an oversized request is answered with its
-// id, an oversized notification or response not at all; a clean exit, with every
+// BAD-INPUT 27: On stdio: a line of 100 MB, the end of input inside a message, a closed standard
+// output → Constant memory; an oversized request is answered with its id; a clean exit, with every
 // acknowledged call on disk
 func TestTooLarge(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{

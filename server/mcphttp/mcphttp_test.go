@@ -69,8 +69,8 @@ func TestHTTPBodies(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 8: A body over 1 MiB, declared or chunked → 413, before it is parsed; a body of at
-// most 8 MiB is read to its end, so that its client sees the answer
+// BAD-INPUT 8: A body over 1 MiB, declared or chunked → 413, before it is parsed; one of at most 8
+// MiB is read to its end, so that its client sees the answer
 func TestHTTPTooLargeBodies(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	large := servertest.Call("x", "TodoWrite", strings.Repeat(" ", 7<<20)+`{}`)
@@ -280,9 +280,8 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 40: Instructions to a model inside an item → Only ever data: quoted and
-// cut in errors, never in descriptions. The one prompt with item texts is `resume`,
-// which lists them whole and says that they are data, not instructions
+// BAD-INPUT 40: Instructions to a model inside an item → Only ever data: quoted and cut in errors,
+// never in descriptions. The prompt `resume` lists items whole and says that they are data
 func TestResumeSaysTextsAreData(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	id := servertest.Session(t, url, "tester")

@@ -73,8 +73,8 @@ func TestStdioMarks(t *testing.T) {
 }
 
 // BAD-INPUT 163: [] where the protocol has an object, as PHP and Lua write an empty one; any other
-// wrong type → An empty object; -32602 that names the field, what is expected and what came, in
-// words of the protocol, and quotes nothing
+// wrong type → An empty object; -32602 that names the field, what is expected and what came, and
+// quotes nothing
 func TestEmptyArraysAndOtherTypes(t *testing.T) {
 	const info = `"clientInfo":{"name":"php","version":"1"}`
 	initialize := func(more string) string { return `"initialize","params":{"protocolVersion":"2025-06-18",` + more + `}` }
@@ -349,9 +349,9 @@ func TestStdioAnswersWhoReads(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 68: On stdio: nobody reads the answers, and the input ends or the server
-// is stopped → It ends after 8 s; of what it has read, up to 512 kB ahead, all that a
-// second allows is applied and on disk before, without answers
+// BAD-INPUT 68: On stdio: nobody reads the answers, and the input ends or the server is stopped →
+// It ends after 8 s; what it has read, up to 512 kB ahead, is applied and on disk as far as a
+// second allows, without answers
 func TestStdioEndsUnread(t *testing.T) {
 	for name, end := range map[string]func(p *servertest.Pipe){
 		"end of input": func(p *servertest.Pipe) { p.In.Close() },

@@ -57,9 +57,9 @@ func TestHookOverHTTP(t *testing.T) {
 }
 
 // BAD-INPUT 116: An event posted to `/hook` that is cut, no JSON, larger than a megabyte, of
-// another media type, of an unknown moment, without a chat, or with what the tool itself would
-// refuse; from a page of another origin, or for another host → An answer that says why, or {}
-// for what concerns no list; nothing is changed
+// another media type or an unknown moment, without a chat, or with what the tool itself would
+// refuse; from a page of another origin, or for another host → An answer that says why, or {} for
+// what concerns no list; nothing is changed
 func TestBadEventsOverHTTP(t *testing.T) {
 	s, url := servertest.Site(t)
 	for name, c := range map[string]struct {

@@ -14,10 +14,9 @@ import (
 // What a host's hook tells the server on stdio by the tool of which no model knows is done as
 // what it tells a process.
 //
-// BAD-INPUT 129: A call of `todo_hook` that is no event, is too long, or has in place of JSON, a
-// text or nothing what a host could not fill in → What is missing counts as not told; anything
-// else is refused, without a word of it, and changes nothing. Only a server on stdio, which its
-// host started, has the tool: it reads files that an event names
+// BAD-INPUT 129: A call of `todo_hook` that is no event, is too long, or has texts that a host
+// could not fill in → What is missing counts as not told; anything else is refused. Only a server
+// on stdio has the tool: it reads files that an event names
 func TestHookTool(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
 	write := `{"todos":[{"content":"Read","activeForm":"Reading","status":"in_progress"}]}`

@@ -94,8 +94,8 @@ func TestPanelTakeover(t *testing.T) {
 // BAD-INPUT 84: stdio --panel says once that another program holds the port, and
 // what to do about it. It says nothing when a todo-mcp serves the panel there.
 //
-// BAD-INPUT 84: `--panel`, and another program holds its port → One warning that names
-// the address and `--addr`; none if a todo-mcp serves there. It goes on trying
+// BAD-INPUT 84: `--panel`, and another program holds its port → One warning that names the address
+// and `--addr`; none if a todo-mcp serves there. It goes on trying
 func TestPanelPortTaken(t *testing.T) {
 	t.Parallel() // it tries again each second
 	b := board.NewBoard(memory.New())

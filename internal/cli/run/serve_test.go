@@ -20,8 +20,9 @@ func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // BAD-INPUT 15: a megabyte of headers is refused.
 //
-// BAD-INPUT 15: A header of 1 MB; an address that other machines can reach, without
-// sign-in or without TLS; trusted proxies that are everybody; an issuer over http → 431; `serve` refuses to start and says what would be right
+// BAD-INPUT 15: A header of 1 MB; an address that other machines can reach, without sign-in or
+// without TLS; trusted proxies that are everybody; an issuer over http → 431; `serve` refuses to
+// start and says what would be right
 func TestServeHeaderLimit(t *testing.T) {
 	s := programtest.Serve(t, "--store", "memory")
 	if status, _ := programtest.Get(t, s.URL+"/livez", "X-Big", strings.Repeat("x", 1<<20)); status != http.StatusRequestHeaderFieldsTooLarge {

@@ -14,13 +14,12 @@ import (
 // BAD-INPUT 98: a silent command that panics ends like any other: a host would take
 // the exit status of a panic for its answer.
 //
-// BAD-INPUT 98: An event that is cut, huge (over 8 MB), nothing, no JSON, with a key
-// twice, of an unknown host, tool or moment, without a chat, with an id that is too
-// long, or with what the tool itself would refuse; a setting that is not allowed →
-// Nothing is changed, nothing is printed, exit status 0, within three seconds; a line in
-// `hook.log`, without a text of a list. The log is at most half a megabyte. What stands behind
-// an event's JSON is not waited for. A text that no list may have, and the host's tool took, is
-// mended: a lone half of a character is U+FFFD, control characters go, what is too long is cut
+// BAD-INPUT 98: An event that is cut, huge (over 8 MB), no JSON, with a key twice, of an unknown
+// host, tool or moment, without a chat, or with what the tool itself would refuse; a setting that
+// is not allowed → Nothing is changed or printed, exit status 0, within three seconds; a line in
+// `hook.log`, without a text of a list. The log is at most half a megabyte. A text that the host's
+// tool took and no list may have is mended: a lone half of a character is U+FFFD, control
+// characters go, what is too long is cut
 func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer

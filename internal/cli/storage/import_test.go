@@ -203,9 +203,9 @@ func secondLine(revision, id int) string {
 // BAD-INPUT 165: an input without an end is refused at its first line that is none of an
 // export; no more of it is copied than was read by then.
 //
-// BAD-INPUT 165: What is read whole has no end: a pipe to `import`, the file that an editor
-// made of a list → Refused at the first line that is none of an export, past 1 MB of a list;
-// what was typed stays in its file, which the error names
+// BAD-INPUT 165: What is read whole has no end: a pipe to `import`, the file that an editor made of
+// a list → Refused at the first line that is none of an export, past 1 MB of a list; what was typed
+// stays in its file, which the error names
 func TestImportOfAnEndlessInput(t *testing.T) {
 	for line, says := range map[string]string{
 		"y\n":             "line 1: not a line of an export",
@@ -321,10 +321,9 @@ func exported(t *testing.T, lists int, apart time.Duration, text string) string 
 }
 
 // BAD-INPUT 170: An import of 2,500 lists that one chat began over 100 days, or of more than
-// `--max-size` has room for → The bound on what a chat begins in a day is not for an import;
-// when the chat goes on, it counts those that changed in that day alone. No list makes room
-// for an imported one: where the store is full the import stops, says how far it came, and
-// goes on there when there is room
+// `--max-size` has room for → The bound on what a chat begins in a day is not for an import. No
+// list makes room for an imported one: where the store is full the import stops, says how far it
+// came, and goes on there when there is room
 func TestImportIsNoUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	days := exported(t, 2500, 100*24*time.Hour/2500, "Step")

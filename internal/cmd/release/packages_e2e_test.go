@@ -141,9 +141,9 @@ func (r release) testNpx(t *testing.T) {
 // The packed packages can be installed without a network. Without its platform's package
 // the program is missed with a cure, and nothing on standard output (BAD-INPUT 100).
 //
-// BAD-INPUT 100: The npm package without its platform's own, as `--omit=optional`
-// leaves it out, or on a platform that has none → Exit status 1 and the cure on
-// standard error; nothing on standard output, where a client reads messages
+// BAD-INPUT 100: The npm package without its platform's own, as `--omit=optional` leaves it out, or
+// on a platform that has none → Exit status 1 and the cure on standard error; nothing on standard
+// output
 func (r release) testOffline(t *testing.T) {
 	archive := func(name string) string { return filepath.Join(r.dist, "npm", name+"-1.2.3.tgz") }
 	c := newComputer(t, "http://127.0.0.1:1")

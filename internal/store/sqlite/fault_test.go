@@ -133,9 +133,9 @@ func TestMainFileDeleted(t *testing.T) {
 // BAD-INPUT 75: deleting only the log, while two stores have it open, loses no
 // acknowledged save, whoever reads or writes next.
 //
-// BAD-INPUT 75: The log (`-wal`) is deleted while the store is in use → A write under
-// way is not acknowledged until it is in the file. The next write merges the deleted
-// log into the file first; no acknowledged save is lost
+// BAD-INPUT 75: The log (`-wal`) is deleted while the store is in use → A write under way is not
+// acknowledged until it is in the file. The next write merges the deleted log first; no
+// acknowledged save is lost
 func TestLogDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
@@ -326,9 +326,8 @@ func TestDamagedMark(t *testing.T) {
 // that there is no file and its removal of what a deleted one left does not
 // remove the log of a file that another process has made meanwhile.
 //
-// BAD-INPUT 74: A process that sleeps, or is killed, while it makes the store file →
-// Others wait for it under a lock of the operating system, which ends with the
-// process; their calls fail within their bound, and no acknowledged save is lost
+// BAD-INPUT 74: A process that sleeps, or is killed, while it makes the store file → Others wait
+// under a lock of the system, which ends with the process; their calls fail within their bound
 func TestCreatorThatSleeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
@@ -386,9 +385,8 @@ func TestTemporaryFileOfADeadProcess(t *testing.T) {
 // may have made it and not come to sync it. Later processes sync none: each hook of an
 // agent is one.
 //
-// BAD-INPUT 73: Loss of power soon after the first save, where folders of the store
-// are new → Nothing is lost: the names in every folder above the file are synced
-// before the process that makes the tables commits them
+// BAD-INPUT 73: Loss of power soon after the first save, where folders of the store are new →
+// Nothing is lost: the names in every folder above the file are synced before the first commit
 func TestFoldersSurvivePowerLoss(t *testing.T) {
 	synced := map[string]bool{}
 	really := syncFolder

@@ -67,9 +67,8 @@ func TestKeepsItsLock(t *testing.T) {
 
 // BAD-INPUT 76: a named pipe is not taken for a store.
 //
-// BAD-INPUT 76: As store: a link to a file that is not there, a pipe or a device, an
-// empty database beside a log that is not → Refused with what to do, when the store is
-// opened and later; all is left as it is
+// BAD-INPUT 76: As store: a link to a file that is not there, a pipe or a device, an empty database
+// beside a log that is not → Refused with what to do; all is left as it is
 func TestNamedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "todo.db")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
