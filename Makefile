@@ -18,7 +18,10 @@ PLAIN     = CGO_ENABLED=0 GOFLAGS=-trimpath
 MODULES   = . internal/cmd
 # The packages whose tests only drive the program or a page: the race detector sees nothing
 # of it, but of chromedp, which reads a frame's nodes while it attaches to the frame.
-DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/attacks ./internal/conformance ./server/card
+DRIVERS   = ./internal/chats ./internal/replicas ./internal/attacks ./internal/conformance $(WAITING)
+# Those of them that wait most of their time, for what was killed and for browsers: they run
+# beside all others.
+WAITING   = ./internal/faults ./server/card
 # What `make test` runs beside the tests.
 BESIDE    = vet biome types bits developers allocations functions fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
@@ -33,7 +36,7 @@ SHARED    = ^(TestKilled|TestClaims|TestLinearizable)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestFileMovedAway|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet biome lint race drivers developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test means build fmt vet biome lint race drivers waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -45,9 +48,10 @@ ONLY     ?= .
 # behind them.
 test: deps fmt
 	@log=$$(mktemp); nice -n 19 $(MAKE) -k --no-print-directory $(BESIDE) >$$log 2>&1 & beside=$$!; \
-	trap "kill $$beside" INT TERM; \
-	$(MAKE) -k --no-print-directory race drivers; tests=$$?; wait $$beside; others=$$?; \
-	cat $$log; rm $$log; exit $$((tests + others))
+	waits=$$(mktemp); $(MAKE) -k --no-print-directory waiting >$$waits 2>&1 & waiting=$$!; \
+	trap "kill $$beside $$waiting" INT TERM; \
+	$(MAKE) -k --no-print-directory race drivers; tests=$$?; wait $$waiting; waited=$$?; wait $$beside; others=$$?; \
+	cat $$waits $$log; rm $$waits $$log; exit $$((tests + waited + others))
 	@$(MAKE) --no-print-directory golden
 	@echo "== all passed"
 	@$(MAKE) --no-print-directory means
@@ -91,8 +95,13 @@ developers:
 ## drivers: tests that only drive the program: it is killed, raced, attacked, replicated; and what the race detector only slows down
 drivers:
 	@echo "== tests that drive the program"
-	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $(DRIVERS)
+	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $(filter-out $(WAITING),$(DRIVERS))
 	@$(PLAIN) $(GO) test $(E2E) -vet=off -run '^TestPanel(Frames|AtRest)$$' ./server/panel
+
+## waiting: those of them that wait most of their time
+waiting:
+	@echo "== tests that wait"
+	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $(WAITING)
 
 ## allocations: what a call allocates beside one to a bare server, against a golden file; race cannot tell, since its detector allocates as well
 allocations:
