@@ -260,11 +260,11 @@ var otherStatuses = map[string]todo.Status{
 // returns "" when the id is missing, which is a problem where it is required
 // (docs/spec/variants.md V5).
 func (r *reader) id(v value, path string, required bool) (id string) {
-	switch {
-	case v.kind == 0, v.kind == 'n':
-	case v.kind == '0':
+	switch v.kind {
+	case 0, 'n':
+	case '0':
 		return wholeNumber(v.text)
-	case v.kind == '"':
+	case '"':
 		id = strings.TrimPrefix(strings.TrimSpace(v.text), "#")
 	default:
 		r.problemf(path, r.words().WrongType, "string", v.name())

@@ -107,11 +107,3 @@ func (l line) flat() string {
 	}
 	return text
 }
-
-func text(m *model) string {
-	var lines []string
-	for _, l := range m.frame() {
-		lines = append(lines, unpainted(l.flat()))
-	}
-	return strings.Join(lines, "\n")
-}
