@@ -118,7 +118,9 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 			w.Operation, w.Before = r.operation()
 		}
 		if out, err = r.lists.Apply(r.ctx, w); out.Changed && r.who.Takes != "" {
-			s.proved.Store(&proved{r.who.Key, r.who.Chat, false})
+			if last := s.proved.Load(); last.isFirst { // else another chat was proved meanwhile
+				s.proved.CompareAndSwap(last, &proved{last.key, last.host, false})
+			}
 		}
 	}
 	if isFirst := out.Changed && out.After.Revision == 1; isFirst && call.List == "" {

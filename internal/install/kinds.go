@@ -69,9 +69,6 @@ func JoinKinds(kinds []Kind, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// HookKinds returns the kinds of hooks that the client can run.
-func (c Client) HookKinds() []Kind { return c.hooks.kinds() }
-
 // kinds returns the kinds of hooks that a client can run, in the order of their table.
 func (s *hookSetup) kinds() (all []Kind) {
 	if s == nil {

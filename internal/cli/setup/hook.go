@@ -35,7 +35,8 @@ func Hook(fs *flag.FlagSet) app.Run {
 // takeIn takes in one event, or passes it on to a server. With finish the end of a turn is
 // kept from coming too early.
 func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
-	debug.SetGCPercent(-1) // it ends before that would pay
+	debug.SetGCPercent(-1)         // it ends before that would pay,
+	debug.SetMemoryLimit(64 << 20) // unless it takes in what many others left
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
