@@ -38,6 +38,8 @@ type Keep struct {
 	// Moving is told, in a sentence, of each step by which a store of an earlier version
 	// becomes one of this as it is opened. Without it that is refused: who opens has no time.
 	Moving func(text string)
+	// Before is called as each read and each change of the store begins. nil is nothing.
+	Before func(context.Context)
 }
 
 const (

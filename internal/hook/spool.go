@@ -163,6 +163,7 @@ func (s Spool) Drain(ctx context.Context, st board.Store) error {
 		return err
 	}
 	defer unlock()
+	ctx = context.WithValue(ctx, draining{}, true)
 	return errors.Join(s.applyAll(ctx, st), s.tidy(context.WithoutCancel(ctx)))
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
@@ -25,7 +26,7 @@ import (
 // spoolRig is a board with a spool.
 type spoolRig struct {
 	*rig
-	hook.Spool
+	*hook.Front
 	broken error // of the store
 	logged []string
 }
@@ -33,11 +34,13 @@ type spoolRig struct {
 func newSpoolRig(t *testing.T) *spoolRig {
 	t.Helper()
 	r := &spoolRig{rig: newRig(t)}
+	r.Front = &hook.Front{}
 	r.Spool = hook.Spool{
-		File: filepath.Join(t.TempDir(), "todo.db-hooks"),
+		File: filepath.Join(t.TempDir(), "todo.db"+sqlite.SpoolSuffix),
 		Log:  func(err error) { r.logged = append(r.logged, err.Error()) },
 	}
-	r.lists = board.NewBoard(r.Before(r.store)).As("")
+	r.store = memory.NewKeeping(board.Keep{Before: r.Settle})
+	r.lists, r.Front.Store = board.NewBoard(r.store).As(""), r.store
 	return r
 }
 
@@ -104,6 +107,8 @@ func (r *spoolRig) left(want int) {
 // are left.
 func (r *spoolRig) expect(left int, lists ...string) {
 	r.Helper()
+	defer func(applied board.Store) { r.Front.Store = applied }(r.Front.Store)
+	r.Front.Store = nil
 	var got []string
 	found, err := r.store.Find(r.Context(), board.Query{})
 	if err != nil {
@@ -262,16 +267,21 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 func TestSpoolUnderMany(t *testing.T) {
 	const chats, events, drainers = 16, 50, 48
 	r := newSpoolRig(t)
-	st, err := sqlite.Open(filepath.Join(filepath.Dir(r.File), "todo.db"), board.Keep{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	r.store = st
-	s := r.Spool
 	told := make(chan struct{}, chats*events)
-	s.Left, s.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
-	open := func() (board.Lists, func(), error) { return board.NewBoard(s.Before(st)).As(""), func() {}, nil }
+	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
+	open := func() (board.Lists, func(), error) { return r.lists, func() {}, nil }
+	sharing := func() board.Store { // in a process of its own
+		left := &hook.Front{Spool: r.Spool}
+		st, err := sqlite.Open(strings.TrimSuffix(r.File, sqlite.SpoolSuffix), board.Keep{Before: left.Settle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { st.Close() })
+		left.Store = st
+		return st
+	}
+	r.store = sharing()
+	r.lists = board.NewBoard(r.store).As("")
 	var hooks, others sync.WaitGroup
 	var want []string
 	for chat := range chats {
@@ -283,15 +293,15 @@ func TestSpoolUnderMany(t *testing.T) {
 		hooks.Go(func() {
 			for _, text := range texts {
 				e, err := hook.Read(strings.NewReader(steps(name, text)))
-				if _, failed := s.Do(t.Context(), e, open); err != nil || failed != nil {
+				if _, failed := r.Do(t.Context(), e, open); err != nil || failed != nil {
 					t.Error(err, failed)
 				}
 			}
 		})
 	}
 	for range drainers {
+		before := sharing()
 		others.Go(func() {
-			before := s.Before(st)
 			for range told {
 				if _, err := before.Position(t.Context()); err != nil {
 					t.Error(err)
@@ -302,7 +312,7 @@ func TestSpoolUnderMany(t *testing.T) {
 	hooks.Wait()
 	close(told)
 	others.Wait()
-	if err := s.Drain(t.Context(), st); err != nil {
+	if err := r.Drain(t.Context(), r.store); err != nil {
 		t.Error(err)
 	}
 	r.expect(0, want...)
@@ -339,13 +349,12 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 	} {
 		r := newSpoolRig(t)
 		r.Left = func() {}
-		st := r.Before(r.store)
 		for n := range 3 {
 			if _, err := r.tell(steps("a", fmt.Sprint(n))); err != nil {
 				t.Error(err)
 			}
 			r.left(1)
-			if err := use(t.Context(), st); err != nil {
+			if err := use(t.Context(), r.store); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -364,7 +373,7 @@ func TestSpoolBeforeWhoGoesAway(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _ = r.Before(r.store).Find(ctx, board.Query{})
+	_, _ = r.store.Find(ctx, board.Query{})
 	if r.expect(0, "a: 1"); r.logged != nil {
 		t.Error(r.logged)
 	}
@@ -377,14 +386,14 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 		r := newSpoolRig(t)
 		r.Left = func() {}
 		broken := failing{Store: r.store, chat: "a"}
-		st := r.Before(&broken)
+		r.Front.Store = &broken
 		tell := func(event string) {
 			if _, err := r.tell(event); err != nil {
 				t.Error(err)
 			}
 		}
 		find := func() { // by who is told of the failure
-			if _, err := st.Find(t.Context(), board.Query{}); err != nil {
+			if _, err := r.store.Find(t.Context(), board.Query{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -512,7 +521,7 @@ func TestDamagedSpool(t *testing.T) {
 		}
 	}
 	r.write(thousand.String()) // the store is well again
-	r.lists, r.broken = board.NewBoard(r.store).As(""), nil
+	r.Front.Store, r.broken = nil, nil
 	if _, err := r.tell(steps("d", "1")); err == nil || !strings.Contains(err.Error(), "applied at once") {
 		t.Error(err)
 	}

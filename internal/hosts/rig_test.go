@@ -180,13 +180,14 @@ func (r *rig) read(f func(context.Context, board.Store) error) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	s, err := sqlite.Open(r.store, board.Keep{})
+	left := hook.Front{Spool: hook.Spool{File: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}}
+	s, err := sqlite.Open(r.store, board.Keep{Before: left.Settle})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer s.Close()
-	spool := hook.Spool{File: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}
-	if err := f(ctx, spool.Before(s)); err != nil {
+	left.Store = s
+	if err := f(ctx, s); err != nil {
 		r.t.Fatal(err)
 	}
 }

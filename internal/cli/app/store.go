@@ -100,13 +100,19 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	if !a.Brief {
 		keep.Moving = func(text string) { a.Logger().Info(text, "store", place.String("")) }
 	}
+	spool, err := a.Spool()
+	if err != nil {
+		return nil, err
+	}
+	left := hook.Front{Spool: spool}
+	keep.Before = left.Settle
 	st, err := place.Open(keep, a.Notices)
 	if err != nil {
 		return nil, err
 	}
-	told := &store.Opened{Store: a.audited(st.Store), Within: a.Request}
+	st.Store, st.Within, left.Store = a.audited(st.Store), a.Request, st
 	if a.Metrics != nil {
-		told.Observer = a.Metrics.Store
+		st.Observer = a.Metrics.Store
 		if st.NoticeLag != nil {
 			a.Metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
 				func() float64 { return st.NoticeLag().Seconds() })
@@ -117,9 +123,7 @@ func (a *App) OpenStore() (*store.Opened, error) {
 		a.Metrics.Gauge("todo_store_damaged_rows", "Rows that were read, found damaged and left out within an hour; todo-mcp check reads all.",
 			func() float64 { return float64(len(st.Damaged())) })
 	}
-	spool, err := a.Spool()
-	st.Store = spool.Before(told)
-	return st, err
+	return st, nil
 }
 
 // CheckNamed returns an error if the settings name a file that is not there: a command

@@ -56,15 +56,16 @@ func (r hookRig) log() string {
 // second.
 func (r hookRig) open() board.Store {
 	r.Helper()
-	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), board.Keep{})
+	left := hook.Front{Spool: hook.Spool{File: r.spool(), Log: func(err error) { r.Log(err) }}}
+	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), board.Keep{Before: left.Settle})
 	if err != nil {
 		r.Fatal(err)
 	}
-	spool := hook.Spool{File: r.spool(), Log: func(err error) { r.Log(err) }}
+	left.Store = st
 	for read := 0; r.left() > 0 && read < 60; read++ {
-		_, _ = spool.Before(st).Position(r.Context())
+		_, _ = st.Position(r.Context())
 	}
-	return spool.Before(st)
+	return st
 }
 
 // spool returns the file with what hooks left, and left how many events wait there.

@@ -80,8 +80,15 @@ func NewKeeping(keep board.Keep) *Store {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.now.Store(&state{lists: map[string]list{}, seen: map[board.Key][]board.Seen{}, chats: map[string]todo.Chat{}, names: map[nameKey]string{}, keys: map[board.ChatKey]keyed{}, notices: map[board.Notice]time.Time{}})
 	s.operations.lists = map[string]string{}
-	s.reader = reader{s, s.now.Load}
+	s.reader = reader{s, func(ctx context.Context) *state { s.before(ctx); return s.now.Load() }}
 	return s
+}
+
+// before calls what is to be called before each use.
+func (s *Store) before(ctx context.Context) {
+	if s.keep.Before != nil {
+		s.keep.Before(ctx)
+	}
 }
 
 // checkUsable returns the error with which a call must end before it starts:
@@ -95,6 +102,7 @@ func (s *Store) checkUsable(ctx context.Context) error {
 
 // Update implements board.Store.
 func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
+	s.before(ctx)
 	var err error
 	select {
 	case s.turn <- struct{}{}:

@@ -13,13 +13,14 @@ import (
 // reader implements board.Reader, for the store and for a transaction.
 type reader struct {
 	store *Store
-	now   func() *state
+	now   func(context.Context) *state
 }
 
 // look runs a read of a state, and names it in its error.
 func look[T any](ctx context.Context, r reader, what string, read func(*state) (T, error)) (found T, err error) {
+	now := r.now(ctx)
 	if err = r.store.checkUsable(ctx); err == nil {
-		found, err = read(r.now())
+		found, err = read(now)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)

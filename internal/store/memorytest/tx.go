@@ -22,7 +22,7 @@ type tx struct {
 func newTx(s *Store) *tx {
 	t := &tx{state: *s.now.Load()}
 	t.lists, t.seen, t.operations = maps.Clone(t.lists), maps.Clone(t.seen), nil
-	t.reader = reader{s, func() *state { return &t.state }}
+	t.reader = reader{s, func(context.Context) *state { return &t.state }}
 	return t
 }
 

@@ -46,7 +46,7 @@ func (p *processes) note(process string, s seen) {
 // Attend implements board.Store. The process has a row that expires, and says again and
 // again that it is alive, also after it could not be said.
 func (s *Store) Attend(process string) (leave func(), err error) {
-	if err := s.enter(); err != nil {
+	if err := s.enter(s.ctx); err != nil {
 		return nil, err
 	}
 	s.alive.note(process, seen{true, time.Now().AddDate(100, 0, 0)})

@@ -146,7 +146,7 @@ const settleAfter = 10 * time.Millisecond
 
 // Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	if err := s.enter(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()

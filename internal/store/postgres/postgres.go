@@ -162,7 +162,10 @@ func (s *Store) Close() error {
 
 // enter registers a call that Close has to wait for; the caller must end it with
 // s.work.Done. After Close it registers nothing and returns [board.ErrClosed].
-func (s *Store) enter() error {
+func (s *Store) enter(ctx context.Context) error {
+	if s.keep.Before != nil {
+		s.keep.Before(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -174,10 +177,10 @@ func (s *Store) enter() error {
 
 // call runs what a method does, and names it in its error.
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
-	err := ctx.Err()
+	err := s.enter(ctx)
 	if err == nil {
-		if err = s.enter(); err == nil {
-			defer s.work.Done()
+		defer s.work.Done()
+		if err = ctx.Err(); err == nil {
 			err = run()
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // Update implements board.Store. Updates of one key wait for each other here, and for
 // updates of other servers in the database.
 func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	err := s.enter()
+	err := s.enter(ctx)
 	if err != nil {
 		return named(ctx, "update lists", err)
 	}

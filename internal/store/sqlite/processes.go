@@ -55,7 +55,7 @@ func (s *Store) Alive(process string) bool {
 // that when another process says so, and seldom otherwise. For that it has a connection of its
 // own, because a watch can last for hours and must not occupy one of the readers.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	if err := s.enter(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()

@@ -132,7 +132,7 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 // query is the [tables.Query] of the store. It finds no rows when there is no file yet. While
 // another process has that locked it tries again until ctx ends.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
-	if err := s.enter(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	defer s.work.Done()

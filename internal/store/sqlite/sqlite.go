@@ -140,7 +140,10 @@ func (s *Store) end(first bool) error {
 // enter registers a call that Close has to wait for; the caller must end it
 // with s.work.Done. After Close it registers nothing and returns
 // [board.ErrClosed].
-func (s *Store) enter() error {
+func (s *Store) enter(ctx context.Context) error {
+	if s.keep.Before != nil {
+		s.keep.Before(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed.IsZero() {

@@ -52,13 +52,13 @@ func (r *request) call(w *writer) {
 // is not applied. If the writer runs it and does not answer within the grace period,
 // Update returns board.ErrUnknownOutcome.
 func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.enter(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.work.Done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.startWriter()
 	req := &request{change: change, done: make(chan struct{})}
 	select {
