@@ -60,7 +60,9 @@ type Event struct {
 	// Last is what the agent said last before its turn ended; in Gemini CLI it is
 	// PromptAnswer. Blocked is true when the turn goes on because a hook kept it
 	// from ending. Tasks are what runs in the background.
+	// Failure is why a turn ended that failed; without it Last says so.
 	Last         string         `json:"last_assistant_message"`
+	Failure      string         `json:"error_message"`
 	PromptAnswer string         `json:"prompt_response"`
 	Blocked      bool           `json:"stop_hook_active"`
 	Tasks        jsontext.Value `json:"background_tasks,omitzero"`
@@ -75,7 +77,7 @@ type Event struct {
 	// Title is the chat's title, and Prompt what its agent is given; in Qwen Code what a
 	// person typed is Submitted. Timestamp is in events of Gemini CLI and Qwen Code alone.
 	Title     string         `json:"session_title"`
-	Prompt    string         `json:"prompt"`
+	Prompt    promptText     `json:"prompt"`
 	Submitted string         `json:"submitted_prompt"`
 	Timestamp jsontext.Value `json:"timestamp"`
 	// Transcript is the path of the file in which the host keeps the chat, and Trigger says
@@ -95,6 +97,24 @@ type Event struct {
 	Language string `json:"-"`
 
 	id string // by which its write is known, if it was in the spool
+}
+
+// promptText is what an agent is given. Kimi Code has it as an array of parts.
+type promptText string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *promptText) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() != '[' {
+		return json.Unmarshal(data, (*string)(p), jsontext.AllowInvalidUTF8(true))
+	}
+	var parts []struct{ Text string }
+	err := json.Unmarshal(data, &parts, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true))
+	var texts []string
+	for _, part := range parts {
+		texts = append(texts, part.Text)
+	}
+	*p = promptText(strings.Join(texts, "\n"))
+	return err
 }
 
 // Read reads an event, which ends with its JSON: some hosts keep the pipe open, and what
@@ -123,6 +143,9 @@ func Read(in io.Reader) (Event, error) {
 	}
 	e.Folder = todo.Folder(e.Folder)
 	e.Last = cmp.Or(e.Last, e.PromptAnswer)
+	if e.Agent == "main" { // Kimi Code's name for it
+		e.Agent = ""
+	}
 	for _, v := range []*jsontext.Value{&e.Details, &e.Tasks, &e.Timestamp} {
 		if v.Kind() == 'n' {
 			*v = nil
@@ -284,7 +307,7 @@ func (e Event) action() (*act, error) {
 	switch strings.ToLower(e.Name) {
 	case "pretooluse", "beforetool":
 		switch {
-		case e.Tool == askTool:
+		case slices.Contains(askTools, e.Tool):
 			return silent(inOrder, e.asks), nil
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
@@ -313,8 +336,8 @@ func (e Event) action() (*act, error) {
 	case "stop", "afteragent", "stopfailure", "interrupt":
 		return &act{do: e.endTurn}, nil
 	case "sessionstart":
-		if e.Source == "startup" && e.Title == "" {
-			return nil, nil // a new chat has no current list yet
+		if e.Source == "startup" { // a new chat has no current list yet
+			return silent(inOrder, e.begins), nil
 		}
 		return &act{do: e.start}, nil
 	case "precompress":

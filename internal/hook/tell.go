@@ -117,8 +117,12 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// askTool is the tool by which Claude Code asks its user.
-const askTool = "AskUserQuestion"
+// askTools are the tools by which agents ask their users, of hosts that say of nothing else that
+// they wait: Claude Code's and Kimi Code's, and Codex'. planTool is the one by which Claude Code
+// asks whether its plan is good.
+var askTools = []string{"AskUserQuestion", "request_user_input"}
+
+const planTool = "ExitPlanMode"
 
 // asks says of the chat that its agent waits for a person.
 func (e Event) asks(ctx context.Context, lists board.Lists) error {
@@ -160,6 +164,8 @@ func (e Event) question() string {
 		return input.Questions[0].Question
 	case input.Command != "":
 		return "run `" + input.Command + "`?"
+	case tool == planTool:
+		return "Go on with this plan?"
 	case tool == "" && of == "":
 		return e.Message
 	}
@@ -181,10 +187,7 @@ func (e Event) asksInMessage() bool {
 // remind tells the agent of its open list, which it may have forgotten, as it is now. A
 // mirrored list has its agent again.
 func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
-	switch e.Source {
-	case "startup":
-		return "", nil // a new chat has no current list yet
-	case "clear", "fork":
+	if e.Source == "clear" || e.Source == "fork" {
 		return e.earlier(ctx, lists)
 	}
 	if err := lists.Stay(ctx, e.mirrors()); err != nil { // as far as it has a list by our tools, their server says so
@@ -193,11 +196,8 @@ func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
 	return e.show(ctx, lists)
 }
 
-// show tells the agent, which goes on, of its open list.
+// show tells the agent of its open list.
 func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
-	if err := e.goesOn(ctx, lists); err != nil {
-		return "", err
-	}
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Show(ctx, t)
 		if err != nil || !list.Open() {

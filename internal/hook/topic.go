@@ -27,9 +27,20 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	return e.news(ctx, lists)
 }
 
-// start takes in how a session starts. One that goes on is told of its list.
+// begins takes in that a session starts: its agent is given nothing yet. Where its context was
+// compressed it may be in the midst of a turn.
+func (e Event) begins(ctx context.Context, lists board.Lists) error {
+	_, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
+		if e.Source != "compact" {
+			c.Says(todo.Rests, "", at)
+		}
+	})
+	return err
+}
+
+// start takes in that a session starts. One that goes on is told of its list.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
-	if _, err := e.takeTopic(ctx, lists, func(*todo.Chat, time.Time) {}); err != nil {
+	if err := e.begins(ctx, lists); err != nil {
 		return "", err
 	}
 	return e.remind(ctx, lists)
@@ -77,7 +88,7 @@ func (e Event) topic() todo.Topic {
 // typed returns the event's prompt; ok is false for one that no person typed: it was made
 // by the host, or because a hook kept the turn from ending.
 func (e Event) typed() (prompt string, ok bool) {
-	prompt = strings.TrimSpace(e.Prompt)
+	prompt = strings.TrimSpace(string(e.Prompt))
 	if strings.EqualFold(e.Name, "userpromptsubmit") && len(e.Timestamp) > 0 {
 		prompt = strings.TrimSpace(e.Submitted) // Qwen Code's, which has prompts of its own
 	}

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,13 +23,16 @@ func (e Event) endsTurn() bool {
 	return name == "stop" || name == "afteragent"
 }
 
-// endTurn says of the chat that its agent asks what it said last, or else that it
-// rests. If it is to finish first, it is told once what is open, and goes on.
+// endTurn says of the chat that its agent asks what it said last, that its model failed, or else
+// that it rests. If it is to finish first, it is told once what is open, and goes on.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
 		return "", nil // the agent goes on by itself
 	}
 	question := lastQuestion(e.Last)
+	if strings.EqualFold(e.Name, "stopfailure") { // a person has to have it go on
+		question = cmp.Or(e.Failure, e.Last)
+	}
 	if e.Finish && e.endsTurn() && !e.Blocked && question == "" {
 		if text, err := e.finish(ctx, lists); text != "" || err != nil {
 			return text, err
