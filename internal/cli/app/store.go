@@ -154,6 +154,18 @@ func (a *App) Spool() (hook.Spool, error) {
 	return s, err
 }
 
+// Settle applies what hooks left, within the time of a request: who needs all that is in a store
+// does not go on without it.
+func (a *App) Settle(ctx context.Context, st *store.Opened) error {
+	spool, err := a.Spool()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.Request)
+	defer cancel()
+	return spool.Drain(ctx, st)
+}
+
 // audited returns a store whose saves and purges are written to --audit-log, if
 // there is one.
 func (a *App) audited(st board.Store) board.Store {

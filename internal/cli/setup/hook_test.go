@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/atomicfile"
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
 	"todo-mcp/internal/programtest"
@@ -126,6 +127,30 @@ func TestHookEndsWithTheEvent(t *testing.T) {
 		r.call(in)
 		r.expect("Write at revision 1 with 1 items")
 		in.Close()
+	}
+}
+
+// An export has all that hooks left, also where it takes its time to apply that, or says that it
+// is not all.
+func TestExportHasWhatHooksLeft(t *testing.T) {
+	r := newHookRig(t)
+	r.call(planOf("pending"))
+	if n := r.left(); n != 1 {
+		t.Fatalf("%d events are left", n)
+	}
+	unlock, err := atomicfile.TryLock(r.spool() + "-apply") // who applies it takes its time
+	if err != nil {
+		t.Fatal(err)
+	}
+	export := func() (string, error) {
+		return programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}.Run(t.Context(), "export")
+	}
+	if out, err := export(); err == nil || !strings.Contains(err.Error(), "not all") || out != "" {
+		t.Errorf("%q, %v", out, err)
+	}
+	unlock()
+	if out, err := export(); err != nil || !strings.Contains(out, `"Write"`) {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

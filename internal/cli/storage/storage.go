@@ -43,6 +43,12 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 	if err := app.IsReadable(lists, a.Request); err != nil {
 		return err
 	}
+	if err := a.Settle(ctx, st); err != nil {
+		if err = fmt.Errorf("what hooks left is not on the lists yet, so this is not all: %w", err); !keepGoing {
+			return fmt.Errorf("%w; try again, or --keep-going writes the rest", err)
+		}
+		fmt.Fprintln(a.Stderr, render.Safe(err.Error()))
+	}
 	named, err := a.NamedAll(ctx, lists, args, app.NamedOptions{Damaged: keepGoing})
 	var exported []todo.List
 	for _, l := range named {
