@@ -29,14 +29,14 @@ CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/
 # Tests that start their own program again, which qemu does not.
 CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses|TestAnotherProcessOpensAndCloses)$$
 # Several programs on one store, some of which are killed.
-SHARED    = ^(TestKilled|TestClaims|TestLinearizable)$$
+SHARED    = ^(TestKilled|TestClaims)$$
 # Tests that Windows, or Wine in its place, cannot pass: a store that is open is removed or
 # renamed; modes of files, and pages read, which Wine does not tell; symbolic links; clients
 # and folders as Linux has them; programs of POSIX; a browser that is opened.
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestFileMovedAway|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet biome lint race drivers waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test means build fmt vet biome lint race drivers waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -139,7 +139,7 @@ types:
 ## bits: tests of the model with 32 bits (arm, under qemu: a kernel may run no 32-bit x86)
 bits: deps
 	@echo "== tests of the model with 32 bits (arm, under qemu)"
-	@CGO_ENABLED=0 GOARCH=arm GOARM=7 $(GO) test -tags bits -vet=off -exec qemu-arm ./internal/todo ./internal/board ./internal/store/record
+	@CGO_ENABLED=0 GOARCH=arm GOARM=7 $(GO) test -vet=off -exec qemu-arm ./internal/todo ./internal/board ./internal/store/record
 
 # Linux is what the tests run on. Build and vet have the same flags, so that what both
 # need is compiled once.
@@ -229,11 +229,6 @@ cost: build
 ## benchmarks: what Go measures, package by package; benchstat compares two runs; BENCH="-bench Call -count 10" for some of it
 benchmarks:
 	@$(GO) test -run '^$$' -benchmem -timeout 60m $(or $(BENCH),-bench .) ./...
-
-## bench-replicas: a server on PostgreSQL: memory with many sessions, start
-bench-replicas: deps
-	@$(GO) test $(E2E) -run '^$$' -bench Start -benchtime 5x -timeout 30m ./internal/replicas
-	@$(GO) test $(E2E) -run '^$$' -bench Memory -benchtime 1x -timeout 30m ./internal/replicas
 
 ## attacks: strangers and slow clients at full size, as a table of memory and time
 attacks:

@@ -34,7 +34,7 @@ var largeWrites = map[string][]largePlan{
 }
 
 // writeLarge writes plans of so many steps, from an empty store on.
-func writeLarge(tb testing.TB, plans []largePlan, steps int) {
+func writeLarge(t *testing.T, plans []largePlan, steps int) {
 	b := board.NewBoard(memory.New())
 	defer b.Close()
 	view, list := todo.CoreView(), ""
@@ -51,7 +51,7 @@ func writeLarge(tb testing.TB, plans []largePlan, steps int) {
 		if plan.who.Key == "" {
 			w.Target, w.Writer = board.Target{List: list}, person()
 		}
-		list = apply(tb, b, w).After.List.ID
+		list = apply(t, b, w).After.List.ID
 	}
 }
 
@@ -63,19 +63,6 @@ func TestLargeWrites(t *testing.T) {
 		large := testing.AllocsPerRun(1, func() { writeLarge(t, plans, 500) })
 		if ratio := large / small; ratio > 5 {
 			t.Errorf("%s: four times as many steps cost %.1f times as many allocations: %.0f and %.0f", name, ratio, small, large)
-		}
-	}
-}
-
-// BenchmarkLargeWrites measures the same with 125 and with 500 steps: a list with both plans has 1,000.
-func BenchmarkLargeWrites(b *testing.B) {
-	for name, plans := range largeWrites {
-		for _, steps := range []int{125, 500} {
-			b.Run(fmt.Sprint(name, "/", steps), func(b *testing.B) {
-				for b.Loop() {
-					writeLarge(b, plans, steps)
-				}
-			})
 		}
 	}
 }

@@ -61,8 +61,11 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 53, 54: replicas that are killed lose nothing that was acknowledged, and
-// a call that failed is repeated without being applied twice.
+// Replicas that are killed lose nothing that was acknowledged, and a call that failed is
+// repeated without being applied twice.
+//
+// BAD-INPUT 54: Two replicas write one list, or begin one for the same conversation →
+// One is first, the other is merged onto it; none is lost, and one list begins
 func TestKilledReplicas(t *testing.T) {
 	for _, n := range sizes() {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
@@ -215,10 +218,10 @@ func (l *load) await(n int) {
 // awaitFailures waits until a call of every agent has failed since.
 func (l *load) awaitFailures() {
 	l.Helper()
-	forAll(len(l.agents), func(i int) {
-		before := l.agents[i].failed.Load()
-		l.fleet.until("every call fails", func() bool { return l.agents[i].failed.Load() > before })
-	})
+	for _, a := range l.agents {
+		before := a.failed.Load()
+		l.fleet.until("every call fails", func() bool { return a.failed.Load() > before })
+	}
 }
 
 func (f *fleet) logs() (all string) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -64,13 +63,4 @@ func (d database) connections(t testing.TB) (n int) {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// forAll runs a function n times at once, with the numbers from 0, and waits.
-func forAll(n int, run func(i int)) {
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { run(i) })
-	}
-	all.Wait()
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -82,19 +81,4 @@ func TestAliveOnOtherServers(t *testing.T) {
 	if b.Alive("p1") {
 		t.Error("alive after it left")
 	}
-}
-
-// newLine makes a line to the tests' server, and returns it with an address of a
-// database by way of it.
-func newLine(t *testing.T, address string) (line *postgrestest.Line, through string) {
-	t.Helper()
-	line, err := postgrestest.NewLine(server(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(line.Close)
-	if through, err = line.Through(address); err != nil {
-		t.Fatal(err)
-	}
-	return line, through
 }
