@@ -23,9 +23,6 @@ func target(conversation string) board.Target {
 	return board.Target{Conversation: board.Conversation{Key: conversation}}
 }
 
-// BAD-INPUT 71: of two processes that begin the list of one conversation, or write it,
-// at the same time, neither write is lost.
-//
 // BAD-INPUT 71: Several processes that write one conversation at the same time → One
 // transaction after the other: none is refused, none is lost, and one list begins
 func TestBoardsShareAConversation(t *testing.T) {
@@ -47,9 +44,6 @@ func TestBoardsShareAConversation(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 44: a repeated operation returns the first outcome; the same id for
-// another write is refused.
-//
 // BAD-INPUT 44: A repeated operation id → In one conversation the same call gets the same answer,
 // and another call with the id is refused. A host's id with another call is a call of its own. The
 // id from another conversation is another id, unless both write the list that their users named

@@ -215,9 +215,6 @@ func TestArchiveAfter(t *testing.T) {
 	expect("a day later", settled, true)
 }
 
-// BAD-INPUT 107: a person and an agent who change one item a hundred times: each is told
-// of the other, nothing grows without bound, and it stays one item of one list.
-//
 // BAD-INPUT 107: A person and an agent who change one item a hundred times → Each is told of the
 // other each time; an item remembers eight earlier wordings
 func TestAHundredChangesOfOneItem(t *testing.T) {

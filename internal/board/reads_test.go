@@ -12,9 +12,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 70: however often a person edited a list, the agent's next write
-// reads a few revisions of it, and says who changed what.
-//
 // BAD-INPUT 70: A person edits a long list some hundred times → The agent's next write
 // takes no longer: the last revision of an agent, and of a person, is found in one
 // read

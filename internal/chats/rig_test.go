@@ -264,16 +264,6 @@ func (p *place) states() map[string]string {
 	return all
 }
 
-// workspace returns the todos that a front end restores after a reload.
-func (p *place) workspace(query string) []struct{ Content, Status string } {
-	p.Helper()
-	return get[struct {
-		Workspace struct {
-			Todos []struct{ Content, Status string }
-		}
-	}](p, "/api/workspace"+query).Workspace.Todos
-}
-
 // expectLists checks how many lists there are.
 func (p *place) expectLists(want int) {
 	p.Helper()
@@ -363,14 +353,6 @@ func (c *chat) as(id string) *chat {
 // kill ends the chat's process as kill -9 does.
 func (c *chat) kill() { c.process.Kill() }
 
-// holds checks what a list holds, in short.
-func (p *place) holds(id, want string) {
-	p.Helper()
-	if got := p.shown(id); got.String() != want {
-		p.Errorf("list %s holds %q in place of %q", id, got, want)
-	}
-}
-
 // onBoard checks that lists are open and not put away.
 func (p *place) onBoard(lists ...string) {
 	p.Helper()
@@ -380,13 +362,4 @@ func (p *place) onBoard(lists ...string) {
 			p.Errorf("list %s is not on the board: %v, %q", id, got, states[id])
 		}
 	}
-}
-
-// follow opens an event stream, on which what a test waits for comes soon.
-func (p *place) follow(path string) *servertest.Events {
-	p.Helper()
-	stream := servertest.OpenStream(p.T, "GET", p.web()+path, "")
-	late := time.AfterFunc(patience, func() { _ = stream.Close() })
-	p.Cleanup(func() { late.Stop() })
-	return stream
 }

@@ -12,9 +12,6 @@ import (
 	"todo-mcp/internal/store/postgrestest"
 )
 
-// BAD-INPUT 132: a server starts before its database, and serves as soon as that is there;
-// while it is away an agent is told that, and no host and no user.
-//
 // BAD-INPUT 132: PostgreSQL is away when `serve` starts, or stops later → `serve` waits, and
 // says so in its log; an agent is told that the database does not answer, with no name of a
 // host or a user
@@ -68,8 +65,6 @@ func TestDatabaseIsAway(t *testing.T) {
 	chat.Writes("p:A p:B p:C")
 }
 
-// BAD-INPUT 133: of a file or a log that is cut while it is in use no write is acknowledged.
-//
 // BAD-INPUT 133: The store file, or its log, is truncated while it is in use → The next write
 // is refused, and says what to do; nothing is acknowledged
 func TestTruncatedStore(t *testing.T) {

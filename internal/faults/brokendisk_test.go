@@ -52,11 +52,6 @@ func diskFaults() []diskFault {
 	}
 }
 
-// BAD-INPUT 50: while a disk is full or fails, writes are refused with the reason
-// and change nothing, or say that their outcome is unknown; reads go on. When the
-// fault ends, the same processes write again, and the repeat of a write with an
-// unknown outcome is applied once. What was acknowledged survives a power loss.
-//
 // BAD-INPUT 50: A full disk, a failing sync, a store that fails or does not answer, a file that is
 // moved or deleted → Errors within a bound that say why, one log line each, not ready; reads go on,
 // but of no file that is gone. A refused write is not applied, one that may be says that its

@@ -62,10 +62,6 @@ func pageOf(t *testing.T, section string) string {
 	return commands[1]
 }
 
-// BAD-INPUT 130: a damaged newest revision, and an earlier one of another list, are left
-// out: all commands, pages and chats but the damaged lists' go on, and say it; and the
-// operator's page, followed to its end, gives a store with all that was readable.
-//
 // BAD-INPUT 130: A row of the store is damaged → It is left out, or the board shows what the list's
 // excerpt says, and commands, pages, /readyz, a metric and `doctor` say so; all else goes on; its
 // chat begins a new list; `restore` brings an earlier revision back; `export --keep-going` and

@@ -15,10 +15,6 @@ import (
 	"todo-mcp/internal/chattest"
 )
 
-// BAD-INPUT 48: of the writes that four processes on one file acknowledged, which
-// are killed at any moment and started again, all are there. Two processes each
-// write one list.
-//
 // BAD-INPUT 48: kill -9 while writing, many times → Every acknowledged revision is
 // there, revisions have no gaps, the file is whole
 func TestKilled(t *testing.T) {

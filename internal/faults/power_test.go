@@ -16,10 +16,6 @@ import (
 // are not there yet.
 const storePath = "a/b/c/todos.db"
 
-// BAD-INPUT 49, 73: of the writes that two processes acknowledged, one on stdio
-// and one that serves HTTP, all are there after the power went, at any change of the disk, also the first on a fresh
-// account; and the store that is left can be read and written at once.
-//
 // BAD-INPUT 49: Loss of power: any part of what was not synced is gone, bytes, lengths
 // and names → The same: each commit is synced before it is acknowledged. What is left
 // can be read and written at once

@@ -14,9 +14,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 131: who prunes thousands of lists keeps nobody waiting, gives back the space
-// of the file, and takes little of it meanwhile.
-//
 // BAD-INPUT 131: `prune` of thousands of lists while agents write → It goes in small
 // steps: no write waits longer than a moment, and the log beside the file stays small
 func TestPruneInSteps(t *testing.T) {

@@ -249,10 +249,6 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 	return w.acks.All()
 }
 
-// BAD-INPUT 93: a backup that is made while agents write, restored after the disk was lost, has
-// every write that was acknowledged before it began, and no other history than
-// there was. Sessions and names go on with it, and watchers see what is new.
-//
 // BAD-INPUT 93: The disk of the store is lost, and there is a backup that was made
 // while agents wrote → Restored, it has every write that was acknowledged before the
 // backup began, none in part; sessions and names go on
@@ -297,10 +293,6 @@ func TestRestoreDrill(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 136: a backup is restored under servers that run: what they say and show is what
-// it has, their sessions go on, and what is written next is the newest. One that is damaged
-// changes nothing.
-//
 // BAD-INPUT 136: `backup --restore` while servers use the store; from a damaged copy, or from what
 // is none → All goes on with what the copy has, and open pages show it; nothing is changed, and
 // what is damaged, or what the file is, is said

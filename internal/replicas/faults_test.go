@@ -23,10 +23,6 @@ func sizes() []int {
 	return []int{4}
 }
 
-// BAD-INPUT 55, 56: while the replicas are restarted one by one, no call fails, no
-// session ends and nothing is lost. Who watches through the balancer is sent changes
-// again as soon as its client is back.
-//
 // BAD-INPUT 55: A restart under load → A stopping server answers the calls it has; sessions are
 // good in the next process. Of several servers behind a balancer that are restarted one by one with
 // `--drain`, no call fails
@@ -104,10 +100,6 @@ const (
 // write (more on a machine of more processors), and two each for notices.
 var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 
-// BAD-INPUT 53: while PostgreSQL is down, restarted, or does not answer, calls fail
-// within their bound, the replicas are not ready, and both recover by themselves.
-// Nothing acknowledged is lost, also when it was like a crash.
-//
 // BAD-INPUT 53: PostgreSQL stopped, crashed, restarted, silent, its connections cut → Calls fail
 // within `--request-timeout` (10 s), or say that the outcome is unknown and can be repeated with
 // their operation id; `/readyz` answers 503; all recovers by itself. Nothing acknowledged is lost

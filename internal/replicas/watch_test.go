@@ -227,9 +227,6 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 56: when notices are lost, since their connections are silent or end all
-// the time, watchers have every change within five seconds.
-//
 // BAD-INPUT 56: A lost notice of a change → Watchers catch up within 5 s
 func TestLostNotices(t *testing.T) {
 	t.Parallel() // it waits

@@ -20,35 +20,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 50: while the disk is full, or the file is read-only, saves fail and are not
-// applied, reads still work, and the store goes on by itself afterwards.
-func TestCannotWriteForATime(t *testing.T) {
-	for pragma, says := range map[string]string{ // SQLite then returns the error of such a disk
-		"max_page_count(40)": "full",
-		"query_only(1)":      "writable",
-	} {
-		path := filepath.Join(t.TempDir(), "todo.db")
-		mustSave(t, openWithCleanup(t, path), "a", 1)
-		s := openWithCleanup(t, path)
-		s.pragmas = []string{pragma}
-		n := int64(1)
-		var err error
-		for err == nil {
-			n++
-			next := snapshot("a", n)
-			next.Items[0].Text = strings.Repeat("x", 4000)
-			_, err = storetest.Save(t.Context(), s, next)
-		}
-		if !strings.Contains(err.Error(), says) || errors.Is(err, board.ErrUnknownOutcome) {
-			t.Errorf("50: %v", err)
-		}
-		checkRevision(t, s, "a", n-1)
-		s.pragmas = nil
-		mustSave(t, s, "a", n)
-		checkIntegrity(t, path)
-	}
-}
-
 // BAD-INPUT 50: who opens a store merges the log that others left, before its first write.
 func TestLogOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
@@ -130,9 +101,6 @@ func TestMainFileDeleted(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 75: deleting only the log, while two stores have it open, loses no
-// acknowledged save, whoever reads or writes next.
-//
 // BAD-INPUT 75: The log (`-wal`) is deleted while the store is in use → A write under way is not
 // acknowledged until it is in the file. The next write merges the deleted log first; no
 // acknowledged save is lost
@@ -227,36 +195,6 @@ func TestLogCut(t *testing.T) {
 		again := openWithCleanup(t, path)
 		mustSave(t, again, "c", 1)
 		checkIntegrity(t, path)
-	}
-}
-
-// BAD-INPUT 50: a file that is moved away, alone or with its folder, has all acknowledged
-// saves. The store refuses until it is back, and then goes on.
-func TestFileMovedAway(t *testing.T) {
-	for name, part := range map[string]func(path string) string{"the file": filepath.Clean, "its folder": filepath.Dir} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "folder", "todo.db")
-			moved := part(path)
-			s := openWithCleanup(t, path)
-			for n := range int64(5) {
-				mustSave(t, s, "a", n+1)
-			}
-			if err := os.Rename(moved, moved+".away"); err != nil {
-				t.Fatal(err)
-			}
-			checkGone(t, path, s)
-			old := open(t, strings.Replace(path, moved, moved+".away", 1))
-			checkRevision(t, old, "a", 5)
-			old.Close()
-			if err := os.Rename(moved+".away", moved); err != nil {
-				t.Fatal(err)
-			}
-			checkRevision(t, s, "a", 5)
-			mustSave(t, s, "a", 6)
-			if got := countInChild(t, path); got != fmt.Sprintln(6) {
-				t.Errorf("50: another process reads %s", got)
-			}
-		})
 	}
 }
 

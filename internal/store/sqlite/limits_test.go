@@ -27,9 +27,6 @@ func large(id string) todo.Snapshot {
 	return s
 }
 
-// BAD-INPUT 66: changes of the largest list write no more than its revisions, and the
-// log does not stay as large as it was; every revision is read as it was written.
-//
 // BAD-INPUT 66: 100 changes of 200 bytes in the largest list there may be (row 43) → Each writes
 // the list, 256 kB. `--max-size` bounds all revisions together (row 65), and the log shrinks again
 func TestLargeRevisions(t *testing.T) {
@@ -83,9 +80,6 @@ func contents(t testing.TB, s *Store) (string, error) {
 	return text, nil
 }
 
-// BAD-INPUT 78: of bits that flip in the file, each is noticed by a read or by a
-// check, or does not matter.
-//
 // BAD-INPUT 78: Flipped bits in the store → A row whose checksum does not fit is not used: who
 // reads that list is told so, and who reads several has the others, and is told which is left out;
 // `todo-mcp check` reads all, also the excerpts, which have no checksum

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"todo-mcp/internal/board"
 )
 
 // locked reports whether any process holds a lock on a file.
@@ -62,19 +60,5 @@ func TestKeepsItsLock(t *testing.T) {
 		if step.do(); !locked(t, path) {
 			t.Fatalf("51: no lock is left after %s", step.name)
 		}
-	}
-}
-
-// BAD-INPUT 76: a named pipe is not taken for a store.
-//
-// BAD-INPUT 76: As store: a link to a file that is not there, a pipe or a device, an empty database
-// beside a log that is not → Refused with what to do; all is left as it is
-func TestNamedPipe(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "todo.db")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(pipe, board.Keep{}); err == nil || !strings.Contains(err.Error(), "is not a file") {
-		t.Errorf("76: %v", err)
 	}
 }
