@@ -265,22 +265,3 @@ func TestTakenOverIsPutAway(t *testing.T) {
 		t.Errorf("archived %t, %v; previous %q, put away %+v", before.Archived, err, two.After.List.Previous, two.PutAway)
 	}
 }
-
-// A full store makes room for the list of a new chat, and so for its chat.
-func TestAFullStoreTakesNewChats(t *testing.T) {
-	b := newBoard(t, memory.NewKeeping(board.Keep{Bytes: 40_000, Abandoned: time.Nanosecond}))
-	for n := range 40 {
-		who := board.Conversation{Key: "session:" + fmt.Sprint(n), Lasts: time.Nanosecond}
-		_, err := b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who}, Change: func(d *todo.Draft) error {
-			var lines []todo.Line
-			for i := range 30 {
-				lines = append(lines, todo.Line{Text: fmt.Sprint("a finished item with a long text, which fills the store ", i), Status: "completed"})
-			}
-			d.Replace(todo.CoreView(), lines)
-			return nil
-		}})
-		if err != nil {
-			t.Fatalf("the list of chat %d: %v", n, err)
-		}
-	}
-}

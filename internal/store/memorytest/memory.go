@@ -1,6 +1,6 @@
 // Package memorytest implements board.Store in memory, for tests and for programs of
-// developers. It keeps every promise of board.Store except durability: the lists are lost
-// when the process ends.
+// developers. It keeps every promise of board.Store but two: the lists are lost when the
+// process ends, and nothing goes by itself. Of a board.Keep it takes Revisions and Lists.
 package memorytest
 
 import (
@@ -38,8 +38,7 @@ var _ board.Store = (*Store)(nil)
 // state is all lists and chats at a time. It does not change any more: each update
 // makes another one. So an update costs a little for each list that there is.
 type state struct {
-	seq, size  int64     // of the last save; of all revisions, in bytes, about
-	saved      time.Time // the time of the last save
+	seq        int64 // of the last save
 	lists      map[string]list
 	seen       map[board.Key][]board.Seen // the one that became current last is the first
 	chats      map[string]todo.Chat
@@ -54,7 +53,6 @@ type state struct {
 type list struct {
 	revisions []todo.Snapshot
 	begun     time.Time
-	size      int64 // of the revisions, in bytes, about
 }
 
 // newest returns the last revision; the zero snapshot if there is none.
@@ -71,7 +69,7 @@ type nameKey struct{ principal, name string }
 // indexed says which list has the revision that an operation saved; none when list is empty.
 type indexed struct{ operation, list string }
 
-// New returns an empty store that keeps every revision of any number of lists.
+// New returns an empty store that keeps everything.
 func New() *Store { return NewKeeping(board.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.

@@ -11,7 +11,3 @@ import (
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(testing.TB) board.Store { return memorytest.New() })
 }
-
-func TestKeep(t *testing.T) {
-	storetest.RunKeep(t, func(_ testing.TB, keep board.Keep) board.Store { return memorytest.NewKeeping(keep) })
-}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -166,6 +167,27 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 	for range 20 {
 		if err := s.Update(t.Context(), board.Key{}, save); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A full store makes room for the list of a new chat, and so for its chat.
+func TestAFullStoreTakesNewChats(t *testing.T) {
+	_, s := newStore(t, board.Keep{Bytes: 400_000, Abandoned: time.Nanosecond})
+	b := board.NewBoard(s)
+	defer b.Close()
+	for n := range 150 {
+		who := board.Conversation{Key: "session:" + fmt.Sprint(n), Lasts: time.Nanosecond}
+		_, err := b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who}, Change: func(d *todo.Draft) error {
+			var lines []todo.Line
+			for i := range 30 {
+				lines = append(lines, todo.Line{Text: fmt.Sprint("a finished item with a long text, which fills the store ", i), Status: "completed"})
+			}
+			d.Replace(todo.CoreView(), lines)
+			return nil
+		}})
+		if err != nil {
+			t.Fatalf("the list of chat %d: %v", n, err)
 		}
 	}
 }

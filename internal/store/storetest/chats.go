@@ -261,14 +261,11 @@ func bareChats(t *testing.T, s board.Store) {
 
 // chatsOfLists tests that a chat goes with the last list that it held, and with no other.
 func chatsOfLists(t *testing.T, s board.Store) {
-	for _, id := range []string{"one", "two", "both", "mirror", "shown", "none", "trashed"} {
+	for _, id := range []string{"one", "two", "both", "mirror", "shown", "none"} {
 		mustSaveChat(t, s, chat(id))
 	}
 	mustSave(t, s, list("a", "w", 1), current("one", "a"), current("two", "a"), current("both", "a"), mirroring("mirror", "a"), earlier("shown", "a"))
 	mustSave(t, s, list("b", "w", 1), current("two", "b"), mirroring("both", "b"))
-	gone := list("trash", "w", 1)
-	gone.Deleted, gone.Updated = true, time.Now().Add(-2*board.TrashAge)
-	mustSave(t, s, gone, current("trashed", "trash"))
 	purge := func(list string) {
 		t.Helper()
 		if _, err := Purge(t.Context(), s, todo.Writer{}, time.Now(), list); err != nil {
@@ -276,15 +273,9 @@ func chatsOfLists(t *testing.T, s board.Store) {
 		}
 	}
 	purge("a")
-	checkChats(t, s, "when a list has gone", "two", "both", "shown", "none", "trashed")
+	checkChats(t, s, "when a list has gone", "two", "both", "shown", "none")
 	purge("b")
-	checkChats(t, s, "when both have", "shown", "none", "trashed")
-	for _, id := range []string{"first", "second"} { // what is old is told by the save before
-		l := list(id, "w", 1)
-		l.Updated = time.Now()
-		mustSave(t, s, l)
-	}
-	checkChats(t, s, "when a deleted list cannot be brought back", "shown", "none")
+	checkChats(t, s, "when both have", "shown", "none")
 }
 
 // roomOfChat tests that a chat stays when its only list makes room for its next one.
@@ -381,33 +372,41 @@ func keys(t *testing.T, s board.Store) {
 	}
 	set(key, "b", time.Now().Add(-time.Second))
 	leads(key, "")
-	// Of a kind and user the newest stay.
-	of := func(n int) board.ChatKey { return board.ChatKey{Kind: board.CallKey, Text: fmt.Sprint("more", n)} }
-	mustUpdate(t, s, board.Key{}, func(tx board.Tx) error {
-		for n := range board.MaxKeys + 10 {
-			if err := tx.SetKey(t.Context(), of(n), "a", hour.Add(time.Duration(n)*time.Second)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	leads(of(9), "")
-	leads(of(10), "a")
-	leads(of(board.MaxKeys+9), "a")
-	leads(board.ChatKey{Kind: board.CallKey, Text: key.Text, User: "u"}, "theirs")
 }
 
-// claims tests for how long something is claimed, of whom, and how much is remembered.
+// newestKeys tests that of the keys of a kind and a user the newest stay.
+func newestKeys(t *testing.T, s board.Store) {
+	of := func(user string, n int) board.ChatKey {
+		return board.ChatKey{User: user, Kind: board.CallKey, Text: fmt.Sprint("more", n)}
+	}
+	hour := time.Now().Add(time.Hour)
+	mustUpdate(t, s, board.Key{}, func(tx board.Tx) error {
+		err := tx.SetKey(t.Context(), of("u", 9), "a", hour)
+		for n := 0; n < board.MaxKeys+10 && err == nil; n++ {
+			err = tx.SetKey(t.Context(), of("", n), "a", hour.Add(time.Duration(n)*time.Second))
+		}
+		return err
+	})
+	for k, want := range map[board.ChatKey]string{of("", 9): "", of("", 10): "a", of("", board.MaxKeys+9): "a", of("u", 9): "a"} {
+		if got := must[string](t)(s.Keyed(t.Context(), k)); got != want {
+			t.Errorf("%+v leads to %q, want %q", k, got, want)
+		}
+	}
+}
+
+// claim claims a notice in an update of its own.
+func claim(t *testing.T, s board.Store, n board.Notice, at time.Time, within time.Duration) (earlier time.Time) {
+	t.Helper()
+	mustUpdate(t, s, board.Key{}, func(tx board.Tx) (err error) {
+		earlier, err = tx.Claim(t.Context(), n, at, within)
+		return err
+	})
+	return earlier
+}
+
+// claims tests for how long something is claimed, and of whom.
 func claims(t *testing.T, s board.Store) {
 	now := time.Now().Round(0)
-	claim := func(n board.Notice, at time.Time, within time.Duration) (earlier time.Time) {
-		t.Helper()
-		mustUpdate(t, s, board.Key{}, func(tx board.Tx) (err error) {
-			earlier, err = tx.Claim(t.Context(), n, at, within)
-			return err
-		})
-		return earlier
-	}
 	n := board.Notice{What: "notice \x00 \xff"}
 	for _, c := range []struct {
 		of      board.Notice
@@ -420,11 +419,17 @@ func claims(t *testing.T, s board.Store) {
 		{board.Notice{Principal: "p", What: n.What}, 0, time.Minute, -1}, {n, 5 * time.Minute, time.Minute, -1}, {n, 5 * time.Minute, 0, -1},
 		{n, -24 * time.Hour, time.Minute, -1}, // a clock that was a day ahead
 	} {
-		got := claim(c.of, now.Add(c.after), c.within)
+		got := claim(t, s, c.of, now.Add(c.after), c.within)
 		if got.IsZero() != (c.earlier < 0) || !got.IsZero() && !got.Equal(now.Add(c.earlier)) {
 			t.Errorf("%+v: claimed at %s", c, got)
 		}
 	}
+}
+
+// newestNotices tests that of a principal's notices the newest are remembered.
+func newestNotices(t *testing.T, s board.Store) {
+	now, theirs := time.Now().Round(0), board.Notice{Principal: "p", What: "9"}
+	claim(t, s, theirs, now, time.Minute)
 	mustUpdate(t, s, board.Key{}, func(tx board.Tx) (err error) {
 		for i := 0; i < board.MaxNotices+10 && err == nil; i++ {
 			_, err = tx.Claim(t.Context(), board.Notice{What: fmt.Sprint(i)}, now.Add(time.Duration(i)*time.Millisecond), time.Minute)
@@ -432,11 +437,11 @@ func claims(t *testing.T, s board.Store) {
 		return err
 	})
 	for i, isKept := range map[int]bool{0: false, 9: false, 15: true, board.MaxNotices + 9: true} {
-		if got := claim(board.Notice{What: fmt.Sprint(i)}, now.Add(time.Second), time.Minute); got.IsZero() == isKept {
+		if got := claim(t, s, board.Notice{What: fmt.Sprint(i)}, now.Add(time.Second), time.Minute); got.IsZero() == isKept {
 			t.Errorf("notice %d was claimed at %s", i, got)
 		}
 	}
-	if claim(board.Notice{Principal: "p", What: n.What}, now, time.Minute).IsZero() {
+	if claim(t, s, theirs, now, time.Minute).IsZero() {
 		t.Error("another principal's notice is forgotten")
 	}
 }

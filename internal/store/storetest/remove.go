@@ -50,7 +50,8 @@ func deleted(t *testing.T, s board.Store) {
 func trash(t *testing.T, s board.Store) {
 	gone := list("gone", "w", 1)
 	gone.Deleted, gone.Updated = true, time.Now().Add(-2*board.TrashAge)
-	mustSave(t, s, gone)
+	mustSaveChat(t, s, chat("its chat"))
+	mustSave(t, s, gone, current("its chat", "gone"))
 	for _, id := range []string{"first", "second"} {
 		if _, err := s.Load(t.Context(), "gone", 0); err != nil {
 			t.Errorf("before %s: %v", id, err)
@@ -62,6 +63,7 @@ func trash(t *testing.T, s board.Store) {
 	if _, err := s.Load(t.Context(), "gone", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Errorf("it is still there: %v", err)
 	}
+	checkChats(t, s, "when its list has gone")
 }
 
 // purge tests that nothing is left of purged lists but that they were deleted.

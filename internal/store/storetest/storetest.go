@@ -46,7 +46,6 @@ func Run(t *testing.T, open Open) {
 		"chats":                     chats,
 		"queries of chats":          chatQueries,
 		"chats and lists, one Seq":  chatSeq,
-		"chats without a list":      bareChats,
 		"chats go with their lists": chatsOfLists,
 		"own reads of chats":        ownChats,
 		"keys":                      keys,
@@ -70,7 +69,6 @@ func Run(t *testing.T, open Open) {
 		"many watchers":             manyWatchers,
 		"cancelled reads":           cancelledReads,
 		"deleted":                   deleted,
-		"trash":                     trash,
 		"purge":                     purge,
 	} {
 		t.Run(name, func(t *testing.T) {
