@@ -16,11 +16,13 @@ PLAIN     = CGO_ENABLED=0 GOFLAGS=-trimpath
 # The programs of developers are a module of their own, so that go.mod names what the
 # product needs.
 MODULES   = . internal/cmd
-# The packages whose tests only drive the program or a page: the race detector sees nothing
-# of it, but of chromedp, which reads a frame's nodes while it attaches to the frame.
-DRIVERS   = ./internal/chats ./internal/replicas ./internal/attacks ./internal/conformance $(WAITING)
-# Those of them that wait most of their time, for what was killed and for browsers: they run
-# beside all others.
+# The packages in which goroutines share what is ours: their tests run under the race
+# detector. All others compute alone, or drive the program or a page, of which it sees
+# nothing; it makes them several times as slow. `make long` runs every test under it.
+RACED     = ./internal/audit ./internal/board ./internal/cli/run ./internal/hook ./internal/notify ./internal/remote ./internal/store/... ./internal/watch \
+            ./server ./server/api ./server/auth ./server/edge ./server/mcphttp ./server/metrics ./server/sse ./server/stdio ./server/subscriptions ./server/web
+# Those that wait most of their time, for what was killed and for browsers: they run beside
+# all others.
 WAITING   = ./internal/faults ./server/card
 # What `make test` runs beside the tests.
 BESIDE    = vet biome types bits developers allocations functions fuzz-short windows-short
@@ -36,7 +38,7 @@ SHARED    = ^(TestKilled|TestClaims)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet biome lint race drivers waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release
+.PHONY: test means build fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -50,7 +52,7 @@ test: deps fmt
 	@log=$$(mktemp); nice -n 19 $(MAKE) -k --no-print-directory $(BESIDE) >$$log 2>&1 & beside=$$!; \
 	waits=$$(mktemp); $(MAKE) -k --no-print-directory waiting >$$waits 2>&1 & waiting=$$!; \
 	trap "kill $$beside $$waiting" INT TERM; \
-	$(MAKE) -k --no-print-directory race drivers; tests=$$?; wait $$waiting; waited=$$?; wait $$beside; others=$$?; \
+	$(MAKE) -k --no-print-directory race others; tests=$$?; wait $$waiting; waited=$$?; wait $$beside; others=$$?; \
 	cat $$waits $$log; rm $$waits $$log; exit $$((tests + waited + others))
 	@$(MAKE) --no-print-directory golden
 	@echo "== all passed"
@@ -85,20 +87,19 @@ lint: biome
 # vet is a step of its own, so the tests leave it out.
 race:
 	@echo "== tests under the race detector"
-	@export GORACE=atexit_sleep_ms=0; $(GO) test $(E2E) $(RACE) -vet=off -timeout 15m $$($(GO) list $(E2E) ./... | grep -vxF "$$($(GO) list $(E2E) $(DRIVERS))")
+	@export GORACE=atexit_sleep_ms=0; $(GO) test $(E2E) $(RACE) -vet=off -timeout 15m $(RACED)
 
 ## developers: tests of the programs of developers; `make long` runs them under the race detector
 developers:
 	@echo "== tests of internal/cmd"
 	@$(PLAIN) $(GO) test -C internal/cmd $(E2E) -vet=off -timeout 15m ./...
 
-## drivers: tests that only drive the program: it is killed, raced, attacked, replicated; and what the race detector only slows down
-drivers:
-	@echo "== tests that drive the program"
-	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $(filter-out $(WAITING),$(DRIVERS))
-	@$(PLAIN) $(GO) test $(E2E) -vet=off -run '^TestPanel(Frames|AtRest)$$' ./server/panel
+## others: all other tests, but for those that wait
+others:
+	@echo "== tests of what computes alone, or drives the program or a page"
+	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $$($(GO) list $(E2E) ./... | grep -vxF "$$($(GO) list $(E2E) $(RACED) $(WAITING))")
 
-## waiting: those of them that wait most of their time
+## waiting: tests that wait most of their time
 waiting:
 	@echo "== tests that wait"
 	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $(WAITING)

@@ -1,7 +1,7 @@
 //go:build e2e && !race
 
 // The race detector takes most of a minute over all characters and sees nothing of
-// them, so `make drivers` runs this file.
+// them, so it is left out there.
 
 package card_test
 

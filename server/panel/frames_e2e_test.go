@@ -1,7 +1,7 @@
 //go:build e2e && !race
 
 // The race detector makes the server ten times as slow and sees nothing of a page's
-// frames, so `make drivers` runs this file.
+// frames, so it is left out there.
 
 package panel_test
 
