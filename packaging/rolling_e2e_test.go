@@ -162,7 +162,7 @@ func (s *site) call(ctx context.Context) error {
 	return nil
 }
 
-// BAD-INPUT 55: behind the proxy of the Compose file, with TLS and tokens, the two
+// BAD-INPUT 58: behind the proxy of the Compose file, with TLS and tokens, the two
 // replicas are restarted one after the other, and no call fails.
 func TestRollingRestartBehindTheProxy(t *testing.T) {
 	s := newSite(t)

@@ -10,7 +10,7 @@ import (
 	"todo-mcp/internal/chattest"
 )
 
-// BAD-INPUT 54: two processes that begin the list of one conversation at once
+// BAD-INPUT 51: two processes that begin the list of one conversation at once
 // begin one, which has what both wrote.
 func TestOneListBeginsInTwoProcesses(t *testing.T) {
 	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
@@ -32,7 +32,7 @@ func TestOneListBeginsInTwoProcesses(t *testing.T) {
 	}, chattest.Stdio, chattest.Sessionless)
 }
 
-// BAD-INPUT 44, 54: a call that two processes make at once with one id is applied
+// BAD-INPUT 44, 51: a call that two processes make at once with one id is applied
 // once, and both get the same answer.
 func TestRepeatAtOnceSameAnswer(t *testing.T) {
 	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {

@@ -65,7 +65,7 @@ func quoted(text string) string {
 	return out.String() + `"`
 }
 
-// BAD-INPUT 45: when the principal has as many lists as allowed, a call that would
+// BAD-INPUT 65: when the principal has as many lists as allowed, a call that would
 // begin one more is refused in words for the model, changes nothing and leaves the
 // conversation with the list it held. What goes on with a list still works, and
 // other processes on the file keep to the same limit.

@@ -40,8 +40,7 @@ func TestInputOverALimit(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 41: A line break and a forged log record in a text or a name → One log
-// line
+// BAD-INPUT 41: A line break and a forged log record in a text or name → One log line
 func TestClientTextCannotForgeLog(t *testing.T) {
 	log := &servertest.Log{}
 	store := &servertest.Failing{Store: chattest.Memory()}

@@ -9,10 +9,9 @@ import (
 	"todo-mcp/server"
 )
 
-// BAD-INPUT 109: A header `Todo-Folder` that a client sent as it stands in its file (`${PWD}`),
-// with a relative path, an address elsewhere, bytes that are not UTF-8, or of any length → The
-// folder counts as unknown unless it is a whole path, or the `file:` address of one, on some
-// system, a share or WSL; bytes that are not UTF-8 are read as Latin-1
+// BAD-INPUT 109: A header `Todo-Folder` that is a literal `${PWD}`, relative, an address
+// elsewhere, or huge → Unknown. A whole path or its `file:` address on any system counts; what is
+// not UTF-8 is Latin-1
 func TestFolderInHeader(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", "${PWD}": "", "/home/${USER}": "", "{env:PWD}": "", "/work/{env:NAME}": "", "$PWD": "", "%CD%": "",

@@ -28,9 +28,8 @@ func subscription(c *chattest.Chat, method, uri, refusal string) {
 	}
 }
 
-// BAD-INPUT 64: Subscriptions to other URIs, of a megabyte, or without end → Refused: only
-// resources of ours (200 bytes), 100 of a session or stream, 5,000 of one who signed in, 10,000 of
-// all; `subscriptions/listen` of more than 64 kB. A session without a stream keeps them for a
+// BAD-INPUT 64: Subscriptions to foreign or huge addresses, or without end → Refused past 100 of a
+// session or stream, 5,000 of a user, 10,000 of all. Without a stream a session keeps them for a
 // minute
 func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	c := limited(t, nil)()

@@ -81,9 +81,8 @@ func TestGroupState(t *testing.T) {
 // list, or below another sub-agent's, stands for itself. So do lists that are each
 // other's main lists, or their own (BAD-INPUT 106).
 //
-// BAD-INPUT 106: Hooks, `resume`, `list_id` and `_meta` that make sub-agents each other's main
-// agents, or their own, and chats hold each other's lists → Each list stays one, with its own
-// state; all can be read, written, settled and deleted
+// BAD-INPUT 106: The same hooks set up twice; sub-agents that are each other's main agents, chats
+// that hold each other's lists → Each list stays one, and can be settled and deleted
 func TestGroups(t *testing.T) {
 	cycle := []todo.Snapshot{list("a", 1, ""), list("b", 1, ""), list("c", 1, "")}
 	cycle[0].List.Parent, cycle[1].List.Parent, cycle[2].List.Parent = "b", "a", "c"

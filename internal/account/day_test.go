@@ -178,9 +178,8 @@ func TestDayNow(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 127: A day that is none, has no midnight, is far away, or on which lists were written
-// without end → Refused, or a day of 23, 24 or 25 hours; an account of a day has at most 1,000
-// lists and 4 MB of texts, and says that there was more
+// BAD-INPUT 127: A day that is none, has no midnight, is far away or full of lists → Refused, or
+// 23 to 25 hours; 1,000 lists and 4 MB of texts, and a word that there was more
 func TestDays(t *testing.T) {
 	for _, c := range []struct {
 		zone, date string

@@ -245,9 +245,8 @@ func (d *disk) Write(p []byte) (int, error) {
 // BAD-INPUT 92: a log that cannot be written stops no save. It says so, once, lines wait and are
 // written whole when there is space, and what did not fit is counted.
 //
-// BAD-INPUT 92: An audit log that cannot be written: no space, no folder → Saves go on; it is
-// logged once, `/readyz` answers 503, lines wait and are written whole when they can be; what does
-// not fit in a megabyte is counted
+// BAD-INPUT 92: An audit log that cannot be written → Saves go on, `/readyz` answers 503, [lines
+// wait](../operations.md#the-audit-log)
 func TestFullDisk(t *testing.T) {
 	out, report := &disk{space: 300}, &bytes.Buffer{}
 	log := audit.ToWriter(out, slog.New(slog.NewTextHandler(report, nil)))

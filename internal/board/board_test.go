@@ -23,8 +23,7 @@ func target(conversation string) board.Target {
 	return board.Target{Conversation: board.Conversation{Key: conversation}}
 }
 
-// BAD-INPUT 71: Several processes that write one conversation at the same time → One
-// transaction after the other: none is refused, none is lost, and one list begins
+// BAD-INPUT 51
 func TestBoardsShareAConversation(t *testing.T) {
 	store := memory.New()
 	var all sync.WaitGroup
@@ -44,9 +43,7 @@ func TestBoardsShareAConversation(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 44: A repeated operation id → In one conversation the same call gets the same answer,
-// and another call with the id is refused. A host's id with another call is a call of its own. The
-// id from another conversation is another id, unless both write the list that their users named
+// BAD-INPUT 44: A repeated operation id → [Repeats](variants.md#what-every-answer-adds)
 func TestBoardOperations(t *testing.T) {
 	b := newBoard(t, memory.New())
 	w := board.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}

@@ -124,9 +124,8 @@ func finish(results []reflect.Value) {
 // BAD-INPUT 33, 34: no method changes anything of what another principal has, nor for an
 // identity that may only read, whatever ids and keys it is given.
 //
-// BAD-INPUT 33: A read scope on a write, also by an event of a hook → 403 that names the scope,
-// before anything is done; the model refuses it as well. However often an agent calls, there is no
-// error in the log
+// BAD-INPUT 33: A read scope on a write, in each protocol version, also by a hook's event → 403
+// that names the scope; the model refuses it too
 func TestEveryMethodAsEachIdentity(t *testing.T) {
 	alice := board.Identity{Principal: "team", Subject: "alice"}
 	for name, as := range map[string]board.Identity{

@@ -100,10 +100,9 @@ func TestPurgeMany(t *testing.T) {
 
 // BAD-INPUT 65: a list that a person looked at is not abandoned.
 //
-// BAD-INPUT 65: 20,000 lists in half a minute, so that `--max-lists` or `--max-size` is reached →
-// One who signed in may use a quarter of `--max-size`. Lists that are there go on, in the last
-// tenth; a list that begins takes the place of deleted, abandoned and finished ones; else the
-// refusal names the setting and `todo-mcp prune`
+// BAD-INPUT 65: Lists without end; 100 small changes of a list of 256 kB → `--max-lists`,
+// `--max-size` and 1,000 lists of a conversation a day [bound them](../lists.md#nothing-is-lost):
+// old lists make room, else new ones are refused, with what to do
 func TestLookedAtListsStay(t *testing.T) {
 	d := newDesk(t)
 	a := d.hint("p1", "process:1")
@@ -215,8 +214,8 @@ func TestArchiveAfter(t *testing.T) {
 	expect("a day later", settled, true)
 }
 
-// BAD-INPUT 107: A person and an agent who change one item a hundred times → Each is told of the
-// other each time; an item remembers eight earlier wordings
+// BAD-INPUT 107: A person and an agent change one item a hundred times → Each is told each time;
+// an item remembers eight earlier wordings
 func TestAHundredChangesOfOneItem(t *testing.T) {
 	d := newDesk(t)
 	a := d.proof("a")

@@ -12,9 +12,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 70: A person edits a long list some hundred times → The agent's next write
-// takes no longer: the last revision of an agent, and of a person, is found in one
-// read
+// BAD-INPUT 69
 func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	for name, next := range map[string]board.Write{
 		"of the conversation that saw the list": {Target: target("a"), Change: add("B")},

@@ -27,10 +27,7 @@ type script struct {
 }
 
 // TestChatScripts plays each scene of testdata/chats.txt, and checks what every line
-// prints (T5, H2, BAD-INPUT 106, 108). With -update it writes this down.
-//
-// BAD-INPUT 108: A clock that jumps by a year, back or forth → No list is taken from
-// its chat, no write is lost; who is gone by it is there again with the next call
+// prints (T5, H2, BAD-INPUT 106, 57). With -update it writes this down.
 func TestChatScripts(t *testing.T) {
 	const file = "testdata/chats.txt"
 	text, err := os.ReadFile(file)

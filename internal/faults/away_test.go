@@ -12,9 +12,7 @@ import (
 	"todo-mcp/internal/store/postgrestest"
 )
 
-// BAD-INPUT 132: PostgreSQL is away when `serve` starts, or stops later → `serve` waits, and
-// says so in its log; an agent is told that the database does not answer, with no name of a
-// host or a user
+// BAD-INPUT 53
 func TestDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	database, err := postgrestest.New()
@@ -65,8 +63,7 @@ func TestDatabaseIsAway(t *testing.T) {
 	chat.Writes("p:A p:B p:C")
 }
 
-// BAD-INPUT 133: The store file, or its log, is truncated while it is in use → The next write
-// is refused, and says what to do; nothing is acknowledged
+// BAD-INPUT 75
 func TestTruncatedStore(t *testing.T) {
 	for suffix, says := range map[string]string{"": "restore a copy", "-wal": "restore a backup"} {
 		file := filepath.Join(t.TempDir(), "todo.db")

@@ -52,11 +52,9 @@ func diskFaults() []diskFault {
 	}
 }
 
-// BAD-INPUT 50: A full disk, a failing sync, a store that fails or does not answer, a file that is
-// moved or deleted → Errors within a bound that say why, one log line each, not ready; reads go on,
-// but of no file that is gone. A refused write is not applied, one that may be says that its
-// outcome is unknown; recovery without a restart where possible. A log that killed processes left
-// is merged before the first write
+// BAD-INPUT 50: A full disk, a failing sync, a store that fails or hangs, a file moved or deleted
+// → Errors within a bound, one log line each, not ready; reads go on, but of no file that is gone.
+// A write is applied, refused, or of unknown outcome
 func TestDiskFails(t *testing.T) {
 	why := canMount(t)
 	for _, fault := range diskFaults() {

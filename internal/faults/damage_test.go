@@ -62,10 +62,9 @@ func pageOf(t *testing.T, section string) string {
 	return commands[1]
 }
 
-// BAD-INPUT 130: A row of the store is damaged → It is left out, or the board shows what the list's
-// excerpt says, and commands, pages, /readyz, a metric and `doctor` say so; all else goes on; its
-// chat begins a new list; `restore` brings an earlier revision back; `export --keep-going` and
-// `import` make a whole store
+// BAD-INPUT 130: Flipped bits: a row whose checksum does not fit → It is left out and
+// [said](../operations.md#damage); all else goes on. `check` reads every row; `restore`, or
+// `export --keep-going` and `import`, mend
 func TestDamagedRow(t *testing.T) {
 	for name, begin := range map[string]func(*testing.T) (string, func()){"SQLite": fileDrill(false, false).begin, "PostgreSQL": newPostgres} {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 	"todo-mcp/internal/chattest"
 )
 
-// BAD-INPUT 48: kill -9 while writing, many times → Every acknowledged revision is
-// there, revisions have no gaps, the file is whole
+// BAD-INPUT 49
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store", "todos.db")
 	var acks journal

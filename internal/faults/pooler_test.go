@@ -13,9 +13,9 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 134: The lists are taken away and restored while servers run, from another cluster's
-// dump, with a pooler in between or without → Until they are there again /readyz says 503 and
-// writes are refused; then all goes on, and what is written counts as newer
+// BAD-INPUT 134: The lists are taken away and restored while servers run, also from another
+// cluster's dump or behind a pooler → Meanwhile 503; then all goes on, and new writes count as
+// newer
 func TestRestoredUnderServers(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "todo.dump")
 	other, _ := beginPostgres(t)

@@ -16,9 +16,8 @@ import (
 // are not there yet.
 const storePath = "a/b/c/todos.db"
 
-// BAD-INPUT 49: Loss of power: any part of what was not synced is gone, bytes, lengths
-// and names → The same: each commit is synced before it is acknowledged. What is left
-// can be read and written at once
+// BAD-INPUT 49: kill -9 or loss of power while writing, also in a new folder → Every acknowledged
+// revision is there, without gaps: each commit and the folders above are synced first
 func TestPowerLoss(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss", why)

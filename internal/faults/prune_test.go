@@ -14,8 +14,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 131: `prune` of thousands of lists while agents write → It goes in small
-// steps: no write waits longer than a moment, and the log beside the file stays small
+// BAD-INPUT 131: `prune` of thousands of lists while agents write → No write waits longer than a
+// moment
 func TestPruneInSteps(t *testing.T) {
 	dir := t.TempDir()
 	store := "sqlite:" + filepath.Join(dir, "todo.db")

@@ -249,9 +249,8 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 	return w.acks.All()
 }
 
-// BAD-INPUT 93: The disk of the store is lost, and there is a backup that was made
-// while agents wrote → Restored, it has every write that was acknowledged before the
-// backup began, none in part; sessions and names go on
+// BAD-INPUT 93: The store's disk is lost; there is a backup made while agents wrote → It has every
+// write acknowledged before it began; sessions and names go on
 func TestRestoreDrill(t *testing.T) {
 	for name, d := range drills() {
 		t.Run(name, func(t *testing.T) {
@@ -293,9 +292,8 @@ func TestRestoreDrill(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 136: `backup --restore` while servers use the store; from a damaged copy, or from what
-// is none → All goes on with what the copy has, and open pages show it; nothing is changed, and
-// what is damaged, or what the file is, is said
+// BAD-INPUT 136: `backup --restore` while servers use the store; from a damaged copy → All goes on
+// with the copy, open pages too; nothing is changed
 func TestBackupRestoredUnderServers(t *testing.T) {
 	dir := t.TempDir()
 	store, file := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")

@@ -80,9 +80,9 @@ func TestAfterClearOfAMirror(t *testing.T) {
 // A fork has another id, too; its host's file of the chat names the one it comes from, which
 // a text of the chat cannot. While that is there, it keeps its list.
 //
-// BAD-INPUT 112: The file of a chat that an event names is not there, a folder, a pipe, no text,
-// huge, or quotes another chat's id → No chat's list but the one's that it was forked from is told;
-// at most two megabytes are read
+// BAD-INPUT 112: An event names a chat's file that is missing, a folder, a pipe, no text, huge, or
+// quotes another chat's id → Two megabytes are read; only the list of the chat it was forked from
+// is told
 func TestForks(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, text string) string {

@@ -87,9 +87,8 @@ func TestCopilot(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 115: A session.db of Copilot CLI that is huge, a folder, damaged, locked, of another
-// schema, a view without end, or full of odd values; an id of a session that is a path → Read only,
-// for a second at most; nothing is changed, and the log says why
+// BAD-INPUT 115: Copilot CLI's session.db: huge, a folder, damaged, locked, of another schema,
+// without end → Read for a second at most; nothing is changed, the log says why
 func TestBadSessionDatabase(t *testing.T) {
 	insert := recorded(t, "copilot-sql-insert")
 	write := func(data string) func(copilotRig) {

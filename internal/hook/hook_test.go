@@ -329,7 +329,7 @@ func TestNoStore(t *testing.T) {
 }
 
 // FuzzEvents: whatever a hook is told, it does not panic, every list on the board is one that
-// may be stored, and what the agent is told is short (BAD-INPUT 98, 110, 111).
+// may be stored, and what the agent is told is short (BAD-INPUT 98, 111).
 func FuzzEvents(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

@@ -461,11 +461,10 @@ func TestSpoolOfABrokenList(t *testing.T) {
 	r.expect(0, "a: 0 2", "b: 1 3")
 }
 
-// BAD-INPUT 114: In the spool: a line that is cut, huge or changed, an event that is answered or
-// refused, a thousand of them, one that the store has failed on for a day; a link, a folder or a
-// pipe in its place, or in that of its locks → The line alone is set aside or passed over, with a
-// line in `hook.log`; the others are applied. No more than a thousand or 64 MB are kept: then, and
-// where there is no such file, a hook applies its event itself, or says that it is lost
+// BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge, changed
+// or refused line, a thousand; a link or pipe in its place → Each event is on disk in order, and
+// who reads next sees it. A bad line alone is set aside; what the spool cannot take a hook applies
+// itself
 func TestDamagedSpool(t *testing.T) {
 	good := steps("a", "secret")
 	now := time.Now().Add(-time.Minute)

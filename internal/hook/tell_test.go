@@ -158,9 +158,7 @@ func TestTheAgentWaits(t *testing.T) {
 // What an agent asks is what its host tells: of the call, of the notification, or the
 // question that its last message ends with.
 //
-// BAD-INPUT 110: A question, a command or a last message in a hook's event of any size, with
-// control characters, escape sequences, or of another JSON type → One clean line of at most 200
-// characters stands on the list, or the tool's name; no other event is lost
+// BAD-INPUT 111
 func TestWhatTheAgentAsks(t *testing.T) {
 	r := newRig(t)
 	line := todo.Line{Text: "Publish", Status: "in_progress"}

@@ -25,10 +25,9 @@ func prompt(text string) string {
 // project and branch, else by its first item. A prompt that no person typed says nothing,
 // nor does a command of the host (BAD-INPUT 111).
 //
-// BAD-INPUT 111: A prompt or a title of a chat of any size, with control characters, escape
-// sequences or characters that are not seen, or that the host made up; a repository with a hostile
-// HEAD → The first line with words is the title, clean and at most 200 characters long, or none of
-// it
+// BAD-INPUT 111: A question, command, message, prompt or title in an event, of any size or type,
+// with controls; a hostile HEAD → One clean line of at most 200 characters, or the tool's name, or
+// no title
 func TestTitles(t *testing.T) {
 	repository := t.TempDir()
 	tree := filepath.Join(repository, "tree")

@@ -15,10 +15,7 @@ import (
 
 // Each client's files as its users have them: the server is added, also one over HTTP in
 // its place, then the hooks beside hooks of others, and without all that the files are as
-// they were. What is shown has none of the secrets (BAD-INPUT 96, 103).
-//
-// BAD-INPUT 96: Keys and passwords of other servers in a client's file, also in the
-// line that changes, and in the server's own entry → No diff, list or error shows them
+// they were. What is shown has none of the secrets (BAD-INPUT 94).
 func TestClients(t *testing.T) {
 	for _, name := range edited() {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +81,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 94, 103: files that are cut off anywhere are not touched if they are broken by
+// BAD-INPUT 94: files that are cut off anywhere are not touched if they are broken by
 // that, and the error says where; no secret of them is told.
 func TestCutFilesAreLeft(t *testing.T) {
 	for _, name := range edited() {

@@ -8,9 +8,8 @@ import (
 	"todo-mcp/internal/install"
 )
 
-// BAD-INPUT 167: `uninstall` of a file with a byte order mark, without a last line end, or that a
-// person changed since; a folder that `install` made → The file is as it was, to the byte, and its
-// copy goes. A copy that differs stays, and is named. No empty folder stays
+// BAD-INPUT 167: `uninstall` of a file with a mark, without a last line end, or changed since → As
+// it was, to the byte, without copy or empty folder. A copy that differs stays, and is named
 func TestUninstallLeavesNothing(t *testing.T) {
 	for client, before := range map[string]string{
 		"gemini": "\ufeff{\"a\": 1}\r\n", "cursor": `{"mcpServers": {"k": {"command": "k"}}}`, "codex": "model = \"x\"\n[tui]\nnotifications = true",

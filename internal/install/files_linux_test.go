@@ -47,13 +47,9 @@ func asNobody(t *testing.T, home string) {
 // BAD-INPUT 95: a file that may not be read, or may not be written, and a folder in
 // which nothing may be made: the error says so, and nothing is changed.
 //
-// BAD-INPUT 95: A client's file that is missing, a link, a folder, a pipe, a link to nothing, of
-// more than 300 MB, unreadable, protected, or written, made or removed by another process since it
-// was read; a `HOME` or `XDG_CONFIG_HOME` that is no whole path → A missing one is made; where a
-// link leads is changed, and the link stays; the others are left, and the error says how to see
-// what to write by hand. A file is replaced as a whole, with its mode and owner, after a copy was
-// made for you alone, which no later one replaces while this program stands in the file. Such a
-// `HOME` is refused, and such an `XDG_CONFIG_HOME` has no effect
+// BAD-INPUT 95: A client's file that is missing, a link, a pipe, over 300 MB, unreadable,
+// protected, or changed since it was read; a relative `HOME` → It is replaced whole, with mode and
+// owner, after a private copy, or [left](../clients.md); refused
 func TestProtected(t *testing.T) {
 	for _, c := range []struct {
 		name         string

@@ -122,11 +122,8 @@ func TestNotAFile(t *testing.T) {
 	r.expectFiles(before)
 }
 
-// BAD-INPUT 95, 104: a file that another program wrote, made or removed since it was read is
+// BAD-INPUT 95: a file that another program wrote, made or removed since it was read is
 // left to it, a file of hooks as well as one of servers.
-//
-// BAD-INPUT 104: A client's file of hooks that another program writes after it was
-// read → It stays as that program wrote it, and the error says so
 func TestChangedMeanwhile(t *testing.T) {
 	o := install.Options{Hooks: install.Kinds()}
 	both := func(r *rig) { r.sample().sampleHooks() }

@@ -114,9 +114,8 @@ func TestHookKinds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 117: Hooks of others that post an event to our own address; a name that is no kind of
-// hooks → They stay as they are, also after `uninstall`. The name is an error that has the kinds,
-// and no file is changed
+// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → They stay,
+// also after `uninstall`; an error that has the kinds
 func TestHooksOfAServer(t *testing.T) {
 	const others = `{"type":"http","url":"http://127.0.0.1:8765/hook","headers":{"Authorization":"Bearer secret"}},{"type":"http","url":"todo-mcp hook"}`
 	const before = `{"hooks":{"PostToolBatch":[{"hooks":[` + others + `]}]}}`
@@ -173,13 +172,8 @@ func TestOutdatedHooks(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 103: a file of hooks that is broken, or is no file, is refused, and neither
+// BAD-INPUT 94: a file of hooks that is broken, or is no file, is refused, and neither
 // it nor the file of the servers is changed.
-//
-// BAD-INPUT 103: A client's file of hooks, or its status line, that is cut off, broken, a folder,
-// of another shape, or another plugin by our file's name → The error says the place and what is
-// wrong there, and none of the values; neither it nor the file of the servers is changed. Items of
-// other shapes in an event's array stay
 func TestBrokenHooks(t *testing.T) {
 	for _, c := range []struct{ client, text, want string }{
 		{"claude-code", `{"hooks": "secret"}`, "hooks is not an object"},

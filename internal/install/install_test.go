@@ -70,9 +70,8 @@ func TestOwnSettingsStay(t *testing.T) {
 
 // BAD-INPUT 97: another server of the same name is left alone.
 //
-// BAD-INPUT 97: Another server by the name of this one, or another program, package,
-// image or address whose name begins like this one's or contains it → It stays; this
-// one is called todo-mcp beside it
+// BAD-INPUT 97: Another server by our name, or a program, package or address whose name contains
+// ours → It stays; this one is called todo-mcp
 func TestAnothersServer(t *testing.T) {
 	for _, entry := range []string{
 		`{"command": "npx", "args": ["todoist"]}`, `{"command": "cmd", "args": ["/c", "npx", "todoist", "todo-mcp"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`,
@@ -147,9 +146,8 @@ func TestCommand(t *testing.T) {
 // program's own arguments. Hooks run with each todo, which npx is too slow for: a client
 // gets the server alone, and its people read what to do.
 //
-// BAD-INPUT 99: `install` of a program that is in the cache of npx, which may empty it
-// at any time → The entry calls npx, on Windows in the shell; the version and the
-// arguments that a user gave stay
+// BAD-INPUT 99: `install` by a program in npx's cache → The entry calls npx; a user's version and
+// arguments stay
 func TestCommandByNpx(t *testing.T) {
 	const byHand = `{"mcpServers": {"todo": {"command": "npx", "args": ["--yes", "todo-mcp@1.2.3", "--panel"]}}}`
 	const gone = `{"mcpServers": {"todo": {"command": "/gone/todo-mcp", "args": ["--panel"]}}}`

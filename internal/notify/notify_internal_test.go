@@ -175,9 +175,8 @@ func TestLooksAtRest(t *testing.T) {
 // BAD-INPUT 120: an agent that begins and ends hundreds of lists is told of as often as
 // the limit says, and a line of the log counts the rest.
 //
-// BAD-INPUT 120: Lists that begin, wait, go on and end by the hundred → With `--notify`, thirty
-// notices at once and sixty an hour beyond them for each who signed in; of one list one in a
-// minute, and one of the same state in ten. A line of the log counts what was not sent
+// BAD-INPUT 120: Lists that begin, wait and end by the hundred →
+// [Bounds](../operations.md#notices) of a user and of a list; the log counts what was not sent
 func TestManyNotices(t *testing.T) {
 	atDesk(t, 1, func(d *desk) {
 		for n := range 200 {

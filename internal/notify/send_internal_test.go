@@ -32,9 +32,8 @@ var signing = "whsec_" + base64.StdEncoding.EncodeToString([]byte(secret+" of si
 
 // BAD-INPUT 121: an address that is none is refused, and no error quotes it.
 //
-// BAD-INPUT 121: An address in `--notify` that is none, of an unknown kind, with no topic or a
-// bad one, or a secret that signs nothing → The program does not
-// start, and the error says what is right without the address
+// BAD-INPUT 121: A bad address in `--notify`: of an unknown kind, without a topic, with a secret
+// that signs nothing → The program does not start; the error does not show it
 func TestAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"ntfy://ntfy.sh/" + secret:                                           "ntfy at ntfy.sh https://ntfy.sh/",
@@ -143,10 +142,9 @@ const hostile = "@everyone <!channel> <@U1> *b* `c` [x](https://evil.example) & 
 // BAD-INPUT 122: what a hostile list says is shown by each receiver as it is; without
 // --notify-texts it is not sent at all, nor the name of a client that nobody knows.
 //
-// BAD-INPUT 122: Titles, questions and names of clients with markup, mentions, links and controls
-// of ntfy, Slack, Discord, a terminal → None of it is sent, unless `--notify-texts` asks for titles
-// and questions; then in 200 characters each, to chats as code. A client is named if it is a known
-// one
+// BAD-INPUT 122: Titles, questions and clients' names with markup, mentions, links and controls →
+// Not sent; with `--notify-texts` titles and questions, 200 characters each, as code. Only a known
+// client is named
 func TestReceivers(t *testing.T) {
 	const page = "https://todo.example.com/lists/list"
 	event := func(more string) string {
@@ -201,11 +199,8 @@ func waiting() *account.Group {
 
 // BAD-INPUT 123: a receiver that fails in any way.
 //
-// BAD-INPUT 123: A receiver that is slow, endless, failing, not there, of another name than its
-// certificate, asks to wait for ever, quotes the address, or sends on to another one → A notice is
-// sent at most four times, and waits up to ten seconds for each answer, of which 4 kB are read; no
-// redirect is followed; a line of the log says why, without the address. Fifty more wait meanwhile,
-// and the oldest of them go
+// BAD-INPUT 123: A receiver that is slow, endless, failing, of another certificate, or redirects →
+// Four tries of ten seconds and 4 kB, no redirect, no address in the log; past fifty the oldest go
 func TestReceiversThatFail(t *testing.T) {
 	var tries, elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))

@@ -210,9 +210,8 @@ func TestRefusals(t *testing.T) {
 // The token goes to the server alone, also when that sends on elsewhere: the error says
 // where, and nothing is sent there.
 //
-// BAD-INPUT 119: A server that `watch --server` follows sends on to another, or answers
-// without end → The other is sent nothing, and the error names it; an answer is read up
-// to 64 MB, an event up to 8
+// BAD-INPUT 119: A server that `watch --server` follows redirects, or answers without end → The
+// other is sent nothing, and named; an answer has 64 MB at most, an event 8
 func TestRedirectIsNotFollowed(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("119: the other server is sent %s %s, Authorization %q", r.Method, r.URL, r.Header.Get("Authorization"))

@@ -24,7 +24,7 @@ func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
 }
 
 // No text of a list reaches a terminal but escaped, by any of the forms in which
-// lists are printed (BAD-INPUT 37, 38, 80).
+// lists are printed (BAD-INPUT 37, 80).
 func FuzzViews(f *testing.F) {
 	f.Add("\x1b[2J\u009b31m", "\u202e\xff\n", uint8(1))
 	f.Add("👩🏽‍💻 分析", "", uint8(3))

@@ -79,7 +79,7 @@ func scripts() todo.Snapshot {
 	)
 }
 
-// hostile returns a list with the texts of BAD-INPUT 37, 38, 40 and 41.
+// hostile returns a list with the texts of BAD-INPUT 37, 40, 41.
 func hostile() todo.Snapshot {
 	s := list(
 		item(todo.Pending, "\x1b[2J\x1b]52;c;cm0gLXJm\x07 clears and copies"),

@@ -35,9 +35,8 @@ func TestResumeCommand(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 125: A folder or an id of a chat, in a command that a person copies, with quotes,
-// `$(…)`, a leading dash, line ends, escapes, characters that hide → The shell gets the folder as
-// one word, and nothing else is run; with controls there is no command
+// BAD-INPUT 125: A folder or a chat's id with quotes, `$(…)`, a dash, line ends, in a command to
+// copy → One word for the shell; with controls no command
 func TestResumeCommandIsQuoted(t *testing.T) {
 	parent := t.TempDir()
 	for _, name := range []string{"a b", "it's", `"x"`, "$(touch hit)", "`touch hit`", "a;touch hit", "-x", "a&&b", "ünï", `back\slash`} {

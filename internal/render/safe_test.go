@@ -39,10 +39,7 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 38: Safe leaves emoji, CJK and joiners inside words unchanged.
-//
-// BAD-INPUT 38: Bidirectional and zero-width controls → Made visible where people
-// look; emoji and CJK stay whole
+// BAD-INPUT 37: Safe leaves emoji, CJK and joiners inside words unchanged.
 func TestSafeKeepsHonestText(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", "分析 需求　（全角）", "日本語テスト", "한국어", "Tiếng Việt e\u0302\u0301",
@@ -59,9 +56,8 @@ func TestSafeKeepsHonestText(t *testing.T) {
 // BAD-INPUT 80: SafeJSON escapes what Safe escapes, keeps honest text, and its
 // result decodes to the same value.
 //
-// BAD-INPUT 80: C1, DEL, bidirectional and invisible controls in names, a workspace or an imported
-// text, printed as JSON or by `export` → Escaped as `\uXXXX`, so that a terminal is not commanded;
-// the JSON decodes to the same
+// BAD-INPUT 80: Control, bidirectional and invisible characters printed as JSON → Escaped as
+// `\uXXXX`; it decodes to the same
 func TestSafeJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":          `"plain"`,

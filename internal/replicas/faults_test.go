@@ -23,9 +23,7 @@ func sizes() []int {
 	return []int{4}
 }
 
-// BAD-INPUT 55: A restart under load → A stopping server answers the calls it has; sessions are
-// good in the next process. Of several servers behind a balancer that are restarted one by one with
-// `--drain`, no call fails
+// BAD-INPUT 58
 func TestRollingRestart(t *testing.T) {
 	for _, n := range sizes() {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
@@ -60,8 +58,7 @@ func TestRollingRestart(t *testing.T) {
 // Replicas that are killed lose nothing that was acknowledged, and a call that failed is
 // repeated without being applied twice.
 //
-// BAD-INPUT 54: Two replicas write one list, or begin one for the same conversation →
-// One is first, the other is merged onto it; none is lost, and one list begins
+// BAD-INPUT 51
 func TestKilledReplicas(t *testing.T) {
 	for _, n := range sizes() {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
@@ -100,10 +97,9 @@ const (
 // write (more on a machine of more processors), and two each for notices.
 var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 
-// BAD-INPUT 53: PostgreSQL stopped, crashed, restarted, silent, its connections cut → Calls fail
-// within `--request-timeout` (10 s), or say that the outcome is unknown and can be repeated with
-// their operation id; `/readyz` answers 503; all recovers by itself. Nothing acknowledged is lost
-// or applied twice
+// BAD-INPUT 53: PostgreSQL stopped, crashed, silent, cut off, or away as `serve` starts → Calls
+// fail within `--request-timeout`, or their outcome is unknown, without names of hosts or users;
+// `/readyz` answers 503; all recovers by itself. Nothing is lost or applied twice
 func TestDatabaseGoes(t *testing.T) {
 	for _, c := range []struct {
 		fault, tried string

@@ -8,9 +8,8 @@ import (
 
 // BAD-INPUT 42: which list names are valid.
 //
-// BAD-INPUT 42: List names such as `a/b`, `..`, `*`, SQL, 10 KB → Refused: a name has 1 to 100
-// letters, digits, spaces or `. _ -` and begins with a letter or digit. Ids from `_meta` that are
-// not visible ASCII of at most 128 bytes stand in keys as their digest
+// BAD-INPUT 42: List names such as `a/b`, `..`, SQL, 10 KB → Refused: 1 to 100 letters, digits,
+// spaces or `. _ -`, a letter or digit first. A strange id from `_meta` is stored as its digest
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"a", "release 1.0", "Việc", "日本語", "a_b-c"} {
 		if err := todo.CheckName(name); err != nil {

@@ -13,12 +13,13 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 37, 38: no text of a list, a server's error or a filter reaches the screen
+// BAD-INPUT 37: no text of a list, a server's error or a filter reaches the screen
 // or a plain line unescaped, in any view and size, and no view has more lines than
 // the terminal.
 //
-// BAD-INPUT 37: Escape sequences (CSI, OSC 8, OSC 52), BEL, CR, backspace, C1 → Shown
-// escaped in terminals
+// BAD-INPUT 37: Markup, event handlers, `javascript:` addresses; escape sequences, BEL, CR, C1;
+// bidirectional and zero-width controls → Shown as text, made visible; emoji and CJK stay whole.
+// The panel allows no inline script
 func FuzzFrame(f *testing.F) {
 	// Escape, Enter and the arrows; a tab searches the text; other runes are keys themselves.
 	names := map[rune]key{'\x1b': "Esc", '\r': "Enter", '↓': "Down", '←': "Left"}

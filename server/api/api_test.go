@@ -166,10 +166,8 @@ func TestAPI(t *testing.T) {
 // BAD-INPUT 82: a workspace of 900 kB is cut where it enters, also in the key of
 // the conversation; two that differ behind the cut are two conversations.
 //
-// BAD-INPUT 82: A workspace of 900 kB; in an import such a workspace or label, a name that is none,
-// ids of items that are no numbers from 1 to `last_id`, a `last_id` or revision out of range, a
-// list's id that is not visible ASCII → The workspace is cut to 4,096 bytes, and a key with it is
-// stored as its digest. The import is refused, naming the line
+// BAD-INPUT 82: A workspace of 900 kB; such a one in an import, or a bad label, name, id,
+// `last_id` or revision → It is cut to 4,096 bytes; the import is refused, naming the line
 func TestHugeWorkspace(t *testing.T) {
 	store := memory.New()
 	folder := "/" + strings.Repeat("é", 450_000)

@@ -97,10 +97,8 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 // BAD-INPUT 60: one GET of a list's history, workspace or page holds one page of
 // it, not the 816 MB of texts that 204 revisions at the limits have.
 //
-// BAD-INPUT 60: One GET of the history of a list of 204 revisions of 256 kB:
-// `/api/lists/{id}/history`, `/api/workspace`, the list's page → A page of at most a megabyte, or
-// one larger revision (`/api/lists`: 8); the header `Link` leads to the next. The store is asked
-// for one revision at a time
+// BAD-INPUT 60: A GET of a history of 204 revisions of 256 kB → A page of a megabyte, or one
+// larger revision (`/api/lists`: 8 MB); `Link` leads on
 func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	const revisions, length = 204, todo.MaxText
 	store := longHistory(t, revisions, length)

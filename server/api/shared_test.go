@@ -17,9 +17,8 @@ import (
 
 // BAD-INPUT 63: a change is encoded once, however many streams it is sent on.
 //
-// BAD-INPUT 63: One client that opens all streams; a large change with very many streams open → 429
-// past half of `--max-streams` of an address or of one who signed in. A change is encoded once; a
-// reader that lags is closed (row 12)
+// BAD-INPUT 63: More streams than `--max-streams`, or half of it from one address or user; a large
+// change while many are open → 429 with `Retry-After`; encoded once, readers that lag are closed
 func TestStreamsShareOneEncoding(t *testing.T) {
 	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`, "/panel/events": "event: list"} {
 		t.Run(path, func(t *testing.T) {

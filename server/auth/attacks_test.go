@@ -84,8 +84,8 @@ func TestUsersWithTheSameName(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(one)...).is(t, "after the other one spent the rate", 200)
 }
 
-// BAD-INPUT 62: A read for a page of another site (`Sec-Fetch-Site`) that is no visit of a page of
-// the panel; HEAD on a stream → 403; the header alone, and the end
+// BAD-INPUT 62: A read by a page of another site, unless it visits a page of the panel; HEAD on a
+// stream → 403; the header alone
 func TestLinksFromOtherSites(t *testing.T) {
 	s := newSite(t, nil, nil)
 	visit := []string{"Accept", "text/html", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
@@ -233,9 +233,8 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 34: Another principal's list, by `list_id`, resource, prompt `resume`, history, stream,
-// page, or with the same conversation key or name → The same answer as for a list that does not
-// exist. A session of the older protocol does not exist for anybody but who began it
+// BAD-INPUT 34: Another principal's list, by `list_id`, resource, `resume`, history, stream, page,
+// conversation key or name → As a list that does not exist
 func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})

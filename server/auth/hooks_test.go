@@ -32,11 +32,9 @@ func events(list string) (all []string) {
 	return all
 }
 
-// BAD-INPUT 150: Events of hooks with the id of another one's list, chat, folder or call, by
-// another principal or another member of the team; ids that look like names of ours; ids of no
-// list; a thousand of each → What is said counts for the chats of who says it. An id that is no
-// list's is not stored. Of a member at most 1,000 keys of calls are kept, for an hour, and 1,000
-// chats without a list
+// BAD-INPUT 150: Events with ids of another principal's or member's list, chat, folder or call, of
+// no list, or like ours; a thousand → They count for who says them. A member has 1,000 keys of
+// calls, for an hour
 func TestHooksAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})

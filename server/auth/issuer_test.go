@@ -117,15 +117,13 @@ func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site
 	return newSite(t, auth.NewIssuer(c), nil)
 }
 
-// BAD-INPUT 29–31: a token that is not the issuer's, for this server and in its
+// BAD-INPUT 29 and 31: a token that is not the issuer's, for this server and in its
 // time is refused with the address of the resource's metadata, and leads the
 // server nowhere.
 //
-// BAD-INPUT 30: A token for another audience → 401
-//
-// BAD-INPUT 31: `alg=none`, confused keys, a hostile `kid`, `jku`, `x5u` or `jwk`, a `typ` of
-// another purpose → 401; no request to where a token leads. For a key that is not known the issuer
-// is asked five times, then once in 10 s
+// BAD-INPUT 31: A token in the query string, for another audience or purpose, with `alg=none`,
+// confused keys, a hostile `kid`, `jku`, `x5u` or `jwk` → 401; no log has it. An unknown key costs
+// the issuer five requests, then one in 10 s
 func TestTokensOfOthers(t *testing.T) {
 	i := newIssuer(t)
 	s := newIssuerSite(t, i, nil)
@@ -200,9 +198,8 @@ func TestResourceMetadata(t *testing.T) {
 // BAD-INPUT 33, 35: scopes say what a token may do and its claim whose lists it
 // opens, in the forms that issuers write them.
 //
-// BAD-INPUT 35: A tenant in an argument, header or query that contradicts the token →
-// Ignored: only the token says it. A token that says none or two where one is needed:
-// 403
+// BAD-INPUT 35: A tenant in an argument, header or query; a token without one, or with two, where
+// one is needed → Ignored; 403
 func TestScopesAndTeams(t *testing.T) {
 	i := newIssuer(t)
 	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.TenantClaim = "org" })

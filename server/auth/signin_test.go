@@ -152,12 +152,11 @@ func routes() map[string]string {
 	}
 }
 
-// BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not there yet, on any route →
-// 401 and how to sign in. A browser that visits a page is led to the one for signing in. More than
-// 10 failures a second of an address: 429. Past the proxy that does TLS, 403. An open stream ends
-// within 30 s of its token
+// BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not valid yet → 401 on every
+// route; a browser is led to sign in. Past 10 failures a second of an address 429. A stream ends
+// 30 s after its token
 //
-// BAD-INPUT 32: A token in the query string → 401; no log has it
+// BAD-INPUT 31
 func TestNobodyWithoutAToken(t *testing.T) {
 	s := newSite(t, nil, nil)
 	list := s.list(t, "ann", "a secret text")
@@ -210,8 +209,7 @@ func TestNobodyWithoutAToken(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 14: 100,000 sessions that are begun and left → An idle session uses no
-// memory: its id is signed, not stored
+// BAD-INPUT 14: 100,000 abandoned sessions → No memory: session ids are signed, not stored
 func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 2 })
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
@@ -296,11 +294,8 @@ func TestSessionsAreOfTheirIdentity(t *testing.T) {
 	s.ask(t, "POST /mcp", call, in(ann)...).is(t, "in one's own session", 200, "updated")
 }
 
-// BAD-INPUT 24 and 33: who may only read is refused every change, in both eras, with the
+// BAD-INPUT 33: who may only read is refused every change, in both eras, with the
 // scope that is missing; reading works.
-//
-// BAD-INPUT 24: A write beyond what the caller may do, in each protocol version → The
-// same refusal
 func TestReadersCannotWrite(t *testing.T) {
 	s := newSite(t, nil, nil)
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})

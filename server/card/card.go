@@ -2,7 +2,7 @@
 // implements MCP Apps. Other hosts show the text of the tool result.
 //
 // The page makes no network requests, and the texts of a list cannot run as
-// markup or script on it (BAD-INPUT 36, 38).
+// markup or script on it (BAD-INPUT 37).
 package card
 
 import (

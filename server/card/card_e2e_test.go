@@ -167,7 +167,7 @@ func TestAppRefreshesWithoutTool(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 36, 38, 40: hostile text does not run and its invisible characters
+// BAD-INPUT 37, 40: hostile text does not run and its invisible characters
 // are shown as escapes; ordinary text of every script is unchanged.
 func TestAppHostileText(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))

@@ -42,7 +42,7 @@ func texts() (out []string) {
 	return out
 }
 
-// BAD-INPUT 37, 38: Safe in Go, for the panel and the terminal, and safe in
+// BAD-INPUT 37: Safe in Go, for the panel and the terminal, and safe in
 // JavaScript, for the card, return the same.
 func TestSafeIsTheSameInJavaScript(t *testing.T) {
 	in := texts()

@@ -23,7 +23,7 @@ const (
 )
 
 // answer is a response whose client must read in time: one that does not loses
-// its connection, and the memory of the answer is free (BAD-INPUT 12, 61).
+// its connection, and the memory of the answer is free (BAD-INPUT 61).
 //
 // There is a deadline only while something is written: in HTTP/2 it ends the answer
 // when it passes, also if the handler still waits for the store.

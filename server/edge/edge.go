@@ -2,7 +2,7 @@
 // Host and Origin, one set of limits and timeouts, and one way to report
 // failures.
 //
-// A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1–6), and
+// A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1 and 2), and
 // with sign-in none of somebody unknown (BAD-INPUT 29). A handler reads and writes
 // lists as the identity that sent the request, through [Request.Lists]. An error that
 // it returns is answered with a fitting status and text, and logged in one line when
@@ -67,7 +67,7 @@ type Config struct {
 	// Timeout limits a request that is not a stream; 0 means 10 s.
 	Timeout time.Duration
 	// ClientTimeout is how long a client may take to send a header or a body, and to
-	// read a piece of an answer, of at most 256 kB; 0 means 10 s (BAD-INPUT 10–12, 61).
+	// read a piece of an answer, of at most 256 kB; 0 means 10 s (BAD-INPUT 10 and 61).
 	ClientTimeout time.Duration
 	// MaxStreams is how many streams may be open at once; 0 means 4096. One client
 	// address, and one user, may have half of them, but at least one (BAD-INPUT 63).
@@ -302,7 +302,7 @@ func (e *Edge) Routes() []string { return slices.Clone(e.routes) }
 // signs the client in. An error that serve returns is logged, since it can no longer be
 // answered; an error after the end of the stream is not. Stream returns an [*Error]
 // with status 429 when as many streams are open as the edge allows, in all or of this
-// client (BAD-INPUT 13, 63). HEAD is answered with the header alone. w must be what the
+// client (BAD-INPUT 63). HEAD is answered with the header alone. w must be what the
 // handler was given.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	if r.Method == http.MethodHead { // there is nothing to wait for (BAD-INPUT 62)

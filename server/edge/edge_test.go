@@ -16,18 +16,10 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 1: A Host header that is neither loopback, nor configured, nor the address at which the
-// request arrived, on any route → 403, which names the host, escaped and cut; a value of
-// --allowed-hosts that no header would match stops the start
+// BAD-INPUT 1: A Host header neither loopback, nor configured, nor the address of arrival → 403
+// that names it, escaped and cut
 //
-// BAD-INPUT 3: `Origin: null` → 403
-//
-// BAD-INPUT 4: Origin and Host are the same foreign name (DNS rebinding) → 403
-//
-// BAD-INPUT 5: A stream or a page is asked for with a foreign Origin → 403
-//
-// BAD-INPUT 6: A preflight request → No `Access-Control-Allow-*` header in any answer, also for a
-// configured origin
+// BAD-INPUT 2
 func TestHTTPGuard(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}
@@ -111,8 +103,9 @@ func TestPagesWithoutTLS(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 2: A foreign Origin, or a write that its `Sec-Fetch-Site` says comes from
-// another site → 403
+// BAD-INPUT 2: A foreign or null `Origin`, also with the same foreign Host (DNS rebinding); a
+// write from another site (`Sec-Fetch-Site`) → 403 on every route. A preflight request gets no
+// `Access-Control-Allow-*` header
 func TestHTTPGuardBySecFetchSite(t *testing.T) {
 	_, url := servertest.Site(t)
 	for _, c := range []struct {
@@ -177,9 +170,8 @@ func (s *readOnly) Update(ctx context.Context, key board.Key, change func(board.
 	return s.Store.Update(ctx, key, change)
 }
 
-// BAD-INPUT 79: A store that can be read, and in which every write fails → `/readyz`
-// answers 503, or 507 when it is full, and logs why; it tries a write itself, at most one a
-// second
+// BAD-INPUT 79: A store that can be read, but not written → `/readyz` answers 503, or 507 when
+// full, and logs why; it tries once a second
 func TestReadyMeansWritable(t *testing.T) {
 	store := &readOnly{Store: memory.New()}
 	store.broken.Store(true)
@@ -217,11 +209,8 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 	get.End()
 }
 
-// BAD-INPUT 13, 63: when MaxStreams streams of any kind are open, or half of them of one
+// BAD-INPUT 63: when MaxStreams streams of any kind are open, or half of them of one
 // client address, the next is refused with 429. Closing one makes another possible.
-//
-// BAD-INPUT 13: More streams at once than `--max-streams` (4,096) → 429 with
-// `Retry-After`
 func TestStreamCap(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.MaxStreams, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}

@@ -28,7 +28,7 @@ func Trust(origins []string) (*http.CrossOriginProtection, error) {
 }
 
 // checkOrigin refuses requests that a foreign page in a browser could send: with a
-// foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1–6).
+// foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1 and 2).
 func (e *Edge) checkOrigin(r *http.Request) error {
 	if !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
 		host := todo.Cut(strings.ToLower(hostOf(r.Host)), 100)

@@ -75,9 +75,8 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: An answer of any size that its client does not read → The connection is closed when
-// a piece of 256 kB takes longer than 10 s. Of one client 64 MB wait, in all 128: more are 429, or
-// end their stream
+// BAD-INPUT 61: A client that does not read its stream or answer → It is closed when 256 kB take
+// over 10 s. Of one client 64 MB wait, of all 128: else 429
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)

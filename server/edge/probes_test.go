@@ -11,8 +11,7 @@ import (
 // the flags of the process, which may be secret. Pages of other sites, and foreign
 // names of a loopback address, are refused (BAD-INPUT 89).
 //
-// BAD-INPUT 89: On the address for operators (`--admin-addr`): a page of another site, a foreign
-// name of a loopback address, lists → 403; 404: it serves metrics, probes and profiles alone
+// BAD-INPUT 89: On `--admin-addr`: a foreign page or Host; a request for lists → 403; 404
 func TestAdmin(t *testing.T) {
 	e := newSite(t, nil, nil)
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })

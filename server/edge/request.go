@@ -127,7 +127,7 @@ func parse(name, text string) (int64, error) {
 const maxDrained = 8 << 20
 
 // ReadJSON reads the body of a request. It must be JSON, have at most
-// [todo.MaxRequest] bytes and arrive within the client timeout (BAD-INPUT 7–9, 11).
+// [todo.MaxRequest] bytes and arrive within the client timeout (BAD-INPUT 8 and 10).
 func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, newError(http.StatusUnsupportedMediaType, "Content-Type must be application/json")

@@ -35,7 +35,7 @@ func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 var errNobody = &auth.Refusal{Status: http.StatusUnauthorized, Text: "sign in: send a bearer token in the header Authorization"}
 
 // authenticate returns who sent a request. A token in the query of the address is not
-// read (BAD-INPUT 32).
+// read (BAD-INPUT 31).
 func (e *Edge) authenticate(r *http.Request) (board.Identity, error) {
 	switch sent := r.Header.Values("Authorization"); len(sent) {
 	case 0:

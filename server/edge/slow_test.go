@@ -161,13 +161,10 @@ func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 	}
 }
 
-// BAD-INPUT 10: A header that does not arrive within 10 s → The connection is closed
+// BAD-INPUT 10: A header or body that does not arrive within 10 s → The connection is closed
 //
-// BAD-INPUT 11: A body that does not arrive within 10 s, on any route and whatever the
-// route answers → The connection is closed; streams stay open
-//
-// BAD-INPUT 59: 300 requests that announce a body and send none, or idle connections, at 256
-// descriptors → The first are closed after 10 s, half of the second at once; others get in
+// BAD-INPUT 59: 300 connections, idle or with bodies that never come, at 256 descriptors → Half of
+// the idle ones are closed at once, the others after 10 s
 func TestSlowRequestsAreClosed(t *testing.T) {
 	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 200 * time.Millisecond }))
 	t.Cleanup(stop)

@@ -2,7 +2,7 @@
 // pass it to mcp-go, and builds the answers to refused messages.
 //
 // A message that lenient JSON readers could interpret differently is refused
-// (BAD-INPUT 16–21, 26). The answer to a refused message has the id of the
+// (BAD-INPUT 16 and 21). The answer to a refused message has the id of the
 // request whenever the message has exactly one valid id. On stdio that holds also for a
 // message that is too large to be kept in memory, which is scanned (BAD-INPUT 27).
 package jsonrpc
@@ -99,7 +99,7 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 }
 
 // Read reads the envelope of a message. It refuses a message that lenient JSON
-// readers could interpret differently (BAD-INPUT 16–21, 26, 81): the message must
+// readers could interpret differently (BAD-INPUT 16, 21 and 81): the message must
 // be one JSON object of valid UTF-8 without anything after it, with keys that
 // differ in more than case and an id that is a string or an integer. Lone
 // surrogates are accepted here; the tools report them with their position. With

@@ -37,9 +37,7 @@ func TestSlashBehindMCP(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 7: A body of another media type than `application/json` → 415
-//
-// BAD-INPUT 9: A compressed body → 415; it is never inflated
+// BAD-INPUT 8
 func TestHTTPBodies(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
@@ -69,8 +67,8 @@ func TestHTTPBodies(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 8: A body over 1 MiB, declared or chunked → 413, before it is parsed; one of at most 8
-// MiB is read to its end, so that its client sees the answer
+// BAD-INPUT 8: A body that is not `application/json`, is compressed, or has over 1 MiB → 415; 415;
+// 413, before it is parsed. Up to 8 MiB are read, so that the client sees the answer
 func TestHTTPTooLargeBodies(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	large := servertest.Call("x", "TodoWrite", strings.Repeat(" ", 7<<20)+`{}`)
@@ -106,10 +104,9 @@ func TestHTTPTooLargeBodies(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16–21, 26, 81: bad messages are refused over HTTP in both eras.
+// BAD-INPUT 16, 21 and 81: bad messages are refused over HTTP in both eras.
 //
-// BAD-INPUT 81: A message whose method is missing, null or empty, and that is no
-// response → 400 over HTTP, an error on stdio, with the request's id
+// BAD-INPUT 81: A message without a method that is no response → An error with its id
 func TestHTTPBadMessages(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
@@ -127,10 +124,10 @@ func TestHTTPBadMessages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 23: An unknown protocol version → 400 with the supported versions and the
-// request's id. `initialize` is answered with a known version
+// BAD-INPUT 23: An unknown protocol version → 400 with the supported ones; `initialize` gets a
+// known one
 //
-// BAD-INPUT 25: Headers that contradict the body → 400 with the request's id
+// BAD-INPUT 25: Headers that contradict the body → 400
 func TestHTTPVersions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
@@ -159,8 +156,8 @@ func TestHTTPVersions(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 22: Two clients use one request id at the same time → Each gets its own
-// answer; neither can cancel the other's call
+// BAD-INPUT 22: Two clients use one request id at once → Each gets its own answer; neither cancels
+// the other's call
 func TestHTTPSameRequestID(t *testing.T) {
 	for _, era := range []string{servertest.Legacy, servertest.Modern} {
 		store := servertest.Slow{Store: memory.New(), Saving: make(chan string, 2), Let: make(chan struct{})}
@@ -235,8 +232,8 @@ func TestHTTPStreamsReplaceEachOther(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 28: A client that goes away at any point of a write → A whole revision or
-// none; not counted or logged as a failure of ours
+// BAD-INPUT 28: A client that goes away during a write → A whole revision or none; no failure of
+// ours
 func TestHTTPClientGone(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -280,8 +277,8 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 40: Instructions to a model inside an item → Only ever data: quoted and cut in errors,
-// never in descriptions. The prompt `resume` lists items whole and says that they are data
+// BAD-INPUT 40: Instructions to a model in an item → Quoted and cut in errors, never in
+// descriptions; the prompt `resume` says that its items are data
 func TestResumeSaysTextsAreData(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	id := servertest.Session(t, url, "tester")

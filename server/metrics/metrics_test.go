@@ -204,8 +204,8 @@ func TestWhoseFailureACallIs(t *testing.T) {
 // No word that a client made up becomes a label, and no text of an item: the number
 // of series is bounded (BAD-INPUT 88).
 //
-// BAD-INPUT 88: Methods, tools, ids, addresses and texts that a client makes up → None becomes a
-// label of a metric: the number of series is bounded
+// BAD-INPUT 88: Methods, tools, ids and texts made up by clients → None becomes a label of a
+// metric
 func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 	base := measured(t, memory.New())
 	id := servertest.Session(t, base+"/mcp", "marker-client")

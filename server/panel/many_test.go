@@ -69,9 +69,9 @@ func TestPanelArchivesWhatIsOlder(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 126: An edit of several lists that is none, names none or 2,001, another principal's,
-// another deed than archive and unarchive, or comes as a form or from a foreign page → Refused, or
-// of these lists nothing is changed
+// BAD-INPUT 126: An edit of several lists that names none, 2,001 or foreign ones, does another
+// deed than archive and unarchive, or comes from a foreign page → Refused, or they stay as they
+// are
 func TestEditsOfSeveralLists(t *testing.T) {
 	url := leftOpen(t, 2)
 	for body, want := range map[string]int{

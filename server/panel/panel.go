@@ -2,7 +2,7 @@
 //
 // Every page can be read without script, and edited with it. A change appears on
 // an open page within a tenth of a second, without moving what a person reads or
-// types. The texts of a list cannot run as markup or script (BAD-INPUT 36, 38).
+// types. The texts of a list cannot run as markup or script (BAD-INPUT 37).
 package panel
 
 import (
@@ -24,7 +24,7 @@ import (
 var files embed.FS
 
 // policy is the Content-Security-Policy of all pages: they may load script, style, the
-// manifest and its icons from this server, send forms to it and nothing else (BAD-INPUT 36).
+// manifest and its icons from this server, send forms to it and nothing else (BAD-INPUT 37).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"manifest-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 

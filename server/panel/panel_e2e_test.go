@@ -204,7 +204,7 @@ func TestPanelEdit(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 36, 38, 40: hostile text does not run, neither on a loaded page nor
+// BAD-INPUT 37, 40: hostile text does not run, neither on a loaded page nor
 // in a live change, and its invisible characters are shown as escapes.
 func TestPanelHostileText(t *testing.T) {
 	_, base := servertest.Site(t)

@@ -123,9 +123,8 @@ func TestHistoryAcrossADeletion(t *testing.T) {
 // BAD-INPUT 83: an edit that two readers could take differently is refused and
 // changes nothing.
 //
-// BAD-INPUT 83: In an edit on the panel, a line of an import, the JSON of the command TodoWrite: a
-// key twice or in two cases, invalid UTF-8, text behind it; in the first two also a key in another
-// case, an unknown one, a lone surrogate → Refused, as in a message (rows 17–19, 26)
+// BAD-INPUT 83: An edit, a line of an import, the JSON of the command TodoWrite: as row 16; in the
+// first two also unknown keys, lone surrogates → Refused
 func TestEditReadsStrictly(t *testing.T) {
 	_, url := servertest.Site(t)
 	servertest.Writer(t, url, "tester")(servertest.Todos("pending", "A"))

@@ -10,10 +10,8 @@ import (
 // What an agent says of an item by TodoWrite is shown on the board and the list's page, in
 // the API and as markdown: why it is blocked, failed or was cancelled.
 //
-// BAD-INPUT 118: A reason of any type or length, with control characters, a lone surrogate or
-// markup, or with a status that has none; a status word that no tool has → Refused with its path
-// and what is right, or shown as text, in one line of at most 4,000 characters; where the status
-// has no reason it is passed over
+// BAD-INPUT 118: A reason of any type, length or content; an unknown status word → One line of at
+// most 4,000 characters, or refused; passed over where the status has none
 func TestPanelShowsReasons(t *testing.T) {
 	_, url := servertest.Site(t)
 	write := servertest.Writer(t, url, "claude-code")

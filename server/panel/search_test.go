@@ -10,7 +10,7 @@ import (
 )
 
 // A search finds what stands in lists now, and what left them when it is asked to.
-// BAD-INPUT 36, 38: no text that it shows is taken for HTML.
+// BAD-INPUT 37: no text that it shows is taken for HTML.
 func TestPanelSearchesWhatLeft(t *testing.T) {
 	_, base := servertest.Site(t)
 	write := servertest.Writer(t, base, "gemini-cli")

@@ -13,7 +13,7 @@ import (
 
 // The page of a day shows by project what was done, failed, waits and is open, as its
 // markdown does; another day shows what was done then, and what is no day is refused.
-// BAD-INPUT 36: no text of it is taken for HTML.
+// BAD-INPUT 37: no text of it is taken for HTML.
 func TestPanelToday(t *testing.T) {
 	store := memory.New()
 	now := time.Now()

@@ -2,7 +2,7 @@
 //
 // An idle event stream gets a comment at regular intervals, so that proxies and
 // clients do not close it. A stream ends with its context and when its client does not
-// read: the response to which it writes bounds each write (BAD-INPUT 12).
+// read: the response to which it writes bounds each write (BAD-INPUT 61).
 package sse
 
 import (

@@ -38,11 +38,8 @@ func TestKeepAlive(t *testing.T) {
 	streams["events"].Expect(`"revision":1`)
 }
 
-// BAD-INPUT 12: a reader that stops reading loses its stream. It delays neither
+// BAD-INPUT 61: a reader that stops reading loses its stream. It delays neither
 // the writer nor other readers, and memory does not grow.
-//
-// BAD-INPUT 12: A stream whose reader stops reading → That stream alone is closed;
-// memory does not grow
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout = 3 * time.Second })

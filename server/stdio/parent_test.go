@@ -14,9 +14,8 @@ import (
 	"todo-mcp/server/stdio"
 )
 
-// BAD-INPUT 164: On stdio, the client is killed while another process holds its end of the pipe;
-// what started the server ends, and the client lives on; SIGHUP → The server ends some ten seconds
-// later; it goes on; it ends as at SIGTERM
+// BAD-INPUT 164: On stdio: the client is killed and its pipe stays open; only the process that
+// started the server ends; SIGHUP → The server ends in some ten seconds; goes on; ends
 func TestStdioClientThatIsGone(t *testing.T) {
 	const pong = `{"jsonrpc":"2.0","id":"todo-mcp-ping","result":{}}`
 	const modern = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`

@@ -45,7 +45,7 @@ func TestStdioKeepsOrderAndAnswersBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16–21, 26, 27, 81: each bad line is answered with an error, and the
+// BAD-INPUT 16, 21, 27 and 81: each bad line is answered with an error, and the
 // next call is answered as usual.
 func TestStdioBadLines(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
@@ -72,9 +72,8 @@ func TestStdioMarks(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 163: [] where the protocol has an object, as PHP and Lua write an empty one; any other
-// wrong type → An empty object; -32602 that names the field, what is expected and what came, and
-// quotes nothing
+// BAD-INPUT 163: [] for an object, as PHP and Lua write it; another wrong type → An empty object;
+// -32602 that names field, expected and received type
 func TestEmptyArraysAndOtherTypes(t *testing.T) {
 	const info = `"clientInfo":{"name":"php","version":"1"}`
 	initialize := func(more string) string { return `"initialize","params":{"protocolVersion":"2025-06-18",` + more + `}` }
@@ -350,8 +349,7 @@ func TestStdioAnswersWhoReads(t *testing.T) {
 }
 
 // BAD-INPUT 68: On stdio: nobody reads the answers, and the input ends or the server is stopped →
-// It ends after 8 s; what it has read, up to 512 kB ahead, is applied and on disk as far as a
-// second allows, without answers
+// It ends after 8 s; what it read is applied as far as a second allows
 func TestStdioEndsUnread(t *testing.T) {
 	for name, end := range map[string]func(p *servertest.Pipe){
 		"end of input": func(p *servertest.Pipe) { p.In.Close() },

@@ -56,10 +56,7 @@ func TestHookOverHTTP(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 116: An event posted to `/hook` that is cut, no JSON, larger than a megabyte, of
-// another media type or an unknown moment, without a chat, or with what the tool itself would
-// refuse; from a page of another origin, or for another host → An answer that says why, or {} for
-// what concerns no list; nothing is changed
+// BAD-INPUT 98
 func TestBadEventsOverHTTP(t *testing.T) {
 	s, url := servertest.Site(t)
 	for name, c := range map[string]struct {

@@ -112,8 +112,8 @@ func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list s
 // The log never has a text of a list or of a request, at its finest level, whether
 // the store works or fails, on any route and by any tool (BAD-INPUT 91).
 //
-// BAD-INPUT 91: Any text, on any route and by any tool, while the store works and
-// while it fails → Not in the log, at any level
+// BAD-INPUT 91: Any text, by any way, while the store works or fails → Not in the log, at any
+// level
 func TestLogHasNoTexts(t *testing.T) {
 	log := &servertest.Log{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

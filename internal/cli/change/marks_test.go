@@ -24,10 +24,8 @@ var asWindows = map[string]func(text string) []byte{
 	},
 }
 
-// BAD-INPUT 162: Byte order marks, UTF-16, lines of Windows: in an event of a hook, on stdio, in
-// what commands and the status line read, in the config file and a text of one's own; in a client's
-// file → The text is read as if it was UTF-8 without a mark. A client's file keeps its mark, and
-// its copy is the same to the byte
+// BAD-INPUT 162: Byte order marks, UTF-16, Windows line ends in any input → Read as UTF-8. A
+// client's file keeps its mark, its copy each byte
 func TestTextsOfWindows(t *testing.T) {
 	for name, form := range asWindows {
 		t.Run(name, func(t *testing.T) {

@@ -86,9 +86,8 @@ func TestServeThatCannot(t *testing.T) {
 // BAD-INPUT 72: a store that another program has locked is told as that, by serve, which
 // goes on, and by commands, which give up.
 //
-// BAD-INPUT 72: An edit or a restore on the panel while another program has the store locked → 503
-// within ten seconds; it is not applied when the lock ends. A command gives up within that time,
-// and `serve` says at its start that another program has the store locked
+// BAD-INPUT 72: An edit or restore on the panel while another program has the store locked → 503
+// within ten seconds, and not applied later
 func TestLockedStore(t *testing.T) {
 	t.Parallel() // most of it waits
 	path := filepath.Join(t.TempDir(), "todo.db")

@@ -14,9 +14,8 @@ import (
 // What a host's hook tells the server on stdio by the tool of which no model knows is done as
 // what it tells a process.
 //
-// BAD-INPUT 129: A call of `todo_hook` that is no event, is too long, or has texts that a host
-// could not fill in → What is missing counts as not told; anything else is refused. Only a server
-// on stdio has the tool: it reads files that an event names
+// BAD-INPUT 129: A call of `todo_hook` that is no event or too long; texts that a host did not
+// fill in → Refused; as if not told. Only stdio has the tool
 func TestHookTool(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
 	write := `{"todos":[{"content":"Read","activeForm":"Reading","status":"in_progress"}]}`

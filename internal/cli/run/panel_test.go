@@ -95,7 +95,7 @@ func TestPanelTakeover(t *testing.T) {
 // what to do about it. It says nothing when a todo-mcp serves the panel there.
 //
 // BAD-INPUT 84: `--panel`, and another program holds its port → One warning that names the address
-// and `--addr`; none if a todo-mcp serves there. It goes on trying
+// and `--addr`, none if it is a todo-mcp; it goes on trying
 func TestPanelPortTaken(t *testing.T) {
 	t.Parallel() // it tries again each second
 	b := board.NewBoard(memory.New())

@@ -20,9 +20,8 @@ func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // BAD-INPUT 15: a megabyte of headers is refused.
 //
-// BAD-INPUT 15: A header of 1 MB; an address that other machines can reach, without sign-in or
-// without TLS; trusted proxies that are everybody; an issuer over http → 431; `serve` refuses to
-// start and says what would be right
+// BAD-INPUT 15: A header of 1 MB; settings that expose the server without sign-in or TLS, trust
+// every proxy, or name an issuer over http → 431; `serve` does not start
 func TestServeHeaderLimit(t *testing.T) {
 	s := programtest.Serve(t, "--store", "memory")
 	if status, _ := programtest.Get(t, s.URL+"/livez", "X-Big", strings.Repeat("x", 1<<20)); status != http.StatusRequestHeaderFieldsTooLarge {
@@ -33,9 +32,8 @@ func TestServeHeaderLimit(t *testing.T) {
 // BAD-INPUT 67: where the key file cannot be read, sessions work as long as the
 // process, and a warning says why no longer.
 //
-// BAD-INPUT 67: The file of the session key is a folder, a dangling link, damaged or
-// may not be read → A warning that names it, and a key of this process, with which its
-// sessions end. Only a file that does not exist is made
+// BAD-INPUT 67: The file of the session key is a folder, a dangling link, damaged or unreadable →
+// A warning, and a key of this process alone; only a missing file is made
 func TestServeWithoutASessionKeyFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "session.key"), 0o700); err != nil {

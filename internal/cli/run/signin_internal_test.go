@@ -18,9 +18,8 @@ import (
 // With --lan the network needs a token: the address that is printed signs in, also as a
 // QR code, and --open opens it. A server that stops is drained (BAD-INPUT 58).
 //
-// BAD-INPUT 58: SIGTERM → Not ready at once; calls are taken for `--drain` (0) seconds more; then
-// calls in hand are answered, streams are closed with a comment that says why, exit 0 within 10 s,
-// on a slow disk 12. A second signal ends it at once
+// BAD-INPUT 58: SIGTERM; a restart under load → [Stopping](../operations.md#stopping): exit 0
+// within 10 s, on a slow disk 12. Sessions go on; with `--drain` behind a balancer no call fails
 func TestServeLAN(t *testing.T) {
 	out, log := make(programtest.Lines, 100), make(programtest.Lines, 100)
 	variables := map[string]string{"TODO_STORE": "memory", "TODO_ADDR": "127.0.0.1:0", "TODO_DRAIN": "1"}

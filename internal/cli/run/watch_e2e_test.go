@@ -191,7 +191,7 @@ func TestWatchTerminated(t *testing.T) {
 	}
 }
 
-// A list's texts cannot control a real terminal (BAD-INPUT 37, 38); Ctrl-C ends
+// A list's texts cannot control a real terminal (BAD-INPUT 37); Ctrl-C ends
 // watch and restores the terminal.
 func TestWatchHostile(t *testing.T) {
 	_, term := watching(t, "wipe \u202e me", "c1 \u200b end", "tail")

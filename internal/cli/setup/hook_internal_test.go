@@ -14,12 +14,11 @@ import (
 // BAD-INPUT 98: a silent command that panics ends like any other: a host would take
 // the exit status of a panic for its answer.
 //
-// BAD-INPUT 98: An event that is cut, huge (over 8 MB), no JSON, with a key twice, of an unknown
-// host, tool or moment, without a chat, or with what the tool itself would refuse; a setting that
-// is not allowed → Nothing is changed or printed, exit status 0, within three seconds; a line in
-// `hook.log`, without a text of a list. The log is at most half a megabyte. A text that the host's
-// tool took and no list may have is mended: a lone half of a character is U+FFFD, control
-// characters go, what is too long is cut
+// BAD-INPUT 98: An event of a hook that is cut, over 8 MB, no JSON, with a key twice, of an
+// unknown host or tool, without a chat, or that the tool would refuse; a bad setting → Nothing is
+// changed or printed, exit status 0 within three seconds, a line in `hook.log` without a list's
+// text; `/hook` answers why. What the host's tool took is mended (U+FFFD for half a character) and
+// cut
 func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer

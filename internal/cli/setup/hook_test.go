@@ -177,11 +177,8 @@ func TestHookLogIsBounded(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 105: a hook that is set up twice, as by a plugin and by install, is called
+// BAD-INPUT 106: a hook that is set up twice, as by a plugin and by install, is called
 // twice at the same time for each event. That makes no list and no revision more.
-//
-// BAD-INPUT 105: Hooks that are set up twice, as by the plugin and by `install`: each
-// event is told twice at the same time → No list and no revision more
 func TestHookTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	events := []string{

@@ -203,9 +203,8 @@ func secondLine(revision, id int) string {
 // BAD-INPUT 165: an input without an end is refused at its first line that is none of an
 // export; no more of it is copied than was read by then.
 //
-// BAD-INPUT 165: What is read whole has no end: a pipe to `import`, the file that an editor made of
-// a list → Refused at the first line that is none of an export, past 1 MB of a list; what was typed
-// stays in its file, which the error names
+// BAD-INPUT 165: A pipe without end to `import`; a file without end from an editor → Refused at
+// the first bad line; refused past 1 MB. What was typed stays in a file that the error names
 func TestImportOfAnEndlessInput(t *testing.T) {
 	for line, says := range map[string]string{
 		"y\n":             "line 1: not a line of an export",
@@ -237,8 +236,8 @@ func (e endless) Read(into []byte) (n int, err error) {
 
 // BAD-INPUT 43: a list that is too large is refused.
 //
-// BAD-INPUT 43: 100,000 items; an item of 4 MB; a list of more than 256 kB, in one
-// call, in several, or in an import → Refused, naming the limit and what to do
+// BAD-INPUT 43: 100,000 items, an item of 4 MB, a list over 256 kB, by calls or an import →
+// Refused, naming the limit and what to do
 func TestImportRefusesALargeList(t *testing.T) {
 	s := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
 	for n := range todo.MaxSize/todo.MaxText + 1 {
@@ -320,10 +319,8 @@ func exported(t *testing.T, lists int, apart time.Duration, text string) string 
 	return out.String()
 }
 
-// BAD-INPUT 170: An import of 2,500 lists that one chat began over 100 days, or of more than
-// `--max-size` has room for → The bound on what a chat begins in a day is not for an import. No
-// list makes room for an imported one: where the store is full the import stops, says how far it
-// came, and goes on there when there is room
+// BAD-INPUT 170: An import of 2,500 lists of one chat, or of more than `--max-size` holds → No
+// daily bound; no list is displaced: it stops, says how far it came, and can go on
 func TestImportIsNoUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	days := exported(t, 2500, 100*24*time.Hour/2500, "Step")

@@ -11,8 +11,7 @@ import (
 // BAD-INPUT 85: LICENSES holds the licences of what the binary contains now: `make licenses`
 // writes them.
 //
-// BAD-INPUT 85: The binary contains the work of others → The folder LICENSES has their
-// licence texts, each as its module has it
+// BAD-INPUT 85: Work of others in the binary → LICENSES has their licence texts
 func TestLicensesAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	want, err := collect(t.Context(), root)

@@ -141,9 +141,8 @@ func (r release) testNpx(t *testing.T) {
 // The packed packages can be installed without a network. Without its platform's package
 // the program is missed with a cure, and nothing on standard output (BAD-INPUT 100).
 //
-// BAD-INPUT 100: The npm package without its platform's own, as `--omit=optional` leaves it out, or
-// on a platform that has none → Exit status 1 and the cure on standard error; nothing on standard
-// output
+// BAD-INPUT 100: The npm package without its platform's program → Exit status 1 and the cure on
+// standard error
 func (r release) testOffline(t *testing.T) {
 	archive := func(name string) string { return filepath.Join(r.dist, "npm", name+"-1.2.3.tgz") }
 	c := newComputer(t, "http://127.0.0.1:1")
@@ -171,9 +170,8 @@ func (r release) testOffline(t *testing.T) {
 // Newer versions of Node.js become the program, others run it beside them: either way
 // its exit code, its signals and its terminal are the program's own (BAD-INPUT 101).
 //
-// BAD-INPUT 101: SIGTERM, SIGINT, a closed input or a bad command line for the program
-// that npm's launcher started → Its exit status is the program's, no process
-// stays behind, and each signal reaches the program once
+// BAD-INPUT 101: Signals, a closed input or a bad command line for the program of npm's launcher →
+// Its exit status; no process stays; each signal arrives once
 func (r release) testLauncher(t *testing.T) {
 	c := newComputer(t, newRegistry(t, r).url)
 	if out, log, code := c.run("npm", "install", "todo-mcp"); code != 0 {

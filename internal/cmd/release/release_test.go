@@ -250,9 +250,8 @@ func TestCompletions(t *testing.T) {
 // BAD-INPUT 102: what cannot be released is refused: a version or names of another form,
 // a platform without its program or with two.
 //
-// BAD-INPUT 102: A release with a version of another form, without an owner or an
-// image, of a platform without its program or with two of them, or of a template with
-// a mark that has no value → Refused, and the error says which
+// BAD-INPUT 102: A release with a malformed version, no owner or image, none or two programs of a
+// platform → Refused; the error says which
 func TestRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*release){
 		"-version": func(r *release) { r.version = "v1.2.3" },

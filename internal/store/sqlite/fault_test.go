@@ -101,9 +101,8 @@ func TestMainFileDeleted(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 75: The log (`-wal`) is deleted while the store is in use → A write under way is not
-// acknowledged until it is in the file. The next write merges the deleted log first; no
-// acknowledged save is lost
+// BAD-INPUT 75: The log (`-wal`) is deleted, or it or the store truncated, while in use → Nothing
+// is acknowledged that is not in the file; the next write merges the deleted log, or is refused
 func TestLogDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
@@ -166,7 +165,7 @@ func TestLogDeletedInASave(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 133: after the log is cut no write is acknowledged that nobody could read
+// BAD-INPUT 75: after the log is cut no write is acknowledged that nobody could read
 // again. A log that another process merged and emptied is none that was cut.
 func TestLogCut(t *testing.T) {
 	for name, part := range map[string]int64{"all of it": 0, "the last half": 2} {
@@ -264,8 +263,8 @@ func TestDamagedMark(t *testing.T) {
 // that there is no file and its removal of what a deleted one left does not
 // remove the log of a file that another process has made meanwhile.
 //
-// BAD-INPUT 74: A process that sleeps, or is killed, while it makes the store file → Others wait
-// under a lock of the system, which ends with the process; their calls fail within their bound
+// BAD-INPUT 74: A process that sleeps or is killed while it makes the store file → Others wait
+// under a system lock, which ends with it
 func TestCreatorThatSleeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
@@ -318,13 +317,10 @@ func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 73: before the first save is acknowledged, the name of the file and
+// BAD-INPUT 49: before the first save is acknowledged, the name of the file and
 // of every folder above it is on disk, whoever made the folder: another process
 // may have made it and not come to sync it. Later processes sync none: each hook of an
 // agent is one.
-//
-// BAD-INPUT 73: Loss of power soon after the first save, where folders of the store are new →
-// Nothing is lost: the names in every folder above the file are synced before the first commit
 func TestFoldersSurvivePowerLoss(t *testing.T) {
 	synced := map[string]bool{}
 	really := syncFolder

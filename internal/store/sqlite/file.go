@@ -158,7 +158,7 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 }
 
 // maxLog is the size in bytes to which the log shrinks when it has grown beyond
-// it and is begun anew (BAD-INPUT 66).
+// it and is begun anew (BAD-INPUT 65).
 const maxLog = 4 << 20
 
 // openWriter opens the database for writing. It creates the folder and the file

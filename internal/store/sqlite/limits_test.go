@@ -28,8 +28,7 @@ func large(id string) todo.Snapshot {
 	return s
 }
 
-// BAD-INPUT 66: 100 changes of 200 bytes in the largest list there may be (row 43) → Each writes
-// the list, 256 kB. `--max-size` bounds all revisions together (row 65), and the log shrinks again
+// BAD-INPUT 65
 func TestLargeRevisions(t *testing.T) {
 	path, s := newStore(t)
 	next := large("a")
@@ -81,9 +80,7 @@ func contents(t testing.TB, s *Store) (string, error) {
 	return text, nil
 }
 
-// BAD-INPUT 78: Flipped bits in the store → A row whose checksum does not fit is not used: who
-// reads that list is told so, and who reads several has the others, and is told which is left out;
-// `todo-mcp check` reads all, also the excerpts, which have no checksum
+// BAD-INPUT 130
 func TestFlippedBits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s := filled(t, path, 60) // as many as the steps look for

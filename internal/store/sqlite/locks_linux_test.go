@@ -37,7 +37,8 @@ func locked(t *testing.T, path string) bool {
 // backup) would then delete the log when it closes the file, and acknowledged
 // saves with it.
 //
-// BAD-INPUT 51: Eight processes on one SQLite file → No update is lost, no call fails
+// BAD-INPUT 51: Processes on one SQLite file, replicas on one PostgreSQL, writing one list or
+// conversation → No update is lost, no call fails, one list begins
 func TestKeepsItsLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s := open(t, path)

@@ -89,9 +89,9 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 // more lists there are, but for the depth of its trees: a query without the index that
 // it needs looks at ten times as much in ten times as many.
 //
-// BAD-INPUT 69: A small write beside 73 lists of a quarter of a megabyte, of the same client and
-// folder → No other list is read, where the key is proof or the write names an item. (A whole-list
-// write by a hint reads up to 200)
+// BAD-INPUT 69: A small write beside 73 large lists, or to a list edited hundreds of times → It
+// takes no longer. No other list is read where the key is proof or an item is named, else up to
+// 200
 func TestWorkDoesNotGrowWithLists(t *testing.T) {
 	looked := make(map[string][]int)
 	for _, lists := range []int{100, 1000} {

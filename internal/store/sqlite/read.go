@@ -169,7 +169,7 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 //
 // Each row has a checksum of the columns before it, which is verified when the row is
 // read: SQLite does not notice when a disk returns other bytes than were written
-// (BAD-INPUT 78). Not in it are the columns of lists that say which revision is
+// (BAD-INPUT 130). Not in it are the columns of lists that say which revision is
 // the newest, since that revision's row says so, too.
 func sumOf(columns ...any) int64 {
 	crc := uint32(0)

@@ -43,10 +43,10 @@ func filesOf(t testing.TB, path string) files {
 // A file of a newer or an earlier program, of another one, a damaged
 // one, and an empty one beside a log with acknowledged saves, which SQLite would delete,
 // are refused by opening and by a store that was opened before they came. The error says
-// what to do, and not a byte of them changes (BAD-INPUT 76).
+// what to do, and not a byte of them changes (BAD-INPUT 52).
 //
-// BAD-INPUT 52: A store file of a newer version, of another program, or a damaged one
-// → Refused with what to do; the file is untouched
+// BAD-INPUT 52: As store: a file of a newer version, of another program, damaged, a dangling link,
+// a pipe, an empty database beside a log → Refused with what to do; untouched
 func TestRefusesFilesItCannotUse(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "source.db")
 	s := open(t, source)
@@ -121,8 +121,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 76: As store: a link to a file that is not there, a pipe or a device, an empty database
-// beside a log that is not → Refused with what to do; all is left as it is
+// BAD-INPUT 52
 func TestImpossiblePlaces(t *testing.T) {
 	for name, c := range map[string]struct {
 		place func(path string) error

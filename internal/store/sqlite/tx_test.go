@@ -100,13 +100,8 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 45: what is kept in memory is bounded, also of lists without items, whose
+// BAD-INPUT 65: what is kept in memory is bounded, also of lists without items, whose
 // last revision says which were dropped.
-//
-// BAD-INPUT 45: Lists without end → A new one is refused past `--max-lists` of a principal, and
-// past 1,000 of a conversation in a day; writes of lists that are there go on. Of the chats that
-// know a list the last 1,000 are known, and of a user's chats without a list the last 1,000. What
-// chats have seen, and chats, go 60 days after their last use
 func TestMemoryOfEmptiedLists(t *testing.T) {
 	_, s := newStore(t)
 	for n := range 100 {
@@ -127,7 +122,7 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 54: a conversation whose call is given up while its commit is under way
+// BAD-INPUT 51: a conversation whose call is given up while its commit is under way
 // begins no second list with the next.
 func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	_, s := newStore(t)

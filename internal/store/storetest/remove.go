@@ -45,8 +45,7 @@ func deleted(t *testing.T, s board.Store) {
 // trash tests that a deleted list is forgotten when it can no longer be brought back, and
 // not by the clock of one save alone, which may be wrong.
 //
-// BAD-INPUT 135: A clock that is a year ahead for one save → What is old is told by the
-// save before: nothing deleted, no binding and no settled list goes by it
+// BAD-INPUT 57
 func trash(t *testing.T, s board.Store) {
 	gone := list("gone", "w", 1)
 	gone.Deleted, gone.Updated = true, time.Now().Add(-2*board.TrashAge)
@@ -135,11 +134,11 @@ func runQuotas(t *testing.T, start func(*testing.T, board.Keep) board.Store) {
 	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) { abandoned(t, start(t, board.Keep{Lists: 4, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 65 finished lists make room", func(t *testing.T) { finished(t, start(t, board.Keep{Lists: 5, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 65 what was finished long ago goes", func(t *testing.T) { expired(t, start(t, board.Keep{Finished: time.Microsecond})) })
-	t.Run("BAD-INPUT 45 chats that ended", func(t *testing.T) { overChats(t, start(t, board.Keep{Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 chats that ended", func(t *testing.T) { overChats(t, start(t, board.Keep{Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 65 room of another list of the chat", func(t *testing.T) { roomOfChat(t, start(t, board.Keep{Lists: 1, Abandoned: time.Hour})) })
 	t.Run("BAD-INPUT 65 shares of chats", func(t *testing.T) { chatShares(t, start(t, board.Keep{Bytes: 4_000_000})) })
 	t.Run("BAD-INPUT 65 shares", func(t *testing.T) { shares(t, start(t, board.Keep{Bytes: 4_000_000, Abandoned: time.Hour})) })
-	t.Run("BAD-INPUT 45 conversations that know a list", func(t *testing.T) { holders(t, start(t, board.Keep{Bytes: 20_000_000})) })
+	t.Run("BAD-INPUT 65 conversations that know a list", func(t *testing.T) { holders(t, start(t, board.Keep{Bytes: 20_000_000})) })
 	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) { full(t, start(t, board.Keep{Bytes: 1_000_000})) })
 }
 
