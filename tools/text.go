@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"todo-mcp/internal/todo"
 )
@@ -127,64 +124,24 @@ func (r *reader) noteLeftOut(d *todo.Draft) {
 	d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
 }
 
-// fromPython returns JSON for a literal of Python, in which models write lists as well; nil
-// for what is none.
-func fromPython(text string) (out []byte) {
-	words := map[string]string{"True": "true", "False": "false", "None": "null"}
-	isLetter := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-	for len(text) > 0 {
-		end := 1
-		switch c := text[0]; {
-		case c == '\'' || c == '"':
-			var ok bool
-			if out, text, ok = appendString(out, text[1:], c); !ok {
-				return nil
-			}
-			continue
-		case isLetter(c):
-			for end < len(text) && isLetter(text[end]) {
-				end++
-			}
-			if word, ok := words[text[:end]]; ok {
-				out, text = append(out, word...), text[end:]
-				continue
-			}
-		case c == ',': // perhaps behind the last element
-			if rest := strings.TrimSpace(text[1:]); rest != "" && (rest[0] == ']' || rest[0] == '}') {
-				text = rest
-				continue
-			}
-		}
-		out, text = append(out, text[:end]...), text[end:]
-	}
-	return out
-}
+// python matches what a literal of Python has otherwise than JSON: texts, three words, and a comma
+// behind the last element. inPython makes the inside of such a text that of a JSON string.
+var (
+	python   = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b|,\s*[\]}]`)
+	inPython = strings.NewReplacer(`\\`, `\\`, `\'`, `'`, `\"`, `\"`, `\x`, `\u00`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
+)
 
-// appendString appends as JSON a string of Python whose first quote was read, and returns
-// what stands behind it; ok is false when it has no end.
-func appendString(out []byte, text string, quote byte) (_ []byte, rest string, ok bool) {
-	var b strings.Builder
-	for text != "" && text[0] != quote {
-		if text[0] == '\'' || text[0] == '"' || text[0] == '\n' { // the other quote, or a line break
-			b.WriteByte(text[0])
-			text = text[1:]
-			continue
+// fromPython returns JSON for a literal of Python, in which models write lists as well. What is
+// none does not become JSON.
+func fromPython(text string) []byte {
+	words := map[string]string{"True": "true", "False": "false", "None": "null"}
+	return python.ReplaceAllFunc([]byte(text), func(found []byte) []byte {
+		switch found[0] {
+		case '\'', '"':
+			return []byte(`"` + inPython.Replace(string(found[1:len(found)-1])) + `"`)
+		case ',':
+			return found[len(found)-1:]
 		}
-		if strings.HasPrefix(text, `\'`) || strings.HasPrefix(text, `\"`) {
-			b.WriteByte(text[1])
-			text = text[2:]
-			continue
-		}
-		c, _, tail, err := strconv.UnquoteChar(text, quote)
-		if err != nil {
-			return out, text, false
-		}
-		b.WriteRune(c)
-		text = tail
-	}
-	if text == "" {
-		return out, text, false
-	}
-	out, err := jsontext.AppendQuote(out, b.String())
-	return out, text[1:], err == nil
+		return []byte(words[string(found)])
+	})
 }

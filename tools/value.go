@@ -168,9 +168,7 @@ func (v value) unquote() (inner value, ok bool) {
 	}
 	inner, err := parse([]byte(text), debris)
 	if err != nil {
-		if json := fromPython(text); json != nil {
-			inner, err = parse(json, debris)
-		}
+		inner, err = parse(fromPython(text), debris)
 	}
 	return inner, err == nil
 }
