@@ -502,7 +502,7 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 	if !a.mayContinue(l) {
 		return most, nil
 	}
-	n, certain := a.sent.Count(l), a.isCertain()
+	n, certain := a.sent.Count(l.Items), a.isCertain()
 	mayBeOne := certain || l.List.ID == a.current.List.ID
 	if n <= most || !l.Writer.Person && !a.sent.Continues(l, mayBeOne) {
 		return most, nil

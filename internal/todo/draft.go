@@ -329,8 +329,7 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 // isAnother reports whether a line is of another item than the one which has its id: one that
 // its writer did not name, on a list on which it names items.
 func (d *Draft) isAnother(line Line, item Item) bool {
-	text := Fold(line.Text)
-	return item.Key == "" && line.Text != "" && !item.isNamed(func(name string) bool { return name == text }) &&
+	return item.Key == "" && line.Text != "" && !item.isNamed(line.Text) &&
 		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
 }
 

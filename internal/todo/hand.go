@@ -346,13 +346,12 @@ func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 func (d *Draft) keepDeleted() (kept []Difference) {
 	gone, items, known := slices.Clone(d.next.Gone), make([]Item, 0, len(d.next.Items)), Near(d.Before.Items)
 	for n, item := range d.next.Items {
-		text := Fold(item.Text)
-		at := slices.IndexFunc(gone, func(g Item) bool {
-			return g.Deleted && g.isNamed(func(name string) bool { return name == text })
-		})
-		_, isOld := known(n, item.ID)
+		at := -1
+		if _, isOld := known(n, item.ID); !isOld {
+			at = slices.IndexFunc(gone, func(g Item) bool { return g.Deleted && g.isNamed(item.Text) })
+		}
 		switch {
-		case isOld || at < 0:
+		case at < 0:
 		case gone[at].Hand.Repeats < MaxRepeats:
 			gone[at].Hand.Repeats++
 			kept = append(kept, Difference{Kind: Removed, Before: gone[at]})

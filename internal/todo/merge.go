@@ -127,12 +127,10 @@ func take[T comparable](field *T, base, mine T) {
 	}
 }
 
-// match returns, for each line, the stored item it stands for, or nil. It
-// compares ids first, then whole lines as the view shows them (so that an item
-// written back unchanged matches itself even among repeated texts), then exact
-// texts, then the texts as shown, then folded texts, then the short forms in which
-// agents were told of long texts ([Told], [Excerpt]), then the wordings that a person
-// replaced. Each stored item matches at most one line; among equals the earlier item
+// match returns, for each line, the stored item it stands for, or nil. It compares ids first,
+// then whole lines as the view shows them (so that an item written back unchanged matches itself
+// even among repeated texts), then exact texts, then the texts as shown, then the item's names
+// ([Item.names]). Each stored item matches at most one line; among equals the earlier item
 // matches the earlier line. Items that the view leaves out are tried last, since the
 // writer did not see them.
 func match(view View, stored []Item, lines []Line) []*Item {
@@ -157,12 +155,15 @@ func match(view View, stored []Item, lines []Line) []*Item {
 	return out // each at its place, as almost always
 }
 
+// ranks is by how many kinds of keys a line and an item are compared.
+const ranks = 5
+
 func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 	type ranked struct {
 		rank int
 		key  string
 	}
-	having, ofLines := make(map[ranked][]int), make([][7]string, len(lines)) // having are indexes of items
+	having, ofLines := make(map[ranked][]int), make([][ranks]string, len(lines)) // having are indexes of items
 	named := view.Keys && slices.ContainsFunc(stored, func(i Item) bool { return i.Key != "" })
 	for i, item := range stored {
 		for rank, keys := range itemKeys(view, item) {
@@ -178,9 +179,9 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 		ofLines[l] = lineKeys(line)
 	}
 	out, taken := make([]*Item, len(lines)), make([]bool, len(stored))
-	for rank := range 14 {
+	for rank := range 2 * ranks {
 		for l, keys := range ofLines {
-			key := keys[rank%7]
+			key := keys[rank%ranks]
 			if out[l] != nil || key == "" {
 				continue
 			}
@@ -196,25 +197,20 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 }
 
 // lineKeys returns by what a line may be an item's, the surest first.
-func lineKeys(l Line) [7]string {
-	folded := Fold(l.Text)
-	return [7]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, folded, l.Text, folded}
+func lineKeys(l Line) [ranks]string {
+	return [ranks]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, Fold(l.Text)}
 }
 
 // itemKeys returns the keys of lines that may be an item's: as [lineKeys], and after
 // these once more for an item that the view leaves out.
-func itemKeys(view View, i Item) (keys [14][]string) {
+func itemKeys(view View, i Item) (keys [2 * ranks][]string) {
 	shown, isShown := view.Show(i)
-	at := keys[7:]
+	at := keys[ranks:]
 	if isShown {
 		at = keys[:]
-		whole := lineKeys(shown)[1]
-		at[0], at[1], at[3] = []string{shown.ID}, []string{whole}, []string{shown.Text}
+		at[0], at[1], at[3] = []string{shown.ID}, []string{lineKeys(shown)[1]}, []string{shown.Text}
 	}
-	at[2], at[4], at[5], at[6] = []string{i.Text}, []string{Fold(i.Text)}, shortened(i.Text), i.Hand.wordings()
-	for n, text := range at[6] {
-		at[6][n] = Fold(text)
-	}
+	at[2], at[4] = []string{i.Text}, i.names()
 	return keys
 }
 

@@ -73,13 +73,13 @@ func open(items []Item) (out []Item) {
 func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown bool) {
 	changed := Diff(base, newest)
 	if !isKnown {
-		texts := make(map[string]bool, len(sent.Lines))
-		for _, l := range sent.Lines {
-			texts[Fold(l.Text)] = true
+		own := make(map[string]bool)
+		for _, item := range sent.match(newest.Items) {
+			if item != nil {
+				own[item.ID] = true
+			}
 		}
-		changed = slices.DeleteFunc(changed, func(d Difference) bool {
-			return d.Kind == Added && d.After.isNamed(func(name string) bool { return texts[name] })
-		})
+		changed = slices.DeleteFunc(changed, func(d Difference) bool { return d.Kind == Added && own[d.After.ID] })
 	}
 	if len(changed) > 0 && len(sent.Lines) > 0 {
 		changed = slices.DeleteFunc(changed, sent.saysItself(base))

@@ -1,10 +1,6 @@
 package todo
 
-import (
-	"iter"
-	"maps"
-	"slices"
-)
+import "slices"
 
 // This file compares what an agent writes with lists: which of them it knows, and which it
 // goes on with.
@@ -15,8 +11,6 @@ type Sent struct {
 	// one that clears its list.
 	Lines []Line
 	View  View
-
-	folded folded // Lines, once they were compared with a list
 }
 
 // HasAny reports whether the write has an item of a list, by its id or by what it is called.
@@ -26,7 +20,7 @@ func (s *Sent) HasAny(list Snapshot) bool {
 			return true // as almost always
 		}
 	}
-	return s.shared(list.Items) > 0 || s.named(list.Items) > 0
+	return s.named(list.Items) > 0 || s.Count(list.Items) > 0
 }
 
 // NamesAll reports whether each line names an item of a list by its id.
@@ -35,28 +29,32 @@ func (s *Sent) NamesAll(list Snapshot) bool { return s.named(list.Items) == len(
 // named counts the lines that name an item by its id. The numbers that agents give items
 // themselves begin anew with each plan, and name none.
 func (s *Sent) named(items []Item) (count int) {
-	near := Near(items)
-	if s.View.Keys {
-		places := s.View.placesOf(items)
-		near = func(_ int, id string) (i Item, ok bool) { _, ok = places[id]; return i, ok && ItemNumber(id) == 0 }
-	}
-	for n, l := range s.Lines {
-		if _, names := near(n, l.ID); names {
+	places := s.View.placesOf(items)
+	for _, l := range s.Lines {
+		if _, names := places[l.ID]; names && !(s.View.Keys && ItemNumber(l.ID) > 0) {
 			count++
 		}
 	}
 	return count
 }
 
-// Count counts the items of a list that the write has. It returns 0 as soon as too many are
-// missing for a write that continues the list. Of a list that a person wrote last any may be:
-// its agent need not have been shown them.
-func (s *Sent) Count(list Snapshot) int {
-	missing := len(list.Items)
-	if !list.Writer.Person {
-		missing = mayMiss(list.Items) // what an agent wrote it was shown
+// match returns for each line the item that it has, by what both say and not by ids; nil for none.
+func (s *Sent) match(items []Item) []*Item {
+	lines := slices.Clone(s.Lines)
+	for n := range lines {
+		lines[n].ID = ""
 	}
-	return s.texts().in(list.Items, missing)
+	return match(s.View, items, lines)
+}
+
+// Count counts the items that a line has. Each line has one item at most.
+func (s *Sent) Count(items []Item) (n int) {
+	for _, item := range s.match(items) {
+		if item != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Continues reports whether the write shows that its agent knows a list as it was shown to
@@ -64,30 +62,27 @@ func (s *Sent) Count(list Snapshot) int {
 // holds. Where agents finished items one of these has to be sent as finished: a plan of the
 // same shape for another task has none.
 func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
-	n := s.texts().in(shown.Items, mayMiss(shown.Items))
-	if n == 0 || n < 2 && !(isCurrent && n == len(shown.Items)) {
+	all, n := len(shown.Items), 0
+	if 5*len(s.Lines) < 4*all {
 		return false
 	}
-	finished := slices.DeleteFunc(slices.Clone(shown.Items), func(i Item) bool { return !i.Status.Settled() || i.ByPerson })
-	if s.View.Words == nil || len(finished) == 0 {
-		return true
+	isFinished := func(i Item) bool { return i.Status.Settled() && !i.ByPerson }
+	knowsEnd := s.View.Words == nil || !slices.ContainsFunc(shown.Items, isFinished)
+	for l, item := range s.match(shown.Items) {
+		if item != nil {
+			n++
+			status, _ := s.View.Core(s.Lines[l].Status)
+			knowsEnd = knowsEnd || isFinished(*item) && status.Settled()
+		}
 	}
-	sent := slices.DeleteFunc(slices.Clone(s.Lines), func(l Line) bool {
-		status, ok := s.View.Core(l.Status)
-		return !ok || !status.Settled()
-	})
-	return fold(sent).in(finished, len(finished)) > 0
+	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
 }
-
-// mayMiss returns how many of the items that its agents were shown a whole-list write that
-// continues a list may lack: a fifth.
-func mayMiss(shown []Item) int { return len(shown) / 5 }
 
 // Keeps reports whether the write keeps at least half of a list's open items, and two of its
 // items (all, where list or write has fewer): then its agent knows the list.
 func (s *Sent) Keeps(list Snapshot) bool {
 	open := open(list.Items)
-	return 2*s.shared(open) >= len(open) && s.shared(list.Items) >= min(2, len(s.Lines), len(list.Items))
+	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))
 }
 
 // saysItself returns a function that reports whether the write gives an item the status
@@ -108,77 +103,24 @@ func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 	}
 }
 
-// shared counts the items that a line has. Each line counts for one item at most.
-func (s *Sent) shared(items []Item) (n int) { return s.texts().in(items, len(items)) }
-
-func (s *Sent) texts() folded {
-	if s.folded == nil {
-		s.folded = fold(s.Lines)
-	}
-	return s.folded
-}
-
-// folded is how many lines have a folded text.
-type folded map[string]int
-
-func fold(lines []Line) folded {
-	texts := make(folded, len(lines))
-	for _, l := range lines {
-		texts[Fold(l.Text)]++
-	}
-	return texts
-}
-
-// in counts the items that a line has, see [Sent.shared]. It returns 0 as soon as more than
-// some are missing.
-func (f folded) in(items []Item, missing int) (n int) {
-	unmatched := maps.Clone(f)
-	for i, item := range items {
-		for name := range item.names() {
-			if unmatched[name] > 0 {
-				unmatched[name]--
-				n++
-				break
-			}
-		}
-		if i+1-n > missing {
-			return 0
-		}
-	}
-	return n
-}
-
-// names yields the folded texts by which an agent may mean the item: its text, its
+// names returns the folded texts by which an agent may mean the item: its text, its
 // active text, the short forms of a long text, and the wordings that a person replaced.
-func (i Item) names() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if !yield(Fold(i.Text)) || i.ActiveText() != i.Text && !yield(Fold(i.Active)) {
-			return
-		}
-		for _, text := range slices.Concat(shortened(i.Text), i.Hand.wordings()) {
-			if !yield(Fold(text)) {
-				return
-			}
-		}
+func (i Item) names() []string {
+	names := slices.Concat([]string{i.Text, i.ActiveText()}, shortened(i.Text), i.Hand.wordings())
+	for n, text := range names {
+		names[n] = Fold(text)
 	}
+	return names
 }
 
-// isNamed reports whether one of the item's names is what is asked for.
-func (i Item) isNamed(is func(name string) bool) bool {
-	for name := range i.names() {
-		if is(name) {
-			return true
-		}
-	}
-	return false
-}
+// isNamed reports whether an agent may mean the item by a text.
+func (i Item) isNamed(text string) bool { return slices.Contains(i.names(), Fold(text)) }
 
-// Names returns the folded texts by which an agent may mean one of the items: its own, as
-// the agent was told it, or one that a person replaced.
+// Names returns the names by which an agent may mean one of the items.
 func Names(items []Item) map[string]bool {
 	names := make(map[string]bool, 2*len(items))
 	for _, item := range items {
-		for name := range item.names() {
+		for _, name := range item.names() {
 			names[name] = true
 		}
 	}
