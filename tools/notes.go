@@ -120,7 +120,7 @@ func keptChanges(w prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Kept {
 		if d.Kind == todo.Moved {
-			parts = append(parts, fmt.Sprintf(w.KeptOrder, inOrder(r.Ordered)))
+			parts = append(parts, fmt.Sprintf(w.KeptOrder, quoted(r.Ordered, told)))
 			continue
 		}
 		if d.Kind != todo.Changed {
@@ -132,12 +132,13 @@ func keptChanges(w prompts.Words, r todo.Report) string {
 	return joined(w, parts)
 }
 
-func inOrder(texts []string) string {
-	quoted := make([]string, len(texts))
+// quoted returns texts with commas between them, each as a function quotes it.
+func quoted(texts []string, quote func(string) string) string {
+	all := make([]string, len(texts))
 	for i, text := range texts {
-		quoted[i] = told(text)
+		all[i] = quote(text)
 	}
-	return strings.Join(quoted, ", ")
+	return strings.Join(all, ", ")
 }
 
 // told returns a text as a model is told it, see [todo.Told].

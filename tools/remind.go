@@ -36,22 +36,15 @@ func Earlier(w prompts.Words, s todo.Snapshot) string {
 // open and that may be its own: all its items, so that it can send them again. Some of them, or
 // one alone, do not show that it knows the list: then it is to write a list of its own.
 func Left(w prompts.Words, s todo.Snapshot) string {
-	n, texts, more, goOn := s.Progress(), "", 0, w.GoOnLeft
-	for _, i := range s.Items {
-		text := fmt.Sprintf("%s %s (%s)", i.ID, quote(todo.Cut(i.Text, maxReminded)), i.Status)
-		if more > 0 || len(texts)+len(text) > maxReminder {
-			more++
-			continue
-		}
-		texts += strings.Repeat(", ", min(1, len(texts))) + text
-	}
+	n, goOn := s.Progress(), w.GoOnLeft
+	texts, more := saying(s.Items, ", ", 0, func(i todo.Item, text string) string { return fmt.Sprintf("%s %s (%s)", i.ID, text, i.Status) })
 	if more > 0 {
 		texts += fmt.Sprintf(w.More, more)
 	}
 	if more > 0 || len(s.Items) == 1 {
 		goOn = w.GoOnEarlier
 	}
-	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, texts) + " " + goOn
+	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, strings.TrimPrefix(texts, ", ")) + " " + goOn
 }
 
 // reminder returns a sentence about a list, its open items by their numbers, and how to
@@ -61,23 +54,25 @@ func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {
 		return ""
 	}
 	n := s.Progress()
-	text := fmt.Sprintf(about, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total)
-	left := 0
-	for _, i := range s.Items {
-		if i.Status.Settled() {
-			continue
-		}
-		line := fmt.Sprintf("\n%s. [%s] %s", i.ID, i.Status, quote(todo.Cut(i.Text, maxReminded)))
-		if left > 0 || len(text)+len(line) > maxReminder {
-			left++
-			continue
-		}
-		text += line
+	about = fmt.Sprintf(about, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total)
+	open, more := saying(s.PutAway().Open, "\n", len(about), func(i todo.Item, text string) string { return fmt.Sprintf("%s. [%s] %s", i.ID, i.Status, text) })
+	if more > 0 {
+		open += "\n" + strings.TrimSpace(fmt.Sprintf(w.More, more))
 	}
-	if left > 0 {
-		text += "\n" + strings.TrimSpace(fmt.Sprintf(w.More, left))
+	return about + open + "\n" + goOn
+}
+
+// saying returns what is said of items, each behind a mark, as many as fit into a reminder
+// beside what it has already (bytes), and how many do not.
+func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text string) string) (said string, more int) {
+	for n, i := range items {
+		next := mark + say(i, quote(todo.Cut(i.Text, maxReminded)))
+		if has+len(said)+len(next) > maxReminder {
+			return said, len(items) - n
+		}
+		said += next
 	}
-	return text + "\n" + goOn
+	return said, 0
 }
 
 // News returns what an agent is told of what others changed in its list; empty where that
@@ -92,7 +87,7 @@ func News(w prompts.Words, r todo.Report) string {
 	}
 	orderKept := slices.ContainsFunc(r.Kept, func(d todo.Difference) bool { return d.Kind == todo.Moved })
 	if len(r.Ordered) > 0 && !orderKept {
-		parts = append(parts, fmt.Sprintf(w.Ordered, inOrder(r.Ordered)))
+		parts = append(parts, fmt.Sprintf(w.Ordered, quoted(r.Ordered, told)))
 	}
 	if r.Titled != "" {
 		parts = append(parts, fmt.Sprintf(w.Titled, quote(r.Titled)))

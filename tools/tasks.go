@@ -2,7 +2,6 @@ package tools
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -345,19 +344,6 @@ func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) (string, bool) 
 		text += "\n" + item.Details
 	}
 	return text, false
-}
-
-// takenProblem returns the refusal of a task that another agent has, or of tasks that would
-// wait for each other; ok is false for another error.
-func takenProblem(w prompts.Words, err error) (p todo.Problem, ok bool) {
-	var taken *todo.TakenError
-	switch {
-	case errors.As(err, &taken):
-		p = todo.Problem{Message: fmt.Sprintf(w.Taken, taken.Item.ID, excerpt(taken.Item.Owner)), Sentence: true}
-	case errors.Is(err, todo.ErrCycle):
-		p = todo.Problem{Message: w.Cycle, Sentence: true}
-	}
-	return p, p.Message != ""
 }
 
 // What follows mirrors Claude Code's own task tools.

@@ -37,26 +37,19 @@ type todoWriteShown struct {
 // docs/spec/variants.md.
 func TodoWriteView() todo.View { return withActive(usual()) }
 
-// todoWriteOptions are what tells TodoWrite from write_todos.
-type todoWriteOptions struct {
-	Options
-	// Counts is true when the text of an answer has how many items have each status;
-	// else it only confirms the write (docs/spec/variants.md W1).
-	Counts bool
-	// NeedsActive is true when an item must have an active text: that of Gemini CLI's
-	// write_todos and LangChain's has none.
-	NeedsActive bool
-}
-
-// todoWrite returns TodoWrite or, with other options, system 1's write_todos, whose event
-// stream is in server/api.
-func todoWrite(o todoWriteOptions) variant {
+// todoWrite returns TodoWrite or, where isOwn is false, system 1's write_todos: its answer only
+// confirms the write (docs/spec/variants.md W1), its items need no active text, and only the hard
+// caps apply. (Its event stream is in server/api.)
+func todoWrite(o Options, isOwn bool) variant {
+	if !isOwn {
+		o = Options{InProgress: o.InProgress, Statuses: o.Statuses}
+	}
 	listed, all := TodoWriteView(), o.Statuses == AllStatuses
 	if all {
 		listed = todo.CoreView()
 	}
 	l := wholeList{view: listed, list: "todos", text: "content", active: "activeForm", reads: []string{"reason"}, partly: byIDs,
-		policy: o.InProgress, maxItems: o.MaxItems, maxText: o.MaxContentLength, needsActive: o.NeedsActive}
+		policy: o.InProgress, maxItems: o.MaxItems, maxText: o.MaxContentLength, needsActive: isOwn}
 	l.view.Unlisted = !all
 	answer := func(w prompts.Words, _ *Call, out board.Outcome) Result {
 		shown, n := show(listed, out.After, func(line todo.Line, item todo.Item) todoWriteShown {
@@ -70,7 +63,7 @@ func todoWrite(o todoWriteOptions) variant {
 			return shown
 		})
 		text, notes := w.ListUpdated, resultNotes(w, out)
-		if o.Counts {
+		if isOwn {
 			text += ": " + countsText(l.view, out.After.Items)
 		}
 		message := text + notes

@@ -149,10 +149,8 @@ func Names() (names []string) {
 // table returns all tools, without their descriptions.
 func table(o Options) []*Tool {
 	return append([]*Tool{
-		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true,
-			variant: todoWrite(todoWriteOptions{Options: o, Counts: true, NeedsActive: true})},
-		{Name: "write_todos", Title: "Write todos", Idempotent: true,
-			variant: todoWrite(todoWriteOptions{Options: Options{InProgress: o.InProgress, Statuses: o.Statuses}})},
+		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, variant: todoWrite(o, true)},
+		{Name: "write_todos", Title: "Write todos", Idempotent: true, variant: todoWrite(o, false)},
 		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList()},
 		{Name: "create_todos", Title: "Add plan steps", variant: createTodos()},
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo()},
@@ -301,19 +299,17 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
 	}
 	var input *todo.InputError
-	if !errors.As(err, &input) {
-		problem, known := takenProblem(t.words, err)
-		if !known {
-			problem, known = t.problems(err)[board.KindOf(err)]
+	if errors.As(err, &input) {
+		input = &todo.InputError{Problems: slices.Clone(input.Problems)}
+		for i, p := range input.Problems {
+			if said, known := t.refusal(p.Err); known {
+				input.Problems[i].Message = said.Message
+			}
 		}
-		if !known {
-			return Result{}, false
-		}
-		input = &todo.InputError{Problems: []todo.Problem{problem}}
-	}
-	input = &todo.InputError{Problems: slices.Clone(input.Problems)}
-	for i, p := range input.Problems {
-		input.Problems[i].Message = t.word(p)
+	} else if p, known := t.refusal(err); known {
+		input = &todo.InputError{Problems: []todo.Problem{p}}
+	} else {
+		return Result{}, false
 	}
 	if t.failure == nil {
 		result = Result{Text: validationFailed(t.words, input)}
@@ -324,40 +320,41 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	return result, true
 }
 
-// word returns what is wrong with a call, also what the board found, as a model is told it.
-func (t *Tool) word(p todo.Problem) string {
+// refusal returns what an error by which the board refuses a write is to a model; ok is false
+// for any other.
+func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 	var size *todo.SizeError
 	var unclear *todo.UnclearError
+	var taken *todo.TakenError
+	var full *board.FullError
+	w, kind := t.words, board.KindOf(err)
 	switch {
-	case errors.As(p.Err, &size) && size.Items > 0:
-		return fmt.Sprintf(t.words.ListTooLong, todo.MaxItems, size.Items)
-	case errors.As(p.Err, &size):
-		return fmt.Sprintf(t.words.TooLarge, todo.MaxSize/1000, (size.Size+999)/1000)
-	case errors.As(p.Err, &unclear):
-		titles := make([]string, len(unclear.Titles))
-		for i, title := range unclear.Titles {
-			titles[i] = quote(title)
+	case errors.As(err, &size) && size.Items > 0:
+		p.Message = fmt.Sprintf(w.ListTooLong, todo.MaxItems, size.Items)
+	case errors.As(err, &size):
+		p.Message = fmt.Sprintf(w.TooLarge, todo.MaxSize/1000, (size.Size+999)/1000)
+	case errors.As(err, &unclear):
+		p.Message = fmt.Sprintf(w.Unclear, quoted(unclear.Titles, quote), t.view.Words[todo.Completed])
+	case errors.As(err, &taken):
+		p = todo.Problem{Message: fmt.Sprintf(w.Taken, taken.Item.ID, excerpt(taken.Item.Owner)), Sentence: true}
+	case errors.Is(err, todo.ErrCycle):
+		p = todo.Problem{Message: w.Cycle, Sentence: true}
+	case kind == board.KindMissing:
+		p = todo.Problem{Path: "list_id", Message: w.NoList}
+	case kind == board.KindMirrored:
+		p = todo.Problem{Path: "list", Message: w.Mirrored}
+	case kind == board.KindReused:
+		p = todo.Problem{Path: "_meta.todo-mcp/operation", Message: w.OperationUsed}
+	case kind == board.KindFull:
+		p = todo.Problem{Path: "list", Message: w.ListsFull}
+		if errors.Is(err, board.ErrStoreFull) {
+			p.Message = w.StoreFull
 		}
-		return fmt.Sprintf(t.words.Unclear, strings.Join(titles, ", "), t.view.Words[todo.Completed])
+		if errors.As(err, &full) {
+			p.Message += " (" + full.Detail + ")"
+		}
 	}
-	return p.Message
-}
-
-// problems returns what each kind of refusal by the board is to a model.
-func (t *Tool) problems(err error) map[board.Kind]todo.Problem {
-	w, full, detail := t.words, t.words.ListsFull, (*board.FullError)(nil)
-	if errors.Is(err, board.ErrStoreFull) {
-		full = w.StoreFull
-	}
-	if errors.As(err, &detail) {
-		full += " (" + detail.Detail + ")"
-	}
-	return map[board.Kind]todo.Problem{
-		board.KindMissing:  {Path: "list_id", Message: w.NoList},
-		board.KindMirrored: {Path: "list", Message: w.Mirrored},
-		board.KindFull:     {Path: "list", Message: full},
-		board.KindReused:   {Path: "_meta.todo-mcp/operation", Message: w.OperationUsed},
-	}
+	return p, p.Message != ""
 }
 
 // validationFailed returns the error text of the whole-list tools and the view

@@ -339,24 +339,18 @@ func countsText(view todo.View, items []todo.Item) string {
 			left++
 		}
 	}
-	text := make([]byte, 0, 64) // and not by Sprintf, which allocates for every status of every write
-	add := func(n int, word string) {
-		if len(text) > 0 {
-			text = append(text, ", "...)
-		}
-		text = append(append(strconv.AppendInt(text, int64(n), 10), ' '), word...)
-	}
+	var parts []string
 	for i, status := range inSummaries {
 		word := view.Words[status]
 		if word == "" || i > 2 && word != string(status) {
 			word = string(status)
 		}
 		if n[word] > 0 || i < 3 {
-			add(n[word], word)
+			parts = append(parts, strconv.Itoa(n[word])+" "+word)
 		}
 	}
 	if left > 0 {
-		add(left, "cancelled")
+		parts = append(parts, strconv.Itoa(left)+" cancelled")
 	}
-	return string(text)
+	return strings.Join(parts, ", ")
 }
