@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -126,6 +125,21 @@ func with(doc, value any, path []any) any {
 	return items
 }
 
+// isNone reports whether a document has nothing at a path.
+func isNone(doc any, path []any) bool {
+	for _, step := range path {
+		all, _ := doc.(map[string]any)
+		items, _ := doc.([]any)
+		name, _ := step.(string)
+		if n, isItem := step.(int); isItem && n >= 0 && n < len(items) {
+			doc = items[n]
+		} else {
+			doc = all[name]
+		}
+	}
+	return doc == nil
+}
+
 // said returns a digest of what a document says: of each of its values, with its place.
 // Objects and arrays that have nothing say nothing. A value that is no number is equal to
 // itself.
@@ -216,10 +230,13 @@ func (e *edit) object(key string) (map[string]any, error) {
 var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: " +
 	"change it by hand; --print shows what install writes")
 
-// set sets the value at a path, or removes the one there if it is nil. People are shown as
-// much of it as shown says. What comes of that is read again, and refused if it does not say
-// so, or anything else than before. Objects and arrays that have nothing do not count.
-func (e *edit) set(value, shown any, path ...any) error {
+// set sets the value at a path, or removes the one there if it is nil. What comes of that is
+// read again, and refused if it does not say so, or anything else than before. Objects and
+// arrays that have nothing do not count.
+func (e *edit) set(value any, path ...any) error {
+	if value == nil && isNone(e.root, path) {
+		return nil
+	}
 	wanted := with(e.root, plainJSON(value), path)
 	if value != nil && said(e.root) == said(wanted) {
 		return nil
@@ -235,7 +252,7 @@ func (e *edit) set(value, shown any, path ...any) error {
 	e.root, e.after = root, text
 	line := "- " + shownPath(path)
 	if value != nil {
-		text, _ := inLine(shown) // as it was written
+		text, _ := inLine(value, asShown) // as it was written
 		line = "+ " + shownPath(path) + ": " + text
 	}
 	e.shown = append(e.shown, line)
@@ -315,30 +332,22 @@ func (c Change) Copies() (paths []string) {
 	return paths
 }
 
-// save makes the edit, while no other process of this program changes the file, by a lock
-// beside it. The path of the copy of what was there before is empty when there is none. A
-// file that comes to be what its copy has, but for line ends behind it, is that to the byte,
-// and the copy goes. With a file that goes, folders below home go that have nothing else.
+// save makes the edit. The path of the copy of what was there before is empty when there is
+// none. A file that comes to be what its copy has, but for line ends behind it, is that to the
+// byte, and the copy goes. With a file that goes, folders below home go that have nothing else.
 func (e *edit) save(home string) (backup string, err error) {
-	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
-		return "", fmt.Errorf("make its folder: %w", err)
-	}
-	unlock, err := atomicfile.TryLock(e.before.target + ".todo-mcp.lock")
-	if err != nil {
-		return "", err
-	}
-	unlock = sync.OnceFunc(unlock)
-	defer unlock()
 	if err := e.check(); err != nil {
 		return "", err
 	}
 	if e.removes() {
 		err := os.Remove(e.before.path)
-		unlock()
 		for dir := filepath.Dir(e.before.path); err == nil && dir != home && os.Remove(dir) == nil; {
 			dir = filepath.Dir(dir)
 		}
 		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
+		return "", fmt.Errorf("make its folder: %w", err)
 	}
 	after, copied := slices.Concat(e.before.mark, e.after), backupOf(e.before.path)
 	if old, err := os.ReadFile(copied); err == nil && bytes.Equal(bytes.TrimRight(old, "\r\n"), bytes.TrimRight(after, "\r\n")) {
@@ -347,30 +356,17 @@ func (e *edit) save(home string) (backup string, err error) {
 		}
 		return "", err
 	}
-	if backup, err = e.before.copy(e.ours || bytes.Contains(e.before.data, []byte(programName))); err != nil {
-		return "", fmt.Errorf("make a copy: %w", err)
+	// Where this program stands in a file, there is a copy of an earlier time, which is what a
+	// user may want again.
+	isOurs := e.ours || bytes.Contains(e.before.data, []byte(programName))
+	if e.before.data != nil && !(isOurs && exists(copied)) {
+		_ = os.Remove(copied) // a new one is for its owner alone, whoever could read the one before
+		if err := atomicfile.Write(copied, slices.Concat(e.before.mark, e.before.data), nil); err != nil {
+			return "", fmt.Errorf("make a copy: %w", err)
+		}
+		backup = copied
 	}
 	return backup, atomicfile.Write(e.before.target, after, e.check) // again, since a copy takes long
-}
-
-// copy writes what the file holds into its copy, whose path is empty if none is made:
-// for no file, and for one in which this program stands while there is a copy, of an
-// earlier time, which is what a user may want again.
-func (f file) copy(ours bool) (path string, err error) {
-	if f.data == nil {
-		return "", nil
-	}
-	path = backupOf(f.path)
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode().IsRegular() && ours {
-		return "", os.Chmod(path, 0o600)
-	}
-	if err == nil { // a new one is for its owner alone, whoever could read the one before
-		if err := os.Remove(path); err != nil {
-			return "", err
-		}
-	}
-	return path, atomicfile.Write(path, slices.Concat(f.mark, f.data), nil)
 }
 
 // check returns an error if the file is not any more as it was read, or is protected,

@@ -2,6 +2,7 @@ package install
 
 import (
 	"cmp"
+	"path/filepath"
 	"strings"
 
 	"todo-mcp/internal/clients"
@@ -22,18 +23,16 @@ type Client struct {
 type hookSetup struct {
 	// file is its file of hooks, or its plugin.
 	file string
-	// entries are the hooks. A client without any has a plugin.
+	// entries are the hooks. Those of a plugin have kinds alone.
 	entries []hookEntry
-	// plugin are the kinds of a plugin.
-	plugin []Kind
 	// tool are the events for which the client can call a tool of a server on stdio that it is
 	// connected to, and what it says of each, by the names of its own fields.
 	tool map[string][]string
 	// flat is true when a hook stands by itself in the list of its event, and has its
 	// matcher; else it stands in a group, which has the matcher.
 	flat bool
-	// copilot is true for the form of Copilot CLI: a command for each shell.
-	copilot bool
+	// form are the fields of a hook, as in [clients.Setup.Stdio].
+	form string
 	// timeout is after how much of the client's unit of time it gives up a hook.
 	timeout int
 	// version is the version of the form of the file, if it must be there; else 0.
@@ -56,6 +55,15 @@ type hookEntry struct {
 	kind           Kind
 	event, matcher string
 }
+
+// Forms of hooks: of a command, and of a call of the tool.
+const (
+	commandForm = `type: "command", command, timeout`
+	calledForm  = `type: "mcp_tool", server, tool: "` + toolName + `", input, timeout`
+)
+
+// isPlugin reports whether the file is a plugin.
+func (s *hookSetup) isPlugin() bool { return filepath.Ext(s.file) == ".js" }
 
 // mirrorHook is the hook for an event that is told of calls of a host's built-in tools.
 func mirrorHook(event, host string) hookEntry {
@@ -97,6 +105,9 @@ func Clients() (all []Client) {
 			continue
 		}
 		c := Client{known, *known.Setup, hooks[known.Name]}
+		if c.hooks != nil {
+			c.hooks.form = cmp.Or(c.hooks.form, commandForm)
+		}
 		c.Servers, c.After = cmp.Or(c.Servers, "mcpServers"), cmp.Or(c.After, "start a new session")
 		c.Stdio, c.HTTP = cmp.Or(c.Stdio, "command, args?"), cmp.Or(c.HTTP, "url")
 		if c.Programs == nil {
@@ -130,7 +141,7 @@ func hookSetups() map[string]*hookSetup {
 			},
 		},
 		"cursor": {
-			file: "~/.cursor/hooks.json", timeout: seconds, windows: shell.PowerShell, flat: true, version: 1,
+			file: "~/.cursor/hooks.json", form: "command, timeout", timeout: seconds, windows: shell.PowerShell, flat: true, version: 1,
 			entries: []hookEntry{mirrorHook("postToolUse", "cursor"), {event: "sessionEnd"}},
 		},
 		"codex": {
@@ -168,11 +179,12 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"copilot": { // it reads what the agent is told in another form
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
-			flat: true, version: 1, copilot: true, entries: []hookEntry{mirrorHook("PostToolUse", "copilot-cli"), end()},
+			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{mirrorHook("PostToolUse", "copilot-cli"), end()},
 		},
-		"kilo": {file: "$xdg/kilo/plugin/todo-mcp.js", windows: shell.Cmd, plugin: []Kind{Mirror}},
+		"kilo": {file: "$xdg/kilo/plugin/todo-mcp.js", windows: shell.Cmd, entries: []hookEntry{{kind: Mirror}}},
 		"opencode": {
-			file: "$xdg/opencode/plugin/todo-mcp.js", windows: shell.Cmd, plugin: []Kind{Mirror, Remind, Edits, Waiting},
+			file: "$xdg/opencode/plugin/todo-mcp.js", windows: shell.Cmd,
+			entries: []hookEntry{{kind: Mirror}, {kind: Remind}, {kind: Edits}, {kind: Waiting}},
 			sidebar: "$xdg/opencode/" + sidebarFile, sidebars: "$xdg/opencode/tui.json",
 		},
 	}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,33 +9,36 @@ import (
 )
 
 // entry returns the entry of a server with a name as the client writes it.
-func (c Client) entry(name string, s Server) (entry object) {
+func (c Client) entry(name string, s Server) object {
 	form := c.Stdio
 	if s.URL != "" {
 		form = c.HTTP
 	}
-	for part := range strings.SplitSeq(form, ", ") {
-		key, value, hasValue := strings.Cut(part, ": ")
-		of := field{key, s.URL}
-		switch {
-		case hasValue:
-			of.value = jsontext.Value(value)
-		case key == "name":
-			of.value = name
-		case key == "args":
-			of.value = append([]string{}, s.Args...)
-		case key == "args?" && len(s.Args) == 0:
-			continue
-		case key == "args?":
-			of = field{"args", s.Args}
-		case key == "command+args":
-			of = field{"command", append([]string{s.Command}, s.Args...)}
-		case slices.Contains(commands(), key):
-			of.value = s.Command
-		}
-		entry = append(entry, of)
+	args := make([]secret, len(s.Args))
+	for i, shown := range s.shownArgs() {
+		args[i] = secret{s.Args[i], shown}
 	}
-	return entry
+	if len(args) == 0 {
+		form = strings.TrimSuffix(form, ", args?")
+	}
+	return fill(form, map[string]any{
+		"name": name, "args": args, "args?": args, "command+args": append([]secret{{s.Command, s.Command}}, args...),
+		"command": s.Command, "cmd": s.Command, "url": s.URL, "httpUrl": s.URL, "serverUrl": s.URL, "uri": s.URL,
+	})
+}
+
+// fill returns the object of a form, which names its fields with commas between them. One has
+// its value behind it, as JSON, or else the one in values, by what it is called up to a mark.
+func fill(form string, values map[string]any) (all object) {
+	for part := range strings.SplitSeq(form, ", ") {
+		key, text, hasValue := strings.Cut(part, ": ")
+		of := field{strings.TrimRight(key, "?"), values[key]}
+		if of.key, _, _ = strings.Cut(of.key, "+"); hasValue {
+			of.value = jsontext.Value(text)
+		}
+		all = append(all, of)
+	}
+	return all
 }
 
 // addresses are the keys by which some client or version writes an address, and commands
@@ -84,33 +88,25 @@ func texts(value any) (out []string) {
 }
 
 // put writes how the server is reached into a client's file. All else in its entry stays, but
-// for what leads elsewhere or belongs to another way to a server. The arguments are shown
-// only where they were given now.
-func (c Client) put(f serversFile, o Options, wanted Server) error {
-	shown := wanted
-	if o.Args == nil {
-		shown = wanted.masked()
-	}
-	set, shownAs := c.entry(f.name, wanted), c.entry(f.name, shown)
+// for what leads elsewhere or belongs to another way to a server.
+func (c Client) put(f serversFile, wanted Server) (err error) {
+	set := c.entry(f.name, wanted)
 	if f.entry == nil {
-		return f.set(set, shownAs, c.Servers, f.name)
+		return f.set(set, c.Servers, f.name)
 	}
 	stale := slices.Concat(leads(), ofHTTP())
 	if wanted.URL != "" {
 		stale = slices.Concat(leads(), ofStdio())
 	}
-	var err error
-	for i, of := range set {
+	for _, of := range set {
 		isMissing := slices.Contains(ofHTTP(), of.key) && f.entry[of.key] == nil
-		if err == nil && (isMissing || slices.Contains(leads(), of.key)) {
-			err = f.set(of.value, shownAs[i].value, c.Servers, f.name, of.key)
+		if isMissing || slices.Contains(leads(), of.key) {
+			err = cmp.Or(err, f.set(of.value, c.Servers, f.name, of.key))
 		}
+		stale = slices.DeleteFunc(stale, func(key string) bool { return key == of.key })
 	}
 	for _, key := range stale {
-		isSet := slices.ContainsFunc(set, func(of field) bool { return of.key == key })
-		if err == nil && !isSet && f.entry[key] != nil {
-			err = f.set(nil, nil, c.Servers, f.name, key)
-		}
+		err = cmp.Or(err, f.set(nil, c.Servers, f.name, key))
 	}
 	return err
 }

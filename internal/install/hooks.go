@@ -82,24 +82,20 @@ func (h *hookFile) tell(base string) {
 }
 
 // setHooks adds to a change that a client, which reaches the server in some way, runs the
-// hooks that o wants and no others.
-func (c Client) setHooks(m Machine, o Options, server Server, change *Change) error {
-	kinds := c.hooks.chosen(o.Hooks)
-	if len(kinds) == 0 && len(o.Hooks) > 0 {
-		change.note("no hooks of it are known for that: it gets the server alone")
-	}
-	if len(kinds) == 0 {
-		return c.removeHooks(m, o, change)
-	}
-	err := c.setSidebar(m, o, server, change, true)
-	if err != nil {
-		return err
+// hooks of kinds that were chosen, and no others; with none its status line goes, too.
+func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, change *Change) error {
+	if c.hooks == nil {
+		return nil
 	}
 	h, err := c.hookFile(m, o, server, change)
-	shown := len(h.shown)
 	if err == nil {
-		err = h.install(kinds)
+		err = c.setSidebar(h, o, len(kinds) > 0 && server.URL == "", change)
 	}
+	if err != nil || len(kinds) == 0 {
+		return cmp.Or(err, h.remove(func(place) bool { return false }))
+	}
+	shown := len(h.shown)
+	err = h.install(kinds)
 	if len(h.shown) > shown {
 		change.Kinds = kinds
 	}
@@ -107,7 +103,7 @@ func (c Client) setHooks(m Machine, o Options, server Server, change *Change) er
 	case errors.Is(err, errSlowHooks):
 		change.note("%v", err)
 		return nil
-	case h.statusLine != "" && !h.machine.runs(line["command"], "show"):
+	case h.statusLine != "" && !m.runs(line["command"], "show"):
 		change.note("its status line is another one, which stays; docs/hooks.md says how to show the list in it")
 	case c.hooks.after != "" && !h.isNone():
 		change.note("%s", c.hooks.after)
@@ -115,50 +111,25 @@ func (c Client) setHooks(m Machine, o Options, server Server, change *Change) er
 	return err
 }
 
-// removeHooks adds to a change that the hooks of a client go, its status line or its plugin.
-func (c Client) removeHooks(m Machine, o Options, change *Change) error {
-	if c.hooks == nil {
-		return nil
-	}
-	if err := c.setSidebar(m, o, Server{}, change, false); err != nil {
-		return err
-	}
-	h, err := c.hookFile(m, o, Server{}, change)
-	if err != nil {
-		return err
-	}
-	return h.remove(func(place) bool { return false })
-}
-
 // setSidebar adds to a change that the plugin comes, or goes, which draws the list in a client
 // that has a place for it. Of a server over HTTP it draws nothing: it reads the store of this
 // machine.
-func (c Client) setSidebar(m Machine, o Options, server Server, change *Change, comes bool) error {
-	if c.hooks.sidebar == "" {
+func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) error {
+	if h.sidebar == "" || comes && h.err != nil {
 		return nil
 	}
-	h, err := c.hookFile(m, o, server, &Change{})
-	plugin, pluginErr := change.edit(o, m.place(c.hooks.sidebar))
-	names, namesErr := change.edit(o, m.place(c.hooks.sidebars))
-	if err = cmp.Or(err, pluginErr, namesErr); err != nil {
+	plugin, pluginErr := change.edit(o, h.machine.place(h.sidebar))
+	names, namesErr := change.edit(o, h.machine.place(h.sidebars))
+	if err := cmp.Or(pluginErr, namesErr); err != nil {
 		return err
+	}
+	var text, name any
+	if comes {
+		command := h.command(sidebarCommand)
+		text, name = secret{sidebar(command.text), command.shown}, sidebarName
 	}
 	all, _ := names.root[pluginsKey].([]any)
-	i := slices.Index(all, any(sidebarName))
-	if comes = comes && server.URL == ""; comes && h.err == nil {
-		command, shown := h.command(sidebarCommand)
-		if err = plugin.set(sidebar(command), shown, pluginPath); err == nil && i < 0 {
-			err = names.set(sidebarName, sidebarName, pluginsKey, newItem)
-		}
-		return err
-	}
-	if !comes && plugin.root[pluginPath] != nil {
-		err = plugin.set(nil, nil, pluginPath)
-	}
-	if !comes && err == nil && i >= 0 {
-		err = names.set(nil, nil, pluginsKey, i)
-	}
-	return err
+	return cmp.Or(plugin.set(text, pluginPath), names.set(name, pluginsKey, slices.Index(all, any(sidebarName))))
 }
 
 // lookForHooks adds to a state whether a client runs the hooks of this program, and which. An
@@ -177,13 +148,11 @@ func (c Client) lookForHooks(m Machine, o Options, s *State) error {
 	}
 	for _, p := range places {
 		if s.Name == "" { // a server on another machine is known by the hooks alone
-			h.tell(p.server())
+			_, address, _ := strings.Cut(p.command, " "+serverFlag+" ")
+			h.tell(address)
 		}
 	}
 	s.Kinds = h.running(places)
-	if h.entries == nil {
-		s.Kinds = h.chosen(pluginKinds(h.root))
-	}
 	switch {
 	case len(places) == 0:
 		s.Hooks = HooksMissing
@@ -200,12 +169,6 @@ type place struct {
 	event, matcher string
 	path           []any
 	command        string // or the tool
-}
-
-// server returns the address of the server that a hook tells; empty for none.
-func (p place) server() string {
-	_, address, _ := strings.Cut(p.command, " "+serverFlag+" ")
-	return address
 }
 
 // called returns what a hook calls, a command or a tool; empty for one that is not of this
@@ -225,8 +188,11 @@ func (h hookFile) called(hook map[string]any) string {
 // places returns where the hooks of this program stand: of a group that has no others, where
 // the group does. It also returns where its status line stands, or its plugin has its command.
 func (h hookFile) places() (all []place, err error) {
-	if h.root[pluginPath] != nil && h.entries == nil {
-		return []place{{path: []any{pluginPath}}}, nil
+	if h.isPlugin() {
+		if h.root[pluginPath] != nil {
+			all = []place{{path: []any{pluginPath}}}
+		}
+		return all, nil
 	}
 	line, lineErr := h.object(statusLineKey)
 	if h.machine.runs(line["command"], "show") {
@@ -249,23 +215,24 @@ func (h hookFile) placesIn(group map[string]any, event string, n int) (here []pl
 	if matcher == "*" { // is all, as is none
 		matcher = ""
 	}
-	hooks, at := []any{group}, place{event: event, matcher: matcher, path: []any{hooksKey, event, n}}
+	hooks, path := []any{group}, []any{hooksKey, event, n}
 	if !h.flat {
 		hooks, _ = group[hooksKey].([]any)
 	}
 	for i, value := range hooks {
 		hook, _ := value.(map[string]any)
 		if called := h.called(hook); called != "" {
-			here = append(here, place{event, matcher, append(slices.Clip(at.path), hooksKey, i), called})
+			here = append(here, place{event, matcher, append(slices.Clip(path), hooksKey, i), called})
 		}
 	}
-	if len(here) > 0 && len(here) == len(hooks) { // the group is of this program alone
-		if len(here) == 1 {
-			at.command = here[0].command
-		}
-		here = []place{at}
+	switch {
+	case len(here) < len(hooks) || len(here) == 0:
+		return here
+	case len(here) > 1: // of which one is enough
+		here[0].command = ""
 	}
-	return here
+	here[0].path = path // the group is of this program alone
+	return here[:1]
 }
 
 // remove removes what stands there of this program but what keep says, the last of it first:
@@ -274,7 +241,7 @@ func (h hookFile) remove(keep func(place) bool) error {
 	places, err := h.places()
 	for _, p := range slices.Backward(places) {
 		if !keep(p) {
-			err = errors.Join(err, h.set(nil, nil, p.path...))
+			err = errors.Join(err, h.set(nil, p.path...))
 		}
 	}
 	return err
@@ -284,17 +251,16 @@ func (h hookFile) remove(keep func(place) bool) error {
 // they should be, and takes those of other kinds away. It sets the status line unless there is
 // another one.
 func (h hookFile) install(kinds []Kind) error {
-	switch command, shown := h.command(hookName, h.server...); {
+	switch command := h.command(hookName, h.server...); {
 	case h.err != nil:
 		return h.err
-	case h.entries == nil:
-		return h.set(plugin(h.host, command, kinds), shown, pluginPath)
+	case h.isPlugin():
+		return h.set(secret{plugin(h.host, command.text, kinds), command.shown}, pluginPath)
 	}
 	missing := h.hooks(kinds)
 	err := h.remove(func(p place) bool {
 		i := slices.IndexFunc(missing, func(e hookEntry) bool {
-			called, _ := h.calls(e)
-			return e.event == p.event && e.matcher == p.matcher && called == p.command
+			return e.event == p.event && e.matcher == p.matcher && h.calls(e).text == p.command
 		})
 		if i >= 0 {
 			missing = slices.Delete(missing, i, i+1)
@@ -302,13 +268,10 @@ func (h hookFile) install(kinds []Kind) error {
 		return i >= 0 || p.event == statusLineKey
 	})
 	if err == nil && h.version != 0 && h.root[versionKey] == nil {
-		err = h.set(h.version, h.version, versionKey)
+		err = h.set(h.version, versionKey)
 	}
 	for _, e := range missing {
-		if err == nil {
-			called, shown := h.calls(e)
-			err = h.set(h.entry(e, called), h.entry(e, shown), hooksKey, e.event, newItem)
-		}
+		err = cmp.Or(err, h.set(h.entry(e), hooksKey, e.event, newItem))
 	}
 	return cmp.Or(err, h.setStatusLine())
 }
@@ -317,19 +280,18 @@ func (h hookFile) install(kinds []Kind) error {
 // What a person added to it stays, but for a store.
 func (h hookFile) setStatusLine() error {
 	line, err := h.object(statusLineKey)
+	command := h.command(h.statusLine)
 	old, _ := line["command"].(string)
-	command, shown := h.command(h.statusLine)
 	if _, more, found := strings.Cut(old, h.statusLine+" "); found && storeOf(strings.Fields(more)) == nil {
-		command, shown = command+" "+more, shown+" …"
+		command = secret{command.text + " " + more, command.shown + " …"}
 	}
 	switch {
 	case h.statusLine == "" || err != nil:
 		return err
 	case line == nil:
-		entry := func(command string) object { return object{{"type", "command"}, {"command", command}} }
-		return h.set(entry(command), entry(shown), statusLineKey)
+		return h.set(object{{"type", "command"}, {"command", command}}, statusLineKey)
 	case h.machine.runs(old, "show"):
-		return h.set(command, shown, statusLineKey, "command")
+		return h.set(command, statusLineKey, "command")
 	}
 	return nil
 }
@@ -355,50 +317,49 @@ func toolCall(server string, finish bool) string {
 // isCalled reports whether the client calls the tool for an event.
 func (h hookFile) isCalled(e hookEntry) bool { return h.name != "" && h.tool[e.event] != nil }
 
-// calls returns what a hook calls, a command or a tool, and what people are shown of it.
-func (h hookFile) calls(e hookEntry) (called, shown string) {
+// calls returns what a hook calls, a command or a tool.
+func (h hookFile) calls(e hookEntry) secret {
 	switch {
 	case h.isCalled(e):
-		called = toolCall(h.name, e.kind == Finish)
-		return called, called
+		called := toolCall(h.name, e.kind == Finish)
+		return secret{called, called}
 	case e.kind == Finish:
 		return h.command(hookName+" "+finishFlag, h.server...)
 	}
 	return h.command(hookName, h.server...)
 }
 
-// command returns the command with a name and its arguments, as hook, and what people are
-// shown of it.
-func (h hookFile) command(name string, more ...string) (command, shown string) {
-	shown = h.shell.Command(slices.Concat([]string{h.program}, strings.Fields(name), more)...)
+// command returns the command with a name and its arguments, as hook. People are not shown
+// the store, which may have a password.
+func (h hookFile) command(name string, more ...string) secret {
+	shown := h.shell.Command(slices.Concat([]string{h.program}, strings.Fields(name), more)...)
 	if len(h.store) == 0 {
-		return shown, shown
+		return secret{shown, shown}
 	}
-	return shown + " " + h.shell.Command(h.store...), shown + " …"
+	return secret{shown + " " + h.shell.Command(h.store...), shown + " …"}
 }
 
-// entry returns what stands in the list of an event for a hook that calls a command or a tool.
-func (h hookFile) entry(e hookEntry, called string) (entry object) {
+// entry returns what stands in the list of an event for a hook.
+func (h hookFile) entry(e hookEntry) (entry object) {
 	if e.matcher != "" {
 		entry = object{{"matcher", e.matcher}}
 	}
-	run := object{{"command", called}, {"timeout", h.timeout}}
-	switch {
-	case h.copilot:
-		return append(entry, field{"type", "command"}, field{"bash", called}, field{"powershell", called}, field{"timeoutSec", h.timeout})
-	case h.flat:
-		return append(entry, run...)
-	}
-	run = append(object{{"type", "command"}}, run...)
+	form, called, input := h.form, h.calls(e), object{}
 	if h.isCalled(e) {
-		input := object{}
+		form = calledForm
 		for _, name := range append([]string{"hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type"}, h.tool[e.event]...) {
 			input = append(input, field{name, "${" + name + "}"})
 		}
 		if e.kind == Finish {
 			input = append(input, field{"finish", "true"})
 		}
-		run = object{{"type", "mcp_tool"}, {"server", h.name}, {"tool", toolName}, {"input", input}, {"timeout", h.timeout}}
+	}
+	run := fill(form, map[string]any{
+		"command": called, "bash": called, "powershell": called, "timeout": h.timeout, "timeoutSec": h.timeout,
+		"server": h.name, "input": input,
+	})
+	if h.flat {
+		return append(entry, run...)
 	}
 	return append(entry, field{hooksKey, []any{run}})
 }

@@ -288,7 +288,7 @@ func TestHookCommands(t *testing.T) {
 		r.m.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
 		_, texts := r.byHand(install.Options{Hooks: install.Kinds()})
 		want, _ := json.Marshal(c.want)
-		if plain := strings.ReplaceAll(texts[len(texts)-1], `\u0026`, "&"); !strings.Contains(plain, strings.ReplaceAll(string(want), `\u0026`, "&")) {
+		if plain := strings.ReplaceAll(texts[min(1, len(texts)-1)], `\u0026`, "&"); !strings.Contains(plain, strings.ReplaceAll(string(want), `\u0026`, "&")) {
 			t.Errorf("%s on %s of %s: there is no %s in\n%s", c.client, c.system, c.program, want, plain)
 		}
 		if shown := r.install(install.Options{Hooks: install.Kinds()}); strings.Contains(shown, "…") {

@@ -91,22 +91,21 @@ func (s Server) String() string {
 		u.User, u.RawQuery = nil, ""
 		return u.String()
 	}
-	return strings.Join(append([]string{s.Command}, s.masked().Args...), " ")
+	return strings.Join(append([]string{s.Command}, s.shownArgs()...), " ")
 }
 
-// masked returns the server with arguments as people may see them: flags without values, what
-// calls a package, and an ellipsis for others.
-func (s Server) masked() Server {
-	n := s.fromPackage()
-	s.Args = slices.Clone(s.Args)
-	for i, arg := range s.Args {
+// shownArgs returns the arguments as people may see them: flags without values, what calls a
+// package, and an ellipsis for others.
+func (s Server) shownArgs() []string {
+	shown, n := slices.Clone(s.Args), s.fromPackage()
+	for i, arg := range shown {
 		if strings.HasPrefix(arg, "-") {
-			s.Args[i], _, _ = strings.Cut(arg, "=")
+			shown[i], _, _ = strings.Cut(arg, "=")
 		} else if i >= n {
-			s.Args[i] = "…"
+			shown[i] = "…"
 		}
 	}
-	return s
+	return shown
 }
 
 // State is what is known of a client on this machine.
@@ -269,16 +268,20 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		wanted, err := c.wanted(m, o, read(f.entry))
 		if err == nil {
-			err = c.put(f, o, wanted)
+			err = c.put(f, wanted)
 		}
 		if c.ByHand() {
 			change.note("its file is not edited: add this to it")
 		}
-		if err == nil && o.Hooks != nil {
-			wanted.name = cmp.Or(f.name, defaultName)
-			err = c.setHooks(m, o, wanted, change)
+		if err != nil || o.Hooks == nil {
+			return err
 		}
-		return err
+		kinds := c.hooks.chosen(o.Hooks)
+		if len(kinds) == 0 && len(o.Hooks) > 0 {
+			change.note("no hooks of it are known for that: it gets the server alone")
+		}
+		wanted.name = f.name
+		return c.setHooks(m, o, wanted, kinds, change)
 	})
 }
 
@@ -290,14 +293,14 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 			change.note("its file is not edited: take out of %s what calls %s", m.Short(change.File), programName)
 		}
 		for _, name := range f.names {
-			err := f.set(nil, nil, c.Servers, name)
+			err := f.set(nil, c.Servers, name)
 			if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
 				change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.Servers, name)
 			} else if err != nil {
 				return err
 			}
 		}
-		return c.removeHooks(m, o, change)
+		return c.setHooks(m, o, Server{}, nil, change)
 	})
 }
 
@@ -339,13 +342,13 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 }
 
 // Find returns the client with a name.
-func Find(name string) (Client, bool) {
-	for _, c := range Clients() {
-		if c.Name == name {
-			return c, true
-		}
+func Find(name string) (c Client, there bool) {
+	all := Clients()
+	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
+	if i < 0 {
+		return c, false
 	}
-	return Client{}, false
+	return all[i], true
 }
 
 // Names returns the names of all clients.

@@ -33,9 +33,22 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
+// secret is a text of which people are shown another one.
+type secret struct{ text, shown string }
+
+// MarshalJSONTo writes the text.
+func (s secret) MarshalJSONTo(out *jsontext.Encoder) error {
+	return out.WriteToken(jsontext.String(s.text))
+}
+
+// asShown writes of secrets what people are shown.
+var asShown = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, s secret) error {
+	return out.WriteToken(jsontext.String(s.shown))
+}))
+
 // inLine returns a value as JSON in one line.
-func inLine(value any) (string, error) {
-	text, err := json.Marshal(value, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+func inLine(value any, more ...json.Options) (string, error) {
+	text, err := json.Marshal(value, append(more, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))...)
 	return string(text), err
 }
 

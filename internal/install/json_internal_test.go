@@ -36,11 +36,11 @@ func TestSetAndRemove(t *testing.T) {
 	} {
 		e := jsonEdit(t, c.before)
 		for range 2 {
-			if err := e.set(object{{"command", "todo-mcp"}}, nil, entryPath...); err != nil || string(e.after) != c.after {
+			if err := e.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil || string(e.after) != c.after {
 				t.Errorf("%s (-want +got, %v):\n%s", c.name, err, cmp.Diff(c.after, string(e.after)))
 			}
 		}
-		if err := e.set(nil, nil, entryPath...); err != nil || e.isBare() != c.alone {
+		if err := e.set(nil, entryPath...); err != nil || e.isBare() != c.alone {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if diff := cmp.Diff(strings.TrimSuffix(c.before, "\n"), strings.TrimSuffix(string(e.after), "\n")); diff != "" && !c.alone {
@@ -79,7 +79,7 @@ func TestRemoveBehindComment(t *testing.T) {
 		"{\"servers\":{\"a\":{}, // x\r\n \"todo\":{} }}": "{\"servers\":{\"a\":{} // x\r\n }}",
 	} {
 		e := jsonEdit(t, before)
-		if err := e.set(nil, nil, entryPath...); err != nil || string(e.after) != after {
+		if err := e.set(nil, entryPath...); err != nil || string(e.after) != after {
 			t.Errorf("%q becomes %q (%v), want %q", before, e.after, err, after)
 		}
 	}
@@ -88,7 +88,7 @@ func TestRemoveBehindComment(t *testing.T) {
 // BAD-INPUT 94: a key in brackets is a key, not a position.
 func TestKeyInBrackets(t *testing.T) {
 	e := jsonEdit(t, `{"hooks": {"[0]": ["a", "b"], "[x]": 1}}`)
-	err := errors.Join(e.set(2, 2, "hooks", "[x]"), e.set("d", nil, "hooks", "[0]", newItem), e.set(nil, nil, "hooks", "[0]", 0))
+	err := errors.Join(e.set(2, "hooks", "[x]"), e.set("d", "hooks", "[0]", newItem), e.set(nil, "hooks", "[0]", 0))
 	if want := `{"hooks": {"[0]": [ "b", "d"], "[x]": 2}}`; err != nil || string(e.after) != want {
 		t.Errorf("it is %s, want %s (%v)", e.after, want, err)
 	}
@@ -136,21 +136,21 @@ func FuzzDocuments(f *testing.F) {
 		servers, isObject := root["servers"].(map[string]any)
 		_, there := root["servers"]
 		isNew := servers["todo"] == nil && (isObject || !there)
-		if err := e.set(object{{"command", "todo-mcp"}, {"args", []string{"#\n\"'"}}}, nil, entryPath...); err != nil {
+		if err := e.set(object{{"command", "todo-mcp"}, {"args", []string{"#\n\"'"}}}, entryPath...); err != nil {
 			return
 		}
 		if !isTOML && root != nil && isNew && !keepsBytes(text, e.after) {
 			t.Errorf("%q becomes %q", text, e.after)
 		}
-		err = errors.Join(e.set([]string{}, nil, append(entryPath, "args")...), e.set(nil, nil, append(entryPath, "args")...), e.set(nil, nil, entryPath...))
+		err = errors.Join(e.set([]string{}, append(entryPath, "args")...), e.set(nil, append(entryPath, "args")...), e.set(nil, entryPath...))
 		if err != nil || isNew && says() != before {
 			t.Errorf("%q: %v", text, err)
 		}
 		items, _ := servers["items"].([]any)
-		if isTOML || e.set("x", nil, "servers", "items", newItem) != nil {
+		if isTOML || e.set("x", "servers", "items", newItem) != nil {
 			return
 		}
-		if err := e.set(nil, nil, "servers", "items", len(items)); err != nil || isNew && says() != before {
+		if err := e.set(nil, "servers", "items", len(items)); err != nil || isNew && says() != before {
 			t.Errorf("%q: %v", text, err)
 		}
 	})

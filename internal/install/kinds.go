@@ -9,7 +9,7 @@ import (
 // Kind is what hooks of a client are for. A person chooses by kinds.
 type Kind string
 
-// The kinds, see [Kind.About].
+// The kinds.
 const (
 	Mirror  Kind = "mirror"
 	Calls   Kind = "calls"
@@ -25,21 +25,14 @@ func Kinds() []Kind { return []Kind{Mirror, Calls, Remind, Edits, Waiting} }
 
 // About says what hooks of the kind do.
 func (k Kind) About() string {
-	switch k {
-	case Mirror:
-		return "the list of the client's own todo tool stands on the board beside the others"
-	case Calls:
-		return "whose list a call of our tool is, is certain: also after /clear, and of sub-agents"
-	case Remind:
-		return "the agent is told of its open list after a compaction, and as a chat goes on"
-	case Edits:
-		return "the agent is told of your edits with its next step, not with its next write"
-	case Waiting:
-		return "a list shows what its agent asks you, until that goes on; comes with edits"
-	case Finish:
-		return "an agent that stops with open items is told of them once, and goes on"
-	}
-	return ""
+	return map[Kind]string{
+		Mirror:  "the list of the client's own todo tool stands on the board beside the others",
+		Calls:   "whose list a call of our tool is, is certain: also after /clear, and of sub-agents",
+		Remind:  "the agent is told of its open list after a compaction, and as a chat goes on",
+		Edits:   "the agent is told of your edits with its next step, not with its next write",
+		Waiting: "a list shows what its agent asks you, until that goes on; comes with edits",
+		Finish:  "an agent that stops with open items is told of them once, and goes on",
+	}[k]
 }
 
 // ParseKinds returns the kinds of a text: names with commas between them, all, or none,
@@ -69,22 +62,18 @@ func JoinKinds(kinds []Kind, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// kinds returns the kinds of hooks that a client can run, in the order of their table.
-func (s *hookSetup) kinds() (all []Kind) {
-	if s == nil {
-		return nil
+// first returns the first hook of a kind: that of its first event.
+func (s *hookSetup) first(k Kind) (e hookEntry, there bool) {
+	i := slices.IndexFunc(s.entries, func(e hookEntry) bool { return e.kind == k })
+	if i < 0 {
+		return hookEntry{}, false
 	}
-	for _, k := range append(Kinds(), Finish) {
-		isOf := func(e hookEntry) bool { return e.kind == k }
-		if slices.ContainsFunc(s.entries, isOf) || slices.Contains(s.plugin, k) {
-			all = append(all, k)
-		}
-	}
-	return all
+	return s.entries[i], true
 }
 
-// chosen returns those of kinds that a client can run, and what comes with them: edits with
-// waiting, since the same hooks say that an agent goes on, and what is run anyway.
+// chosen returns those of kinds that a client can run, in the order of their table, and what
+// comes with them: edits with waiting, since the same hooks say that an agent goes on, and what
+// is run anyway.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil
@@ -92,12 +81,12 @@ func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if slices.Contains(kinds, Waiting) {
 		kinds = append(slices.Clip(kinds), Edits)
 	}
-	for _, k := range s.kinds() {
-		first := slices.IndexFunc(s.entries, func(e hookEntry) bool { return e.kind == k })
-		runsAnyway := first >= 0 && s.entries[first].matcher != "" && slices.ContainsFunc(s.entries, func(e hookEntry) bool {
-			return e.event == s.entries[first].event && e.matcher == "" && slices.Contains(kinds, e.kind)
+	for _, k := range append(Kinds(), Finish) {
+		first, there := s.first(k)
+		runsAnyway := first.matcher != "" && slices.ContainsFunc(s.entries, func(e hookEntry) bool {
+			return e.event == first.event && e.matcher == "" && slices.Contains(kinds, e.kind)
 		})
-		if slices.Contains(kinds, k) || runsAnyway {
+		if there && slices.Contains(kinds, k) || runsAnyway {
 			all = append(all, k)
 		}
 	}
@@ -137,9 +126,12 @@ func union(a, b string) string {
 }
 
 // running returns the kinds of which all hooks stand in a file.
-func (s *hookSetup) running(places []place) (all []Kind) {
-	for _, k := range s.kinds() {
-		lacks := slices.ContainsFunc(s.entries, func(e hookEntry) bool {
+func (h hookFile) running(places []place) (all []Kind) {
+	if h.isPlugin() {
+		return h.chosen(pluginKinds(h.root))
+	}
+	for _, k := range h.chosen(append(Kinds(), Finish)) {
+		lacks := slices.ContainsFunc(h.entries, func(e hookEntry) bool {
 			return e.kind == k && !slices.ContainsFunc(places, func(p place) bool { return p.serves(e) })
 		})
 		if !lacks {

@@ -98,7 +98,7 @@ func (r *rig) hooksFile() string {
 		return ""
 	}
 	paths, _ := r.byHand(install.Options{Hooks: install.Kinds()})
-	return paths[len(paths)-1]
+	return paths[min(1, len(paths)-1)] // behind that of the servers, unless it has both
 }
 
 // byHand returns what is written by hand into each file, and their paths.
