@@ -97,36 +97,8 @@ type Change struct {
 	home  string // of the user
 }
 
-// with returns a document with another value at a path of keys and indices, nil for none.
-func with(doc, value any, path []any) any {
-	if len(path) == 0 || doc == nil && value == nil {
-		return value
-	}
-	if name, isName := path[0].(string); isName {
-		all, _ := doc.(map[string]any)
-		if all = maps.Clone(all); all == nil {
-			all = make(map[string]any)
-		}
-		all[name] = with(all[name], value, path[1:])
-		if all[name] == nil {
-			delete(all, name)
-		}
-		return all
-	}
-	items, _ := doc.([]any)
-	n := path[0].(int)
-	switch items = slices.Clone(items); {
-	case n == newItem:
-		return append(items, with(nil, value, path[1:]))
-	case len(path) == 1 && value == nil:
-		return slices.Delete(items, n, n+1)
-	}
-	items[n] = with(items[n], value, path[1:])
-	return items
-}
-
-// isNone reports whether a document has nothing at a path.
-func isNone(doc any, path []any) bool {
+// at returns what a document has at a path of keys and indices; nil for nothing.
+func at(doc any, path []any) any {
 	for _, step := range path {
 		all, _ := doc.(map[string]any)
 		items, _ := doc.([]any)
@@ -137,7 +109,7 @@ func isNone(doc any, path []any) bool {
 			doc = all[name]
 		}
 	}
-	return doc == nil
+	return doc
 }
 
 // said returns a digest of what a document says: of each of its values, with its place.
@@ -231,25 +203,20 @@ var errNotEdited = errors.New(": this is written in a way that cannot be edited 
 	"change it by hand; --print shows what install writes")
 
 // set sets the value at a path, or removes the one there if it is nil. What comes of that is
-// read again, and refused if it does not say so, or anything else than before. Objects and
-// arrays that have nothing do not count.
+// read again. Objects and arrays that have nothing do not count.
 func (e *edit) set(value any, path ...any) error {
-	if value == nil && isNone(e.root, path) {
+	old := at(e.root, path)
+	if value == nil && old == nil || value != nil && said(old) == said(plainJSON(value)) {
 		return nil
 	}
-	wanted := with(e.root, plainJSON(value), path)
-	if value != nil && said(e.root) == said(wanted) {
-		return nil
+	text, err := e.write(e.after, value, path)
+	if err == nil {
+		e.root, err = e.read(text)
 	}
-	text, err := e.write(e.after, wanted, value, path)
 	if err != nil {
 		return e.before.wrong(err)
 	}
-	root, err := e.read(text)
-	if err != nil || said(root) != said(wanted) {
-		return e.before.wrong(errNotEdited)
-	}
-	e.root, e.after = root, text
+	e.after = text
 	line := "- " + shownPath(path)
 	if value != nil {
 		text, _ := inLine(value, asShown) // as it was written

@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -18,16 +19,18 @@ import (
 type format struct {
 	// read returns what a file says.
 	read func(data []byte) (map[string]any, error)
-	// write returns a file with another value at a path, unless it has it, and makes what is
-	// missing above it; nil removes it. The file says what is wanted then.
-	write func(data []byte, wanted, value any, path []any) ([]byte, error)
+	// write returns a file with another value at a path, and makes what is missing above it;
+	// nil removes it.
+	write func(data []byte, value any, path []any) ([]byte, error)
 }
 
 // formatOf returns the form of a file by its name.
 func formatOf(path string) format {
 	switch filepath.Ext(path) {
 	case ".yaml":
-		return format{yamlOf, func(_ []byte, wanted, _ any, _ []any) ([]byte, error) { return yaml.Marshal(wanted) }}
+		return format{yamlOf, func(_ []byte, value any, path []any) ([]byte, error) {
+			return yaml.Marshal(plainJSON(wrapped(value, path)))
+		}}
 	case ".js":
 		return format{readPlugin, setPlugin}
 	case ".toml":
@@ -53,30 +56,51 @@ func readTOML(data []byte) (root map[string]any, err error) {
 
 // setTOML returns a TOML file with another value at a path, nil for none: a table, a server
 // in it and, if any, a key. All lines of the server, which stands as a table and the tables
-// below it, are written anew, as Codex itself writes them, without comments. All else stays.
-// A new server stands behind all else.
-func setTOML(data []byte, wanted, _ any, path []any) ([]byte, error) {
+// below it, are written anew, as Codex itself writes them, without comments. All else stays,
+// or it is an error. A new server stands behind all else.
+func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	table, name := path[0].(string), path[1].(string)
 	before, behind := cutServer(string(data), table, name)
 	newline := newlineOf(data)
 	if strings.HasSuffix(before, newline+newline) {
 		before = strings.TrimSuffix(before, newline)
 	}
-	root, _ := wanted.(map[string]any)
-	servers, _ := root[table].(map[string]any)
-	entry := servers[name]
-	if entry == nil {
-		return []byte(before + behind), nil
+	wanted, err := readTOML(data)
+	servers, _ := wanted[table].(map[string]any)
+	if servers == nil {
+		servers = make(map[string]any)
+		if wanted == nil {
+			wanted = make(map[string]any)
+		}
+		wanted[table] = servers
 	}
-	if before != "" && !strings.HasSuffix(before, "\n") {
-		before += newline
+	entry, _ := servers[name].(map[string]any)
+	switch {
+	case len(path) == 2:
+		entry, _ = plainJSON(value).(map[string]any)
+	case value == nil:
+		delete(entry, path[2].(string))
+	default:
+		entry[path[2].(string)] = plainJSON(value)
 	}
-	if before != "" {
-		before += newline
+	if servers[name] = entry; entry == nil {
+		delete(servers, name)
+	} else {
+		if before != "" && !strings.HasSuffix(before, "\n") {
+			before += newline
+		}
+		if before != "" {
+			before += newline
+		}
+		block, wrong := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
+		_, text, _ := strings.Cut(string(block), "\n") // without the header of the table of servers
+		before, err = before+strings.ReplaceAll(text, "\n", newline), cmp.Or(err, wrong)
 	}
-	block, err := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
-	_, text, _ := strings.Cut(string(block), "\n") // without the header of the table of servers
-	return []byte(before + strings.ReplaceAll(text, "\n", newline) + behind), err
+	text := []byte(before + behind)
+	if now, wrong := readTOML(text); wrong != nil || said(now) != said(wanted) {
+		err = errNotEdited
+	}
+	return text, err
 }
 
 // cutServer returns what stands before the first table of a server, and what stands behind,
@@ -160,7 +184,7 @@ func readPlugin(data []byte) (root map[string]any, err error) {
 }
 
 // setPlugin returns the text of a plugin; nothing if that is nil.
-func setPlugin(data []byte, _, text any, _ []any) ([]byte, error) {
+func setPlugin(data []byte, text any, _ []any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")
 	}

@@ -126,7 +126,7 @@ func pointer(path []any) (text string) {
 
 // setJSON returns a file of JSON with another value at a path, nil for none. All bytes stay
 // that the value is not about. A new part stands behind the others.
-func setJSON(data []byte, _, value any, path []any) ([]byte, error) {
+func setJSON(data []byte, value any, path []any) ([]byte, error) {
 	if isBlank(data) {
 		data = []byte("{}\n")
 	}
