@@ -127,32 +127,10 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// The places that variables name; docs/clients.md has the usual ones.
+// The places that variables name, CLIENT|SYSTEM|VARIABLES|PLACE in each line; docs/clients.md has
+// the usual ones.
 func TestPlaces(t *testing.T) {
-	for row := range strings.Lines(`claude-code|linux|CLAUDE_CONFIG_DIR=/c|/c/.claude.json
-claude-desktop|darwin|XDG_CONFIG_HOME=/c|~/Library/Application Support/Claude/claude_desktop_config.json
-claude-desktop|windows|APPDATA=/c|/c/Claude/claude_desktop_config.json
-vscode|linux|XDG_CONFIG_HOME=/c|/c/Code/User/mcp.json
-codex|linux|CODEX_HOME=/c|/c/config.toml
-gemini|linux|GEMINI_CLI_HOME=/c|/c/.gemini/settings.json
-vscode|linux|XDG_CONFIG_HOME=here|~/.config/Code/User/mcp.json
-opencode|darwin|XDG_CONFIG_HOME=./here|~/.config/opencode/opencode.json
-zed|linux|FLATPAK_XDG_CONFIG_HOME=f XDG_CONFIG_HOME=/c|/c/zed/settings.json
-opencode|darwin|XDG_CONFIG_HOME=/c|/c/opencode/opencode.json
-zed|linux|XDG_CONFIG_HOME=/c|/c/zed/settings.json
-zed|linux|FLATPAK_XDG_CONFIG_HOME=/f XDG_CONFIG_HOME=/c|/f/zed/settings.json
-zed|darwin|XDG_CONFIG_HOME=/c|~/.config/zed/settings.json
-zed|windows|APPDATA=/c|/c/Zed/settings.json
-goose|windows|APPDATA=/c|/c/Block/goose/config/config.yaml
-goose|linux|GOOSE_PATH_ROOT=/c|/c/config/config.yaml
-kimi|linux|KIMI_CODE_HOME=/c|/c/mcp.json
-qwen|linux|QWEN_HOME=/c|/c/settings.json
-crush|linux|CRUSH_GLOBAL_CONFIG=/c|/c/crush.json
-cline|linux|CLINE_DIR=/c|/c/data/settings/cline_mcp_settings.json
-cline|linux|CLINE_DATA_DIR=/c|/c/settings/cline_mcp_settings.json
-cline|linux|CLINE_MCP_SETTINGS_PATH=/c/x.json|/c/x.json
-copilot|linux|COPILOT_HOME=/c|/c/mcp-config.json
-`) {
+	for row := range strings.Lines(newRig(t, "zed").read(filepath.Join("testdata", "places.txt"))) {
 		p := strings.Split(strings.TrimSpace(row), "|")
 		r := newRig(t, p[0])
 		r.m.System = p[1]

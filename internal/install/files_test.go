@@ -46,19 +46,6 @@ func TestLinkedFile(t *testing.T) {
 	r.expectCopy(path, "{}\n")
 }
 
-// BAD-INPUT 162: a client's file keeps its byte order mark, and its copy is the same to the byte.
-func TestMarkStays(t *testing.T) {
-	const before = "\ufeff{\"a\": 1}\r\n"
-	r := withFile(t, "claude-code", before)
-	r.install(install.Options{})
-	r.expectCopy(r.file(), before)
-	if now := r.read(r.file()); !strings.HasPrefix(now, "\ufeff{") || !strings.Contains(now, "todo-mcp") {
-		t.Errorf("it becomes %q", now)
-	}
-	r.uninstall(install.Options{})
-	r.expectFiles(map[string]string{r.file(): before})
-}
-
 // The copy is one, for its owner alone, of the last content that had nothing of this
 // program, or else of the first one that was changed.
 func TestBackup(t *testing.T) {

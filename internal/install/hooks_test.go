@@ -1,8 +1,6 @@
 package install_test
 
 import (
-	"encoding/json"
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -13,58 +11,12 @@ import (
 	"todo-mcp/internal/install"
 )
 
-// compact returns JSON without the spaces that an edit adds.
-func compact(text string) string { return strings.NewReplacer(": ", ":", ", ", ",").Replace(text) }
-
 // withHooks returns a rig whose client has a file of hooks.
 func withHooks(t *testing.T, client, text string) *rig {
 	t.Helper()
 	r := newRig(t, client)
 	r.write(r.hooksFile(), text)
 	return r
-}
-
-// What stood there of ours is brought up to date, and nothing of others changes.
-func TestHooksAreUpdated(t *testing.T) {
-	hook := func(matcher, command string) string {
-		return `{"matcher":"` + matcher + `","hooks":[{"type":"command","command":"` + command + `","timeout":5}]}`
-	}
-	ours := func(command string) string { return hook("update_plan", command) }
-	const other, own = `{"type":"command","command":"other"}`, `{"matcher":"update_plan","hooks":[{"timeout":9,"command":"todo-mcp hook","type":"command"}]}`
-	const none = `1,"todo-mcp hook",null,{"hooks":"todo-mcp hook"},{"hooks":[1,null,{"command":["todo-mcp hook"]}]}`
-	fresh := `{"matcher":"update_plan","hooks":[{"type":"command","command":"todo-mcp hook","timeout":3}]}`
-	for _, c := range []struct{ name, before, after string }{
-		{"a moved program", ours("/gone/todo-mcp hook"), fresh},
-		{"another program", ours("/usr/bin/todo-mcp-notify hook --slack"), "+"},
-		{"another package", ours("npx -y @other/todo-mcp hook"), "+"},
-		{"another source", ours("npx -y github:other/todo-mcp hook"), "+"},
-		{"npx", ours("npx -y todo-mcp hook"), fresh},
-		{"npx with a version", ours("npx -y todo-mcp@1.2.3 hook"), fresh},
-		{"Windows", ours(`& 'C:\\Program Files\\todo-mcp.exe' hook`), fresh},
-		{"arguments", ours("'/gone/a b/todo-mcp' hook --store sqlite:/x"), fresh},
-		{"variables", ours("TODO_STORE='sqlite:/x y' /gone/todo-mcp hook"), fresh},
-		{"another matcher", hook("*", "todo-mcp hook"), fresh},
-		{"its own timeout", own, own},
-		{"twice", ours("todo-mcp hook") + "," + other + "," + hook("x", "todo-mcp hook"), ours("todo-mcp hook") + "," + other},
-		{"twice in a group", `{"matcher":"x","hooks":[{"command":"todo-mcp hook"},{"command":"/gone/todo-mcp hook"}]}`, fresh},
-		{"up to date beside another", `{"matcher":"update_plan","hooks":[` + other + `,{"command":"todo-mcp hook"}]}`, `{"matcher":"update_plan","hooks":[` + other + `,{"command":"todo-mcp hook"}]}`},
-		{"a moved program beside another", `{"matcher":"update_plan","hooks":[{"command":"/gone/todo-mcp hook"},` + other + `]}`, `{"matcher":"update_plan","hooks":[` + other + `]},` + fresh},
-		{"in a command of several", ours("todo-mcp hook; say done"), "+"},
-		{"before another command", ours("todo-mcp hook && say done"), "+"},
-		{"as another's argument", ours("tee todo-mcp hook"), "+"},
-		{"another command of ours", ours("todo-mcp show"), "+"},
-		{"what is no hook", none, "+"},
-	} {
-		if c.after == "+" { // a hook more
-			c.after = c.before + "," + fresh
-		}
-		r := withHooks(t, "codex", `{"hooks":{"PostToolUse":[`+c.before+`],"Stop":[`+hook("", "todo-mcp hook")+`,{"hooks":[`+other+`]}]}}`)
-		r.install(install.Options{Hooks: []install.Kind{install.Mirror}})
-		want := `"PostToolUse":[` + c.after + `]`
-		if got := compact(r.read(r.hooksFile())); !strings.Contains(got, want) || !strings.Contains(got, `"Stop":[{"hooks":[`+other+`]}],`) {
-			t.Errorf("%s becomes\n%s\nwant\n%s", c.name, got, want)
-		}
-	}
 }
 
 // A person chooses kinds of hooks: each choice of them is what stands there then, whatever
@@ -114,38 +66,6 @@ func TestHookKinds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → They stay,
-// also after `uninstall`; an error that has the kinds
-func TestHooksOfAServer(t *testing.T) {
-	const others = `{"type":"http","url":"http://127.0.0.1:8765/hook","headers":{"Authorization":"Bearer secret"}},{"type":"http","url":"todo-mcp hook"}`
-	const before = `{"hooks":{"PostToolBatch":[{"hooks":[` + others + `]}]}}`
-	for _, address := range []string{"http://127.0.0.1:8765/mcp?list=work", "https://todo.example.com/team/mcp"} {
-		base, _, _ := strings.Cut(address, "/mcp")
-		r := withHooks(t, "claude-code", before)
-		for kinds, want := range map[string]int{"all,finish": 9, "remind": 3} {
-			chosen, err := install.ParseKinds(kinds)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.install(install.Options{URL: address, Hooks: chosen})
-			now := compact(r.read(r.hooksFile()))
-			finishes := strings.Count(now, `"todo-mcp hook --finish --server `+base+`"`)
-			if n := strings.Count(now, `"todo-mcp hook --server `+base+`"`); n != want || (finishes == 1) != (want == 9) || !strings.Contains(now, others) {
-				t.Errorf("%s: %d hooks, %d that finish:\n%s", kinds, n, finishes, now)
-			}
-		}
-		r.uninstall(install.Options{URL: address})
-		if now := compact(r.read(r.hooksFile())); now != compact(before) {
-			t.Errorf("afterwards there is %s", now)
-		}
-	}
-	for _, name := range []string{"mirrors", "all mirror", "mirror,\x1b[2J", "", "none,mirror"} {
-		if kinds, err := install.ParseKinds(name); err == nil || !strings.Contains(err.Error(), "mirror, calls") || strings.Contains(err.Error(), "\x1b") {
-			t.Errorf("%q are the kinds %v, %v", name, kinds, err)
-		}
-	}
-}
-
 // Hooks that are of another program's path, or that lack an event, are told as
 // outdated; so is an older plugin.
 func TestOutdatedHooks(t *testing.T) {
@@ -172,127 +92,25 @@ func TestOutdatedHooks(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 94: a file of hooks that is broken, or is no file, is refused, and neither
-// it nor the file of the servers is changed.
-func TestBrokenHooks(t *testing.T) {
-	for _, c := range []struct{ client, text, want string }{
-		{"claude-code", `{"hooks": "secret"}`, "hooks is not an object"},
-		{"claude-code", `{"hooks": ["secret"]}`, "hooks is not an object"},
-		{"claude-code", `{"hooks": {"PostToolUse": {"matcher": "secret"}}}`, "hooks.PostToolUse is not an array"},
-		{"claude-code", `{"hooks": {"PostToolUse": "secret"}}`, "hooks.PostToolUse is not an array"},
-		{"claude-code", `{"hooks": {}, "hooks": {"a": "secret"}}`, "there twice"},
-		{"claude-code", `{"statusLine": "secret"}`, "statusLine is not an object"},
-		{"claude-code", `["secret"]`, "not a JSON object"},
-		{"cursor", `{"version": 1, "hooks": {"postToolUse": {"command": "secret"}}}`, "hooks.postToolUse is not an array"},
-		{"codex", `{"hooks": {"PostToolUse": [{"secret"`, "not JSON"},
-		{"gemini", `{"hooks": 3, "key": "secret"}`, "hooks is not an object"},
-		{"opencode", "export default () => secret", "another plugin"},
-	} {
-		r := newRig(t, c.client).sample()
-		r.write(r.hooksFile(), c.text)
-		r.refused(install.Options{Hooks: install.Kinds()}, r.hooksFile(), c.want)
+// BAD-INPUT 117: Hooks of others that post an event to our own address; a name that is no kind of
+// hooks → They stay as they are, also after `uninstall`. The name is an error that has the kinds,
+// and no file is changed
+func TestNoKinds(t *testing.T) {
+	for _, name := range []string{"mirrors", "all mirror", "mirror,\x1b[2J", "", "none,mirror"} {
+		if kinds, err := install.ParseKinds(name); err == nil || !strings.Contains(err.Error(), "mirror, calls") || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q are the kinds %v, %v", name, kinds, err)
+		}
 	}
+}
+
+// BAD-INPUT 94: where the server's entry stays, since it cannot be edited, its hooks go all the
+// same.
+func TestHooksGoWithoutTheServer(t *testing.T) {
+	const text = "mcp_servers.todo.command = \"/gone/todo-mcp\"\n"
 	r := newRig(t, "codex")
-	r.write(r.hooksFile()+"/x", "")
-	r.refused(install.Options{Hooks: install.Kinds()}, r.hooksFile(), "is a folder")
-	if s, err := r.Look(r.m, install.Options{}); err == nil {
-		t.Errorf("%+v", s)
-	}
-}
-
-// Claude Code gets a status line where it has none. Another one stays.
-func TestStatusLine(t *testing.T) {
-	const ours = `{"type":"command","command":"todo-mcp show --format statusline --claude-code"}`
-	for before, after := range map[string]string{
-		``: ours,
-		`{"type":"command","command":"/gone/todo-mcp show --format statusline --claude-code --width 40","padding":0}`: `{"type":"command","command":"todo-mcp show --format statusline --claude-code --width 40","padding":0}`,
-		`{"type":"command","command":"starship"}`:                     "",
-		`{"type":"command","command":"starship && todo-mcp show"}`:    "",
-		`{"type":"command","command":"todo-mcp-starship show --big"}`: "",
-		`{}`: "",
-	} {
-		text := `{"a":1}`
-		if before != "" {
-			text = `{"statusLine":` + before + `}`
-		}
-		r := withHooks(t, "claude-code", text)
-		r.install(install.Options{Hooks: install.Kinds()})
-		isNoted := strings.Contains(r.notes, "status line is another one, which stays")
-		if isNoted != (after == "") {
-			t.Errorf("%s: it is noted %q", before, r.notes)
-		}
-		if isNoted {
-			after = before
-		}
-		if got := compact(r.read(r.hooksFile())); !strings.Contains(got, `"statusLine":`+after) {
-			t.Errorf("%s becomes %s", before, got)
-		}
-		r.uninstall(install.Options{})
-		if got := r.read(r.hooksFile()); strings.Contains(got, "starship") != strings.Contains(before, "starship") || strings.Contains(got, "todo-mcp hook") {
-			t.Errorf("%s is afterwards %s", before, got)
-		}
-	}
-}
-
-// The hooks write where the server does, and no password in that is shown that was not
-// given.
-func TestHooksOfAnotherStore(t *testing.T) {
-	const store = "postgres://ann:secret@db/x"
-	r := newRig(t, "claude-code")
-	change, err := r.Install(r.m, install.Options{Args: []string{"--panel", "--store=" + store, "--config", "/a b"}})
-	if _, wrong := change.Write(); err != nil || wrong != nil {
-		t.Fatal(err, wrong)
-	}
 	r.install(install.Options{Hooks: install.Kinds()})
-	for _, want := range []string{"hook", "show --format statusline --claude-code"} {
-		if now := r.read(r.hooksFile()); !strings.Contains(now, `"todo-mcp `+want+" --store="+store+` --config '/a b'"`) {
-			t.Errorf("there is no %s in\n%s", want, now)
-		}
-	}
-	r.install(install.Options{Hooks: install.Kinds(), Args: []string{"--store", "sqlite:/y"}})
-	if now := r.read(r.hooksFile()); strings.Count(now, ` --store sqlite:/y"`) != 6 {
-		t.Errorf("there is\n%s", now)
-	}
-	r.install(install.Options{Hooks: install.Kinds(), Args: []string{}})
-	if now := r.read(r.hooksFile()); strings.Contains(now, "store") {
-		t.Errorf("there is\n%s", now)
-	}
-}
-
-// Each server of this program goes, and the hooks with them.
-func TestAllServersGo(t *testing.T) {
-	r := withFile(t, "claude-code", `{"mcpServers": {"todo": {"command": "todo-mcp"}, "work": {"command": "todo-mcp", "args": ["--list", "work"]}}}`)
-	r.install(install.Options{Hooks: install.Kinds()})
-	r.uninstall(install.Options{})
-	if _, err := os.Stat(r.hooksFile()); !errors.Is(err, os.ErrNotExist) || r.look().Name != "" {
-		t.Errorf("%+v (%v)", r.look(), err)
-	}
-}
-
-// The command of a hook is quoted as the shell needs it that runs it.
-func TestHookCommands(t *testing.T) {
-	for _, c := range []struct{ system, program, client, want string }{
-		{"linux", "/opt/todo-mcp", "claude-code", "/opt/todo-mcp hook"},
-		{"linux", "/opt/it's $HOME/todo-mcp", "codex", `'/opt/it'\''s $HOME/todo-mcp' hook`},
-		{"darwin", "/Users/ann b/todo-mcp", "opencode", "'/Users/ann b/todo-mcp' hook"},
-		{"linux", `/opt/a "b"\c/todo-mcp`, "opencode", `'/opt/a "b"\c/todo-mcp' hook`},
-		{"windows", `C:\Tools\todo-mcp.exe`, "claude-code", "C:/Tools/todo-mcp.exe hook"},
-		{"windows", `C:\Tools\todo-mcp.exe`, "gemini", "C:/Tools/todo-mcp.exe hook"},
-		{"windows", `C:\Program Files\todo-mcp.exe`, "claude-code", "'C:/Program Files/todo-mcp.exe' hook"},
-		{"windows", `C:\Ann's Files\todo-mcp.exe`, "codex", "& 'C:/Ann''s Files/todo-mcp.exe' hook"},
-		{"windows", `C:\Program Files\todo-mcp.exe`, "cursor", "& 'C:/Program Files/todo-mcp.exe' hook"},
-		{"windows", `C:\Program Files\todo-mcp.exe`, "opencode", `"C:/Program Files/todo-mcp.exe" hook`},
-	} {
-		r := newRig(t, c.client)
-		r.m.System, r.m.Executable = c.system, c.program
-		r.m.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
-		_, texts := r.byHand(install.Options{Hooks: install.Kinds()})
-		want, _ := json.Marshal(c.want)
-		if plain := strings.ReplaceAll(texts[min(1, len(texts)-1)], `\u0026`, "&"); !strings.Contains(plain, strings.ReplaceAll(string(want), `\u0026`, "&")) {
-			t.Errorf("%s on %s of %s: there is no %s in\n%s", c.client, c.system, c.program, want, plain)
-		}
-		if shown := r.install(install.Options{Hooks: install.Kinds()}); strings.Contains(shown, "…") {
-			t.Errorf("%s on %s is shown as\n%s", c.client, c.system, shown)
-		}
+	r.write(r.file(), text)
+	if shown := r.uninstall(install.Options{}); !strings.Contains(shown, "- hooks.") || r.read(r.file()) != text {
+		t.Errorf("%s\n%s", shown, r.read(r.file()))
 	}
 }

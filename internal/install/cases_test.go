@@ -1,0 +1,150 @@
+package install_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"todo-mcp/internal/install"
+)
+
+// outcome is a client after an install.
+type outcome struct {
+	*rig
+	o     install.Options
+	shown string
+	err   error
+}
+
+// installed installs to a client whose file had a text. The words say the client and more:
+// "in hooks" that it is the file of hooks, "windows" that the file is of an editor there, and
+// what install is told of the machine and by flags.
+func installed(t *testing.T, words []string, before string) *outcome {
+	t.Helper()
+	out := &outcome{rig: newRig(t, words[0])}
+	path := out.file()
+	for _, word := range words[1:] {
+		switch name, value, _ := strings.Cut(word, "="); name {
+		case "args":
+			out.o.Args = strings.Fields(value)
+		case "http":
+			out.o.URL = value
+		case "hooks":
+			kinds, err := install.ParseKinds(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.o.Hooks = kinds
+		case "in hooks":
+			path = out.hooksFile()
+		case "windows":
+			before = "\ufeff" + strings.ReplaceAll(before, "\n", "\r\n")
+		case "os":
+			out.m.System = value
+			path = out.file()
+		case "npx":
+			out.m.Executable = filepath.Join(out.m.Home, ".npm", "_npx", "1a", "node_modules", "@todo-mcp", "linux-x64", "bin", "todo-mcp")
+		case "program":
+			out.m.Executable = value
+			out.m.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
+		}
+	}
+	out.write(path, before)
+	if _, out.err = out.Install(out.m, out.o); out.err != nil {
+		out.refused(out.o, path)
+	} else {
+		out.shown = out.install(out.o)
+	}
+	return out
+}
+
+// part returns what came of it.
+func (out *outcome) part(name string) string {
+	path := out.file()
+	switch name {
+	case "notes":
+		return out.notes
+	case "shown":
+		return out.shown
+	case "error":
+		return fmt.Sprint(out.err)
+	case "files":
+		return strings.Join(slices.Sorted(maps.Keys(out.files())), " ")
+	case "hooks", "without hooks":
+		path = out.hooksFile()
+	}
+	if strings.HasPrefix(name, "without") {
+		out.uninstall(out.o)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "none"
+	}
+	return string(text)
+}
+
+// What becomes of many files, with a word on each; testdata/cases has them. A part whose name
+// has a | is a file before, or one in each line, and those behind it are what comes of it.
+//
+// BAD-INPUT 97: Another server by the name of this one, or another program, package,
+// image or address whose name begins like this one's or contains it → It stays; this
+// one is called todo-mcp beside it
+//
+// BAD-INPUT 99: `install` of a program that is in the cache of npx, which may empty it
+// at any time → The entry calls npx, on Windows in the shell; the version and the
+// arguments that a user gave stay
+//
+// BAD-INPUT 103: A client's file of hooks, or its status line, that is cut off, broken, a folder,
+// of another shape, or another plugin by our file's name → The error says the place and what is
+// wrong there, and none of the values; neither it nor the file of the servers is changed. Items of
+// other shapes in an event's array stay
+func TestCases(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%q, %v", paths, err)
+	}
+	for _, path := range paths {
+		cases, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []*outcome
+		title := ""
+		for i := range cases.Files {
+			part := &cases.Files[i]
+			if words := strings.Split(part.Name, " | "); len(words) > 1 {
+				title, all = words[0], nil
+				files := []string{string(part.Data)}
+				if words[min(2, len(words)-1)] == "lines" {
+					files = strings.Split(strings.TrimSpace(files[0]), "\n")
+				}
+				for _, before := range files {
+					all = append(all, installed(t, words[1:], before))
+				}
+				continue
+			}
+			got := ""
+			for _, out := range all {
+				text := strings.ReplaceAll(out.part(part.Name), out.m.Home, "/HOME")
+				got += strings.TrimRight(strings.NewReplacer("\ufeff", "<mark>", "\r", "<cr>").Replace(text), "\n") + "\n"
+			}
+			if *update {
+				part.Data = []byte(got)
+			} else if diff := cmp.Diff(string(part.Data), got); diff != "" {
+				t.Errorf("%s, %s, %s (-want +got):\n%s", path, title, part.Name, diff)
+			}
+		}
+		if *update {
+			if err := os.WriteFile(path, txtar.Format(cases), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
