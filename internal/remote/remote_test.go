@@ -128,31 +128,47 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// serve starts a server whose lists and events are answered so, and returns its address.
+func serve(t *testing.T, lists, events http.HandlerFunc) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/todo/api/lists", lists)
+	mux.HandleFunc("/todo/api/events", events)
+	ts := httptest.NewServer(mux)
+	t.Cleanup(ts.Close)
+	return ts.URL + "/todo"
+}
+
+func noLists(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "[]") }
+
+// untilLost follows a server until it is lost, or refused, and returns why.
+func untilLost(t *testing.T, c *Client) (reason error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := c.Follow(ctx, func([]todo.Snapshot, bool) {}, func(err error) { reason = err; cancel() })
+	return cmp.Or(reason, err)
+}
+
 const document = `{"list":"x","name":"x","revision":%d,"seq":%d,"items":[]}`
 
 // All pages of the lists are read. A change between reading them and opening the stream is
 // not missed: the stream resumes after the highest Seq of the lists.
 func TestResumesAfterLists(t *testing.T) {
 	requests := make(chan string, 1)
-	mux := http.NewServeMux()
-	mux.HandleFunc("/todo/api/lists", func(w http.ResponseWriter, r *http.Request) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery == "before=42" {
 			fmt.Fprintf(w, "["+document+"]", 3, 41)
 			return
 		}
 		w.Header().Set("Link", `<?before=42>; rel="next"`)
 		fmt.Fprintf(w, "["+strings.ReplaceAll(document, `"x"`, `"y"`)+"]", 1, 42)
-	})
-	mux.HandleFunc("/todo/api/events", func(w http.ResponseWriter, r *http.Request) {
+	}, func(w http.ResponseWriter, r *http.Request) {
 		requests <- r.Header.Get("Last-Event-ID") + " " + r.Header.Get("Authorization")
 		// Comments, CRLF, other events, and nonsense.
 		io.WriteString(w, "retry: 5\r\n\r\n: alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n"+
 			"id: 43\r\nevent: todos:update\r\ndata:{\"list\":\"x\",\"name\":\"x\",\"revision\":4,\"items\":[]}\r\n\r\n"+
 			"data: {\"list\":\"cut off\"")
 	})
-	ts := httptest.NewServer(mux)
-	defer ts.Close()
-	next := follow(t, newClient(t, ts.URL+"/todo", "s3cret"))
+	next := follow(t, newClient(t, url, "s3cret"))
 	expect(t, next, "all y:1 x:3", "changed x:4", "lost", "all y:1 x:3")
 	if got := <-requests; got != "42 Bearer s3cret" {
 		t.Errorf("Last-Event-ID and Authorization: %q", got)
@@ -161,21 +177,13 @@ func TestResumesAfterLists(t *testing.T) {
 
 // A server that stops sending counts as lost, although the connection is open.
 func TestSilentServerIsLost(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/api/lists", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") })
-	mux.HandleFunc("/api/events", func(w http.ResponseWriter, r *http.Request) {
+	c := newClient(t, serve(t, noLists, func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-	})
-	ts := httptest.NewServer(mux)
-	defer ts.Close()
-	c := newClient(t, ts.URL, "")
+	}), "")
 	c.maxSilence = 20 * time.Millisecond
-	var reason error
-	ctx, cancel := context.WithCancel(t.Context())
-	err := c.Follow(ctx, func([]todo.Snapshot, bool) {}, func(err error) { reason = err; cancel() })
-	if !errors.Is(err, context.Canceled) || !errors.Is(reason, errSilent) {
-		t.Errorf("ended with %v after %v", err, reason)
+	if reason := untilLost(t, c); !errors.Is(reason, errSilent) {
+		t.Errorf("ended with %v", reason)
 	}
 }
 
@@ -230,24 +238,17 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 
 // Of an answer or an event without end only so much is read as a todo-mcp server sends.
 func TestEndlessAnswer(t *testing.T) {
-	for _, endless := range []string{"/api/lists", "/api/events"} {
-		sent := 0
-		ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != endless {
-				io.WriteString(w, "[]")
-				return
-			}
-			piece := bytes.Repeat([]byte(" "), 1<<20)
-			for err := error(nil); err == nil && sent < 1<<30; sent += len(piece) {
-				_, err = w.Write(piece)
-			}
-		}))
-		var reason error
-		ctx, cancel := context.WithCancel(t.Context())
-		err := newClient(t, ts.URL, "").Follow(ctx, func([]todo.Snapshot, bool) {}, func(err error) { reason = err; cancel() })
-		ts.Close()
-		if !errors.Is(cmp.Or(reason, err), errTooLarge) || sent > 2*maxResponse {
-			t.Errorf("119: %s: %v, %v after %d MB", endless, err, reason, sent>>20)
+	sent := 0
+	endless := func(w http.ResponseWriter, _ *http.Request) {
+		piece := bytes.Repeat([]byte(" "), 1<<20)
+		for err := error(nil); err == nil && sent < 1<<30; sent += len(piece) {
+			_, err = w.Write(piece)
+		}
+	}
+	for _, url := range []string{serve(t, endless, noLists), serve(t, noLists, endless)} {
+		sent = 0
+		if reason := untilLost(t, newClient(t, url, "")); !errors.Is(reason, errTooLarge) || sent > 2*maxResponse {
+			t.Errorf("119: %v after %d MB", reason, sent>>20)
 		}
 	}
 }
@@ -260,16 +261,11 @@ func TestRefusalsAfterConnecting(t *testing.T) {
 		body   string
 	}{{200, "[]"}, {404, ""}, {200, "<html>"}, {502, ""}, {200, "[]"}, {401, ""}}
 	n := 0
-	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/api/events" {
-			return // an empty stream
-		}
+	next := follow(t, newClient(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(answers[n].status)
 		io.WriteString(w, answers[n].body)
 		n++
-	}))
-	defer ts.Close()
-	next := follow(t, newClient(t, ts.URL, ""))
+	}, func(http.ResponseWriter, *http.Request) {}), "")) // an empty stream
 	expect(t, next, "all", "lost", "lost", "lost", "lost", "all", "lost")
 	if got := next(); !strings.Contains(got, "another token") {
 		t.Errorf("ended with %q", got)
