@@ -3,7 +3,6 @@ package install
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -112,30 +110,6 @@ func at(doc any, path []any) any {
 	return doc
 }
 
-// said returns a digest of what a document says: of each of its values, with its place.
-// Objects and arrays that have nothing say nothing. A value that is no number is equal to
-// itself.
-func said(doc any) (digest [sha256.Size]byte) {
-	all := sha256.New()
-	var add func(doc any, place string)
-	add = func(doc any, place string) {
-		switch doc := doc.(type) {
-		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(doc)) {
-				add(doc[name], place+strconv.Quote(name))
-			}
-		case []any:
-			for i, item := range doc {
-				add(item, fmt.Sprintf("%s[%d]", place, i))
-			}
-		default:
-			fmt.Fprintf(all, "%s=%#v\n", place, doc)
-		}
-	}
-	add(doc, "")
-	return [sha256.Size]byte(all.Sum(nil))
-}
-
 // shownPath returns a path as a.b.0; that of an array for a new item of it.
 func shownPath(path []any) string {
 	text := strings.TrimPrefix(strings.TrimSuffix(pointer(path), "/-"), "/")
@@ -203,10 +177,10 @@ var errNotEdited = errors.New(": this is written in a way that cannot be edited 
 	"change it by hand; --print shows what install writes")
 
 // set sets the value at a path, or removes the one there if it is nil. What comes of that is
-// read again. Objects and arrays that have nothing do not count.
+// read again.
 func (e *edit) set(value any, path ...any) error {
 	old := at(e.root, path)
-	if value == nil && old == nil || value != nil && said(old) == said(plainJSON(value)) {
+	if value == nil && old == nil || value != nil && reflect.DeepEqual(old, plainJSON(value)) {
 		return nil
 	}
 	text, err := e.write(e.after, value, path)

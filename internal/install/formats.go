@@ -83,7 +83,8 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	default:
 		entry[path[2].(string)] = plainJSON(value)
 	}
-	if servers[name] = entry; entry == nil {
+	servers[name] = entry
+	if entry == nil {
 		delete(servers, name)
 	} else {
 		if before != "" && !strings.HasSuffix(before, "\n") {
@@ -96,8 +97,14 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 		_, text, _ := strings.Cut(string(block), "\n") // without the header of the table of servers
 		before, err = before+strings.ReplaceAll(text, "\n", newline), cmp.Or(err, wrong)
 	}
+	says := func(root map[string]any) string {
+		if all, _ := root[table].(map[string]any); len(all) == 0 { // which is as none
+			delete(root, table)
+		}
+		return fmt.Sprintf("%#v", root) // a value that is no number is not equal to itself
+	}
 	text := []byte(before + behind)
-	if now, wrong := readTOML(text); wrong != nil || said(now) != said(wanted) {
+	if now, wrong := readTOML(text); wrong != nil || says(now) != says(wanted) {
 		err = errNotEdited
 	}
 	return text, err

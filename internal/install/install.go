@@ -175,19 +175,18 @@ type serversFile struct {
 // this program, else the first that is there, else the first whose folder is there, else the
 // usual one. With an error the file has its path alone; one that is edited by hand counts as
 // empty.
-func (c Client) open(m Machine, o Options) (f serversFile, err error) {
+func (c Client) open(m Machine, o Options) (serversFile, error) {
 	paths := m.places(c.Files)
+	for _, path := range paths {
+		if f, err := c.read(m, o, path); err == nil && f.ours {
+			return f, nil
+		}
+	}
 	usual := slices.IndexFunc(paths, exists)
 	if usual < 0 {
 		usual = slices.IndexFunc(paths, folderExists)
 	}
-	f, err = c.read(m, o, paths[max(usual, 0)])
-	for _, path := range paths {
-		if other, otherErr := c.read(m, o, path); err == nil && !f.ours && otherErr == nil && other.ours {
-			f = other
-		}
-	}
-	return f, err
+	return c.read(m, o, paths[max(usual, 0)])
 }
 
 // read reads a file with servers.

@@ -1,7 +1,12 @@
 package install
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -47,6 +52,30 @@ func TestRefusedJSON(t *testing.T) {
 			t.Errorf("%.30q: %v", text, err)
 		}
 	}
+}
+
+// said returns a digest of what a document says: of each of its values, with its place.
+// Objects and arrays that have nothing say nothing. A value that is no number is equal to
+// itself.
+func said(doc any) (digest [sha256.Size]byte) {
+	all := sha256.New()
+	var add func(doc any, place string)
+	add = func(doc any, place string) {
+		switch doc := doc.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(doc)) {
+				add(doc[name], place+strconv.Quote(name))
+			}
+		case []any:
+			for i, item := range doc {
+				add(item, fmt.Sprintf("%s[%d]", place, i))
+			}
+		default:
+			fmt.Fprintf(all, "%s=%#v\n", place, doc)
+		}
+	}
+	add(doc, "")
+	return [sha256.Size]byte(all.Sum(nil))
 }
 
 // BAD-INPUT 94: an edit of JSON or TOML is made once and changes nothing but what it is

@@ -29,7 +29,10 @@ func Install(fs *flag.FlagSet) app.Run {
 	var o installer
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
-	fs.Var((*kinds)(&o.Hooks), "hooks", "also let the client run hooks, of `KINDS` as mirror,remind, and no others; without KINDS the usual ones (all), with none none; all,finish lets an agent that stops with open items go on, once")
+	fs.Func("hooks", "also let the client run hooks, of `KINDS` as mirror,remind, and no others; without KINDS the usual ones (all), with none none; all,finish lets an agent that stops with open items go on, once", func(v string) (err error) {
+		o.Hooks, err = install.ParseKinds(v)
+		return err
+	})
 	fs.Lookup("hooks").NoOptDefVal = "all"
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = app.SplitCommandLine(v)
@@ -38,16 +41,6 @@ func Install(fs *flag.FlagSet) app.Run {
 	})
 	fs.StringVar(&o.URL, "http", "", "let the client call a running server instead, at this `URL`")
 	return o.run
-}
-
-// kinds are kinds of hooks as a flag.
-type kinds []install.Kind
-
-func (k *kinds) String() string { return install.JoinKinds(*k, ",") }
-func (k *kinds) Type() string   { return "KINDS" }
-func (k *kinds) Set(text string) (err error) {
-	*k, err = install.ParseKinds(text)
-	return err
 }
 
 // Uninstall takes the server away from MCP clients.
