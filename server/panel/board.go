@@ -76,7 +76,7 @@ func allLists(text string) Node { return A(Class("link end"), Href("./"), Text(t
 func (g section) draw() Node {
 	name := Text(g.name)
 	if g.href != "" {
-		name = A(Href(g.href), bdi(g.name))
+		name = A(Href(g.href), El("bdi", Text(g.name)))
 	}
 	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // several such sections may share a row
 	return Section(classes{"group": true, "solo": narrow && n == 1, "duo": narrow && n == 2}, ID(g.id),
@@ -139,9 +139,6 @@ func (s groups) all() iter.Seq[*account.Group] {
 	}
 }
 
-// waiting returns how many lists wait for a person.
-func (s groups) waiting() int { return account.Counts(s.Active)[todo.Waiting] }
-
 // version differs when a list stands elsewhere or asks something else, on every server alike: a sum, since lists
 // come in the order in which they changed, of hashes that do not add up alike when two
 // lists change places.
@@ -156,29 +153,28 @@ func (s groups) version() string {
 
 // kind is a kind of lists, which has a page.
 type kind struct {
-	show, icon, name string
-	note             string // beside the name
-	empty            string // said when there are none
-	lists            []account.Group
+	show, icon, name, href string
+	note                   string // beside the name
+	empty                  string // said when there are none
+	lists                  []account.Group
 }
-
-func (k kind) href() string { return "./?show=" + k.show }
 
 // kinds returns the kinds of lists. The first is the board.
 func (s groups) kinds() []kind {
 	return []kind{
-		{"active", "play", "Active", "", "", s.Active},
-		{"left", "pause", "Left open", "the agent’s session has ended", "No list was left open.", s.Left},
-		{"finished", "tick", "Finished today", s.now.Format("Mon 2 Jan"), "No list was finished today.", s.Finished},
-		{"past", "clock", "Past lists", "", "No list rests yet.", s.Past},
-		{"archived", "box", "Archived", "", "No list was archived.", s.Archived},
+		{"active", "play", "Active", "./", "", "", s.Active},
+		{"left", "pause", "Left open", "./?show=left", "the agent’s session has ended", "No list was left open.", s.Left},
+		{"finished", "tick", "Finished today", "./?show=finished", s.now.Format("Mon 2 Jan"), "No list was finished today.", s.Finished},
+		{"past", "clock", "Past lists", "./?show=past", "", "No list rests yet.", s.Past},
+		{"archived", "box", "Archived", "./?show=archived", "", "No list was archived.", s.Archived},
 	}
 }
 
 // board serves the pages with many lists: the board, one kind of lists, a
 // project, or what matches a search.
 func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
-	return inTurn(w, r, func() (string, error) { return p.drawBoard(r) })
+	page, err := edge.InTurn(r, func() (string, error) { return p.drawBoard(r) })
+	return answer(w, http.StatusOK, page, err)
 }
 
 func (p *Panel) drawBoard(r *edge.Request) (string, error) {
@@ -237,7 +233,8 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 	if project != nil {
 		s.Board = s.Only(func(f account.Group) bool { return f.Main.List.Workspace == *project })
 		room, cards, rows, rest = maxCards, maxCards, maxRows, maxRows
-		page.frame = frame{head: projectName(*project), sum: render.Safe(shortPath(*project)), workspace: project}
+		page.frame = frame{workspace: project}
+		page.head, page.sum, _ = projectOf(*project)
 	}
 	if len(s.Active) == 0 {
 		page.nothing = Text("No agent is working.")
@@ -255,11 +252,11 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 		earlier := slices.DeleteFunc(s.Past, func(f account.Group) bool {
 			return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
 		})
-		page.add(s, kind{show: "past", name: "Earlier", lists: earlier}, rest)
+		page.add(s, kind{show: "past", href: "./?show=past", name: "Earlier", lists: earlier}, rest)
 	} else if last := account.LastDay(s.Past, s.now); len(s.Active)+len(s.Finished) == 0 && len(last) > 0 {
 		// Else the board would be blank the morning after.
 		day := dayOf(last[0].Updated(), s.now)
-		page.add(s, kind{show: "past", name: "Last finished", note: day, lists: last}, rest)
+		page.add(s, kind{show: "past", href: "./?show=past", name: "Last finished", note: day, lists: last}, rest)
 	}
 	return page, nil
 }
@@ -270,8 +267,8 @@ func (page *boardPage) add(s groups, k kind, limit int) {
 	if n == 0 {
 		return
 	}
-	g := section{id: k.show, name: k.name, note: k.note, count: decimal(n),
-		rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href()}
+	g := section{id: k.show, name: k.name, note: k.note, count: fmt.Sprint(n),
+		rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href}
 	switch {
 	case k.show == "finished" && g.more == 0:
 		g.act = Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))
@@ -295,7 +292,7 @@ func summary(active []account.Group) string {
 	n, parts := account.Counts(active), []string{count(len(active), "list")}
 	for _, state := range []todo.State{todo.Waiting, todo.Working, todo.Idle} {
 		if n[state] > 0 {
-			parts = append(parts, fmt.Sprint(n[state], " ", strings.ToLower(stateWord(state))))
+			parts = append(parts, fmt.Sprint(n[state], " ", strings.ToLower(stateWords[state])))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -310,9 +307,10 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 		if room+left == 0 {
 			break
 		}
-		fs, href := p.Groups, projectHref(p.Folder)
-		g := section{id: "p-" + fs[0].Main.List.ID, name: projectName(p.Folder), note: render.Safe(shortPath(p.Folder)),
-			href: href, moreHref: href, count: decimal(len(fs)) + " active"}
+		fs := p.Groups
+		g := section{id: "p-" + fs[0].Main.List.ID, count: fmt.Sprint(len(fs), " active")}
+		g.name, g.note, g.href = projectOf(p.Folder)
+		g.moreHref = g.href
 		n := min(len(fs), cards, room)
 		for i := range fs[:n] {
 			isDamaged, err := s.complete(&fs[i])
@@ -432,7 +430,7 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 	case n == 0 && page.older != "":
 		page.nothing = Textf("Nothing matches “%s” among the last %d lists.", page.search, maxScanned)
 	case n == 0:
-		page.nothing = Group{Span(Text("Nothing matches “"), bdi(page.search), Text("”.")), allLists("Clear the search")}
+		page.nothing = Group{Span(Text("Nothing matches “"), El("bdi", Text(page.search)), Text("”.")), allLists("Clear the search")}
 	case page.older != "":
 		page.sum = "the last " + page.sum
 	}
@@ -480,7 +478,7 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 		}
 	}
 	next := r.URL.Query()
-	next.Set("before", decimal(before))
+	next.Set("before", fmt.Sprint(before))
 	page.older = "./?" + next.Encode()
 	return rows, nil
 }
@@ -499,5 +497,5 @@ func (page *boardPage) addRow(s groups, f account.Group, query string, left todo
 		match = render.Safe(todo.Cut(item.Text, maxShown))
 	}
 	g.rows = append(g.rows, s.row(&f, query, match, left.Revision))
-	g.count = decimal(len(g.rows))
+	g.count = fmt.Sprint(len(g.rows))
 }

@@ -3,11 +3,11 @@ package panel
 import (
 	"cmp"
 	_ "embed"
+	"fmt"
 	"html"
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	. "maragu.dev/gomponents"
@@ -44,7 +44,7 @@ type frame struct {
 	workspace *string        // the project that is shown, or nil
 	head      string         // the page's heading, and its title in the browser
 	sum       string         // a summary beside the heading
-	crumbs    []Node         // the path to the page, in the place of the heading
+	crumbs    []crumb        // the path to the page, in the place of the heading
 	show      string         // which filter is on: active, left, finished, past, archived; empty on other pages
 	search    string         // what was searched for
 	class     string
@@ -55,9 +55,16 @@ type frame struct {
 	list          Group
 }
 
+// crumb is a step of the path to a page.
+type crumb struct{ name, href string }
+
 // of says who asked for the page, and from where. s has all lists; nil where they were not read.
 func (f *frame) of(r *edge.Request, s *groups) {
-	f.reader, f.theme = r.Identity, themeOf(r)
+	f.reader = r.Identity
+	// panel.js keeps the theme that a person chose in a cookie, and none for the system's.
+	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
+		f.theme = c.Value
+	}
 	f.root, f.here = r.Root(), "."+r.URL.RequestURI()
 	if f.board = s; s != nil {
 		f.seq = s.seq
@@ -66,86 +73,47 @@ func (f *frame) of(r *edge.Request, s *groups) {
 
 // main returns the page's main element with content, which may have attributes for it.
 func (f *frame) main(content ...Node) Node {
-	return Main(Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", decimal(f.seq)),
-		Data("version", f.version), f.list, Data("long-after", decimal(account.LongAfter.Milliseconds())))
+	return Main(Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", fmt.Sprint(f.seq)),
+		Data("version", f.version), f.list, Data("long-after", fmt.Sprint(account.LongAfter.Milliseconds())))
 }
 
 // page returns the page around its main element, as HTML.
 func (f *frame) page(main Node) string {
-	viewer := ""
+	viewer, lists := "", cmp.Or(f.board, &groups{})
 	if f.reader.ReadOnly {
 		viewer = viewerLinks
 	}
-	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here), "{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
-		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
-		"{{search}}", html.EscapeString(f.search),
-		"{{kinds}}", drawn(Map(cmp.Or(f.board, &groups{}).kinds(), f.kind)), "{{projects}}", drawn(Iff(f.board != nil, f.projects)),
-		"{{reader}}", drawn(Iff(f.reader.User != "", f.signOut)), "{{heading}}", drawn(f.heading()),
-		"{{waits}}", drawn(f.waits()), "{{views}}", drawn(f.views()), "{{main}}", drawn(main)).Replace(skeleton)
-}
-
-// heading returns the page's heading, or the path to it.
-func (f *frame) heading() Node {
-	if len(f.crumbs) == 0 {
-		return Group{H1(Text(f.head)), If(f.sum != "", P(Class("sum cut"), Text(f.sum)))}
+	heading := Node(Group{H1(Text(f.head)), If(f.sum != "", P(Class("sum cut"), Text(f.sum)))})
+	if len(f.crumbs) > 0 {
+		path := Group{Class("crumb cut"), Aria("label", "Path")}
+		for n, c := range f.crumbs {
+			path = append(path, If(n > 0, Span(Text("/"))), A(Class("cut"), Href(c.href), El("bdi", Text(c.name))))
+		}
+		heading = Nav(path...)
 	}
-	path := Group{Class("crumb cut"), Aria("label", "Path")}
-	for n, crumb := range f.crumbs {
-		path = append(path, If(n > 0, Span(Text("/"))), crumb)
-	}
-	return Nav(path...)
-}
-
-// waits says how many lists wait for a person, and leads to where they stand first.
-func (f *frame) waits() Node {
-	n := 0 // until the page is told
-	if f.board != nil {
-		n = f.board.waiting()
-	}
-	return A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", decimal(n)),
+	kinds := Map(lists.kinds(), func(k kind) Node {
+		n := If(f.board != nil, Text(fmt.Sprint(len(k.lists))))
+		more := If(lists.many && (k.show == "past" || k.show == "archived"), Text("+")) // than were read
+		return Li(A(Href(k.href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", n, more)))
+	})
+	// How many lists wait for a person: on the page of one list the script hears it.
+	n := account.Counts(lists.Active)[todo.Waiting]
+	waits := A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", fmt.Sprint(n)),
 		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
-}
-
-// views returns the links to the board and to what was done today.
-func (f *frame) views() Node {
-	view := func(name, icon, href string, here bool) Node {
-		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(here, Aria("current", "page")),
-			glyph(icon))
+	view := func(name, icon, href, view string) Node {
+		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(f.view == view, Aria("current", "page")), glyph(icon))
 	}
-	return Nav(ID("views"), Aria("label", "View"), view("Board", "cards", "./", f.view == "board"),
-		view("Today", "day", "today", f.view == "today"))
-}
-
-// themeOf returns the theme that a person chose in this browser, which panel.js keeps in a
-// cookie; empty for the system's.
-func themeOf(r *edge.Request) string {
-	c, err := r.Cookie("theme")
-	if err != nil || c.Value != "light" && c.Value != "dark" {
-		return ""
-	}
-	return c.Value
-}
-
-// crumb returns one step of the path to a page.
-func crumb(name, href string) Node { return A(Class("cut"), Href(href), bdi(name)) }
-
-// kind returns the link to one kind of lists. There may be more of them than were read.
-func (f *frame) kind(k kind) Node {
-	href, n := k.href(), ""
-	if k.show == "active" {
-		href = "./"
-	}
-	if f.board != nil {
-		n = decimal(len(k.lists))
-	}
-	if f.board != nil && f.board.many && (k.show == "past" || k.show == "archived") {
-		n += "+"
-	}
-	return Li(A(Href(href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", Text(n))))
+	views := Nav(ID("views"), Aria("label", "View"), view("Board", "cards", "./", "board"), view("Today", "day", "today", "today"))
+	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here),
+		"{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
+		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
+		"{{search}}", html.EscapeString(f.search), "{{kinds}}", drawn(kinds), "{{projects}}", drawn(Iff(f.board != nil, f.projects)),
+		"{{reader}}", drawn(Iff(f.reader.User != "", f.signOut)), "{{heading}}", drawn(heading),
+		"{{waits}}", drawn(waits), "{{views}}", drawn(views), "{{main}}", drawn(main)).Replace(skeleton)
 }
 
 func (f *frame) signOut() Node {
-	return Form(ID("who"), Method("post"), Action("signout"), bdi(render.Safe(f.reader.User), Class("cut")),
+	return Form(ID("who"), Method("post"), Action("signout"), El("bdi", Class("cut"), Text(render.Safe(f.reader.User))),
 		If(f.reader.ReadOnly, Text(", may only look")), Text(" "), Button(Class("link"), Text("Sign out")))
 }
 
@@ -162,12 +130,17 @@ func (f *frame) projects() Node {
 	if len(active) == 0 {
 		return nil
 	}
-	byName := func(a, b string) int { return cmp.Or(cmp.Compare(projectName(a), projectName(b)), cmp.Compare(a, b)) }
+	byName := func(a, b string) int {
+		nameA, _, _ := projectOf(a)
+		nameB, _, _ := projectOf(b)
+		return cmp.Or(cmp.Compare(nameA, nameB), cmp.Compare(a, b))
+	}
 	var busy, others Group
 	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
 		current := f.workspace != nil && *f.workspace == folder
-		link := Li(A(Href(projectHref(folder)), If(current, Aria("current", "page")), glyph("folder"),
-			bdi(projectName(folder), Class("cut")), span("n", Textf("%d", active[folder]))))
+		name, _, href := projectOf(folder)
+		link := Li(A(Href(href), If(current, Aria("current", "page")), glyph("folder"),
+			El("bdi", Class("cut"), Text(name)), span("n", Textf("%d", active[folder]))))
 		if active[folder] > 0 || current {
 			busy = append(busy, link)
 		} else if len(others) < maxRows {
@@ -180,24 +153,18 @@ func (f *frame) projects() Node {
 			Summary(Class("small"), Text("All projects")), Ul(Class("nav"), others))))
 }
 
-func projectName(folder string) string {
-	return cmp.Or(render.Safe((todo.List{Workspace: folder}).Project()), "No folder")
+// listHref returns the address of a list's page, or of its history at a revision above 0.
+func listHref(id string, revision int64) string {
+	href := "lists/" + url.PathEscape(id)
+	if revision > 0 {
+		href += fmt.Sprint("?revision=", revision)
+	}
+	return href
 }
-
-func projectHref(folder string) string { return "./?project=" + url.QueryEscape(folder) }
-
-func listHref(id string) string { return "lists/" + url.PathEscape(id) }
-
-func decimal[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
 
 // glyph returns one of the signs of glyphs.svg.
-func glyph(name string) Node { return glyphOf("i", name) }
-
-func glyphOf(class, name string) Node {
-	return SVG(Class(class), Aria("hidden", "true"), El("use", Href("#g-"+name)))
+func glyph(name string, more ...string) Node {
+	return SVG(Class(strings.Join(append([]string{"i"}, more...), " ")), Aria("hidden", "true"), El("use", Href("#g-"+name)))
 }
-
-// bdi returns a text whose direction changes nothing around it.
-func bdi(text string, attributes ...Node) Node { return El("bdi", Group(attributes), Text(text)) }
 
 func span(class string, content ...Node) Node { return Span(append(content, Class(class))...) }

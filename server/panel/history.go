@@ -1,7 +1,9 @@
 package panel
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -27,26 +29,48 @@ type revision struct {
 	N      int64
 	Words  string
 	Size   int // 1 to 5: how much changed
-	Who    string
+	By     render.Agent
 	Person bool
 	At     time.Time
-	told   bool // agents are told of it, see [account.Told]
+	Fate   account.Fate // what became of a person's changes, where agents are told of them
 }
 
-func revisionOf(before, at todo.Snapshot) revision {
-	words, n := changes(before, at)
-	if before.Revision == at.Revision {
-		words = "earlier revisions are not kept"
+// revisionOf says what changed from one revision to a later one. before is the zero
+// Snapshot for a first revision.
+func (page *listPage) revisionOf(before, at todo.Snapshot) revision {
+	r := revision{N: at.Revision, By: agentOf(at), Person: at.Writer.Person, At: at.Updated.In(page.now.Location())}
+	r.By.Name = render.Writer(at.Writer, r.By.Name, "You")
+	if r.Person {
+		r.By.Glyph = "you"
 	}
-	size := min(bits.Len(uint(max(n, 1)-1))+1, 5)
-	return revision{N: at.Revision, Words: words, Size: size, At: at.Updated, Person: at.Writer.Person,
-		told: account.Told(before, at), Who: writerOf(at).Name}
-}
-
-// around returns the first and the last of n revisions around one.
-func (page *listPage) around(revision, n int64) (first, last int64) {
-	last = min(page.Main.Revision, max(revision+n/2, page.oldest+n-1))
-	return max(page.oldest, last-n+1), last
+	if account.Told(before, at) {
+		r.Fate = page.hand.OfRevision(r.N)
+	}
+	n, counts := 0, make(map[string]int)
+	for _, d := range todo.Diff(before, at) {
+		for _, what := range verbs(d) {
+			counts[what]++
+			n++
+		}
+	}
+	var parts []string
+	for _, what := range []string{"completed", "started", "blocked", "failed", "cancelled", "reopened", "reworded", "edited", "added", "removed", "moved"} {
+		if counts[what] > 0 {
+			parts = append(parts, fmt.Sprint(counts[what], " ", what))
+		}
+	}
+	if before.Revision > 0 {
+		besides := render.Besides(before, at)
+		parts, n = append(parts, besides...), n+len(besides)
+	}
+	if against := render.AgainstHand(before, at); against != "" {
+		parts = append(parts, against)
+	}
+	r.Words, r.Size = cmp.Or(strings.Join(parts, ", "), "nothing changed"), min(bits.Len(uint(max(n, 1)-1))+1, 5)
+	if before.Revision == at.Revision {
+		r.Words = "earlier revisions are not kept"
+	}
+	return r
 }
 
 // addHistory adds what the revisions around the one shown changed, the oldest first. In
@@ -57,7 +81,8 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 	if page.past {
 		n = maxTicks
 	}
-	first, last := page.around(shown, n)
+	last := min(page.Main.Revision, max(shown+n/2, page.oldest+n-1))
+	first := max(page.oldest, last-n+1)
 	var before todo.Snapshot
 	for at, err := range lists.Revisions(ctx, page.Main.List.ID, max(first-2, 0)) {
 		if err != nil {
@@ -66,11 +91,14 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 		if before.Revision == 0 && at.Revision > 1 {
 			before = at // what it changed is not known
 		}
-		if first <= at.Revision && at.Revision <= last {
-			page.changes = append(page.changes, revisionOf(before, at))
+		if at.Revision >= first {
+			page.changes = append(page.changes, page.revisionOf(before, at))
 		}
 		if page.at.Revision == 0 && at.Revision >= shown {
 			page.compare(before, at)
+		}
+		if at.Revision == page.at.Revision {
+			page.shown = len(page.changes) - 1
 		}
 		if before = at; at.Revision >= last {
 			return nil
@@ -83,9 +111,6 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 // it removed stays where it was.
 func (page *listPage) compare(before, at todo.Snapshot) {
 	page.at = at
-	if account.Told(before, at) {
-		page.fate = page.hand.OfRevision(at.Revision)
-	}
 	changed := make(map[string]todo.Difference)
 	for _, d := range todo.Diff(before, at) {
 		changed[d.After.ID] = d
@@ -95,9 +120,11 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 		v, d := itemOf(i, true), changed[i.ID]
 		v.Fixed = true
 		if d.Kind != "" {
-			v.Change = strings.Join(verbs(d, func(before, after todo.Status) string {
-				return render.StatusWord(before) + " → " + render.StatusWord(after)
-			}), ", ")
+			words := verbs(d)
+			if d.Kind == todo.Changed && d.Before.Status != d.After.Status {
+				words[0] = render.StatusWord(d.Before.Status) + " → " + render.StatusWord(d.After.Status)
+			}
+			v.Change = strings.Join(words, ", ")
 		}
 		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 			v.Was = render.Safe(d.Before.Text)
@@ -120,104 +147,43 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 	}
 }
 
-// history returns the list at a revision.
+// history returns the list at a revision, below a tick for each revision around it.
 func (page *listPage) history() Node {
-	l, at := page.Main, page.at
-	where := "Revision " + decimal(at.Revision) + " of " + decimal(l.Revision)
-	fate, seen := string(page.fate), page.fate == account.Seen
-	return Div(H1(Class("title"), formatted(titleOf(l))),
-		P(Class("by"), who(writerOf(at)), span("sep"), Span(ID("where"), Text(where)), span("sep"),
-			Time(DateTime(stamp(at.Updated)), Text(page.full(at.Updated))),
-			If(page.fate != "", Span(classes{"small": seen, "yours": !seen, fate: !seen}, Text(fate)))),
-		page.timeline(where),
-		page.oldBar(),
-		Ul(page.listClass(), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
-			Map(page.items, page.item)),
-		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
-}
-
-func writerOf(l todo.Snapshot) render.Agent {
-	agent := agentOf(l)
-	if l.Writer.Person {
-		agent.Glyph = "you"
-	}
-	agent.Name = render.Writer(l.Writer, agent.Name, "You")
-	return agent
-}
-
-func (page *listPage) newest() bool { return page.at.Revision == page.Main.Revision }
-
-// canRestore reports whether the revision that is shown can be brought back.
-func (page *listPage) canRestore() bool {
-	return !page.newest() && !page.Main.List.Mirrored && !page.at.Deleted
-}
-
-// timeline returns a tick for each revision around the one that is shown.
-func (page *listPage) timeline(where string) Node {
-	shown, ticks := page.at.Revision, page.changes
-	var first, last string
-	if len(ticks) > 0 {
-		first, last = page.clock(ticks[0].At), page.clock(ticks[len(ticks)-1].At)
-	}
-	return Section(Class("line"), Aria("label", "History"),
-		Header(page.step("prev", "left", "Earlier revision", shown-1, shown > page.oldest), B(Text(where)),
-			page.step("next", "right", "Later revision", shown+1, !page.newest()),
-			span("small end path", Text("height: how much changed"))),
-		Ol(Class("ticks"), ID("ticks"), Map(ticks, page.tick)),
-		P(Class("ends small"), Time(Text(first)), I(Class("sw")), Text(agentOf(page.Main).Name),
-			I(Class("sw you")), Text("You"), Time(Text(last))))
-}
-
-// step returns the link to a revision beside the one that is shown, if it is kept.
-func (page *listPage) step(id, icon, label string, revision int64, kept bool) Node {
-	if !kept {
-		return span("icon", glyph(icon))
-	}
-	return A(Class("icon"), ID(id), Href(page.revisionHref(revision)), Aria("label", label), glyph(icon))
-}
-
-func (page *listPage) tick(r revision) Node {
-	return Li(page.link(r, classes{"s" + decimal(r.Size): true, "you": r.Person},
-		TitleAttr(r.Who+", "+page.clock(r.At)+": "+r.Words),
-		Aria("label", "Revision "+strings.Join([]string{decimal(r.N), r.Who, r.Words}, ", "))))
-}
-
-func (page *listPage) revisionHref(n int64) string {
-	return listHref(page.Main.List.ID) + "?revision=" + decimal(n)
-}
-
-func (page *listPage) link(r revision, content ...Node) Node {
-	return A(Href(page.revisionHref(r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Group(content))
-}
-
-// log returns the revisions that are described beside the list, the newest first.
-func (page *listPage) log() Node {
-	first, last := page.around(page.at.Revision, logRows)
-	rows := Group{Class("log")}
-	for _, r := range slices.Backward(page.changes) {
-		if r.N < first || r.N > last {
-			continue
-		}
-		fate := account.Fate("")
-		if r.told {
-			fate = page.hand.OfRevision(r.N)
-		}
-		rows = append(rows, Li(classes{"you": r.Person, "now": r.N == page.at.Revision}, page.link(r, Text(r.Words),
-			span("small", Span(Text(r.Who)),
-				Time(DateTime(stamp(r.At)), TitleAttr(page.full(r.At)), Text(page.clock(r.At))),
-				Span(Textf("rev. %d", r.N)), If(fate != "", Span(Text(string(fate))))))))
-	}
-	return Ol(rows...)
-}
-
-// oldBar says whether the newest revision is shown, and leads back.
-func (page *listPage) oldBar() Node {
+	at, shown, ticks := page.at, page.changes[page.shown], page.changes
+	isNewest := at.Revision == page.Main.Revision
+	where := fmt.Sprintf("Revision %d of %d", at.Revision, page.Main.Revision)
 	text, back := "An old revision. Items cannot be changed here.", "Back to live"
-	if page.newest() {
+	if isNewest {
 		text, back = "The newest revision.", "Back to the list"
 	}
-	return Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), span("end",
-		A(Class("btn"), Href(listHref(page.Main.List.ID)), ID("live"), Text(back)),
-		If(page.canRestore(),
-			button(todo.Edit{Do: todo.EditRestore, Revision: page.at.Revision}, Class("btn main"), ID("restore"), Text("Restore")))))
+	step := func(id, icon, label string, revision int64, isKept bool) Node {
+		if !isKept {
+			return span("icon", glyph(icon))
+		}
+		return A(Class("icon"), ID(id), Href(listHref(at.List.ID, revision)), Aria("label", label), glyph(icon))
+	}
+	tick := func(r revision) Node {
+		return Li(A(Href(listHref(at.List.ID, r.N)), If(r.N == at.Revision, Aria("current", "true")),
+			classes{fmt.Sprint("s", r.Size): true, "you": r.Person}, TitleAttr(r.By.Name+", "+r.At.Format(clock)+": "+r.Words),
+			Aria("label", fmt.Sprintf("Revision %d, %s, %s", r.N, r.By.Name, r.Words))))
+	}
+	return Div(H1(Class("title"), formatted(titleOf(page.Main))),
+		P(Class("by"), who(shown.By), span("sep"), Span(ID("where"), Text(where)), span("sep"),
+			Time(DateTime(shown.At.UTC().Format(time.RFC3339)), Text(shown.At.Format(full))),
+			If(shown.Fate != "", Span(classes{"small": shown.Fate == account.Seen, "yours": shown.Fate != account.Seen,
+				string(shown.Fate): shown.Fate != account.Seen}, Text(string(shown.Fate))))),
+		Section(Class("line"), Aria("label", "History"),
+			Header(step("prev", "left", "Earlier revision", at.Revision-1, at.Revision > page.oldest), B(Text(where)),
+				step("next", "right", "Later revision", at.Revision+1, !isNewest),
+				span("small end path", Text("height: how much changed"))),
+			Ol(Class("ticks"), ID("ticks"), Map(ticks, tick)),
+			P(Class("ends small"), Time(Text(ticks[0].At.Format(clock))), I(Class("sw")), Text(agentOf(page.Main).Name),
+				I(Class("sw you")), Text("You"), Time(Text(ticks[len(ticks)-1].At.Format(clock))))),
+		Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), span("end",
+			A(Class("btn"), Href(listHref(at.List.ID, 0)), ID("live"), Text(back)),
+			If(!isNewest && !page.Main.List.Mirrored && !at.Deleted,
+				button(todo.Edit{Do: todo.EditRestore, Revision: at.Revision}, Class("btn main"), ID("restore"), Text("Restore"))))),
+		Ul(classes{"items": true, "list": true, "rev": true, "long": len(page.items) >= longList}, ID("items"),
+			Aria("label", fmt.Sprint("Items in revision ", at.Revision)), Map(page.items, page.item)),
+		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
 }

@@ -1,13 +1,13 @@
 package panel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	. "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/board"
@@ -25,49 +25,41 @@ type listPage struct {
 	at      todo.Snapshot // the revision that is shown
 	oldest  int64         // the first revision that is kept
 	changes []revision    // around the one that is shown
+	shown   int           // the place of that one among them
 	saw     int64         // the revision that the list's agent last saw
 	hand    account.Hand
-	past    bool         // the history is shown
-	fate    account.Fate // what became of the revision of the history, if a person made it
+	unseen  int  // how many changes of a person the agent has not seen
+	past    bool // the history is shown
 }
 
 // list serves a list's page; with ?revision= its history at that revision. If
 // the id ends in .md it serves the list itself, as markdown.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id, plain := strings.CutSuffix(r.PathValue("id"), ".md")
-	if plain {
-		return markdown(w, r, id)
-	}
-	return inTurn(w, r, func() (string, error) { return p.drawList(r, id) })
-}
-
-func (p *Panel) drawList(r *edge.Request, id string) (string, error) {
-	f, err := readGroup(r.Context(), r.Lists, id)
-	if err != nil {
-		return "", err
-	}
-	revision, err := r.QueryNumber("revision", 0)
-	if err != nil {
-		return "", err
-	}
-	page, err := p.pageOf(r.Context(), r.Lists, f, revision)
-	if err != nil {
-		return "", err
-	}
-	page.frame.of(r, nil)
-	return page.page(page.main()), nil
-}
-
-func markdown(w http.ResponseWriter, r *edge.Request, id string) error {
+	id, isMarkdown := strings.CutSuffix(r.PathValue("id"), ".md")
 	revision, err := r.QueryNumber("revision", 0)
 	if err != nil {
 		return err
 	}
-	l, err := r.Lists.Load(r.Context(), id, revision)
-	if err != nil {
-		return err
+	if isMarkdown {
+		l, err := r.Lists.Load(r.Context(), id, revision)
+		if err != nil {
+			return err
+		}
+		return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(render.Markdown(l)))
 	}
-	return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(render.Markdown(l)))
+	page, err := edge.InTurn(r, func() (string, error) {
+		f, err := readGroup(r.Context(), r.Lists, id)
+		if err != nil {
+			return "", err
+		}
+		page, err := p.pageOf(r.Context(), r.Lists, f, revision)
+		if err != nil {
+			return "", err
+		}
+		page.frame.of(r, nil)
+		return page.page(page.main()), nil
+	})
+	return answer(w, http.StatusOK, page, err)
 }
 
 // edited is the answer to an edit.
@@ -97,21 +89,6 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, edited{render.Document(out.After), out.Changed})
 }
 
-// path returns the path to the list's page.
-func (page *listPage) path() []Node {
-	kind := crumb("Active", "./")
-	switch state := page.State(); {
-	case page.Main.Archived:
-		kind = crumb("Archived", "./?show=archived")
-	case state == todo.LeftOpen:
-		kind = crumb("Left open", "./?show=left")
-	case state.Ended():
-		kind = crumb("Past lists", "./?show=past")
-	}
-	folder := page.Main.List.Workspace
-	return []Node{kind, crumb(projectName(folder), projectHref(folder))}
-}
-
 // pageOf returns the content of the page of lists that were read: as they stand, or
 // their history at a revision above 0; at one that is not kept, of the next one that is.
 func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, revision int64) (*listPage, error) {
@@ -122,6 +99,9 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 		return nil, err
 	}
 	page.saw, page.hand = saw.Revision, account.HandOf(saw, l)
+	if page.unseen = len(page.hand.Unseen); page.hand.Title == account.Waits {
+		page.unseen++
+	}
 	kept, err := lists.History(ctx, l.List.ID, 0, 1)
 	if err != nil {
 		return nil, err
@@ -142,6 +122,9 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 	return page, err
 }
 
+// yourVerbs are other words for what a person did to an item.
+var yourVerbs = map[string]string{string(todo.Completed): "ticked", "edited": "changed"}
+
 // addItems adds the items as they stand. At an item stands what a person did to it since
 // the agent saw the list, and what became of the person's words.
 func (page *listPage) addItems(saw todo.Snapshot) {
@@ -149,7 +132,8 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States)))
 	yours := make(map[string]string)
 	for _, d := range todo.Diff(saw, l) {
-		yours[d.After.ID] = "you " + yourVerb(d) + ", " + string(account.Waits)
+		verb := verbs(d)[0]
+		yours[d.After.ID] = "you " + cmp.Or(yourVerbs[verb], verb) + ", " + string(account.Waits)
 	}
 	for _, i := range l.Items {
 		v := itemOf(i, state.Rests())
@@ -160,15 +144,6 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 		v.Beside, v.Details = render.Beside(l, i), render.Safe(i.Details)
 		page.items = append(page.items, v)
 	}
-}
-
-// unseen returns how many changes of a person the agent has not seen.
-func (page *listPage) unseen() int {
-	n := len(page.hand.Unseen)
-	if page.hand.Title == account.Waits {
-		n++
-	}
-	return n
 }
 
 // maxSubItems is how many items of a sub-agent's list its main list's page shows.

@@ -2,6 +2,8 @@ package panel
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	. "maragu.dev/gomponents"
@@ -12,16 +14,32 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// longList is how many items a long list has: of one, the page lays out what is seen. It is
+// said by a class, and in no selector that counts, for which a page would count all items
+// whenever one comes or goes.
+const longList = 200
+
 // addFrame adds what is around the list.
 func (page *listPage) addFrame() {
 	l, title := page.Main, titleOf(page.Main)
 	page.view, page.class, page.seq, page.head = "list", "one", page.Seq(), title
-	page.workspace, page.crumbs = &l.List.Workspace, page.path()
-	page.list = Group{Data("list", l.List.ID), Data("revision", decimal(page.at.Revision)),
-		Data("oldest", decimal(page.oldest))}
+	page.workspace = &l.List.Workspace
+	kind := crumb{"Active", "./"}
+	switch state := page.State(); {
+	case l.Archived:
+		kind = crumb{"Archived", "./?show=archived"}
+	case state == todo.LeftOpen:
+		kind = crumb{"Left open", "./?show=left"}
+	case state.Ended():
+		kind = crumb{"Past lists", "./?show=past"}
+	}
+	project, _, href := projectOf(l.List.Workspace)
+	page.crumbs = []crumb{kind, {project, href}}
+	page.list = Group{Data("list", l.List.ID), Data("revision", fmt.Sprint(page.at.Revision)),
+		Data("oldest", fmt.Sprint(page.oldest))}
 	if page.past {
-		page.view, page.head = "history", "Revision "+decimal(page.at.Revision)+" · "+title
-		page.crumbs = append(page.crumbs, crumb(title, listHref(l.List.ID)))
+		page.view, page.head = "history", fmt.Sprintf("Revision %d · %s", page.at.Revision, title)
+		page.crumbs = append(page.crumbs, crumb{title, listHref(l.List.ID, 0)})
 	}
 }
 
@@ -32,35 +50,33 @@ func (page *listPage) main() Node {
 	return page.frame.main(classes{"two": true, "idle": page.State() == todo.Idle}, page.live(), page.side())
 }
 
+// live returns the list as it stands.
 func (page *listPage) live() Node {
-	l := page.Main
+	l, progress, state, isOurs := page.Main, page.Progress(), page.State(), !page.Main.List.Mirrored
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
-	return Div(page.heading(),
-		Ul(page.listClass(), ID("items"), Aria("label", "Items"),
+	return Div(
+		Div(ID("head"), Data("state", string(state)), Data("failed", fmt.Sprint(progress.Failed)),
+			H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
+			P(Class("by"), page.by(&page.Group), If(l.Archived, Group{span("sep"), Span(Text("Archived"))}),
+				If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
+			P(Class("prog"), progressOf(progress, " of ")),
+			Iff(page.unseen > 0, page.unseenBar),
+			Iff(page.hand.Order == account.Overridden, page.orderBar),
+			Map(l.LeftOut(), page.leftOutBar),
+			If(!isOurs, P(Class("bar"), ID("mirrored"),
+				Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
+			Iff(state == todo.LeftOpen, page.leftBar), question(&page.Group)),
+		Ul(classes{"items": true, "list": true, "long": len(page.items) >= longList}, ID("items"), Aria("label", "Items"),
 			Li(Class("completed"), ID("fold"), Data("keep", "own"), Attr("hidden"), // the script shows it
 				Button(Type("button"), Class("tick"), ID("unfold"), glyph("right")), span("t")),
 			Map(page.items, page.item),
-			If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem())),
-		page.subs(),
-		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
+			If(len(l.Items) < todo.MaxItems && isOurs, Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
+				Form(Input(ID("adding"), MaxLength(fmt.Sprint(todo.MaxText)), Placeholder("Add an item"),
+					Aria("label", "Add an item"), AutoComplete("off")))))),
+		Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), Map(page.Subs, page.sub)),
+		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(isOurs, keys),
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
-}
-
-// listClass is what the items' list is: of a long one the page lays out what is seen. It is
-// said here, and in no selector that counts, for which a page would count all items
-// whenever one comes or goes.
-func (page *listPage) listClass() Node {
-	return classes{"items": true, "list": true, "rev": page.past, "long": len(page.items) >= longList}
-}
-
-// longList is how many items a long list has.
-const longList = 200
-
-func addItem() Node {
-	return Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
-		Form(Input(ID("adding"), MaxLength(decimal(todo.MaxText)), Placeholder("Add an item"),
-			Aria("label", "Add an item"), AutoComplete("off"))))
 }
 
 // button returns a button with which the script sends an edit.
@@ -72,27 +88,11 @@ func button(e todo.Edit, content ...Node) Node {
 	return Button(Type("button"), Data("edit", string(data)), Group(content))
 }
 
-// heading returns what is above the items.
-func (page *listPage) heading() Node {
-	l, progress := page.Main, page.Progress()
-	return Div(ID("head"), Data("state", string(page.State())), Data("failed", decimal(progress.Failed)),
-		H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
-		P(Class("by"), page.by(&page.Group), If(l.Archived, Group{span("sep"), Span(Text("Archived"))}),
-			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
-		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
-		Iff(page.unseen() > 0, page.unseenBar),
-		Iff(page.hand.Order == account.Overridden, page.orderBar),
-		Map(l.LeftOut(), page.leftOutBar),
-		If(l.List.Mirrored, P(Class("bar"), ID("mirrored"),
-			Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
-		Iff(page.State() == todo.LeftOpen, page.leftBar), question(&page.Group))
-}
-
 // unseenBar says that the agent has not seen what people changed.
 func (page *listPage) unseenBar() Node {
 	changes, all, when := "change", "", "with its next write"
-	if n := page.unseen(); n > 1 {
-		changes, all = decimal(n)+" changes", " all"
+	if page.unseen > 1 {
+		changes, all = fmt.Sprint(page.unseen, " changes"), " all"
 	}
 	if page.States[page.Main.List.ID].State.Rests() {
 		when = "when it comes back"
@@ -140,28 +140,23 @@ func (page *listPage) item(v itemView) Node {
 	if !v.Fixed {
 		tick = Group{span("grip", Aria("hidden", "true"), glyph("grip")),
 			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
-				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
+				Aria("label", statusWords[v.Status]+". "+say), glyph(string(v.Status)))}
 	}
-	said := span("t", v.spoken(), If(v.Was != "", span("was", formatted(v.Was))), v.yours(), v.why(),
+	why, isBlocked := Node(nil), v.Status == todo.Blocked
+	if v.Reason != "" {
+		why = Span(classes{"why": true, "small": !isBlocked}, formatted(v.Reason))
+	} else if isBlocked {
+		why = span("why", Text("Blocked"))
+	}
+	said := span("t", span("spoken", Text(statusWords[v.Status]+": ")), formatted(v.Title),
+		If(v.Was != "", span("was", formatted(v.Was))), v.yours(), why,
 		If(v.Beside != "", span("why small", formatted(v.Beside))), If(v.Details != "", span("why small details", formatted(v.Details))))
 	class := classes{string(v.Status): true, "gone": v.Gone, "hit": v.Change != ""}
 	if page.past {
 		return Li(class, ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
 	}
-	took := span("took", Text(v.Took))
-	if !v.Started.IsZero() {
-		took = page.run(v)
-	}
 	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", v.Text),
-		TabIndex("-1"), tick, said, took, If(!v.Fixed, menuOf()))
-}
-
-func (v *itemView) why() Node {
-	blocked := v.Status == todo.Blocked
-	if blocked && v.Reason == "" {
-		return span("why", Text("Blocked"))
-	}
-	return If(v.Reason != "", Span(classes{"why": true, "small": !blocked}, formatted(v.Reason)))
+		TabIndex("-1"), tick, said, page.took(v), If(!v.Fixed, menu))
 }
 
 // yours says what a person did to the item, and what became of the person's words.
@@ -188,10 +183,6 @@ func (v *itemView) yours() Node {
 		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back")))
 }
 
-func (page *listPage) subs() Node {
-	return Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), Map(page.Subs, page.sub))
-}
-
 func (page *listPage) sub(s todo.Snapshot) Node {
 	state := page.States[s.List.ID].State
 	more := max(len(s.Items)-maxSubItems, 0)
@@ -199,54 +190,53 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Group, s)),
 		Ul(Class("items"), Map(s.Items[:len(s.Items)-more], item),
 			If(more > 0, Li(span("t", Textf("%d more", more))))),
-		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID)), Text("Open its list"))))
+		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID, 0)), Text("Open its list"))))
 }
 
-// side returns what stands beside the items.
+// side returns what stands beside the items: what can be done with the list and what is
+// known of it, and what the revisions around the one shown changed, the newest first.
 func (page *listPage) side() Node {
-	l, label, head, keys := page.Main, "About this list", "History", Node(nil)
-	acts, facts := Group(nil), Node(nil)
-	if page.past {
-		label, head = "What changed", "What changed"
-		if !page.at.Deleted {
-			acts = Group{exports(l, "?revision="+decimal(page.at.Revision))}
-		}
-		keys = Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> ` +
-			`<kbd>End</kbd> first, live</span><span><kbd>Esc</kbd> back</span></p>`)
-	} else {
-		acts, facts = page.acts(), Dl(page.facts())
-	}
-	return Aside(Class("side"), ID("side"), Aria("label", label), facts, Div(Class("acts"), acts),
-		H2(Class("label"), Text(head)), page.log(), keys)
-}
-
-func (page *listPage) acts() Group {
-	l, do, archive := page.Main, todo.EditArchive, "Archive"
+	l, href := page.Main, listHref(page.Main.List.ID, 0)
+	label, head, query, keys := "About this list", "History", "", Node(nil)
+	do, archive := todo.EditArchive, "Archive"
 	if l.Archived {
 		do, archive = todo.EditUnarchive, "Take out of the archive"
 	}
-	return Group{Button(Type("button"), Data("do", "rename"), action("pen", "Rename", "r")),
-		A(Href(page.revisionHref(l.Revision)), action("clock", "Open history", "h")),
-		exports(l, ""),
-		button(todo.Edit{Do: do}, action("box", archive, "")),
-		button(todo.Edit{Do: todo.EditDelete}, Class("risk"), action("bin", "Delete", ""))}
+	if page.past {
+		label, head, query = "What changed", "What changed", fmt.Sprint("?revision=", page.at.Revision)
+		keys = Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> ` +
+			`<kbd>End</kbd> first, live</span><span><kbd>Esc</kbd> back</span></p>`)
+	}
+	log, end := Group{Class("log")}, min(len(page.changes), max(page.shown+logRows/2+1, logRows))
+	for _, r := range slices.Backward(page.changes[max(end-logRows, 0):end]) {
+		log = append(log, Li(classes{"you": r.Person, "now": r.N == page.at.Revision},
+			A(Href(listHref(l.List.ID, r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Text(r.Words),
+				span("small", Span(Text(r.By.Name)),
+					Time(DateTime(r.At.UTC().Format(time.RFC3339)), TitleAttr(r.At.Format(full)), Text(r.At.Format(clock))),
+					Span(Textf("rev. %d", r.N)), If(r.Fate != "", Span(Text(string(r.Fate))))))))
+	}
+	return Aside(Class("side"), ID("side"), Aria("label", label), Iff(!page.past, page.facts),
+		Div(Class("acts"),
+			If(!page.past, Group{Button(Type("button"), Data("do", "rename"), action("pen", "Rename", "r")),
+				A(Href(listHref(l.List.ID, l.Revision)), action("clock", "Open history", "h"))}),
+			If(!page.at.Deleted, Group{A(Href(href+".md"+query), Data("do", "copy"), action("copy", "Copy as markdown", "c")),
+				A(Href("api/"+href+query), Download(l.List.ID+".json"), action("save", "Download JSON", ""))}),
+			If(!page.past, Group{button(todo.Edit{Do: do}, action("box", archive, "")),
+				button(todo.Edit{Do: todo.EditDelete}, Class("risk"), action("bin", "Delete", ""))})),
+		H2(Class("label"), Text(head)), Ol(log...), keys)
 }
 
-func exports(l todo.Snapshot, query string) Node {
-	href := listHref(l.List.ID)
-	return Group{A(Href(href+".md"+query), Data("do", "copy"), action("copy", "Copy as markdown", "c")),
-		A(Href("api/"+href+query), Download(l.List.ID+".json"), action("save", "Download JSON", ""))}
-}
-
-func (page *listPage) facts() (facts Group) {
+// facts returns what is known of the list, a line each.
+func (page *listPage) facts() Node {
+	var facts Group
 	l, created := page.Main, page.Main.List.Created
 	add := func(name, text string) {
 		if text != "" {
-			facts = append(facts, Dt(Text(name)), Dd(bdi(text)))
+			facts = append(facts, Dt(Text(name)), Dd(El("bdi", Text(text))))
 		}
 	}
-	add("Project", projectOf(l))
-	if folder := render.Safe(shortPath(l.List.Workspace)); folder != "" {
+	add("Project", render.Safe(l.List.Project()))
+	if _, folder, _ := projectOf(l.List.Workspace); folder != "" {
 		facts = append(facts, Dt(Text("Folder")), Dd(Code(Text(folder))))
 	}
 	add("Agent", agentOf(l).Name)
@@ -267,5 +257,5 @@ func (page *listPage) facts() (facts Group) {
 	if page.hand.Order != "" {
 		add("Order", "yours, "+string(page.hand.Order))
 	}
-	return facts
+	return Dl(facts)
 }

@@ -286,7 +286,7 @@ func (p *Panel) standing(ctx context.Context, lists board.Lists, k standingKey) 
 	return p.standings.Get(ctx, k, func() (standing, error) {
 		began := time.Now()
 		s, err := p.readBoard(ctx, lists)
-		return standing{s.places(), s.waiting(), s.version(), time.Since(began)}, err
+		return standing{s.places(), account.Counts(s.Active)[todo.Waiting], s.version(), time.Since(began)}, err
 	})
 }
 
@@ -305,7 +305,7 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 		}
 		c.describe(&f, page.now)
 		c.Pieces = map[string]string{"main": drawn(page.main())}
-		u.version, u.unseen = page.version, page.unseen() > 0
+		u.version, u.unseen = page.version, page.unseen > 0
 	default:
 		d := drawing{p.now()}
 		c.describe(&f, d.now)

@@ -52,7 +52,7 @@ func (s groups) archiveOlder() Node {
 	if err != nil {
 		panic(err) // numbers and words have a JSON
 	}
-	return actions("link small", Data("older", string(data)), Text("Archive older…"))
+	return Button(Type("button"), Class("link small"), Attr("data-menu"), Data("older", string(data)), Text("Archive older…"))
 }
 
 // editMany is an edit of several lists that needs nothing of one of them: these, or those

@@ -105,16 +105,11 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// inTurn answers with a page, drawn of all lists.
-func inTurn(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
-	page, err := edge.InTurn(r, draw)
+// answer answers with a page, unless it could not be drawn.
+func answer(w http.ResponseWriter, status int, page string, err error) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, page)
-}
-
-func answer(w http.ResponseWriter, status int, page string) error {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	return edge.Write(w, status, "text/html; charset=utf-8", []byte(page))
@@ -132,6 +127,6 @@ func failure(root string) edge.Format {
 		if w.Header().Get("Retry-After") != "" {
 			page.list = Group{Data("later", "true")} // the script loads it again
 		}
-		_ = answer(w, status, page.draw())
+		_ = answer(w, status, page.draw(), nil)
 	}
 }

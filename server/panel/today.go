@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -27,7 +28,7 @@ type dayPage struct {
 // today serves the page of a day, which is ?day= (2006-01-02), or today; with .md the same
 // as markdown.
 func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
-	return inTurn(w, r, func() (string, error) {
+	page, err := edge.InTurn(r, func() (string, error) {
 		day, err := p.dayOf(r)
 		if err != nil {
 			return "", err
@@ -44,6 +45,7 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 		}
 		return page.page(page.main(page.choose(), page.content())), nil
 	})
+	return answer(w, http.StatusOK, page, err)
 }
 
 func (p *Panel) todayMarkdown(w http.ResponseWriter, r *edge.Request) error {
@@ -90,7 +92,7 @@ func (page *dayPage) content() Node {
 // tally says what was done: the numbers that are not 0.
 func tally(t account.Tally) Node {
 	number := func(n int, class, word string) Node {
-		return If(n > 0, Span(Class(class), B(Text(decimal(n))), Text(" "+word)))
+		return If(n > 0, Span(Class(class), B(Text(fmt.Sprint(n))), Text(" "+word)))
 	}
 	return Group{number(t.Lists, "", word(t.Lists, "list", "lists")), number(t.Completed, "", "done"),
 		number(t.Failed, "bad", "failed"),
@@ -99,9 +101,9 @@ func tally(t account.Tally) Node {
 }
 
 func (page *dayPage) project(p account.DayProject) Node {
+	name, path, href := projectOf(p.Folder)
 	return Section(Class("group"), ID("p-"+digestOf(p.Folder)),
-		Header(H2(A(Href(projectHref(p.Folder)), bdi(projectName(p.Folder)))),
-			span("path cut", Text(render.Safe(shortPath(p.Folder)))), span("n tally", tally(p.Tally))),
+		Header(H2(A(Href(href), El("bdi", Text(name)))), span("path cut", Text(path)), span("n tally", tally(p.Tally))),
 		Ul(Class("rows days"), Map(p.Lists, page.list)))
 }
 
@@ -111,12 +113,12 @@ func (page *dayPage) list(l account.DayList) Node {
 	shown := min(len(items), maxDayItems)
 	agent, sub := render.AgentOf(l.Client), Group(nil)
 	if l.Agent != "" {
-		sub = Group{bdi(render.Safe(todo.Cut(l.Agent, 60))), Text(": ")}
+		sub = Group{El("bdi", Text(render.Safe(todo.Cut(l.Agent, 60)))), Text(": ")}
 	}
 	return Li(ID("day-"+l.ID),
-		Div(Class("by"), lampOf(l.State),
-			H3(A(Href(listHref(l.ID)), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))))),
-			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWord(l.State))),
+		Div(Class("by"), lamps[l.State],
+			H3(A(Href(listHref(l.ID, 0)), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))))),
+			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWords[l.State])),
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
 		Ul(Class("items"), Map(items[:shown], page.dayItem)),

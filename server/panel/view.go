@@ -75,9 +75,6 @@ type itemView struct {
 
 func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }
 
-// projectOf returns the name of a list's project; empty when it is not known.
-func projectOf(l todo.Snapshot) string { return render.Safe(l.List.Project()) }
-
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
 // asked says what an agent waits for that asks for something; empty when none does.

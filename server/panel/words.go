@@ -3,8 +3,8 @@ package panel
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
 	"todo-mcp/internal/render"
@@ -32,30 +32,31 @@ func dayOf(t, now time.Time) string {
 
 var homeFolder = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
 
-func shortPath(path string) string { return homeFolder.ReplaceAllString(path, "~$2") }
-
-// statusWord returns what a screen reader says before an item's text.
-func statusWord(s todo.Status) string {
-	words := map[todo.Status]string{todo.Completed: "Done", todo.Pending: "To do"}
-	return cmp.Or(words[s], capital(render.StatusWord(s)))
+// projectOf returns how the lists of a folder are shown: the name of their project, the path
+// of the folder, and the address of their page.
+func projectOf(folder string) (name, path, href string) {
+	name = cmp.Or(render.Safe((todo.List{Workspace: folder}).Project()), "No folder")
+	return name, render.Safe(homeFolder.ReplaceAllString(folder, "~$2")), "./?project=" + url.QueryEscape(folder)
 }
 
-func stateWord(s todo.State) string {
-	words := map[todo.State]string{todo.Waiting: "Waiting for you"}
-	return cmp.Or(words[s], capital(string(s)))
-}
-
-// capital returns a word in ASCII with a capital letter.
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+var (
+	// statusWords are what a screen reader says before an item's text.
+	statusWords = map[todo.Status]string{todo.Pending: "To do", todo.InProgress: "In progress", todo.Completed: "Done",
+		todo.Failed: "Failed", todo.Cancelled: "Cancelled", todo.Blocked: "Blocked"}
+	stateWords = map[todo.State]string{todo.Working: "Working", todo.Idle: "Idle", todo.Waiting: "Waiting for you",
+		todo.LeftOpen: "Left open", todo.Away: "Archived", todo.Finished: "Finished", todo.InVain: "Failed"}
+	// newStatus says in one word that an item got a status, where that is another word.
+	newStatus = map[todo.Status]string{todo.InProgress: "started", todo.Pending: "reopened"}
+)
 
 // verbs returns what a difference is, in the words of a summary; several when an
-// item changed in several ways. Of a new status it has what toStatus returns.
-func verbs(d todo.Difference, toStatus func(before, after todo.Status) string) (out []string) {
+// item changed in several ways, of which a new status is the first.
+func verbs(d todo.Difference) (out []string) {
 	if d.Kind != todo.Changed {
 		return []string{string(d.Kind)}
 	}
 	if d.Before.Status != d.After.Status {
-		out = append(out, toStatus(d.Before.Status, d.After.Status))
+		out = append(out, cmp.Or(newStatus[d.After.Status], string(d.After.Status)))
 	}
 	if d.Before.Text != d.After.Text {
 		out = append(out, "reworded")
@@ -64,44 +65,6 @@ func verbs(d todo.Difference, toStatus func(before, after todo.Status) string) (
 		out = append(out, "edited")
 	}
 	return out
-}
-
-// statusVerb says in one word that an item got a status.
-func statusVerb(_, status todo.Status) string {
-	words := map[todo.Status]string{todo.InProgress: "started", todo.Pending: "reopened"}
-	return cmp.Or(words[status], string(status))
-}
-
-// yourVerb returns what a person did to an item, in one word.
-func yourVerb(d todo.Difference) string {
-	verb := verbs(d, statusVerb)[0]
-	return cmp.Or(map[string]string{string(todo.Completed): "ticked", "edited": "changed"}[verb], verb)
-}
-
-// changes returns what changed from one revision to a later one, in words, and
-// how many changes that are. before is the zero Snapshot for a first revision.
-func changes(before, after todo.Snapshot) (words string, n int) {
-	counts := make(map[string]int)
-	for _, d := range todo.Diff(before, after) {
-		for _, what := range verbs(d, statusVerb) {
-			counts[what]++
-			n++
-		}
-	}
-	var parts []string
-	for _, what := range []string{"completed", "started", "blocked", "failed", "cancelled", "reopened", "reworded", "edited", "added", "removed", "moved"} {
-		if counts[what] > 0 {
-			parts = append(parts, fmt.Sprint(counts[what], " ", what))
-		}
-	}
-	if before.Revision > 0 {
-		besides := render.Besides(before, after)
-		parts, n = append(parts, besides...), n+len(besides)
-	}
-	if against := render.AgainstHand(before, after); against != "" {
-		parts = append(parts, against)
-	}
-	return cmp.Or(strings.Join(parts, ", "), "nothing changed"), n
 }
 
 // count returns a number with its noun: "1 list", "3 lists".
