@@ -12,8 +12,6 @@ import (
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"todo-mcp/server/palette"
 )
 
 // The identifiers of the page in MCP Apps.
@@ -26,6 +24,17 @@ const (
 //go:embed card.html card.css safe.js card.js
 var files embed.FS
 
+// What the pages in the browser have in common with this one: Colours is a style sheet that
+// defines the colours as custom properties, for light and dark schemes; Took is a script that
+// defines took, by which a person reads how long something takes, and gap and two, by which
+// it is written.
+var (
+	//go:embed palette.css
+	Colours string
+	//go:embed took.js
+	Took string
+)
+
 // page returns all files joined into one HTML page, because a page of MCP Apps
 // cannot load other files.
 var page = sync.OnceValue(func() string {
@@ -36,7 +45,7 @@ var page = sync.OnceValue(func() string {
 		}
 		return string(data)
 	}
-	return strings.NewReplacer("{{style}}", palette.CSS+read("card.css"), "{{script}}", read("safe.js")+palette.JS+read("card.js")).Replace(read("card.html"))
+	return strings.NewReplacer("{{style}}", Colours+read("card.css"), "{{script}}", read("safe.js")+Took+read("card.js")).Replace(read("card.html"))
 })
 
 // ToolMeta returns the _meta of a tool with results that the page draws.

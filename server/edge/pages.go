@@ -16,7 +16,7 @@ import (
 
 	"todo-mcp/internal/board"
 	"todo-mcp/server/auth"
-	"todo-mcp/server/palette"
+	"todo-mcp/server/card"
 )
 
 // The assets of the page for signing in.
@@ -88,7 +88,7 @@ func (e *Edge) routeSignIn() {
 	}, Public, Page)
 	e.Handle("POST "+signInPath, Text, e.paste, Public)
 	e.Handle("POST "+signOutPath, Text, e.signOut, Public)
-	e.Handle("GET /signin.css", Text, static("text/css; charset=utf-8", palette.CSS+signInStyle), Public)
+	e.Handle("GET /signin.css", Text, static("text/css; charset=utf-8", card.Colours+signInStyle), Public)
 	e.Handle("GET /signin.js", Text, static("text/javascript; charset=utf-8", signInScript), Public)
 	if e.offersIssuer() {
 		e.Handle("GET "+startPath, Text, e.start, Public, Page)

@@ -15,8 +15,8 @@ import (
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
 
+	"todo-mcp/server/card"
 	"todo-mcp/server/edge"
-	"todo-mcp/server/palette"
 	"todo-mcp/server/sse"
 )
 
@@ -54,8 +54,8 @@ func New(process string, now func() time.Time) *Panel {
 		return string(data)
 	}
 	p.assets = map[string]string{
-		"/panel.css":  lean(palette.CSS + text("panel.css")),
-		"/panel.js":   lean(palette.JS + text("notifications.js") + text("tabs.js") + text("panel.js")),
+		"/panel.css":  lean(card.Colours + text("panel.css")),
+		"/panel.js":   lean(card.Took + text("notifications.js") + text("tabs.js") + text("panel.js")),
 		"/viewer.css": text("viewer.css"),
 		"/viewer.js":  text("viewer.js"),
 	}
