@@ -2,17 +2,13 @@ package panel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	. "maragu.dev/gomponents"
@@ -91,64 +87,38 @@ func (g section) draw() Node {
 type groups struct {
 	account.Board
 	drawing
-	many bool // there are more lists than were read
-	seq  int64
-	load func(string) (todo.Snapshot, error) // a whole list
+	many    bool // there are more lists than were read
+	seq     int64
+	places  map[string]string                   // where the lists stand and what they ask, by the main list's id
+	version string                              // of places, on every server alike
+	load    func(string) (todo.Snapshot, error) // a whole list
 }
 
 // readBoard reads all lists that a page may show.
-func (p *Panel) readBoard(ctx context.Context, lists board.Lists) (groups, error) {
-	read, err := lists.Find(ctx, board.Query{Limit: maxRead, Excerpt: true})
+func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) {
+	read, err := r.Lists.Find(ctx, board.Query{Limit: maxRead, Excerpt: true})
 	if err != nil {
 		return groups{}, err
 	}
-	s := groups{drawing: drawing{p.now()}, many: len(read) == maxRead}
-	s.load = func(id string) (todo.Snapshot, error) { return lists.Load(ctx, id, 0) }
+	s := groups{drawing: drawing{p.now()}, many: len(read) == maxRead, places: make(map[string]string)}
+	s.load = func(id string) (todo.Snapshot, error) { return r.Lists.Load(ctx, id, 0) }
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
 	}
-	states, err := lists.States(ctx, read...)
+	states, err := r.Lists.States(ctx, read...)
 	if err != nil {
 		return groups{}, err
 	}
 	// A list whose main list was not read is on that list's page alone.
 	all := slices.DeleteFunc(account.Groups(read, states), func(f account.Group) bool { return f.Main.List.Parent != "" })
 	s.Board = account.Sort(all, s.now)
+	for i := range all {
+		s.places[all[i].Main.List.ID] = placeOf(&all[i], s.now) + asked(&all[i])
+	}
+	if s.version = digestOf(fmt.Sprint(s.places)); len(all) == 0 {
+		s.version = digestOf(greeting(r))
+	}
 	return s, nil
-}
-
-// places returns where the lists stand, by the main list's id.
-func (s groups) places() map[string]string {
-	out := make(map[string]string)
-	for f := range s.all() {
-		out[f.Main.List.ID] = placeOf(f, s.now)
-	}
-	return out
-}
-
-// all are all groups.
-func (s groups) all() iter.Seq[*account.Group] {
-	return func(yield func(*account.Group) bool) {
-		for _, part := range [][]account.Group{s.Active, s.Past, s.Archived} {
-			for i := range part {
-				if !yield(&part[i]) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// version differs when a list stands elsewhere or asks something else, on every server alike: a sum, since lists
-// come in the order in which they changed, of hashes that do not add up alike when two
-// lists change places.
-func (s groups) version() string {
-	sum := uint64(0)
-	for f := range s.all() {
-		one := sha256.Sum256([]byte(f.Main.List.ID + "\x00" + place(f, s.now) + asked(f)))
-		sum += binary.BigEndian.Uint64(one[:])
-	}
-	return strconv.FormatUint(sum, 16)
 }
 
 // kind is a kind of lists, which has a page.
@@ -178,7 +148,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 }
 
 func (p *Panel) drawBoard(r *edge.Request) (string, error) {
-	s, err := p.readBoard(r.Context(), r.Lists)
+	s, err := p.readBoard(r.Context(), r)
 	if err != nil {
 		return "", err
 	}
@@ -197,7 +167,7 @@ func (p *Panel) drawBoard(r *edge.Request) (string, error) {
 		return "", err
 	}
 	page.frame.of(r, &s)
-	page.view, page.version = "board", s.version()
+	page.view, page.version = "board", s.version
 	if !r.ReadOnly {
 		page.warning = r.Warning()
 	}
@@ -269,11 +239,12 @@ func (page *boardPage) add(s groups, k kind, limit int) {
 	}
 	g := section{id: k.show, name: k.name, note: k.note, count: fmt.Sprint(n),
 		rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href}
-	switch {
-	case k.show == "finished" && g.more == 0:
+	hasOld := k.lists[n-1].Updated().Before(s.now.AddDate(0, 0, -1))
+	switch isWhole := g.more == 0 || page.show == k.show; { // the script acts on the rows that the page has
+	case k.show == "finished" && isWhole:
 		g.act = Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))
-	case k.show == "left" && page.workspace == nil:
-		g.act = s.archiveOlder()
+	case k.show == "left" && isWhole && hasOld:
+		g.act = Button(Type("button"), Class("link small"), Attr("data-menu"), Attr("data-older"), Text("Archive older…"))
 	}
 	page.sections = append(page.sections, g)
 }

@@ -33,7 +33,8 @@ func drawn(n Node) string {
 // of it.
 func (d drawing) card(f *account.Group, notes ...Node) Node {
 	l, progress := f.Main, f.Progress()
-	items, more, moreNarrow := cardItems(f)
+	items, more := cardItems(f)
+	shown := min(len(f.Subs), subsOnCard)
 	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
 		d.standing("card-", f),
 		H3(A(Href(listHref(l.List.ID, 0)), formatted(titleOf(l)))),
@@ -43,10 +44,11 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 		Group(notes),
 		P(Class("prog"), progressOf(progress, "/")),
 		If(len(items) > 0, Ul(Class("items"), Map(items, d.cardItem))),
-		If(len(f.Subs) > 0, d.cardSubs(f)),
+		If(len(f.Subs) > 0, Ul(Class("subs"), Aria("label", "Sub-agents"),
+			Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(d.subLine(f, s)) }),
+			If(len(f.Subs) > shown, Li(Span(), span("small", Textf("%d more", len(f.Subs)-shown)))))),
 		P(Class("fold small"),
-			If(moreNarrow > 0, span("few", Textf("%d more to do", moreNarrow))),
-			If(more > 0, span("lots", Textf("%d more to do", more))),
+			If(more > 0, Span(Textf("%d more to do", more))),
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
@@ -54,14 +56,6 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 func question(f *account.Group) Node {
 	text := asked(f)
 	return If(text != "", P(Class("bar overridden"), ID("asks-"+f.Main.List.ID), formatted(text)))
-}
-
-func (d drawing) cardSubs(f *account.Group) Node {
-	shown := min(len(f.Subs), subsOnCard)
-	more := len(f.Subs) - shown
-	return Ul(Class("subs"), Aria("label", "Sub-agents"),
-		Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(d.subLine(f, s)) }),
-		If(more > 0, Li(Span(), span("small", Textf("%d more", more)))))
 }
 
 // subLine returns a sub-agent's list as one line.
@@ -89,7 +83,7 @@ func (d drawing) at(f *account.Group) string {
 }
 
 func (d drawing) cardItem(v itemView) Node {
-	return Li(classes{string(v.Status): true, "beyond": v.Beyond}, Data("item", v.ID), glyph(string(v.Status)),
+	return Li(Class(string(v.Status)), Data("item", v.ID), glyph(string(v.Status)),
 		span("t", span("spoken", Text(statusWords[v.Status]+": ")), formatted(v.Title),
 			If(v.Reason != "", span("why", formatted(v.Reason)))),
 		If(!v.Started.IsZero() || v.Took != "", d.took(v)))

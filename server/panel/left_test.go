@@ -280,3 +280,37 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 		t.Errorf("the board with an archived list: %s", html)
 	}
 }
+
+// leftOpen serves lists that were left open as many days ago as their ids say.
+func leftOpen(t *testing.T, days ...int) (url string) {
+	t.Helper()
+	store := memory.New()
+	for _, n := range days {
+		at := time.Now().Add(-time.Duration(n)*24*time.Hour - time.Minute)
+		l := todo.List{ID: fmt.Sprintf("left%d", n), Client: "claude-code", Chat: "4f1c", Conversation: "chat:4f1c", Workspace: "/src/a'b", Created: at}
+		_, err := storetest.Save(t.Context(), store, todo.Snapshot{List: l, Revision: 1, LastID: 2, Updated: at, Worked: at,
+			Items: []todo.Item{{ID: "1", Text: "Lay the keel", Status: todo.InProgress}, {ID: "2", Text: "Caulk it", Status: todo.Pending}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return servertest.Serve(t, servertest.New(t, store, nil), nil).URL
+}
+
+// A list that was left open says on its row and its page which command resumes its chat, and
+// offers to tick what is open. Above all of them stands what archives the older ones, where
+// there is one that is older than a day.
+func TestPanelOffersToTakeUp(t *testing.T) {
+	url := leftOpen(t, 0, 2, 8, 9, 40)
+	html := page(t, url+"/?show=left")
+	const command = `data-command="cd &#39;/src/a&#39;\&#39;&#39;b&#39; &amp;&amp; claude --resume 4f1c"`
+	if row := element(t, html, "li", "row-left0"); !strings.Contains(row, command) || !strings.Contains(row, `data-open="left0"`) {
+		t.Errorf("its row: %s", row)
+	}
+	if own := page(t, url+"/lists/left0"); !strings.Contains(own, command) || !strings.Contains(own, `data-do="command"`) || !strings.Contains(own, `data-do="finish"`) {
+		t.Errorf("its page: %s", own)
+	}
+	if !strings.Contains(html, "data-older") || strings.Contains(page(t, leftOpen(t, 0)), "data-older") {
+		t.Errorf("what archives the older ones: %s", html)
+	}
+}

@@ -62,8 +62,12 @@ func (page *listPage) live() Node {
 				If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 			P(Class("prog"), progressOf(progress, " of ")),
 			Iff(page.unseen > 0, page.unseenBar),
-			Iff(page.hand.Order == account.Overridden, page.orderBar),
-			Map(l.LeftOut(), page.leftOutBar),
+			If(page.hand.Order == account.Overridden,
+				overridden("order", "", " your order", Text("Your order of the items is overridden."), isOurs)),
+			Map(l.LeftOut(), func(i todo.Item) Node {
+				text := render.Safe(todo.Cut(i.Text, maxShown))
+				return overridden("out-"+i.ID, i.ID, ": "+text, Group{Text("The agent left out what you added: "), formatted(text)}, true)
+			}),
 			If(!isOurs, P(Class("bar"), ID("mirrored"),
 				Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
 			Iff(state == todo.LeftOpen, page.leftBar), question(&page.Group)),
@@ -102,18 +106,11 @@ func (page *listPage) unseenBar() Node {
 		button(todo.Edit{Do: todo.EditUndo, From: page.saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
 }
 
-// orderBar says that an agent overrode a person's order of the items.
-func (page *listPage) orderBar() Node {
-	return Div(Class("bar overridden"), ID("order"), glyph("you"), Span(Text("Your order of the items is overridden.")),
-		If(!page.Main.List.Mirrored,
-			button(todo.Edit{Do: todo.EditBack}, Class("link end back"), Aria("label", "Bring back your order"), Text("Bring back"))))
-}
-
-// leftOutBar says that an agent left out what a person added.
-func (page *listPage) leftOutBar(i todo.Item) Node {
-	text := render.Safe(todo.Cut(i.Text, maxShown))
-	return Div(Class("bar overridden"), ID("out-"+i.ID), glyph("you"), Span(Text("The agent left out what you added: "), formatted(text)),
-		button(todo.Edit{Do: todo.EditBack, Item: i.ID}, Class("link end back"), Aria("label", "Bring back: "+text), Text("Bring back")))
+// overridden is a bar that says what an agent overrode: what a person did to an item, or the
+// order, for which item is empty. It may be brought back.
+func overridden(id, item, name string, text Node, mayComeBack bool) Node {
+	return Div(Class("bar overridden"), ID(id), glyph("you"), Span(text), If(mayComeBack,
+		button(todo.Edit{Do: todo.EditBack, Item: item}, Class("link end back"), Aria("label", "Bring back"+name), Text("Bring back"))))
 }
 
 // leftBar says where the work ended on a list that was left open.
@@ -163,17 +160,12 @@ func (page *listPage) item(v itemView) Node {
 func (v *itemView) yours() Node {
 	const gap = "\u2002"
 	words := Group{If(v.Yours != "", span("yours", Text(v.Yours)))}
-	switch v.Fate {
-	case "":
-	case account.Seen:
+	switch {
+	case v.Fate == account.Seen:
 		words = append(words, Text(gap), span("small seen", Text("your words, seen")))
-	case account.Overridden:
-		what := "your words"
-		if v.Person == account.Deleted {
-			what = "you deleted it"
-		}
-		words = append(words, span("yours "+string(v.Fate), Textf("%s, %s", what, v.Fate)))
-	default:
+	case v.Fate == account.Overridden && v.Person == account.Deleted:
+		words = append(words, span("yours overridden", Text("you deleted it, overridden")))
+	case v.Fate != "":
 		words = append(words, span("yours "+string(v.Fate), Textf("your words, %s", v.Fate)))
 	}
 	if v.Person == "" || v.Fixed {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -39,7 +40,6 @@ type openPage struct {
 	waits   int    // how many lists the page says wait for a person
 	place   string // where its list stood on boards
 	unseen  bool   // what a person did to its list waits to be seen
-	greeted string // what the board without lists said of a client
 }
 
 // standing is how all lists of a principal stood at a time.
@@ -113,39 +113,40 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // begin says which version the page should show: none where a board missed a change,
-// which then loads again.
+// which then loads again. It notes that a person looks at the list of the page, and at those
+// of its sub-agents.
 func (o *openPage) begin(after int64, resumes bool) error {
 	ctx, cancel := o.bounded()
 	defer cancel()
-	err := o.readVersion(ctx)
-	var missed []todo.Snapshot
-	if err == nil && resumes && o.list == "" {
-		missed, err = o.request.Lists.Find(ctx, board.Query{AfterSeq: after, Limit: 1})
-	}
+	now, err := o.panel.standing(ctx, o.request, o.panel.next(0, presenceSoon))
 	if err != nil {
 		return err
 	}
-	o.look(ctx)
+	o.version, o.waits = now.version, now.waits
+	if o.list != "" {
+		u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
+		if err != nil {
+			return err
+		}
+		o.version, o.unseen = u.version, u.unseen // no version of a list that is not there
+		if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
+			for _, l := range f.Lists() {
+				o.request.Lists.Look(ctx, l) // who asks for the page alone may be no person
+			}
+		}
+	} else if resumes {
+		missed, err := o.request.Lists.Find(ctx, board.Query{AfterSeq: after, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(missed) > 0 {
+			o.version = ""
+		}
+	}
 	if err := o.stream.Begin(); err != nil {
 		return err
 	}
-	if len(missed) > 0 {
-		o.version = ""
-	}
 	return o.hello()
-}
-
-// look notes that a person looks at the list of the page, and at those of its sub-agents. Who
-// asks for the page alone may be no person.
-func (o *openPage) look(ctx context.Context) {
-	if o.list == "" {
-		return
-	}
-	if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
-		for _, l := range f.Lists() {
-			o.request.Lists.Look(ctx, l)
-		}
-	}
 }
 
 // hello says which process serves the page, which version the page should show, and how
@@ -158,22 +159,6 @@ func (o *openPage) hello() error {
 // bounded returns a context for reads of the store: as much time as a request has.
 func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(o.stream.Context(), o.request.ReadTimeout())
-}
-
-// readVersion reads the version of what the page should show, empty for a list that is
-// not there.
-func (o *openPage) readVersion(ctx context.Context) error {
-	now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, o.panel.next(0, presenceSoon)})
-	if err != nil {
-		return err
-	}
-	o.version, o.waits = now.version, now.waits
-	if o.list == "" {
-		return nil
-	}
-	u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
-	o.version, o.unseen = u.version, u.unseen
-	return err
 }
 
 // follow sends changes until the stream ends or the store cannot be read.
@@ -243,15 +228,9 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 // many wait, and returns how long it may rest. An own page is sent its list then, and also when an agent has read
 // it: what waited to be seen is seen.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
-	now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, due})
+	now, err := o.panel.standing(ctx, o.request, due)
 	if err != nil {
 		return 0, err
-	}
-	if text := greeting(o.request); len(now.places) == 0 && text != o.greeted {
-		o.greeted = text
-		if err := o.stream.Send(sse.Event{Name: "greeting", Data: text}); err != nil {
-			return 0, err
-		}
 	}
 	stale := now.waits != o.waits
 	o.waits = now.waits
@@ -281,12 +260,12 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 	return o.stream.SendEncoded(u.event)
 }
 
-// standing reads how all lists stand.
-func (p *Panel) standing(ctx context.Context, lists board.Lists, k standingKey) (*standing, error) {
-	return p.standings.Get(ctx, k, func() (standing, error) {
+// standing reads how all lists of who asks stand at a time.
+func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*standing, error) {
+	return p.standings.Get(ctx, standingKey{r.Principal, at}, func() (standing, error) {
 		began := time.Now()
-		s, err := p.readBoard(ctx, lists)
-		return standing{s.places(), account.Counts(s.Active)[todo.Waiting], s.version(), time.Since(began)}, err
+		s, err := p.readBoard(ctx, r)
+		return standing{s.places, account.Counts(s.Active)[todo.Waiting], s.version, time.Since(began)}, err
 	})
 }
 
@@ -303,12 +282,12 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 		if err != nil {
 			return u, err
 		}
-		c.describe(&f, page.now)
+		c.describe(&f, page.drawing)
 		c.Pieces = map[string]string{"main": drawn(page.main())}
 		u.version, u.unseen = page.version, page.unseen > 0
 	default:
 		d := drawing{p.now()}
-		c.describe(&f, d.now)
+		c.describe(&f, d)
 		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", "", 0))}
 	}
 	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
@@ -316,27 +295,15 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 }
 
 // describe says how a list stands.
-func (c *change) describe(f *account.Group, now time.Time) {
-	c.Seq, c.Place, c.Say, c.Archived = f.Seq(), placeOf(f, now), spoken(f), f.Main.Archived
-	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), f.Progress().Failed
+func (c *change) describe(f *account.Group, d drawing) {
+	c.Seq, c.Place, c.Archived = f.Seq(), placeOf(f, d.now), f.Main.Archived
+	progress := f.Progress()
+	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), progress.Failed
+	c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", c.Title, progress.Done, progress.Total, d.at(f)), ", ")
 	if _, asks, ok := f.Asks(); ok {
 		c.Reason = render.Safe(asks)
 	} else if _, item, ok := f.Waits(); ok {
 		awaited := cutItem(itemOf(item, true))
 		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
 	}
-}
-
-func spoken(f *account.Group) string {
-	progress, present := f.Progress(), nowOf(f)
-	text := fmt.Sprintf("%s: %d of %d done", titleOf(f.Main), progress.Done, progress.Total)
-	switch {
-	case f.State() == todo.Waiting:
-		text += ", waiting for you"
-	case present != nil:
-		text += ", now " + present.Title
-	case f.State() == todo.LeftOpen:
-		text += ", left open"
-	}
-	return text
 }

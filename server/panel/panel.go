@@ -81,10 +81,9 @@ func lean(text string) string {
 func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /{$}", failure("./"), p.board, edge.Page)
 	e.Handle("GET /today", failure("./"), p.today, edge.Page)
-	e.Handle("GET /today.md", edge.Text, p.todayMarkdown)
+	e.Handle("GET /today.md", edge.Text, p.today)
 	e.Handle("GET /lists/{id}", failure("../"), p.list, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
-	e.Handle("POST /lists/edit", edge.JSON, p.edits)
 	e.Handle("GET /panel/events", edge.Text, p.events, edge.Stream)
 	for address := range p.assets {
 		e.Handle("GET "+address, edge.Text, p.asset, edge.Public)

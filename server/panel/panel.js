@@ -204,7 +204,6 @@ function follow() {
     news(d);
     later(d.id, () => list ? showPage(d) : show(d));
   });
-  source.addEventListener('greeting', (e) => { if ($('greeting')) $('greeting').textContent = JSON.parse(e.data); });
   source.onerror = lost;
 }
 
@@ -327,7 +326,7 @@ async function send(list, edit, told = {}) {
   edit.op ??= String(Math.random()).slice(2) + Date.now();
   let answer;
   try {
-    answer = await post(list ? `lists/${encodeURIComponent(list)}/edit` : 'lists/edit', JSON.stringify(edit));
+    answer = await post(`lists/${encodeURIComponent(list)}/edit`, JSON.stringify(edit));
   } catch { /* no answer */ }
   outbox = outbox.filter((o) => o.edit !== edit);
   if (!answer || answer.status >= 500) {
@@ -407,21 +406,23 @@ function listAction(what, list, title) {
   send(list, { do: what }, { text: `${words[what]} “${short(title)}”`, after: leave });
 }
 
-// archive archives several lists: these, or those that were left open so many days ago.
-const archive = (which) => send('', { do: 'archive', ...which }, { after: ({ lists }) => {
-  if (lists) undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, [['', { do: 'unarchive', lists }]]);
-  refresh();
-} });
-
-// finish ticks all that is open in a list and in those of its sub-agents.
-async function finish({ open, title }) {
-  const backs = [], edit = { do: 'finish' };
-  for (const list of open.split(' ')) {
+// each sends an edit of several lists, one after the other, and says what it did to how many.
+async function each(lists, edit, text) {
+  const backs = [];
+  for (const list of lists) {
     await send(list, { ...edit }, { after: (got) => got.changed && backs.push([list, backOf(edit, got)]) });
   }
-  if (backs.length) undoable(`Done: “${short(title)}”`, backs);
+  if (backs.length) undoable(text(backs.length), backs);
   refresh();
 }
+const archive = (lists) => each(lists, { do: 'archive' }, (n) => `Archived ${n === 1 ? '1 list' : n + ' lists'}`);
+// finish ticks all that is open in a list and in those of its sub-agents.
+const finish = ({ open, title }) => each(open.split(' '), { do: 'finish' }, () => `Done: “${short(title)}”`);
+// older returns what archives the lists that were left open for long, of those on the page.
+const older = () => [['a day', 1], ['a week', 7], ['a month', 30]].flatMap(([text, days]) => {
+  const lists = all('#left li[data-place]').filter((li) => Date.parse(li.querySelector('time').dateTime) < Date.now() - days * 86400e3).map(listOf);
+  return lists.length ? [['box', `Older than ${text} (${lists.length})`, '', () => archive(lists)]] : [];
+});
 
 // --- fields in place
 
@@ -520,7 +521,7 @@ function listEntries(card, list, { title, command, open, archived }) {
 function openMenu(from) {
   opener = from;
   const li = from.closest('[data-item]'), card = from.closest('[data-place]');
-  const entries = from.dataset.older ? JSON.parse(from.dataset.older).map(([days, text, n]) => ['box', `Older than ${text} (${n})`, '', () => archive({ days })])
+  const entries = 'older' in from.dataset ? older()
     : card ? listEntries(card, listOf(card), card.dataset) : [
     ['pen', 'Reword', 'e', () => reword(li)], li.matches('.blocked') ? ['pending', 'Unblock', '', () => edit(li, { do: 'status', status: 'pending' })] : ['blocked', 'Block with a reason…', 'b', () => block(li)],
     ['failed', 'Failed', '', () => edit(li, { do: 'status', status: 'failed' })], ['up', 'Move to the top', '', () => edit(li, { do: 'move', to: 0 })], null,
@@ -569,7 +570,7 @@ addEventListener('click', (e) => {
   else if (t.dataset.do === 'rename') stop(renameList);
   else if (t.dataset.do === 'command') copyText($('left').dataset.command);
   else if (t.dataset.do === 'finish') finish($('left').dataset);
-  else if ('clear' in t.dataset) archive({ lists: all('#finished li[data-place]').map(listOf) });
+  else if ('clear' in t.dataset) archive(all('#finished li[data-place]').map(listOf));
   else if (t.dataset.edit) pressed(t.dataset.edit);
   else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
   else if (t.id === 'keys-open') openKeys();

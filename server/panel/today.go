@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	. "maragu.dev/gomponents"
@@ -28,12 +29,18 @@ type dayPage struct {
 // today serves the page of a day, which is ?day= (2006-01-02), or today; with .md the same
 // as markdown.
 func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
+	isMarkdown := strings.HasSuffix(r.URL.Path, ".md")
 	page, err := edge.InTurn(r, func() (string, error) {
-		day, err := p.dayOf(r)
+		now := p.now()
+		at, err := account.ParseDay(r.URL.Query().Get("day"), now)
 		if err != nil {
-			return "", err
+			return "", edge.BadRequest("%s", err)
 		}
-		s, err := p.readBoard(r.Context(), r.Lists)
+		day, err := account.DayOf(r.Context(), r.Lists.During, at, now)
+		if err != nil || isMarkdown {
+			return render.DayMarkdown(day), err
+		}
+		s, err := p.readBoard(r.Context(), r)
 		if err != nil {
 			return "", err
 		}
@@ -41,52 +48,35 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 		page.frame.of(r, &s)
 		page.head = dayOf(day.From, s.now)
 		if page.isToday() {
-			page.view, page.version = "today", s.version()
+			page.view, page.version = "today", s.version
 		}
-		return page.page(page.main(page.choose(), page.content())), nil
+		return page.draw(), nil
 	})
+	if err == nil && isMarkdown {
+		return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(page))
+	}
 	return answer(w, http.StatusOK, page, err)
-}
-
-func (p *Panel) todayMarkdown(w http.ResponseWriter, r *edge.Request) error {
-	day, err := p.dayOf(r)
-	if err != nil {
-		return err
-	}
-	return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(render.DayMarkdown(day)))
-}
-
-// dayOf reads the account of the day that a request asks for.
-func (p *Panel) dayOf(r *edge.Request) (account.Day, error) {
-	now := p.now()
-	at, err := account.ParseDay(r.URL.Query().Get("day"), now)
-	if err != nil {
-		return account.Day{}, edge.BadRequest("%s", err)
-	}
-	return account.DayOf(r.Context(), r.Lists.During, at, now)
 }
 
 func (page *dayPage) isToday() bool { return page.day.Date == page.now.Format(time.DateOnly) }
 
-// choose returns the links to other days, and the account to be copied.
-func (page *dayPage) choose() Node {
+// draw returns the page: links to other days, the account to be copied, and what was done.
+func (page *dayPage) draw() string {
 	noon := page.day.From.Add(12 * time.Hour)
 	at := func(days int) string { return "today?day=" + noon.AddDate(0, 0, days).Format(time.DateOnly) }
-	return Form(Class("filters"), ID("filters"), Action("today"),
-		A(Class("icon"), Href(at(-1)), Aria("label", "The day before"), glyph("left")),
-		Label(span("spoken", Text("Day")), Input(Type("date"), Name("day"), Value(page.day.Date),
-			Max(page.now.Format(time.DateOnly)))),
-		If(!page.isToday(), A(Class("icon"), Href(at(1)), Aria("label", "The day after"), glyph("right"))),
-		NoScript(Button(Class("btn"), Text("Show"))),
-		span("end", A(Class("btn"), Href("today.md?day="+page.day.Date), Data("do", "copy"),
-			action("copy", "Copy as markdown", ""))))
-}
-
-func (page *dayPage) content() Node {
-	return Div(ID("day"), P(Class("tally"), tally(page.day.Tally)),
-		If(len(page.day.Projects) == 0, P(Class("bar"), ID("nothing"), Text("Nothing was done on this day."))),
-		Map(page.day.Projects, page.project),
-		If(page.day.More, P(Class("bar"), Text("There was more on this day than is shown here."))))
+	return page.page(page.main(
+		Form(Class("filters"), ID("filters"), Action("today"),
+			A(Class("icon"), Href(at(-1)), Aria("label", "The day before"), glyph("left")),
+			Label(span("spoken", Text("Day")), Input(Type("date"), Name("day"), Value(page.day.Date),
+				Max(page.now.Format(time.DateOnly)))),
+			If(!page.isToday(), A(Class("icon"), Href(at(1)), Aria("label", "The day after"), glyph("right"))),
+			NoScript(Button(Class("btn"), Text("Show"))),
+			span("end", A(Class("btn"), Href("today.md?day="+page.day.Date), Data("do", "copy"),
+				action("copy", "Copy as markdown", "")))),
+		Div(ID("day"), P(Class("tally"), tally(page.day.Tally)),
+			If(len(page.day.Projects) == 0, P(Class("bar"), ID("nothing"), Text("Nothing was done on this day."))),
+			Map(page.day.Projects, page.project),
+			If(page.day.More, P(Class("bar"), Text("There was more on this day than is shown here."))))))
 }
 
 // tally says what was done: the numbers that are not 0.
@@ -121,11 +111,9 @@ func (page *dayPage) list(l account.DayList) Node {
 			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWords[l.State])),
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
-		Ul(Class("items"), Map(items[:shown], page.dayItem)),
+		Ul(Class("items"), Map(items[:shown], func(i account.DayItem) Node {
+			return page.cardItem(cutItem(itemOf(todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason,
+				Started: i.Started, Ended: i.Ended}, true)))
+		})),
 		If(len(items) > shown, P(Class("small"), Textf("%d more", len(items)-shown))))
-}
-
-func (page *dayPage) dayItem(i account.DayItem) Node {
-	return page.cardItem(cutItem(itemOf(todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason,
-		Started: i.Started, Ended: i.Ended}, true)))
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -19,9 +19,8 @@ const (
 	maxRead = 2000
 	// maxShown is how many characters of a text a card or row shows.
 	maxShown = 300
-	// openOnCard is how many items that wait to be done a wide card shows; on a narrow
-	// one panel.css hides all but openOnNarrow of them.
-	openOnCard, openOnNarrow = 6, 3
+	// openOnCard is how many items that wait to be done a card shows.
+	openOnCard = 4
 	// troubleOnCard is how many failed and blocked items a card shows.
 	troubleOnCard = 3
 	// subsOnCard is how many sub-agents a card shows.
@@ -40,12 +39,10 @@ func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group
 
 // placeOf says where the lists stand on the board. While it is the same, nothing
 // moves.
-func placeOf(f *account.Group, now time.Time) string { return digestOf(place(f, now)) }
-
-func place(f *account.Group, now time.Time) string {
+func placeOf(f *account.Group, now time.Time) string {
 	state := f.State()
 	today := state.Ended() && !f.Updated().Before(todo.Midnight(now))
-	return string(state) + strconv.FormatBool(f.Main.Archived) + strconv.FormatBool(today) + f.Main.List.Workspace
+	return digestOf(fmt.Sprint(state, f.Main.Archived, today, f.Main.List.Workspace))
 }
 
 func digestOf(text string) string {
@@ -70,7 +67,6 @@ type itemView struct {
 	// What a revision changed: in words, and the text before.
 	Change, Was string
 	Gone        bool
-	Beyond      bool // a narrow card leaves it out
 }
 
 func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }
@@ -139,9 +135,8 @@ func cutItem(v itemView) itemView {
 }
 
 // cardItems returns the items of a list that its card shows: the present first, then
-// what went wrong, then what comes next; and how many open ones a wide and a narrow
-// card leaves out.
-func cardItems(f *account.Group) (items []itemView, more, moreNarrow int) {
+// what went wrong, then what comes next; and how many open ones it leaves out.
+func cardItems(f *account.Group) (items []itemView, more int) {
 	present, rests := nowOf(f), f.States[f.Main.List.ID].State.Rests()
 	const now, also, trouble, next = 0, 1, 2, 3
 	limits := [...]int{now: 1, also: troubleOnCard, trouble: troubleOnCard, next: openOnCard}
@@ -164,8 +159,5 @@ func cardItems(f *account.Group) (items []itemView, more, moreNarrow int) {
 			more++
 		}
 	}
-	for n := openOnNarrow; n < len(parts[next]); n++ {
-		parts[next][n].Beyond = true
-	}
-	return slices.Concat(parts[:]...), more, more + max(len(parts[next])-openOnNarrow, 0)
+	return slices.Concat(parts[:]...), more
 }
