@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
@@ -67,8 +68,6 @@ func (page *boardPage) draw() string {
 		If(page.more != nil, P(Class("more"), page.more))))
 }
 
-func allLists(text string) Node { return A(Class("link end"), Href("./"), Text(text)) }
-
 func (g section) draw() Node {
 	name := Text(g.name)
 	if g.href != "" {
@@ -91,11 +90,16 @@ type groups struct {
 	seq     int64
 	places  map[string]string                   // where the lists stand and what they ask, by the main list's id
 	version string                              // of places, on every server alike
+	took    time.Duration                       // to read them
 	load    func(string) (todo.Snapshot, error) // a whole list
 }
 
+// waits returns how many lists wait for a person.
+func (s groups) waits() int { return account.Counts(s.Active)[todo.Waiting] }
+
 // readBoard reads all lists that a page may show.
 func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) {
+	began := time.Now()
 	read, err := r.Lists.Find(ctx, board.Query{Limit: maxRead, Excerpt: true})
 	if err != nil {
 		return groups{}, err
@@ -118,6 +122,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	if s.version = digestOf(fmt.Sprint(s.places)); len(all) == 0 {
 		s.version = digestOf(greeting(r))
 	}
+	s.took = time.Since(began)
 	return s, nil
 }
 
@@ -143,38 +148,36 @@ func (s groups) kinds() []kind {
 // board serves the pages with many lists: the board, one kind of lists, a
 // project, or what matches a search.
 func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
-	page, err := edge.InTurn(r, func() (string, error) { return p.drawBoard(r) })
-	return answer(w, http.StatusOK, page, err)
-}
-
-func (p *Panel) drawBoard(r *edge.Request) (string, error) {
-	s, err := p.readBoard(r.Context(), r)
-	if err != nil {
-		return "", err
-	}
-	var page boardPage
-	query := r.URL.Query()
-	q, project := strings.TrimSpace(query.Get("q")), query.Get("project")
-	switch {
-	case q != "":
-		page, err = search(r, s, q)
-	case query.Has("project"):
-		page, err = activePage(s, &project)
-	default:
-		page, err = kindPage(r, s, query.Get("show"))
-	}
-	if err != nil {
-		return "", err
-	}
-	page.frame.of(r, &s)
-	page.view, page.version = "board", s.version
-	if !r.ReadOnly {
-		page.warning = r.Warning()
-	}
-	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
-		return page.page(page.main(firstSteps(r))), nil
-	}
-	return page.draw(), nil
+	html, err := edge.InTurn(r, func() (string, error) {
+		s, err := p.readBoard(r.Context(), r)
+		if err != nil {
+			return "", err
+		}
+		var page boardPage
+		query := r.URL.Query()
+		q, project := strings.TrimSpace(query.Get("q")), query.Get("project")
+		switch {
+		case q != "":
+			page, err = search(r, s, q)
+		case query.Has("project"):
+			page, err = activePage(s, &project)
+		default:
+			page, err = kindPage(r, s, query.Get("show"))
+		}
+		if err != nil {
+			return "", err
+		}
+		page.frame.of(r, &s)
+		page.view, page.version = "board", s.version
+		if !r.ReadOnly {
+			page.warning = r.Warning()
+		}
+		if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
+			return page.page(page.main(firstSteps(r))), nil
+		}
+		return page.draw(), nil
+	})
+	return answer(w, http.StatusOK, html, err)
 }
 
 func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error) {
@@ -401,7 +404,7 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 	case n == 0 && page.older != "":
 		page.nothing = Textf("Nothing matches “%s” among the last %d lists.", page.search, maxScanned)
 	case n == 0:
-		page.nothing = Group{Span(Text("Nothing matches “"), El("bdi", Text(page.search)), Text("”.")), allLists("Clear the search")}
+		page.nothing = Group{Span(Text("Nothing matches “"), El("bdi", Text(page.search)), Text("”.")), A(Class("link end"), Href("./"), Text("Clear the search"))}
 	case page.older != "":
 		page.sum = "the last " + page.sum
 	}

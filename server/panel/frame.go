@@ -16,7 +16,6 @@ import (
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 )
 
@@ -97,24 +96,22 @@ func (f *frame) page(main Node) string {
 		return Li(A(Href(k.href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", n, more)))
 	})
 	// How many lists wait for a person: on the page of one list the script hears it.
-	n := account.Counts(lists.Active)[todo.Waiting]
+	n := lists.waits()
 	waits := A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", fmt.Sprint(n)),
 		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
 	view := func(name, icon, href, view string) Node {
 		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(f.view == view, Aria("current", "page")), glyph(icon))
 	}
 	views := Nav(ID("views"), Aria("label", "View"), view("Board", "cards", "./", "board"), view("Today", "day", "today", "today"))
+	reader := If(f.reader.User != "", Form(ID("who"), Method("post"), Action("signout"),
+		El("bdi", Class("cut"), Text(render.Safe(f.reader.User))), If(f.reader.ReadOnly, Text(", may only look")), Text(" "),
+		Button(Class("link"), Text("Sign out"))))
 	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here),
 		"{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
 		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
 		"{{search}}", html.EscapeString(f.search), "{{kinds}}", drawn(kinds), "{{projects}}", drawn(Iff(f.board != nil, f.projects)),
-		"{{reader}}", drawn(Iff(f.reader.User != "", f.signOut)), "{{heading}}", drawn(heading),
+		"{{reader}}", drawn(reader), "{{heading}}", drawn(heading),
 		"{{waits}}", drawn(waits), "{{views}}", drawn(views), "{{main}}", drawn(main)).Replace(skeleton)
-}
-
-func (f *frame) signOut() Node {
-	return Form(ID("who"), Method("post"), Action("signout"), El("bdi", Class("cut"), Text(render.Safe(f.reader.User))),
-		If(f.reader.ReadOnly, Text(", may only look")), Text(" "), Button(Class("link"), Text("Sign out")))
 }
 
 // projects returns the links to the projects: first those that have something active,

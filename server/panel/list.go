@@ -62,12 +62,6 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	return answer(w, http.StatusOK, page, err)
 }
 
-// edited is the answer to an edit.
-type edited struct {
-	render.ListDocument
-	Changed bool `json:"changed"`
-}
-
 // edit applies an edit and answers with the list. It takes JSON alone, which no page of
 // another site can send, and which no two readers could take differently (BAD-INPUT 83).
 func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
@@ -86,7 +80,10 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	return edge.WriteJSON(w, http.StatusOK, edited{render.Document(out.After), out.Changed})
+	return edge.WriteJSON(w, http.StatusOK, struct {
+		render.ListDocument
+		Changed bool `json:"changed"`
+	}{render.Document(out.After), out.Changed})
 }
 
 // pageOf returns the content of the page of lists that were read: as they stand, or

@@ -42,14 +42,6 @@ type openPage struct {
 	unseen  bool   // what a person did to its list waits to be seen
 }
 
-// standing is how all lists of a principal stood at a time.
-type standing struct {
-	places  map[string]string // by the main list's id
-	waits   int               // how many wait for a person
-	version string            // of all boards
-	took    time.Duration     // to read
-}
-
 // standingKey is when the lists of a principal are compared with how they stood.
 type standingKey struct {
 	principal string
@@ -122,7 +114,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	if err != nil {
 		return err
 	}
-	o.version, o.waits = now.version, now.waits
+	o.version, o.waits = now.version, now.waits()
 	if o.list != "" {
 		u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
 		if err != nil {
@@ -232,8 +224,8 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	if err != nil {
 		return 0, err
 	}
-	stale := now.waits != o.waits
-	o.waits = now.waits
+	stale := now.waits() != o.waits
+	o.waits = now.waits()
 	if place := now.places[o.list]; o.list != "" && (o.unseen || place != o.place) {
 		o.place = place
 		err = o.send(ctx, updateKey{list: o.list, at: due}, false)
@@ -261,12 +253,8 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 }
 
 // standing reads how all lists of who asks stand at a time.
-func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*standing, error) {
-	return p.standings.Get(ctx, standingKey{r.Principal, at}, func() (standing, error) {
-		began := time.Now()
-		s, err := p.readBoard(ctx, r)
-		return standing{s.places, account.Counts(s.Active)[todo.Waiting], s.version, time.Since(began)}, err
-	})
+func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*groups, error) {
+	return p.standings.Get(ctx, standingKey{r.Principal, at}, func() (groups, error) { return p.readBoard(ctx, r) })
 }
 
 func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, person bool) (u update, err error) {
@@ -303,7 +291,6 @@ func (c *change) describe(f *account.Group, d drawing) {
 	if _, asks, ok := f.Asks(); ok {
 		c.Reason = render.Safe(asks)
 	} else if _, item, ok := f.Waits(); ok {
-		awaited := cutItem(itemOf(item, true))
-		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
+		c.Reason = render.Safe(todo.Cut(cmp.Or(item.Reason, item.Title()), maxShown))
 	}
 }

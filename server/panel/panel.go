@@ -35,7 +35,7 @@ type Panel struct {
 	now       func() time.Time
 	assets    map[string]string // the files that pages load, by path
 	began     time.Time
-	standings sse.Shared[standingKey, standing]
+	standings sse.Shared[standingKey, groups]
 	updates   sse.Shared[updateKey, update]
 }
 
@@ -54,12 +54,10 @@ func New(process string, now func() time.Time) *Panel {
 		return string(data)
 	}
 	p.assets = map[string]string{
-		"/panel.css":  lean(card.Colours + text("panel.css")),
-		"/panel.js":   lean(card.Took + text("notifications.js") + text("tabs.js") + text("panel.js")),
-		"/viewer.css": text("viewer.css"),
-		"/viewer.js":  text("viewer.js"),
+		"/panel.css": lean(card.Colours + text("panel.css")),
+		"/panel.js":  lean(card.Took + text("notifications.js") + text("tabs.js") + text("panel.js")),
 	}
-	for _, name := range []string{"manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"} {
+	for _, name := range []string{"viewer.css", "viewer.js", "manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"} {
 		p.assets["/"+name] = text(name)
 	}
 	return p
@@ -122,7 +120,7 @@ func failure(root string) edge.Format {
 		if status == http.StatusNotFound {
 			head, text = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
 		}
-		page := boardPage{frame: frame{root: root, head: head, view: "none"}, nothing: Group{Text(text), allLists("All lists")}}
+		page := boardPage{frame: frame{root: root, head: head, view: "none"}, nothing: Group{Text(text), A(Class("link end"), Href("./"), Text("All lists"))}}
 		if w.Header().Get("Retry-After") != "" {
 			page.list = Group{Data("later", "true")} // the script loads it again
 		}
