@@ -33,7 +33,7 @@ func FuzzViews(f *testing.F) {
 		s, before := fuzzedSnapshot(text, other, status), fuzzedSnapshot(other, text, status+1)
 		now := s.Updated.Add(time.Hour)
 		for name, printed := range map[string]string{
-			"text": Plain(s), "status line": StatusLine(s, other), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
+			"text": Plain(s, Style{Signs: true}), "status line": StatusLine(s, other), "markdown": Markdown(s),
 			"pull request": PullRequest([]todo.Snapshot{s, before}, time.Hour), "day": Day(dayOf(t, s)), "day in markdown": DayMarkdown(dayOf(t, s)),
 			"found": FoundLists([]todo.Snapshot{s}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80), "lists": Lists([]todo.Snapshot{s, before}, map[string]todo.Standing{s.List.ID: {State: todo.Waiting, Asks: other}}, now, 80), "diff": strings.Join(Diff(before, s), "\n"),
 		} {

@@ -1,10 +1,10 @@
-// Package render turns snapshots into text for people: a box for terminals, plain lines,
+// Package render turns snapshots into text for people: lines for terminals and pipes,
 // Markdown, a status line, a table of lists, and what changed. It also turns snapshots
 // into JSON documents for programs, and those back into snapshots.
 //
 // No stored text can control the terminal, reorder or hide other text, or break out of
-// its line (see [Safe]). Columns and borders line up by display cells, also for CJK,
-// emoji and combining marks; a text that does not fit is cut and ends in "…". Every
+// its line (see [Safe]). Columns line up by display cells, also for CJK, emoji and
+// combining marks; a text that does not fit is cut and ends in "…". Every
 // function is pure. An item with an unknown status is shown as pending. Results of
 // several lines end in a line break.
 package render
@@ -17,17 +17,31 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Plain formats a list as plain lines, for output that is not a terminal: its [Heading],
-// the lines of under, which the caller made safe, and one line per item ("[x] #1 text"),
-// with its details in the next.
-func Plain(s todo.Snapshot, under ...string) string {
+// Style is how lines look; the zero value is for output that is not a terminal.
+type Style struct {
+	Signs bool // an item begins with the sign of its status, "✓", in place of "[x]"
+	Color bool // ANSI colours
+}
+
+// Plain formats a list as lines: its [Heading], the lines of under, which the caller made
+// safe, and one line per item ("[x] #1 text"), with its details in the next.
+func Plain(s todo.Snapshot, style Style, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
 	for _, line := range under {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", Marker(item.Status), Safe(item.ID), Safe(item.Title()), notes(s, item))
+		look := lookOf(item.Status)
+		mark := look.marker
+		if style.Signs {
+			mark = look.sign
+		}
+		line := fmt.Sprintf("%s #%s %s%s", mark, Safe(item.ID), Safe(item.Title()), notes(s, item))
+		if style.Color {
+			line = "\x1b[" + look.color + "m" + line + "\x1b[0m"
+		}
+		b.WriteString(line + "\n")
 		if item.Details != "" {
 			b.WriteString("      " + Safe(item.Details) + "\n")
 		}
@@ -48,14 +62,11 @@ func Heading(s todo.Snapshot, title string) string {
 	return fmt.Sprintf("%s (rev %d, %d of %d done)", title, s.Revision, n.Done, n.Total)
 }
 
-// look is how a status is shown.
+// look is how a status is shown; color is a parameter of SGR.
 type look struct{ marker, sign, color string }
 
 // Marker returns the sign of a status in plain text: "[x]" is completed.
 func Marker(status todo.Status) string { return lookOf(status).marker }
-
-// SGR parameters of a color.
-const dim = "2"
 
 func lookOf(status todo.Status) look {
 	switch status {
@@ -66,11 +77,11 @@ func lookOf(status todo.Status) look {
 	case todo.Failed:
 		return look{"[!]", "✗", "31"} // red
 	case todo.Blocked:
-		return look{"[#]", "○", dim}
+		return look{"[#]", "○", "2"}
 	case todo.Cancelled:
 		return look{"[-]", "⊘", "9;90"} // grey, struck
 	}
-	return look{"[ ]", "○", dim}
+	return look{"[ ]", "○", "2"} // dim
 }
 
 // StatusLine summarizes a list in one line: its counts and what its agent asks, which is

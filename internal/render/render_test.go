@@ -101,13 +101,10 @@ func TestGolden(t *testing.T) {
 		"sample": sample(), "scripts": scripts(), "hostile": hostile(), "empty": list(),
 	}
 	for name, s := range lists {
-		golden(t, name+".box.txt", Box(s, BoxOptions{Width: 55}))
-		golden(t, name+".natural.txt", Box(s, BoxOptions{}))
-		golden(t, name+".narrow.txt", Box(s, BoxOptions{Width: 24}))
-		golden(t, name+".color.txt", Box(s, BoxOptions{Width: 55, Color: true}))
 		golden(t, name+".md", Markdown(s))
-		golden(t, name+".plain.txt", Plain(s))
+		golden(t, name+".plain.txt", Plain(s, Style{}))
 	}
+	golden(t, "sample.color.txt", Plain(sample(), Style{Signs: true, Color: true}))
 }
 
 func TestListsGolden(t *testing.T) {
@@ -220,10 +217,9 @@ func TestDetails(t *testing.T) {
 	one, s := todo.Item{Text: "Ship\x1b", Reason: "why\x1b", Priority: "high\x1b", DueDate: "Friday"}, todo.Snapshot{}
 	for _, one.Status = range []todo.Status{todo.Failed, todo.Cancelled, todo.Blocked} {
 		s = list(one)
-		for _, got := range []string{Plain(s), Box(s, BoxOptions{})} {
-			if want := fmt.Sprintf(`Ship\x1b (%s: why\x1b) (priority: high\x1b, due: Friday)`, one.Status); !strings.Contains(got, want) {
-				t.Errorf("%s, want %s", got, want)
-			}
+		got, want := Plain(s, Style{}), fmt.Sprintf(`Ship\x1b (%s: why\x1b) (priority: high\x1b, due: Friday)`, one.Status)
+		if !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	before := s
@@ -243,10 +239,10 @@ func TestWork(t *testing.T) {
 	after.Items = []todo.Item{before.Items[0], before.Items[1]}
 	after.Items[0].Status, after.Items[0].Details = todo.Completed, ""
 	for text, wants := range map[string][]string{
-		Plain(before):    {"Read (priority: high) (ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
-		Markdown(before): {"*(priority: high)* *(owner: ann)* *(details: All", "*(waits for: "},
+		Plain(before, Style{}): {"Read (priority: high) (ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
+		Markdown(before):       {"*(priority: high)* *(owner: ann)* *(details: All", "*(waits for: "},
 		Beside(before, before.Items[0]) + "/" + Beside(before, before.Items[1]): {"priority: high, ann/waits for Read"},
-		Plain(after):                            {"Write\n"},
+		Plain(after, Style{}):                   {"Write\n"},
 		strings.Join(Diff(before, after), "\n"): {"why: New\\x1b rules\n~ Read: pending → completed"},
 	} {
 		for _, want := range wants {

@@ -119,6 +119,4 @@ func Cut(text string, width int) string {
 }
 
 // Pad appends spaces to a text up to a width.
-func Pad(text string, width int) string { return text + fill(" ", width-Cells(text)) }
-
-func fill(with string, n int) string { return strings.Repeat(with, max(n, 0)) }
+func Pad(text string, width int) string { return text + strings.Repeat(" ", max(width-Cells(text), 0)) }

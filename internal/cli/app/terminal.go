@@ -3,7 +3,6 @@ package app
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
 )
 
 // TerminalWidth returns the width of a terminal in columns, 80 when it cannot
@@ -92,20 +90,9 @@ func (a *App) Say(format string, args ...any) error {
 	return err
 }
 
-// Picture returns a list as a box if standard output is a terminal or a width is
-// given, else as plain lines. Width 0 means the terminal's, at most 100 columns.
-// The lines of under stand below the box, or below the first of the plain lines.
-func (a *App) Picture(list todo.Snapshot, o render.BoxOptions, under ...string) string {
-	if TerminalWidth(a.Stdout) == 0 && o.Width == 0 {
-		return render.Plain(list, under...)
-	}
-	o.Color = a.Colour()
-	o.Width = cmp.Or(o.Width, min(TerminalWidth(a.Stdout), 100))
-	box := render.Box(list, o)
-	for _, line := range under {
-		box += "  " + line + "\n"
-	}
-	return box
+// Style returns how lists look on standard output.
+func (a *App) Style() render.Style {
+	return render.Style{Signs: TerminalWidth(a.Stdout) > 0, Color: a.Colour()}
 }
 
 // PrintJSON prints a value as JSON, safe to show in a terminal (BAD-INPUT 80). Without an

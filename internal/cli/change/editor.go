@@ -35,7 +35,7 @@ func Edit(ctx context.Context, a *app.App, args []string) error {
 		case after.Revision == list.Revision:
 			return a.Say("Nothing was changed.\n")
 		}
-		return a.Say("%s", a.Picture(after, render.BoxOptions{Title: after.Title()}))
+		return a.Say("%s", render.Plain(after, a.Style()))
 	})
 }
 

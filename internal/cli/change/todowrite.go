@@ -50,7 +50,7 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 		}
 		drawn := ""
 		if app.TerminalWidth(a.Stdout) > 0 {
-			drawn = a.Picture(out.After, render.BoxOptions{Title: out.After.List.Name})
+			drawn = render.Plain(out.After, a.Style())
 		}
 		return a.Say("%s%s\n", drawn, tool.Result(call, out).Text)
 	})

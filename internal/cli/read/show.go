@@ -1,7 +1,6 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,7 +21,7 @@ func Show(fs *flag.FlagSet) app.Run {
 	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown, pr (the description of a pull request), json or statusline",
 		"text", "markdown", "pr", "json", "statusline")
 	asJSON := fs.Bool("json", false, "the same as --format json")
-	width := fs.Uint16("width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)")
+	width := fs.Uint16("width", 60, "at most `N` columns of a status line")
 	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
 	claudeCode := fs.Bool("claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
 	return func(ctx context.Context, a *app.App, args []string) error {
@@ -31,15 +30,15 @@ func Show(fs *flag.FlagSet) app.Run {
 		}
 		a.Folder = *folder
 		if *claudeCode || *format == "statusline" {
-			return statusLine(ctx, a, args, *claudeCode, cmp.Or(int(*width), 60))
+			return statusLine(ctx, a, args, *claudeCode, int(*width))
 		}
 		return a.OnList(ctx, args, func(lists board.Lists, list todo.Snapshot) error {
-			return show(ctx, a, lists, list, *format, int(*width))
+			return show(ctx, a, lists, list, *format)
 		})
 	}
 }
 
-func show(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot, format string, width int) error {
+func show(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot, format string) error {
 	if format == "markdown" {
 		return a.Say("%s", render.Markdown(list))
 	}
@@ -53,11 +52,7 @@ func show(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot
 	case "json":
 		return app.PrintJSON(a.Stdout, listed{ListDocument: render.Document(list), Standing: whole(group)}, "  ")
 	}
-	box := render.BoxOptions{Title: list.Title(), Width: width}
-	if n := list.Progress(); len(list.Items) > 0 {
-		box.Note = fmt.Sprintf("%d of %d", n.Done, n.Total)
-	}
-	return a.Say("%s%s", a.Picture(list, box, line), subsPicture(a, group.Subs, width))
+	return a.Say("%s%s", render.Plain(list, a.Style(), line), subsOf(a, group.Subs))
 }
 
 func pullRequest(ctx context.Context, a *app.App, lists board.Lists, f account.Group) error {
@@ -117,14 +112,14 @@ func whole(f account.Group) todo.Standing {
 	return todo.Standing{State: f.State(), Asks: asks}
 }
 
-// subsPicture returns the lists of the sub-agents at work for a main list, under a line
+// subsOf returns the lists of the sub-agents at work for a main list, under a line
 // with their total progress; empty without any.
-func subsPicture(a *app.App, subs []todo.Snapshot, width int) (text string) {
+func subsOf(a *app.App, subs []todo.Snapshot) (text string) {
 	var all todo.Progress
 	for _, s := range subs {
 		all = all.Plus(s.Progress())
 		s.List.Name = s.List.Agent
-		text += a.Picture(s, render.BoxOptions{Title: s.List.Agent, Width: width})
+		text += render.Plain(s, a.Style())
 	}
 	if text == "" {
 		return ""
