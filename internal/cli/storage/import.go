@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"slices"
 	"unicode/utf8"
 
 	"todo-mcp/internal/asutf8"
@@ -24,7 +24,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	defer done()
-	histories, err := readExport(in)
+	lists, err := readExport(in)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
@@ -34,15 +34,15 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 		return err
 	}
 	defer st.Close()
-	i := importer{st, a.Keep}
-	missing, err := i.plan(ctx, histories)
+	i := importer{st, a.Keep, in, lists}
+	missing, err := i.plan(ctx)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	if err := i.write(ctx, missing); err != nil {
 		return err
 	}
-	return a.Say("Imported %d revisions.\n", revisions(missing))
+	return a.Say("Imported %d revisions.\n", missing)
 }
 
 // input opens the file that the argument names; without one, or for "-", it takes standard
@@ -86,70 +86,77 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 type importer struct {
 	store board.Store
 	keep  board.Keep
+	in    file
+	lists map[string]*history // of the file, by id
 }
 
-// plan returns what the store has not of some histories, or why they cannot be imported. It
-// is checked to the last revision: only another process, or a store that is full or fails,
-// can stop what follows.
-func (i importer) plan(ctx context.Context, histories []history) (missing []history, err error) {
+// eachLine calls do with each line of the file again, and its list's history.
+func (i importer) eachLine(do func(*history, todo.Snapshot) error) error {
+	return eachLine(io.NewSectionReader(i.in, 0, math.MaxInt64), func(s todo.Snapshot) error {
+		h := i.lists[s.List.ID]
+		if h == nil {
+			return errors.New("the file was changed while it was imported")
+		}
+		s.List = h.list // the same in all revisions
+		return do(h, s)
+	})
+}
+
+// plan returns how many revisions the store has not, or why they cannot be imported, and notes
+// from which one on each list is missing. It is checked to the last revision: only another
+// process, or a store that is full or fails, can stop what follows. It is an error if a list
+// here has another history: the newest revision that both must have is not the same. What the
+// store keeps no more is not compared.
+func (i importer) plan(ctx context.Context) (missing int64, err error) {
 	begun := make(map[string]int) // new lists, by principal
-	for _, h := range histories {
-		rest, err := i.missing(ctx, h)
+	for _, h := range i.lists {
+		here, err := i.here(ctx, h.list)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		if len(rest.lines) == len(h.lines) {
+		if h.from = max(h.first, min(here.Revision, h.last)+1); here.Revision == 0 {
 			begun[h.list.Principal]++
+		} else if here.List.ID != h.list.ID || here.Revision < h.first {
+			return 0, another(here)
 		}
-		if len(rest.lines) > 0 {
-			missing = append(missing, rest)
+		missing += h.last + 1 - h.from
+	}
+	err = i.eachLine(func(h *history, s todo.Snapshot) error {
+		if s.Revision != h.from-1 {
+			return nil
 		}
+		ours, err := i.store.Load(ctx, h.list.ID, s.Revision)
+		if errors.Is(err, board.ErrNotFound) {
+			return nil
+		}
+		ours.Operation = todo.Operation{} // a file has none, see readLine
+		if err == nil && !s.Equal(ours) {
+			err = another(ours)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
 	bd := board.NewBoard(i.store)
 	defer bd.Close()
 	for principal, n := range begun {
 		for page, err := range bd.As(principal).Pages(ctx, board.Query{Excerpt: true}) {
 			if err != nil {
-				return nil, err
+				return 0, err
 			}
 			n += len(page)
 		}
 		if err := i.keep.CheckLists(n - 1); err != nil {
-			return nil, err
+			return 0, err
 		}
 	}
-	// Stores find first what was written last.
-	slices.SortStableFunc(missing, func(a, b history) int { return a.updated.Compare(b.updated) })
 	return missing, nil
 }
 
-// missing returns the revisions of a history that come after the newest one here. It is
-// an error if the list here has another history: the newest revision that both must have
-// is not the same. What the store keeps no more is not compared.
-func (i importer) missing(ctx context.Context, h history) (history, error) {
-	here, err := i.here(ctx, h.list)
-	if err != nil || here.Revision == 0 {
-		return h, err
-	}
-	common := min(here.Revision, h.last())
-	if here.List.ID == h.list.ID && common >= h.first {
-		ours, err := i.store.Load(ctx, here.List.ID, common)
-		if errors.Is(err, board.ErrNotFound) {
-			return h.from(h.last() + 1), nil
-		}
-		var theirs []todo.Snapshot
-		if err == nil {
-			theirs, err = h.read(common, 1)
-		}
-		if err != nil {
-			return h, err
-		}
-		ours.Operation = todo.Operation{} // a file has none, see readLine
-		if theirs[0].Equal(ours) {
-			return h.from(common + 1), nil
-		}
-	}
-	return h, fmt.Errorf("a list %q is here already, with another history: delete it for good with `todo-mcp delete --purge %s`, or import the file into another store with --store",
+// another is the error of a list here that is not the one of the file.
+func another(here todo.Snapshot) error {
+	return fmt.Errorf("a list %q is here already, with another history: delete it for good with `todo-mcp delete --purge %s`, or import the file into another store with --store",
 		render.Safe(here.Title()), here.List.ID)
 }
 
@@ -169,32 +176,36 @@ func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) 
 	return found, err
 }
 
-// revisions returns how many revisions some histories have.
-func revisions(histories []history) (n int) {
-	for _, h := range histories {
-		n += len(h.lines)
-	}
-	return n
-}
-
 // write saves what is missing. The error says how much was saved before it; the same
 // import then goes on from there.
-func (i importer) write(ctx context.Context, missing []history) error {
+func (i importer) write(ctx context.Context, missing int64) error {
+	var some []todo.Snapshot // of one list
 	saved := 0
-	for _, h := range missing {
-		for from := h.first; from <= h.last(); from += atOnce {
-			some, err := h.read(from, atOnce)
-			if err == nil {
-				err = i.save(ctx, some)
-			}
-			if err != nil {
-				return fmt.Errorf("list %s, from revision %d on: %w; %d of %d revisions were imported before it: import the file again to go on",
-					h.list.ID, from, err, saved, revisions(missing))
-			}
-			saved += len(some)
+	save := func() error {
+		if len(some) == 0 {
+			return nil
 		}
+		if err := i.save(ctx, some); err != nil {
+			return fmt.Errorf("list %s, from revision %d on: %w; %d of %d revisions were imported before it: import the file again to go on",
+				some[0].List.ID, some[0].Revision, err, saved, missing)
+		}
+		saved, some = saved+len(some), nil
+		return nil
 	}
-	return nil
+	err := i.eachLine(func(h *history, s todo.Snapshot) (err error) {
+		if s.Revision < h.from {
+			return nil
+		}
+		if len(some) == atOnce || len(some) > 0 && some[0].List.ID != s.List.ID {
+			err = save()
+		}
+		some = append(some, s)
+		return err
+	})
+	if err == nil {
+		err = save()
+	}
+	return err
 }
 
 // atOnce is how many revisions an import saves in one transaction: others wait for it.

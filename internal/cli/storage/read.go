@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -24,105 +23,67 @@ const maxLine = 32 << 20
 // without end.
 const maxEmpty = 1000
 
-// file is an export, which is read twice: to check all of it, and to import it.
+// file is an export, which is read several times: to check all of it, to compare it with what
+// is here, and to import it. It may be larger than the memory.
 type file interface {
 	io.Reader
 	io.ReaderAt
 }
 
-// history is the revisions of one list in a file, without gaps, each of which is read when
-// it is wanted: a file may be larger than the memory. The first is above 1 when the start
-// of the history was not kept.
+// history is the revisions of one list in a file, without gaps. The first is above 1 when the
+// start of the history was not kept.
 type history struct {
-	in      file
-	list    todo.List // as its first line has it
-	first   int64     // its first revision
-	lines   []line
-	lastID  int       // of the last revision
-	updated time.Time // the same
+	list        todo.List // as its first line has it
+	first, last int64     // revisions
+	lastID      int       // of the last revision
+	from        int64     // the first revision that is not here; see importer.plan
 }
 
-// line is where a line is in a file.
-type line struct {
-	at     int64
-	length int
-}
-
-func (h history) last() int64 { return h.first + int64(len(h.lines)) - 1 }
-
-// from returns the history from a revision on; it may be empty.
-func (h history) from(revision int64) history {
-	h.lines, h.first = h.lines[revision-h.first:], revision
-	return h
-}
-
-// read reads revisions of the list from one on, at most so many.
-func (h history) read(first int64, most int) ([]todo.Snapshot, error) {
-	var out []todo.Snapshot
-	for _, l := range h.lines[first-h.first:] {
-		if len(out) == most {
-			break
-		}
-		text := make([]byte, l.length)
-		_, err := h.in.ReadAt(text, l.at)
-		if err != nil {
-			return nil, fmt.Errorf("read file again: %w", err)
-		}
-		s, err := readLine(text)
-		if err != nil || s.List.ID != h.list.ID || s.Revision != first+int64(len(out)) {
-			return nil, errors.Join(errors.New("the file was changed while it was imported"), err)
-		}
-		s.List = h.list // the same in all revisions
-		out = append(out, s)
-	}
-	return out, nil
-}
-
-// readExport reads and checks what export wrote, one history for each list in
-// the order of the file. The error names the line.
-func readExport(in file) ([]history, error) {
-	lines, next, begins := bufio.NewScanner(in), int64(0), int64(0)
+// eachLine calls do with the snapshot in each line of an export. The error names the line.
+func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
+	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
-	lines.Split(func(data []byte, atEOF bool) (advance int, token []byte, err error) {
-		advance, token, err = bufio.ScanLines(data, atEOF)
-		begins, next = next, next+int64(advance)
-		return advance, token, err
-	})
-	var out []history
-	index := make(map[string]int) // of a list in out, by its id
 	n, empty := 0, 0
 	for lines.Scan() {
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			if empty++; empty == maxEmpty {
-				return nil, fmt.Errorf("line %d: not a line of an export: so many are empty", n)
+				return fmt.Errorf("line %d: not a line of an export: so many are empty", n)
 			}
 			continue
 		}
 		s, err := readLine(lines.Bytes())
+		if err == nil {
+			err = do(s)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return fmt.Errorf("line %d: %w", n, err)
 		}
-		i, known := index[s.List.ID]
-		if !known {
-			i = len(out)
-			index[s.List.ID] = i
-			out = append(out, history{in: in, list: s.List, first: s.Revision})
-		}
-		h := &out[i]
-		switch last := h.last(); {
-		case s.Revision != last+1:
-			return nil, fmt.Errorf("line %d: revision %d follows revision %d of list %s", n, s.Revision, last, s.List.ID)
-		case s.LastID < h.lastID:
-			return nil, fmt.Errorf("line %d: last_id %d is below %d of the revision before: an id would be given twice", n, s.LastID, h.lastID)
-		}
-		h.lines = append(h.lines, line{begins, len(lines.Bytes())})
-		h.lastID, h.updated = s.LastID, s.Updated
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read line %d: %w", n+1, err)
+		return fmt.Errorf("read line %d: %w", n+1, err)
 	}
-	return out, nil
+	return nil
+}
+
+// readExport reads and checks what export wrote, and returns a history for each list, by its id.
+func readExport(in io.Reader) (map[string]*history, error) {
+	lists := make(map[string]*history)
+	return lists, eachLine(in, func(s todo.Snapshot) error {
+		h := lists[s.List.ID]
+		if h == nil {
+			h = &history{list: s.List, first: s.Revision, last: s.Revision - 1}
+			lists[s.List.ID] = h
+		}
+		switch {
+		case s.Revision != h.last+1:
+			return fmt.Errorf("revision %d follows revision %d of list %s", s.Revision, h.last, s.List.ID)
+		case s.LastID < h.lastID:
+			return fmt.Errorf("last_id %d is below %d of the revision before: an id would be given twice", s.LastID, h.lastID)
+		}
+		h.last, h.lastID = s.Revision, s.LastID
+		return nil
+	})
 }
 
 // readLine reads and checks the snapshot in a line of an export. Each key comes once, in

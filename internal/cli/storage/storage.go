@@ -21,7 +21,7 @@ import (
 )
 
 // Export writes the whole history of lists as NDJSON, one snapshot a line:
-// lists in the order of their creation, then revisions in ascending order. The
+// lists in the order in which they changed, then revisions in ascending order. The
 // output for the same lists is the same from any store: what conversations hold, and the
 // operations that they may repeat, stay in theirs.
 func Export(fs *flag.FlagSet) app.Run {
@@ -50,23 +50,26 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 		fmt.Fprintln(a.Stderr, render.Safe(err.Error()))
 	}
 	named, err := a.NamedAll(ctx, lists, args, app.NamedOptions{Damaged: keepGoing})
-	var exported []todo.List
+	type changed struct {
+		id string
+		at time.Time
+	}
+	var exported []changed
+	add := func(l todo.Snapshot) { exported = append(exported, changed{l.List.ID, l.Updated}) }
 	for _, l := range named {
-		exported = append(exported, l.List)
+		add(l)
 	}
 	if err == nil && len(args) == 0 {
-		err = forAll(ctx, lists, func(l todo.Snapshot) { exported = append(exported, l.List) })
+		err = forAll(ctx, lists, add)
 	}
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(exported, func(x, y todo.List) int {
-		return cmp.Or(x.Created.Compare(y.Created), cmp.Compare(x.ID, y.ID))
-	})
+	slices.SortFunc(exported, func(x, y changed) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.id, y.id)) })
 	out := bufio.NewWriter(a.Stdout)
 	for _, l := range exported {
 		var before todo.Snapshot
-		for r, err := range lists.Revisions(ctx, l.ID, 0) {
+		for r, err := range lists.Revisions(ctx, l.id, 0) {
 			if err == nil {
 				r.Operation = todo.Operation{}
 				// A history has no gaps: in place of one that is left out stands the one before.
@@ -207,7 +210,7 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 		if err != nil {
 			return err
 		}
-		if err := a.Say("%s\n", render.Lists(shown, states, time.Now(), app.TerminalWidth(a.Stdout))); err != nil {
+		if err := a.Say("%s\n", render.Lists(shown, states, nil, time.Now(), app.TerminalWidth(a.Stdout))); err != nil {
 			return err
 		}
 	}
