@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,41 +13,37 @@ import (
 
 // Day writes the account of a day as plain lines, each list with its items below.
 func Day(d account.Day) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n", dayName(d), dayTally(d.Tally))
-	for _, p := range d.Projects {
-		fmt.Fprintf(&b, "\n%s · %s\n", projectName(p), dayTally(p.Tally))
-		for _, l := range p.Lists {
-			fmt.Fprintf(&b, "  %s (%s)\n", listTitle(l), strings.Join(dayNotes(l), ", "))
-			eachItem(l, func(i todo.Item) {
-				fmt.Fprintf(&b, "    %s %s%s\n", Marker(i.Status), Safe(i.Text), inBrackets(i.Reason))
-			})
-		}
-	}
-	if d.More {
-		b.WriteString("\n" + moreThatDay + "\n")
-	}
-	return b.String()
+	return writeDay(d, "%s\n%s\n", "\n%s · %s\n", "  %s (%s)\n", func(text string) string { return text },
+		func(i todo.Item) string {
+			return fmt.Sprintf("    %s %s%s", Marker(i.Status), Safe(i.Text), inBrackets(i.Reason))
+		})
 }
 
 // DayMarkdown writes the account of a day in Markdown, with texts as [Markdown] has them.
 func DayMarkdown(d account.Day) string {
+	return writeDay(d, "# %s\n\n%s\n", "\n## %[1]s\n", "\n### %s\n\n*%s*\n\n", heading,
+		func(i todo.Item) string { return taskLine(todo.Snapshot{}, i) })
+}
+
+// writeDay writes the account of a day: what it, a project and a list begin with, with a
+// title and what is said of it, how a title is escaped, and the line of an item.
+func writeDay(d account.Day, day, project, list string, escaped func(string) string, item func(todo.Item) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n", dayName(d), dayTally(d.Tally))
+	fmt.Fprintf(&b, day, dayName(d), dayTally(d.Tally))
 	for _, p := range d.Projects {
-		fmt.Fprintf(&b, "\n## %s\n", heading(projectName(p)))
+		fmt.Fprintf(&b, project, escaped(projectName(p)), dayTally(p.Tally))
 		for _, l := range p.Lists {
-			fmt.Fprintf(&b, "\n### %s\n\n*%s*\n\n", heading(listTitle(l)), escape(strings.Join(dayNotes(l), ", ")))
-			eachItem(l, func(i todo.Item) { b.WriteString(taskLine(todo.Snapshot{}, i) + "\n") })
+			fmt.Fprintf(&b, list, escaped(listTitle(l)), escaped(strings.Join(dayNotes(l), ", ")))
+			for _, i := range slices.Concat(l.CompletedItems, l.FailedItems, l.WaitingItems, l.OpenItems) {
+				b.WriteString(item(todo.Item{Text: i.Text, Status: i.Status, Reason: i.Reason}) + "\n")
+			}
 		}
 	}
 	if d.More {
-		b.WriteString("\n" + moreThatDay + "\n")
+		b.WriteString("\nThere was more that day than is shown here.\n")
 	}
 	return b.String()
 }
-
-const moreThatDay = "There was more that day than is shown here."
 
 // heading escapes a text that stands in a heading.
 func heading(text string) string { return strings.ReplaceAll(escape(text), "#", `\#`) }
@@ -60,16 +57,6 @@ func projectName(p account.DayProject) string { return cmp.Or(Safe(p.Project), "
 
 func listTitle(l account.DayList) string {
 	return strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title), ": ")
-}
-
-// eachItem calls do with the items of a list: what was completed, what failed, what waits
-// and what is open.
-func eachItem(l account.DayList, do func(todo.Item)) {
-	for _, items := range [][]account.DayItem{l.CompletedItems, l.FailedItems, l.WaitingItems, l.OpenItems} {
-		for _, i := range items {
-			do(todo.Item{Text: i.Text, Status: i.Status, Reason: i.Reason})
-		}
-	}
 }
 
 // dayNotes says how a list stands, what its agent asks, how long it worked and in which

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
@@ -78,10 +79,8 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 		what = StatusWord(before.Status) + " → " + StatusWord(after.Status) + inBrackets(after.Reason)
 	case before.Reason != after.Reason:
 		what = StatusWord(after.Status) + inBrackets(after.Reason)
-	case before.Priority != after.Priority || before.DueDate != after.DueDate:
-		what = cmp.Or(strings.TrimSpace(inBrackets(priority(after))), "no priority or due date")
-	case before.Owner != after.Owner || before.WaitsFor != after.WaitsFor:
-		what = cmp.Or(Work(s, after), "waits for nothing")
+	case Beside(s, before) != Beside(s, after):
+		what = cmp.Or(Beside(s, after), "waits for nothing")
 	case before.Details != after.Details:
 		what = cmp.Or(Safe(after.Details), "no details")
 	case before.Text == after.Text:
@@ -99,6 +98,19 @@ func LeftOut(s todo.Snapshot) string {
 		texts = append(texts, "“"+Cut(Safe(i.Text), 40)+"”")
 	}
 	return strings.Join(texts, ", ")
+}
+
+// Revision returns the lines of a history about a revision: its number, when and by whom it
+// was made and what became of it; and what it changed. before is the revision before it, hand
+// what became of what people changed, and others as [Besides] has them.
+func Revision(before, r todo.Snapshot, hand account.Hand, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
+	client := Client(cmp.Or(r.Writer.Client, account.Client(r)))
+	by, fate := strings.TrimSpace(Writer(r.Writer, client, client)+" "+Safe(r.Writer.Variant)), ""
+	if account.Told(before, r) {
+		fate = string(hand.OfRevision(r.Revision))
+	}
+	parts := []string{fmt.Sprintf("revision %d", r.Revision), r.Updated.In(zone).Format(time.DateTime), by, fate, AgainstHand(before, r)}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "  "), Diff(before, r, others...)
 }
 
 // AgainstHand says what of a person's an agent overrode with a revision, or that it sent

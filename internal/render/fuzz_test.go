@@ -35,7 +35,8 @@ func FuzzViews(f *testing.F) {
 		for name, printed := range map[string]string{
 			"text": Plain(s, Style{Signs: true}), "status line": StatusLine(s, other), "markdown": Markdown(s),
 			"pull request": PullRequest([]todo.Snapshot{s, before}, time.Hour), "day": Day(dayOf(t, s)), "day in markdown": DayMarkdown(dayOf(t, s)),
-			"found": FoundLists([]todo.Snapshot{s}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80), "lists": Lists([]todo.Snapshot{s, before}, map[string]todo.Standing{s.List.ID: {State: todo.Waiting, Asks: other}}, now, 80), "diff": strings.Join(Diff(before, s), "\n"),
+			"lists": Lists([]todo.Snapshot{s, before}, map[string]todo.Standing{s.List.ID: {State: todo.Waiting, Asks: other}}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80),
+			"diff":  strings.Join(Diff(before, s), "\n"),
 		} {
 			if !utf8.ValidString(printed) {
 				t.Errorf("%s is not UTF-8: %q", name, printed)

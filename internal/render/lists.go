@@ -24,38 +24,31 @@ const (
 	shortID    = 8
 )
 
-// Lists returns a table with one row per list, in the order of snaps: title,
-// progress, state, for what it waits, age, project, client, what an archived one was put
-// away for, and the beginning of the id. An archived list has that in place of its state. The list for
-// which one was put away is among snaps or others. Lines are at most width cells wide;
-// 0 or less means no limit.
-func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, now time.Time, width int, others ...todo.Snapshot) string {
+// Lists returns a table with one row per list, in the order of snaps: title, progress,
+// state, for what it waits, where a search found it and in which earlier revision, age,
+// project, client, what an archived one was put away for, and the beginning of the id. An
+// archived list has that in place of its state. The list for which one was put away is among
+// snaps or others. Lines are at most width cells wide; 0 or less means no limit.
+func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[string]todo.Said, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
 	}
-	replacing := replacing(snaps, slices.Concat(snaps, others))
-	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
+	titles := make(map[string]string)
+	for _, s := range slices.Concat(snaps, others) {
+		titles[s.List.ID] = ListTitle(s)
+	}
+	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "FOUND", "REVISION", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
 		done, _, _ := strings.Cut(StatusLine(s, ""), " ")
-		rows = append(rows, []string{
-			ListTitle(s), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext),
-			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName), Cut(replacing[s.ReplacedBy], maxNext), ShortID(s),
-		})
-	}
-	return table(rows, width)
-}
-
-// FoundLists returns a table of the lists that a search found: title, in which revision
-// they say the text last, where, age, project and the beginning of the id.
-func FoundLists(snaps []todo.Snapshot, found map[string]todo.Said, now time.Time, width int) string {
-	rows := [][]string{{"TITLE", "REVISION", "FOUND", "UPDATED", "PROJECT", "ID"}}
-	for _, s := range snaps {
-		said, revision := found[s.List.ID], "newest"
+		said, revision := found[s.List.ID], ""
 		if said.Left {
 			revision = fmt.Sprintf("%d of %d", said.Revision, s.Revision)
 		}
-		rows = append(rows, []string{ListTitle(s), revision, Cut(Safe(said.Text), maxNext), When(said.Updated, now),
-			Cut(Safe(s.List.Project()), maxName), ShortID(s)})
+		rows = append(rows, []string{
+			ListTitle(s), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext), Cut(Safe(said.Text), maxNext), revision,
+			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName),
+			Cut(cmp.Or(titles[s.ReplacedBy], short(s.ReplacedBy)), maxNext), ShortID(s),
+		})
 	}
 	return table(rows, width)
 }
@@ -77,30 +70,17 @@ func Question(s todo.Snapshot, st todo.Standing) string {
 	return ""
 }
 
-// replacing returns the titles of the lists for which some were put away, by id: the
-// beginning of the id of one that is not among lists.
-func replacing(away, lists []todo.Snapshot) map[string]string {
-	titles := make(map[string]string)
-	for _, s := range away {
-		if s.ReplacedBy != "" {
-			titles[s.ReplacedBy] = Safe(s.ReplacedBy[:min(shortID, len(s.ReplacedBy))])
-		}
-	}
-	for _, s := range lists {
-		if titles[s.List.ID] != "" {
-			titles[s.List.ID] = ListTitle(s)
-		}
-	}
-	return titles
-}
-
 // PutAway says of a list that was put away for another one which that is, by its title
 // if it is among lists; empty for any other list.
 func PutAway(s todo.Snapshot, lists ...todo.Snapshot) string {
 	if s.ReplacedBy == "" {
 		return ""
 	}
-	return "replaced by “" + replacing([]todo.Snapshot{s}, lists)[s.ReplacedBy] + "”"
+	by := short(s.ReplacedBy)
+	if i := slices.IndexFunc(lists, func(l todo.Snapshot) bool { return l.List.ID == s.ReplacedBy }); i >= 0 {
+		by = ListTitle(lists[i])
+	}
+	return "replaced by “" + by + "”"
 }
 
 // StateWord returns how a list stands, in one word or two: its state, or
@@ -113,7 +93,23 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 }
 
 // ShortID returns as much of a list's id as people are shown; commands accept it.
-func ShortID(s todo.Snapshot) string { return Safe(s.List.ID[:min(shortID, len(s.List.ID))]) }
+func ShortID(s todo.Snapshot) string { return short(s.List.ID) }
+
+func short(id string) string { return Safe(id[:min(shortID, len(id))]) }
+
+// Standing says in one line how the lists of a group stand, what its agent asks, what the main
+// list was put away for, if that is among lists, since when, where and whose it is. One that
+// has no items and nobody there is not said to be finished.
+func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapshot) string {
+	s := f.Main
+	word := StateWord(s, f.State())
+	if f.Bare() && !s.Archived {
+		word = ""
+	}
+	parts := []string{word, strings.TrimSuffix("asks: "+Safe(asks), "asks: "), PutAway(s, lists...), When(f.Since(), now),
+		Safe(s.List.Project()), Client(account.Client(s))}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
+}
 
 // table draws rows; the first is the head. A column without any text is left out,
 // and in one that is too narrow for all, those before the last, until four are left.

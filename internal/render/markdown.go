@@ -18,7 +18,7 @@ import (
 //	- [ ] failed step *(failed: the disk is full)*
 //	- [ ] blocked step *(blocked: no key yet)*
 //	- [ ] ~~cancelled~~
-//	- [ ] urgent *(priority: high)* *(due: 2026-12-01)*
+//	- [ ] urgent *(priority: high, due: 2026-12-01)*
 //
 // Only completed items are checked. Texts are escaped: each stays one list item
 // and creates no markup, HTML or link. Ids, times and the active texts of items that are
@@ -68,20 +68,11 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 	case todo.Blocked:
 		note("blocked", item.Reason)
 	}
-	if item.Priority != "" {
-		note("priority", item.Priority)
-	}
-	if item.DueDate != "" {
-		note("due", item.DueDate)
-	}
-	if item.Owner != "" {
-		note("owner", item.Owner)
+	if beside := Beside(s, item); beside != "" {
+		note(escape(beside), "")
 	}
 	if item.Details != "" {
 		note("details", item.Details)
-	}
-	for _, first := range todo.OpenWaits(s.Items)(item) {
-		note("waits for", "#"+first.ID+" "+first.Text)
 	}
 	return line
 }

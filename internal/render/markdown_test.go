@@ -67,7 +67,7 @@ func FuzzMarkdown(f *testing.F) {
 		case todo.Blocked:
 			what += " <em>(blocked: " + note + ")</em>"
 		}
-		want := fmt.Sprintf(`<li><input %sdisabled="" type="checkbox"> %s <em>(priority: %s)</em> <em>(due: %[3]s)</em></li>`, checked, what, note)
+		want := fmt.Sprintf(`<li><input %sdisabled="" type="checkbox"> %s <em>(priority: %s, due: %[3]s)</em></li>`, checked, what, note)
 		var page strings.Builder
 		err := github.Convert([]byte(Markdown(list(one))), &page)
 		if reference := references.FindString(page.String()); reference != "" {

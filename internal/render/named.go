@@ -90,8 +90,7 @@ func fold(title string) string {
 // upper or lower case.
 func Matches(l todo.Snapshot, agent, text string) bool {
 	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent}, "\n")
-	_, ok := MatchingItem(l, text)
-	return ok || contains(shown, text) || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
+	return l.Says(text) || contains(shown, text) || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
 }
 
 // Found returns where a list that [Matches] a text says it now; its text is empty where
@@ -99,17 +98,6 @@ func Matches(l todo.Snapshot, agent, text string) bool {
 func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
 	whole, _ := l.Saying(text)
 	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)
-}
-
-// MatchingItem returns the first item of a list that contains a text.
-func MatchingItem(l todo.Snapshot, text string) (todo.Item, bool) {
-	i := slices.IndexFunc(l.Items, func(i todo.Item) bool {
-		return contains(i.Text, text) || contains(i.Active, text) || contains(i.Reason, text)
-	})
-	if i < 0 {
-		return todo.Item{}, false
-	}
-	return l.Items[i], true
 }
 
 func contains(s, text string) bool {

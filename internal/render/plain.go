@@ -118,8 +118,8 @@ func inBrackets(text string) string {
 	return " (" + Safe(text) + ")"
 }
 
-// notes returns the notes after an item's text: why it has its status, its priority and due
-// date, who does it and what it waits for, and what a person wrote that an agent overrode.
+// notes returns the notes after an item's text: why it has its status, [Beside], and what a
+// person wrote that an agent overrode.
 func notes(s todo.Snapshot, item todo.Item) string {
 	status, overridden := "", ""
 	if item.Status == todo.Blocked || item.Reason != "" {
@@ -131,37 +131,27 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	case item.Overridden():
 		overridden = "overridden, you wrote: " + todo.Excerpt(item.Hand.Text)
 	}
-	return inBrackets(status) + inBrackets(priority(item)) + inBrackets(Work(s, item)) + inBrackets(overridden)
+	return inBrackets(status) + inBrackets(Beside(s, item)) + inBrackets(overridden)
 }
 
-// priority says an item's priority and due date; "" when it has neither. It is not safe.
-func priority(item todo.Item) string {
-	note := ""
-	if item.Priority != "" {
-		note = ", priority: " + item.Priority
-	}
-	if item.DueDate != "" {
-		note += ", due: " + item.DueDate
-	}
-	return strings.TrimPrefix(note, ", ")
-}
-
-// Beside says what stands under an item on a page, safe to display: its priority and due date,
-// and [Work]; empty for most.
+// Beside says what stands beside the text of an item, safe to display: its priority and due
+// date, who does it, and which open items come first; empty for most.
 func Beside(s todo.Snapshot, item todo.Item) string {
-	return strings.Trim(Safe(priority(item))+", "+Work(s, item), ", ")
-}
-
-// Work says who does an item of a list and which open items come first: "reader, waits for Write the lexer"; empty for most.
-func Work(s todo.Snapshot, item todo.Item) string {
-	work := Safe(item.Owner)
-	if waits := todo.OpenWaits(s.Items)(item); len(waits) > 0 {
-		work += ", waits for " + Safe(waits[0].Text)
-		if more := len(waits) - 1; more > 0 {
-			work += fmt.Sprintf(" and %d more", more)
+	var parts []string
+	add := func(before, text string) {
+		if text != "" {
+			parts = append(parts, before+text)
 		}
 	}
-	return strings.TrimPrefix(work, ", ")
+	add("priority: ", item.Priority)
+	add("due: ", item.DueDate)
+	add("", item.Owner)
+	if waits := todo.OpenWaits(s.Items)(item); len(waits) == 1 {
+		add("waits for ", waits[0].Text)
+	} else if len(waits) > 1 {
+		add("waits for ", fmt.Sprintf("%s and %d more", waits[0].Text, len(waits)-1))
+	}
+	return Safe(strings.Join(parts, ", "))
 }
 
 // StatusWord returns a status as people read it: "in progress".

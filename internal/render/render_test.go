@@ -123,9 +123,9 @@ func TestListsGolden(t *testing.T) {
 	}
 	all[4].Archived = true
 
-	golden(t, "lists.txt", Lists(all, states, noon, 0))
+	golden(t, "lists.txt", Lists(all, states, nil, noon, 0))
 	for _, width := range []int{40, 60, 80, 100} {
-		table := Lists(all, states, noon, width)
+		table := Lists(all, states, nil, noon, width)
 		golden(t, fmt.Sprintf("lists-%d.txt", width), table)
 		for line := range strings.Lines(table) {
 			if w := Cells(strings.TrimSuffix(line, "\n")); w > width {
@@ -133,7 +133,7 @@ func TestListsGolden(t *testing.T) {
 			}
 		}
 	}
-	if got := Lists(nil, nil, noon, 0); got != "No lists\n" {
+	if got := Lists(nil, nil, nil, noon, 0); got != "No lists\n" {
 		t.Errorf("no lists: %q", got)
 	}
 }
@@ -225,7 +225,7 @@ func TestDetails(t *testing.T) {
 	before := s
 	before.Items = []todo.Item{s.Items[0]}
 	before.Items[0].Priority = ""
-	if got := fmt.Sprint(Diff(before, s)); got != "[~ Ship\\x1b: (priority: high\\x1b, due: Friday)]" {
+	if got := fmt.Sprint(Diff(before, s)); got != "[~ Ship\\x1b: priority: high\\x1b, due: Friday]" {
 		t.Errorf("%q", got)
 	}
 }
@@ -239,8 +239,8 @@ func TestWork(t *testing.T) {
 	after.Items = []todo.Item{before.Items[0], before.Items[1]}
 	after.Items[0].Status, after.Items[0].Details = todo.Completed, ""
 	for text, wants := range map[string][]string{
-		Plain(before, Style{}): {"Read (priority: high) (ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
-		Markdown(before):       {"*(priority: high)* *(owner: ann)* *(details: All", "*(waits for: "},
+		Plain(before, Style{}): {"Read (priority: high, ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
+		Markdown(before):       {"*(priority: high, ann)* *(details: All", "*(waits for Read)*"},
 		Beside(before, before.Items[0]) + "/" + Beside(before, before.Items[1]): {"priority: high, ann/waits for Read"},
 		Plain(after, Style{}):                   {"Write\n"},
 		strings.Join(Diff(before, after), "\n"): {"why: New\\x1b rules\n~ Read: pending → completed"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -71,8 +70,6 @@ func (m *model) emptyBoard(width int) []string {
 	switch {
 	case m.filter != "":
 		return message(width, "Nothing matches “"+render.Safe(m.filter)+"”.", "Esc clears the search.")
-	case m.wanted != "":
-		return message(width, "No list is called “"+render.Safe(m.wanted)+"” yet.", "It shows up here as soon as there is one.")
 	case len(m.lists) > 0:
 		return message(width, "Nothing is open.", "/ searches past lists.")
 	}
@@ -98,8 +95,8 @@ const (
 	leastTitle    = 16
 )
 
-// boardLines draws a list in one line: cursor, sign, title, progress and time. Below the
-// selected one are its next steps where no pane beside it shows them.
+// boardLines draws a list in one line: cursor, sign, title, progress and time; below it for
+// what it waits, and of the selected one the item at hand where no pane beside it shows that.
 func (m *model) boardLines(f account.Group, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
@@ -114,51 +111,49 @@ func (m *model) boardLines(f account.Group, width int, selected bool) []string {
 	case f.State().Rests():
 		titleRole = dim
 	}
-	sign, _ := stateLook(f.State())
+	sign := stateLook(f.State())
 	if f.State().Rests() && f.Main.Progress().Failed > 0 {
 		sign = paint(bad, "✗")
 	}
-	title := m.paintTitle(titleRole, listName(f.Main), width-4-render.Cells(right))
+	title := cut(paint(titleRole, listName(f.Main)), width-4-render.Cells(right))
 	lines := []string{spread(cursor+sign+" "+title, right+" ", width)}
-	question, item := waitsFor(f)
+	question, item := waitsFor(f), focusItem(f.Main)
 	if question != "" {
-		lines = append(lines, "     "+cut(marked(warn, question), width-6))
+		lines = append(lines, "     "+cut(paint(warn, question), width-6))
 	}
-	if selected && m.width < twoPanes {
-		lines = append(lines, nextSteps(f.Main, item, width, min(3, m.height-6))...)
+	if selected && m.width < twoPanes && item.ID != "" && item.Status != todo.Blocked && !item.Status.Settled() {
+		sign, look := itemLook(item.Status)
+		lines = append(lines, "     "+sign+" "+cut(paint(look, render.Safe(item.Title())), width-8))
 	}
 	return lines
 }
 
-// waitsFor says for what lists wait for a person: what an agent asks, or an item that is
-// blocked, which is returned, too, and why.
-func waitsFor(f account.Group) (question string, item todo.Item) {
-	if _, asks, ok := f.Asks(); ok {
-		return "asks: " + render.Safe(asks), item
+// waitsFor says for what a group waits for a person: what an agent asks, or an item that is
+// blocked, and why; empty for nothing.
+func waitsFor(f account.Group) (question string) {
+	for _, l := range f.Lists() {
+		if question == "" && f.State() == todo.Waiting {
+			question = render.Question(l, f.States[l.List.ID])
+		}
 	}
-	if _, item, ok := f.Waits(); ok {
-		return strings.TrimSuffix(render.Safe(item.Title())+": "+render.Safe(item.Reason), ": "), item
-	}
-	return "", item
+	return question
 }
 
-// stateLook returns the sign of a state, and how a list in it stands, in words.
-func stateLook(state todo.State) (sign string, name string) {
+// stateLook returns the sign of a state.
+func stateLook(state todo.State) string {
 	switch state {
 	case todo.Working:
-		return paint(accent, "◐"), "working"
+		return paint(accent, "◐")
 	case todo.Waiting:
-		return paint(warn, "‖"), "waits for you"
+		return paint(warn, "‖")
 	case todo.Idle:
-		return paint(dim, "◌"), "idle"
-	case todo.LeftOpen:
-		return paint(dim, "◦"), "left open"
-	case todo.Away:
-		return paint(dim, "◦"), ""
+		return paint(dim, "◌")
+	case todo.LeftOpen, todo.Away:
+		return paint(dim, "◦")
 	case todo.InVain:
-		return paint(bad, "✗"), "failed"
+		return paint(bad, "✗")
 	}
-	return paint(done, "✓"), "finished"
+	return paint(done, "✓")
 }
 
 // listTime returns for how long the current item is in progress or the list rests, and of a
@@ -174,43 +169,12 @@ func (m *model) listTime(f account.Group) string {
 	return paint(dim, render.Roughly(m.now.Sub(f.Since())))
 }
 
-// nextSteps returns the current item of a list and the next to do, at most
-// limit, each in a line, without one that is shown already.
-func nextSteps(s todo.Snapshot, shown todo.Item, width, limit int) (lines []string) {
-	for _, item := range focus(s) {
-		if len(lines) < limit && item != shown && (!item.Status.Settled() || s.Settled()) {
-			sign, look := itemLook(item.Status)
-			text := render.Safe(item.Title())
-			if item.Reason != "" {
-				text += ": " + render.Safe(item.Reason)
-			}
-			lines = append(lines, "     "+sign+" "+cut(marked(look, text), width-8))
-		}
-	}
-	return lines
-}
-
-// paintTitle paints a title, and what the search found in it so that it shows.
-func (m *model) paintTitle(r role, title string, width int) (painted string) {
-	if m.filter == "" {
-		return cut(marked(r, title), width)
-	}
-	for _, part := range render.Parts(render.Cut(title, width), m.filter) {
-		if part.Hit {
-			painted += paint(accent, part.Text)
-		} else {
-			painted += paint(r, part.Text)
-		}
-	}
-	return painted
-}
-
 // summary counts the lists by state, for the first line: "5 working  1 waiting". Each count
 // has the role with which the state's sign begins.
 func (m *model) summary() (parts []string) {
 	n := account.Counts(slices.DeleteFunc(m.groups(), func(f account.Group) bool { return f.Main.Archived }))
 	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {
-		if sign, _ := stateLook(state); n[state] > 0 {
+		if sign := stateLook(state); n[state] > 0 {
 			parts = append(parts, paint(role(sign[0]), fmt.Sprintf("%d %s", n[state], state)))
 		}
 	}

@@ -12,8 +12,7 @@
 // The viewer may omit revisions that were replaced before they could be drawn
 // (the history has them).
 //
-// tcell reads the keys and draws what changed. If a terminal shows a character in
-// another width than computed, only the pane with it is spoiled.
+// tcell reads the keys and draws what changed.
 //
 // model is the state of viewer and [Plain] and does no input or output. The viewer leaves
 // every change of it to one loop, which passes it keys and the time, carries out the effects

@@ -39,20 +39,6 @@ func (m *model) mayEdit(list string, items bool) bool {
 	return false
 }
 
-// answered notes the outcome of an edit that was under way, see edited. What the person
-// undid meanwhile is undone once nothing else is under way, unless this was refused: an
-// older change would be undone for it.
-func (m *model) answered(e edit, before todo.Snapshot, out board.Outcome, err error) {
-	m.underWay--
-	if m.edited(e, before, out, err); err != nil {
-		m.undos = 0
-	}
-	if m.underWay == 0 && m.undos > 0 {
-		m.undos--
-		m.undoLast()
-	}
-}
-
 // edited notes the outcome of an edit: what it did, and how it is undone.
 func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err error) {
 	if err != nil {
@@ -143,7 +129,7 @@ func (m *model) copyCommand(s todo.Snapshot) {
 
 func (m *model) undoLast() {
 	if m.underWay > 0 {
-		m.undos++
+		m.say(dim, "Not undone: your last change is still being saved.")
 		return
 	}
 	if len(m.undo) == 0 {

@@ -6,62 +6,40 @@ import (
 	"todo-mcp/internal/render"
 )
 
-// line is a line of the screen: a text at the left edge, and one that begins at
-// a column, wherever the left text ends.
-type line struct {
-	left  string
-	at    int // column, from 0, of right; 0 for none
-	right string
-}
-
 // twoPanes is from how many columns on a list is shown beside the lists.
 const twoPanes = 100
 
 // frame returns the screen's lines: height of them, at least one, none wider than it.
-func (m *model) frame() []line {
-	height := max(m.height-2, 0)
-	lines := append(make([]line, 0, max(m.height, 2)), line{left: m.topLine()})
-	body := m.body(height)
-	lines = append(lines, body[:min(len(body), height)]...)
-	for len(lines) < m.height-1 {
-		lines = append(lines, line{})
+func (m *model) frame() []string {
+	lines := append([]string{m.topLine()}, m.body(max(m.height-2, 0))...)
+	lines = append(lines, make([]string, max(m.height-len(lines), 0))...)
+	lines = lines[:max(m.height, 1)]
+	if m.height > 1 {
+		lines[m.height-1] = m.bottomLine()
 	}
-	lines = append(lines, line{left: m.bottomLine()})
 	for i, l := range lines { // the parts of a line have a least width
-		if m.width < twoPanes {
-			lines[i].left = render.Cut(l.left, m.width)
-		}
+		lines[i] = cut(l, m.width)
 	}
-	return lines[:min(len(lines), max(m.height, 1))]
+	return lines
 }
 
 // body draws what is between the first line and the last: a page, or the lists and the
 // selected or opened one, side by side where there is room.
-func (m *model) body(height int) (lines []line) {
-	leftWidth, rightWidth := m.width, m.width
-	if m.width >= twoPanes {
-		leftWidth = min(m.width*9/20, 72)
-		rightWidth = m.width - leftWidth
-	}
-	var left, right []string
+func (m *model) body(height int) []string {
 	switch {
 	case m.page != nil:
-		left = m.page.draw(m.width, height)
+		return m.page.draw(m.width, height)
 	case !m.loaded:
-		left = message(m.width, "Waiting for "+m.sourceName)
-	case leftWidth < m.width:
-		left, right = m.boardPane(leftWidth, height), m.listPane(rightWidth, height)
-	case m.opened != "":
-		left = m.listPane(m.width, height)
-	default:
-		left = m.boardPane(m.width, height)
+		return message(m.width, "Waiting for "+m.sourceName)
+	case m.width < twoPanes && m.opened != "":
+		return m.listPane(m.width, height)
+	case m.width < twoPanes:
+		return m.boardPane(m.width, height)
 	}
-	for i, text := range left {
-		l := line{left: text}
-		if i < len(right) {
-			l.at, l.right = leftWidth, right[i]
-		}
-		lines = append(lines, l)
+	width := min(m.width*9/20, 72)
+	lines := m.boardPane(width, height)
+	for i, right := range m.listPane(m.width-width, height) {
+		lines[i] += right
 	}
 	return lines
 }
@@ -95,7 +73,7 @@ func framed(title string, focused bool, width, height int, lines []string) []str
 	}
 	rule := func(n int) string { return strings.Repeat("─", max(n, 0)) }
 	out := []string{paint(border, "╭"+rule(width-2)+"╮")}
-	if title = cut(marked(titleRole, title), width-6); title != "" {
+	if title = cut(paint(titleRole, title), width-6); title != "" {
 		out[0] = paint(border, "╭─ ") + title + paint(border, " "+rule(width-render.Cells(title)-5)+"╮")
 	}
 	side := paint(border, "│")
@@ -140,9 +118,6 @@ func (m *model) bottomLine() string {
 		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))
 	}
 	var keys []string
-	if m.wanted != "" && m.loaded && m.opened == "" && len(m.lists) > 0 {
-		keys = append(keys, "No list is called “"+render.Cut(render.Safe(m.wanted), 30)+"” yet")
-	}
 	if m.filter != "" && m.opened == "" {
 		keys = append(keys, "esc clears the search")
 	}

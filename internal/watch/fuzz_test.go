@@ -53,12 +53,11 @@ func FuzzFrame(f *testing.F) {
 				t.Fatalf("%d lines in a height of %d", len(lines), m.height)
 			}
 			for _, line := range lines {
-				flat := line.flat()
-				if hasRaw(flat) || !utf8.ValidString(flat) {
-					t.Fatalf("raw: %q", flat)
+				if hasRaw(line) || !utf8.ValidString(line) {
+					t.Fatalf("raw: %q", line)
 				}
-				if n := render.Cells(flat); n > m.width {
-					t.Fatalf("a line of %d cells on a screen of %d: %q", n, m.width, flat)
+				if n := render.Cells(line); n > m.width {
+					t.Fatalf("a line of %d cells on a screen of %d: %q", n, m.width, line)
 				}
 			}
 		}

@@ -194,9 +194,8 @@ func (m *model) escape() {
 		m.open(m.back[last])
 		m.back, m.list.cursor = m.back[:last], subPrefix+sub
 	case m.opened != "":
-		m.opened, m.wanted = "", ""
+		m.opened = ""
 	default:
-		m.wanted = ""
 		m.setFilter("")
 	}
 }

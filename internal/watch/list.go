@@ -60,7 +60,7 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	note := m.itemNote(s, item, hand.Of(item.ID))
 	inside := max(width-rowIndent-max(noteWidth, render.Cells(note)+2), min(width-rowIndent-1, leastTitle))
 	note = cut(note, width-rowIndent-inside-1)
-	for i, line := range wrap(marked(look, render.Safe(item.Title())), inside, limit) {
+	for i, line := range wrap(paint(look, render.Safe(item.Title())), inside, limit) {
 		if i == 0 {
 			lines = append(lines, spread(cursor+sign+" "+line, note, width-1))
 		} else {
@@ -71,7 +71,7 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	if yours != "" {
 		yours = "yours: " + render.Safe(yours)
 	}
-	for _, below := range []string{marked(warn, render.Safe(item.Reason)), marked(dim, render.Beside(s, item)), marked(dim, render.Safe(item.Details)), marked(dim, yours)} {
+	for _, below := range []string{paint(warn, render.Safe(item.Reason)), paint(dim, render.Beside(s, item)), paint(dim, render.Safe(item.Details)), paint(dim, yours)} {
 		if below != "" {
 			lines = append(lines, cursor+"    "+cut(below, width-6))
 		}
@@ -131,23 +131,18 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	}
 	name := "↳ " + render.Cut(listName(s), max(width/3, 8))
 	left := max(width-render.Cells(name)-2-noteWidth, 0)
-	return spread(paint(look, name)+"  "+cut(marked(plainText, doing), left), paint(dim, progress(s)), width-1)
+	return spread(paint(look, name)+"  "+cut(paint(plainText, doing), left), paint(dim, progress(s)), width-1)
 }
 
-// focus returns the items of a list from the one that matters most on: the current one,
-// else the first that waits or is to do, else the first.
-func focus(s todo.Snapshot) []todo.Item {
-	current, ok := s.Current()
-	i := slices.IndexFunc(s.Items, func(i todo.Item) bool {
-		return ok && i.ID == current.ID || !ok && !i.Status.Settled()
-	})
-	return s.Items[max(i, 0):]
-}
-
-// focusItem returns the item that matters most; zero for a list without items.
+// focusItem returns the item that matters most: the current one, else the first that waits
+// or is to do, else the first; zero for a list without items.
 func focusItem(s todo.Snapshot) (item todo.Item) {
-	if items := focus(s); len(items) > 0 {
-		item = items[0]
+	if current, ok := s.Current(); ok {
+		return current
+	}
+	i := slices.IndexFunc(s.Items, func(i todo.Item) bool { return !i.Status.Settled() })
+	if len(s.Items) > 0 {
+		item = s.Items[max(i, 0)]
 	}
 	return item
 }
@@ -204,32 +199,16 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 	} else if out := render.LeftOut(s); out != "" {
 		said = "Overridden, you added: " + out
 	}
-	return []string{marked(dim, " "+m.whoLine(s, width-2)), " " + bar + " " + paint(dim, count),
-		" " + cut(marked(warn, said), width-2)}
+	return []string{cut(paint(dim, " "+m.whoLine(s)), width-1), " " + bar + " " + paint(dim, count),
+		" " + cut(paint(warn, said), width-2)}
 }
 
-// whoLine says where a list belongs, who works on it, how it stands and since when,
-// and whether something that a person changed waits to be seen.
-func (m *model) whoLine(s todo.Snapshot, width int) string {
-	group := m.group(s)
-	_, said := stateLook(group.State())
-	if item, ok := s.Current(); ok && group.State() == todo.LeftOpen {
-		said += ", stopped at: " + render.Cut(render.Safe(item.Text), 40)
-	}
-	what := ""
-	switch {
-	case s.Archived:
-		what = "archived"
-		if by := render.PutAway(s, m.lists[s.ReplacedBy]); by != "" {
-			what += ", " + by
-		}
-	case s.List.Agent != "":
-		what = "sub-agent"
-	}
-	hand, unseen := m.standings[s.List.ID].Hand, ""
+// whoLine says whether something that a person changed waits to be seen, how a list stands
+// and since when, where it belongs and who works on it.
+func (m *model) whoLine(s todo.Snapshot) string {
+	line, hand := render.Standing(m.group(s), "", m.now, m.lists[s.ReplacedBy]), m.standings[s.List.ID].Hand
 	if len(hand.Unseen) > 0 || hand.Title == account.Waits {
-		unseen = "your changes wait to be seen"
+		line = "your changes wait to be seen · " + line
 	}
-	return join(" · ", width, what, render.Safe(s.List.Project()), render.Client(account.Client(s)), said,
-		render.When(group.Since(), m.now), unseen)
+	return line
 }

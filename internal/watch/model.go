@@ -22,7 +22,7 @@ type model struct {
 	loaded    bool                     // the source has sent its lists
 	lost      error                    // why the source is not connected; nil if it is
 
-	wanted string // the one list to show, as the user named it; empty is all
+	wanted string // the one list to show first, as the user named it; empty is all
 	board  pane   // of lists, by id
 	opened string // id of the list that the keys go to; empty is the board
 	back   []string
@@ -34,7 +34,6 @@ type model struct {
 	note      note
 	undo      []edit // that undo what the person did, the last at the end
 	underWay  int    // how many edits are not answered yet
-	undos     int    // how many undos wait until they are
 	effect    effect // what the viewer must still do
 }
 
@@ -51,7 +50,7 @@ type note struct {
 // noteTime is how long a note stays; a key ends it, too.
 const noteTime = 8 * time.Second
 
-func (m *model) say(r role, text string) { m.note = note{marked(r, " "+text), m.clock.Add(noteTime)} }
+func (m *model) say(r role, text string) { m.note = note{paint(r, " "+text), m.clock.Add(noteTime)} }
 
 // effect is what the viewer must do after changes of the model.
 type effect struct {
@@ -90,7 +89,9 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 			delete(m.lists, l.List.ID)
 		}
 	}
-	m.openWanted()
+	if first && m.wanted != "" {
+		m.openWanted()
+	}
 }
 
 // receiveStandings takes how lists stand now. A person is told when an agent begins to ask.
@@ -127,20 +128,18 @@ func (m *model) tick(now time.Time) {
 	}
 }
 
-// openWanted opens the list the user asked for, once it exists. Several that it may be,
-// as the other commands find them, are shown to choose from.
+// openWanted opens the list that the user asked for. Several that it may be, as the other
+// commands find them, are shown to choose from; that there is none is said.
 func (m *model) openWanted() {
-	if m.wanted == "" || m.opened != "" {
-		return
-	}
 	lists := slices.Collect(maps.Values(m.lists))
 	slices.SortFunc(lists, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
-	switch found, _ := render.Named(lists, m.wanted); {
-	case len(found) == 1:
-		m.wanted = ""
+	switch found, _ := render.Named(lists, m.wanted); len(found) {
+	case 0:
+		m.say(bad, "There is no list “"+render.Safe(m.wanted)+"”.")
+	case 1:
 		m.board.cursor = found[0].List.ID
 		m.open(found[0].List.ID)
-	case len(found) > 1 && m.filter == "":
+	default:
 		m.setFilter(m.wanted)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -97,13 +96,4 @@ func unpainted(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// flat returns a line as the terminal shows it.
-func (l line) flat() string {
-	text := l.left
-	if l.at > 0 {
-		text += strings.Repeat(" ", max(l.at-render.Cells(text), 0)) + l.right
-	}
-	return text
 }

@@ -1,12 +1,9 @@
 package watch
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -21,7 +18,7 @@ type page struct {
 	top   int      // the first line shown
 }
 
-func (p *page) add(r role, text string) { p.texts = append(p.texts, marked(r, text)) }
+func (p *page) add(r role, text string) { p.texts = append(p.texts, paint(r, text)) }
 
 func (p *page) draw(width, height int) []string {
 	var lines []string
@@ -63,20 +60,14 @@ func (m *model) showHistory(revisions []todo.Snapshot, err error) {
 	m.page = &page{title: "History of " + listName(newest)}
 	for i, r := range slices.Backward(revisions) {
 		var before todo.Snapshot
-		changes := []string{"Earlier revisions are not kept."}
 		if i > 0 {
 			before = revisions[i-1]
 		}
-		if i > 0 || r.Revision == 1 {
-			changes = render.Diff(before, r, m.lists[r.ReplacedBy])
+		head, changes := render.Revision(before, r, m.standings[r.List.ID].Hand, m.now.Location(), m.lists[r.ReplacedBy])
+		if i == 0 && r.Revision > 1 {
+			changes = []string{"Earlier revisions are not kept."}
 		}
-		agent := render.Client(cmp.Or(r.Writer.Client, account.Client(r)))
-		fate := render.AgainstHand(before, r)
-		if account.Told(before, r) {
-			fate = string(m.standings[r.List.ID].OfRevision(r.Revision))
-		}
-		m.page.add(bold, join("  ", m.width, fmt.Sprintf("revision %d", r.Revision),
-			r.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), render.Writer(r.Writer, agent, "you"), fate))
+		m.page.add(bold, head)
 		for _, text := range changes {
 			m.page.add(plainText, "  "+text)
 		}

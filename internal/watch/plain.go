@@ -1,13 +1,13 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,15 +35,19 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 		})
 	}
 	m := newModel(o)
+	m.standings = make(map[string]Standing)
 	err := source.Follow(ctx, func(lists []todo.Snapshot, all bool) {
-		stood := m.standings
-		if all || slices.ContainsFunc(lists, m.mayStandOtherwise) {
-			// Without an answer the lists are shown as far as they tell themselves.
-			said, _ := source.Standings(ctx, lists)
-			m.standings = standingsOf(lists, said, stood)
+		// Without an answer the lists are shown as far as they tell themselves.
+		said, _ := source.Standings(ctx, lists)
+		stood := maps.Clone(m.standings)
+		for _, l := range lists {
+			m.standings[l.List.ID] = said[l.List.ID]
 		}
 		m.now = o.Now()
-		if text := m.print(lists, stood, all); text != "" {
+		text := m.print(lists, stood, all)
+		if o.List != "" && m.opened == "" {
+			cancel(fmt.Errorf("there is no list %q, or there are several; see `todo-mcp lists`", o.List))
+		} else if text != "" {
 			if _, err := io.WriteString(out, text); err != nil {
 				cancel(err)
 			}
@@ -61,36 +65,12 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	return err
 }
 
-// mayStandOtherwise reports whether a list that the source sends may stand otherwise than it
-// said: it sends the same revision again, or the agent did not work and wrote now.
-func (m *model) mayStandOtherwise(l todo.Snapshot) bool {
-	return l.Revision <= m.lists[l.List.ID].Revision || m.standings[l.List.ID].State != todo.Working
-}
-
-// standingsOf returns how lists stand: those that are sent, as the source says with them, and
-// the others as before.
-func standingsOf(sent []todo.Snapshot, said, before map[string]Standing) map[string]Standing {
-	now := make(map[string]Standing, len(before)+len(sent))
-	maps.Copy(now, before)
-	for _, l := range sent {
-		now[l.List.ID] = said[l.List.ID]
-	}
-	return now
-}
-
 // print returns a line for each list that is new and for each change of one; stood is how they
 // stood before.
 func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool) string {
 	previous := maps.Clone(m.lists) // receiveLists changes them
-	first := !m.loaded
 	m.receiveLists(lists, all)
 	var b strings.Builder
-	switch {
-	case first && m.filter != "":
-		fmt.Fprintf(&b, "Several lists may be meant by %q; give more of the name, or an id.\n", render.Safe(m.wanted))
-	case first && m.wanted != "":
-		fmt.Fprintf(&b, "No list is called %q yet; waiting for it.\n", render.Safe(m.wanted))
-	}
 	for _, l := range lists {
 		before, known := previous[l.List.ID]
 		if l.Revision < before.Revision || !m.shouldPrint(l, known) {
@@ -106,7 +86,7 @@ func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool
 // shouldPrint reports whether to print a list: only the one the user asked for,
 // or else every list on the board, and what takes one away from it.
 func (m *model) shouldPrint(l todo.Snapshot, known bool) bool {
-	if m.wanted != "" || m.opened != "" {
+	if m.opened != "" {
 		return l.List.ID == m.opened
 	}
 	return known || l.OnBoard(m.now) && !l.Deleted
@@ -132,15 +112,9 @@ func (m *model) events(before, l todo.Snapshot, stood Standing, known bool) []st
 		return events
 	}
 	f := m.group(l)
-	if _, asks, ok := f.Asks(); ok {
-		return []string{string(f.State()) + ": " + render.Safe(asks)}
+	doing := waitsFor(f)
+	if l.Open() {
+		doing = cmp.Or(doing, render.Safe(focusItem(l).Title()))
 	}
-	_, item, waits := f.Waits()
-	if !waits && l.Open() {
-		item = focusItem(l)
-	}
-	if item.ID == "" {
-		return []string{string(f.State())}
-	}
-	return []string{string(f.State()) + ": " + render.Safe(item.Title())}
+	return []string{strings.TrimSuffix(string(f.State())+": "+doing, ": ")}
 }

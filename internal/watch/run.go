@@ -267,7 +267,7 @@ func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
 		return err
 	})
 	if err != nil {
-		v.page = &page{title: "Not changed", texts: []string{marked(plainText, render.Safe(err.Error()))}}
+		v.page = &page{title: "Not changed", texts: []string{paint(plainText, render.Safe(err.Error()))}}
 	}
 }
 
@@ -281,7 +281,8 @@ func (v *viewer) make(ctx context.Context, e edit) {
 		return v.source.Edit(ctx, e.list, e.Edit)
 	}, func(out board.Outcome, err error) {
 		v.drawn, v.stale = time.Time{}, true
-		v.answered(e, before, out, err)
+		v.underWay--
+		v.edited(e, before, out, err)
 	})
 }
 

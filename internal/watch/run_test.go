@@ -86,64 +86,6 @@ func TestRun(t *testing.T) {
 	c.checkRestored(t)
 }
 
-// slow is a source whose edits wait to be answered: with an error, or nil to be made.
-type slow struct {
-	Source
-	begun  chan struct{}
-	answer chan error
-}
-
-func (s slow) Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error) {
-	s.begun <- struct{}{}
-	if err := <-s.answer; err != nil {
-		return board.Outcome{}, err
-	}
-	return s.Source.Edit(ctx, list, e)
-}
-
-// What a person undoes before it is answered is undone then. Where it is refused, nothing
-// older is undone for it.
-func TestUndoWaitsForTheEdit(t *testing.T) {
-	lists := newLists(t)
-	writeItems(t, lists, "release", "Write tests", "Ship")
-	c, source := newTerminal(), slow{Local{Lists: lists}, make(chan struct{}), make(chan error)}
-	done := make(chan error)
-	go func() {
-		done <- run(t.Context(), source, c, Options{Where: "here", Now: time.Now, List: "release"})
-	}()
-	c.waitFor(t, "Write tests")
-	press := func(keys string) {
-		c.SendRaw([]byte(keys))
-		<-source.begun
-		c.SendRaw([]byte("u?")) // the page of keys says that u was read
-		c.waitFor(t, "Keys")
-		c.SendRaw([]byte("\x1b"))
-		c.waitFor(t, "○ Ship")
-	}
-	press("x")
-	source.answer <- nil
-	<-source.begun
-	source.answer <- nil
-	c.waitFor(t, "Undone")
-	if l := load(t, lists); l.Revision != 3 || l.Items[0].Status != todo.Pending {
-		t.Errorf("after x and u the list is %+v", l)
-	}
-	c.SendRaw([]byte("x"))
-	<-source.begun
-	source.answer <- nil
-	c.waitFor(t, "u undo")
-	press("b")
-	source.answer <- errors.New("no room")
-	c.waitFor(t, "no room")
-	c.SendRaw([]byte("q"))
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if l := load(t, lists); l.Items[0].Status != todo.Completed {
-		t.Errorf("after x, and u behind what was refused, the list is %+v", l)
-	}
-}
-
 // scripted is a source that does what its functions say.
 type scripted struct {
 	Source
@@ -292,8 +234,8 @@ func TestPlainReaderGone(t *testing.T) {
 	}
 }
 
-// Plain says that it waits for a list and that the source is lost, and continues
-// when the source is back: one line an event.
+// Plain says that the source is lost, and continues when the source is back: one line an event.
+// A list that is not there is an error.
 func TestPlainLost(t *testing.T) {
 	var out, errOut strings.Builder
 	history := releaseHistory()
@@ -304,8 +246,7 @@ func TestPlainLost(t *testing.T) {
 	back.Revision = 6
 	gone.Revision, gone.Deleted = 7, true
 	source := scripted{follow: func(show func([]todo.Snapshot, bool), lost func(error)) error {
-		show(nil, true)
-		show(history[:1], false)
+		show(history[:1], true)
 		lost(fmt.Errorf("get: %w", errors.New("connection refused\x1b")))
 		show(history[1:2], true)
 		show(history[1:2], true)
@@ -318,8 +259,7 @@ func TestPlainLost(t *testing.T) {
 	if err := Plain(t.Context(), source, &out, &errOut, Options{List: "release", Where: "there", Now: noon}); err != nil {
 		t.Error(err)
 	}
-	want := `No list is called "release" yet; waiting for it.
-2026-03-04 11:00:00  release  0/3  idle: Write tests
+	want := `2026-03-04 11:00:00  release  0/3  idle: Write tests
 2026-03-04 11:40:00  release  1/3  ~ Write tests: in progress → completed
 2026-03-04 11:40:00  release  1/3  ~ Ship: pending → in progress
 2026-03-04 11:56:00  release  1/3  ~ Ship → Ship 发布 🚀
@@ -336,6 +276,9 @@ func TestPlainLost(t *testing.T) {
 	}
 	if want := "todo-mcp: there: not live, reconnecting (connection refused\\x1b)\n"; errOut.String() != want {
 		t.Errorf("errOut: %q", errOut.String())
+	}
+	if err := Plain(t.Context(), Local{Lists: newLists(t)}, &out, &errOut, Options{List: "none", Now: noon}); err == nil || !strings.Contains(err.Error(), `no list "none"`) {
+		t.Errorf("a list that is not there: %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 type screen struct {
 	tcell.Screen
 	styles map[role]tcell.Style
-	shown  []line // the lines of the last frame; nil if it is to be drawn again
+	shown  []string // the lines of the last frame; nil if it is to be drawn again
 }
 
 // openScreen takes over a terminal; nil is the one in which the program runs.
@@ -35,7 +34,6 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.styles = map[role]tcell.Style{code: tcell.StyleDefault.Underline(true)} // as its marks are not shown
 	if colour {
 		s.styles = styles()
 	}
@@ -43,37 +41,23 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	return &s, nil
 }
 
-// draw shows a frame of lines, unless it equals the last one. The parts at the right
-// follow by themselves, so that each begins at its column also where the terminal shows
-// a character at the left of it in another width than computed.
-func (s *screen) draw(lines []line) {
+// draw shows a frame of lines, unless it equals the last one.
+func (s *screen) draw(lines []string) {
 	if s.shown != nil && slices.Equal(s.shown, lines) {
 		return
 	}
 	s.shown = slices.Clone(lines)
 	width, height := s.Size()
-	lines = append(slices.Clip(lines), make([]line, max(height-len(lines), 0))...)
-	inTwo := false
-	for y, l := range lines {
-		s.put(0, y, min(cmp.Or(l.at, width), width), l.left)
-		inTwo = inTwo || l.at > 0
-	}
-	s.Show()
-	if !inTwo {
-		return
-	}
-	for y, l := range lines {
-		if l.at > 0 {
-			s.put(l.at, y, width-l.at, l.right)
-		}
+	for y, l := range append(slices.Clip(lines), make([]string, max(height-len(lines), 0))...) {
+		s.put(y, width, l)
 	}
 	s.Show()
 }
 
-// put puts a painted text at a place, and blanks after it up to a width.
-func (s *screen) put(x, y, width int, text string) {
-	s.FillArea(x, y, width, 1, ' ', tcell.StyleDefault)
-	for style := tcell.StyleDefault; text != ""; {
+// put puts a painted text into a row, and blanks after it up to a width.
+func (s *screen) put(y, width int, text string) {
+	s.FillArea(0, y, width, 1, ' ', tcell.StyleDefault)
+	for x, style := 0, tcell.StyleDefault; text != ""; {
 		plain := text
 		if i := strings.IndexFunc(text, isRole); i >= 0 {
 			plain = text[:i]

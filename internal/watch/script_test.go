@@ -81,12 +81,11 @@ func (s *script) step(commands string) {
 	if s.last {
 		lines = lines[len(lines)-1:]
 	}
-	for _, l := range lines {
-		flat := l.flat()
+	for _, flat := range lines {
 		if render.Cells(flat) > s.m.width {
 			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", commands, render.Cells(flat), s.m.width, flat)
 		}
-		for r := plainText; r <= code; r++ {
+		for r := plainText; r <= struck; r++ {
 			shown := ""
 			if s.painted {
 				shown = fmt.Sprint("␛", r-plainText)

@@ -3,7 +3,6 @@ package watch
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -29,7 +28,6 @@ const (
 	warn   // waits
 	bad    // failed
 	struck // removed, cancelled
-	code   // code in a text
 )
 
 // styles returns how a terminal shows each role: in the colours that the user chose to be
@@ -38,10 +36,10 @@ func styles() map[role]tcell.Style {
 	s := tcell.StyleDefault
 	colour := func(n int) tcell.Style { return s.Foreground(tcell.PaletteColor(n)) }
 	return map[role]tcell.Style{bold: s.Bold(true), dim: s.Dim(true), struck: s.Dim(true).StrikeThrough(true),
-		accent: colour(6), done: colour(2), warn: colour(3), bad: colour(1), code: colour(5)}
+		accent: colour(6), done: colour(2), warn: colour(3), bad: colour(1)}
 }
 
-func isRole(r rune) bool { return r >= rune(plainText) && r <= rune(code) }
+func isRole(r rune) bool { return r >= rune(plainText) && r <= rune(struck) }
 
 // paint gives a text a role.
 func paint(r role, text string) string {
@@ -49,26 +47,6 @@ func paint(r role, text string) string {
 		return text
 	}
 	return string(r) + text + string(plainText)
-}
-
-// markup matches bold and code as Markdown writes them, which agents do. A text in
-// asterisks stands by itself, and begins with a letter, a digit, code or a quote: others are
-// powers and paths.
-var markup = regexp.MustCompile("``.+?``|`[^`]+`|\\B\\*\\*[\\pL\\pN`\"'“(](.*?[^\\s*])?\\*\\*\\B")
-
-// marked gives a text a role, and draws what is bold or code in it. Of a text that is dim
-// all is.
-func marked(r role, text string) string {
-	strong, quoted := bold, code
-	if r == dim || r == struck {
-		strong, quoted = r, r
-	}
-	return paint(r, markup.ReplaceAllStringFunc(text, func(found string) string {
-		if inside, isBold := strings.CutPrefix(found, "**"); isBold {
-			return marked(strong, strings.TrimSuffix(inside, "**")) + string(r)
-		}
-		return paint(quoted, strings.Trim(found, "`")) + string(r)
-	}))
 }
 
 // cut cuts a painted text to a width.
@@ -80,24 +58,9 @@ func cut(text string, width int) string {
 	return short
 }
 
-// spread puts one painted text at the left of a width and another at the right. Behind a
-// text from right to left, a terminal that orders such text would put a number at the right
-// before it: a blank that counts as a letter from left to right parts them.
+// spread puts one painted text at the left of a width and another at the right.
 func spread(left, right string, width int) string {
-	space := strings.Repeat(" ", max(width-render.Cells(left+right), 0))
-	if space != "" && strings.ContainsFunc(left, isRightToLeft) {
-		space = brailleBlank + space[1:]
-	}
-	return left + space + right
-}
-
-const brailleBlank = "\u2800"
-
-// isRightToLeft reports whether a rune is in a block of letters that are written from right
-// to left.
-func isRightToLeft(r rune) bool {
-	return r >= 0x590 && r < 0x900 || r >= 0xfb1d && r < 0xfe00 || r >= 0xfe70 && r < 0xff00 ||
-		r >= 0x10800 && r < 0x11000 || r >= 0x1e800 && r < 0x1f000
+	return left + strings.Repeat(" ", max(width-render.Cells(left+right), 0)) + right
 }
 
 // join joins parts with a separator to at most width cells. It skips empty parts, cuts

@@ -465,10 +465,10 @@ func (page *boardPage) addRow(s groups, f account.Group, query string, left todo
 		page.sections = append(page.sections, section{id: "d-" + f.Main.List.ID, name: day})
 	}
 	g, match := &page.sections[len(page.sections)-1], ""
-	if item, ok := render.MatchingItem(f.Main, query); left.Left {
+	if text, ok := f.Main.Saying(query); left.Left {
 		match = render.Safe(left.Text)
-	} else if ok && query != "" {
-		match = render.Safe(todo.Cut(item.Text, maxShown))
+	} else if ok && query != "" && text != f.Main.GivenTitle {
+		match = render.Safe(todo.Cut(text, maxShown))
 	}
 	g.rows = append(g.rows, s.row(&f, query, match, left.Revision))
 	g.count = fmt.Sprint(len(g.rows))

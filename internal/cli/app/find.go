@@ -155,7 +155,7 @@ func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o Nam
 	case len(found) == 0:
 		err = fmt.Errorf("there is no list %q; see `todo-mcp lists`", wanted)
 	case len(found) > 1:
-		table := render.Lists(found[:min(len(found), maxChoice)], nil, time.Now(), TerminalWidth(a.Stderr))
+		table := render.Lists(found[:min(len(found), maxChoice)], nil, nil, time.Now(), TerminalWidth(a.Stderr))
 		err = fmt.Errorf("%d lists match %q:\n\n%s\nChoose one by its id: `todo-mcp %s %s`",
 			len(found), wanted, table, a.Command, render.ShortID(found[0]))
 	case o.Surely && !sure:

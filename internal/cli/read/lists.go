@@ -68,10 +68,8 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 			documents = append(documents, listed{render.Document(l), states[l.List.ID], read.said[l.List.ID]})
 		}
 		err = app.PrintJSON(a.Stdout, documents, "  ")
-	case len(found) > 0 && *o.search != "":
-		err = a.Say("%s", render.FoundLists(found, read.said, time.Now(), app.TerminalWidth(a.Stdout)))
 	case len(found) > 0:
-		err = a.Say("%s", render.Lists(found, states, time.Now(), app.TerminalWidth(a.Stdout), read.lists...))
+		err = a.Say("%s", render.Lists(found, states, read.said, time.Now(), app.TerminalWidth(a.Stdout), read.lists...))
 	}
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,30 +72,21 @@ func groupOf(ctx context.Context, lists board.Lists, list todo.Snapshot) (accoun
 	return account.Of(list, subs, states), err
 }
 
-// standing returns a list with the lists of its sub-agents, and how it stands, what its
-// agent asks, since when, where, whose it is, and its id, in one line. One that has no
-// items and nobody there is not said to be finished.
+// standing returns a list with the lists of its sub-agents, and how it stands, and its id, in
+// one line.
 func standing(ctx context.Context, lists board.Lists, s todo.Snapshot) (f account.Group, line string, err error) {
 	if f, err = groupOf(ctx, lists, s); err != nil {
 		return f, "", err
 	}
-	word, next := render.StateWord(s, f.State()), ""
-	if f.Bare() && !s.Archived {
-		word = ""
-	}
+	var by todo.Snapshot
 	if s.ReplacedBy != "" {
-		by, _ := lists.Load(ctx, s.ReplacedBy, 0) // one that is gone is named by its id
-		next = render.PutAway(s, by)
+		by, _ = lists.Load(ctx, s.ReplacedBy, 0) // one that is gone is named by its id
 	}
-	_, asks, _ := f.Asks()
-	parts := []string{
-		word, strings.TrimSuffix("asks: "+render.Safe(asks), "asks: "), next, render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
-		render.Client(account.Client(s)), render.ShortID(s),
-	}
+	line = render.Standing(f, whole(f).Asks, time.Now(), by) + " · " + render.ShortID(s)
 	if s.List.Mirrored {
-		parts = append(parts, "kept in the agent's own todo tool")
+		line += " · kept in the agent's own todo tool"
 	}
-	return f, strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · "), nil
+	return f, line, nil
 }
 
 // listed is a list as JSON with how it stands, and where a search found it.
@@ -191,21 +181,9 @@ func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, asJSO
 	if asJSON {
 		return app.PrintJSON(a.Stdout, render.Document(r), "")
 	}
-	fate := ""
-	if account.Told(before, r) {
-		fate = string(hand.OfRevision(r.Revision))
-	}
-	by := render.Writer(r.Writer, render.Client(r.Writer.Client), render.Client(r.Writer.Client))
-	if r.Writer.Variant != "" {
-		by += " " + render.Safe(r.Writer.Variant)
-	}
-	for _, note := range []string{fate, render.AgainstHand(before, r)} {
-		if note != "" {
-			by += "  " + note
-		}
-	}
-	text := fmt.Sprintf("revision %d  %s  %s\n", r.Revision, r.Updated.Local().Format(time.DateTime), by)
-	for _, line := range render.Diff(before, r) {
+	head, changes := render.Revision(before, r, hand, time.Local)
+	text := head + "\n"
+	for _, line := range changes {
 		text += "  " + line + "\n"
 	}
 	return a.Say("%s\n", text)

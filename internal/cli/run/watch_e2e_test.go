@@ -195,7 +195,7 @@ func TestWatchTerminated(t *testing.T) {
 // watch and restores the terminal.
 func TestWatchHostile(t *testing.T) {
 	_, term := watching(t, "wipe \u202e me", "c1 \u200b end", "tail")
-	term.run("echo before; todo-mcp watch", "tail", `wipe \u202e me`, `c1 \u200b end`)
+	term.run("echo before; todo-mcp watch release", "tail", `wipe \u202e me`, `c1 \u200b end`)
 	term.do("C-c")
 	term.waitForRestored("before")
 }
@@ -240,13 +240,13 @@ func TestWatchServer(t *testing.T) {
 	write(t, db, "release", "pending", "Live again", "Ship")
 	term.see("○ Live again")
 	for _, c := range []struct{ key, made, undone string }{
-		{"x", "1/2", "0/2"}, {"A", "Nothing is open", "○ Ship"}, {"e", "0/1", "○ Ship"},
+		{"x", "1/2", "0/2"}, {"A", "Nothing is open", "○ Live again"}, {"e", "0/1", "0/2"},
 	} {
 		term.do(c.key, c.made)
 		term.do("u", "Undone", c.undone)
 	}
 	term.do("h", "revision 9 ", "+ Ship")
-	term.do("Escape", "○ Ship")
+	term.do("Escape", "○ Live again")
 	term.do("q")
 	again.Stop()
 }
