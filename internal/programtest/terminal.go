@@ -19,8 +19,9 @@ const CtrlC, CtrlD = "\x03", "\x04"
 
 // Terminal is a pseudo-terminal at which a person runs the program.
 type Terminal struct {
-	Env []string // beside the variables of the tests
-	Dir string   // one of its own if it is empty
+	Env     []string // beside the variables of the tests
+	Dir     string   // one of its own if it is empty
+	Columns uint16   // 120 if it is 0
 }
 
 // Run runs the program until it ends and returns its exit status and everything that
@@ -37,7 +38,7 @@ func (p Terminal) Run(t *testing.T, args []string, steps ...string) (status int,
 		t.Fatal(err)
 	}
 	defer term.Close()
-	if err := pty.Setsize(term, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+	if err := pty.Setsize(term, &pty.Winsize{Rows: 24, Cols: cmp.Or(p.Columns, 120)}); err != nil {
 		t.Fatal(err)
 	}
 	// Of Ctrl-C the kernel first tells the program and then throws away what stands in

@@ -48,18 +48,20 @@ func TestEditWithoutEditor(t *testing.T) {
 	}
 }
 
-// C5: on a terminal TodoWrite shows the list first, without colours if NO_COLOR is set.
+// C5: on a terminal TodoWrite draws the list as a box of the terminal's width,
+// without colours if NO_COLOR is set.
 func TestTodoWriteOnATerminal(t *testing.T) {
 	const todos = `{"todos":[{"content":"Analyze","activeForm":"Analyzing","status":"completed"},{"content":"写测试","activeForm":"正在写测试","status":"in_progress"},{"content":"Run tests","activeForm":"Running tests","status":"pending"}]}`
 	draw := func(noColor string) string {
-		person := programtest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR=" + noColor}}
+		person := programtest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR=" + noColor}, Columns: 32}
 		_, seen := person.Run(t, []string{"TodoWrite", todos})
 		return seen
 	}
-	const want = `写测试 (rev 1, 1 of 3 done)
-✓ #1 Analyze
-● #2 正在写测试
-○ #3 Run tests
+	const want = `┌─ Tasks ──────────────────────┐
+│ ✓ Analyze                    │
+│ ● 正在写测试...              │
+│ ○ Run tests                  │
+└──────────────────────────────┘
 Todo list updated: 1 completed, 1 in_progress, 1 pending
 `
 	if got := draw("1"); got != want {

@@ -49,8 +49,8 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 			return toolFailure(tool, err)
 		}
 		drawn := ""
-		if app.TerminalWidth(a.Stdout) > 0 {
-			drawn = render.Plain(out.After, a.Style())
+		if width := app.TerminalWidth(a.Stdout); width > 0 {
+			drawn = render.Box(out.After, out.After.List.Name, width, a.Colour())
 		}
 		return a.Say("%s%s\n", drawn, tool.Result(call, out).Text)
 	})
