@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -12,9 +11,6 @@ const (
 	// pieceSize is how many bytes of an answer a client must read within the client
 	// timeout: as little as 26 kB/s is fast enough.
 	pieceSize = 256 << 10
-	// finalWriteTimeout is how long a client may still take for a piece after streams
-	// were told to end.
-	finalWriteTimeout = time.Second
 	// maxUnsent is how many bytes of large answers may wait to be read by clients, half of
 	// them by one client: sixteen of the largest pages of lists.
 	maxUnsent = 128 << 20
@@ -34,34 +30,6 @@ type answer struct {
 	status  int      // that was written; 0 is 200
 	stream  bool     // it became a [sse.Stream]
 	request *Request // nil before it is known who asks
-
-	mu      sync.Mutex // guards the deadline
-	writing bool       // there is one for a piece
-}
-
-// hurry bounds the time for a piece that nobody reads, when the edge is closed.
-func (a *answer) hurry() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.writing {
-		_ = a.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
-	}
-}
-
-// allow gives the client time to read what is written from now on; 0 is any time. writing
-// says whether something is.
-func (a *answer) allow(d time.Duration, writing bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.writing = writing
-	if a.edge.closing.Err() != nil {
-		d = min(d, finalWriteTimeout)
-	}
-	var deadline time.Time
-	if d > 0 {
-		deadline = time.Now().Add(d)
-	}
-	_ = a.control.SetWriteDeadline(deadline)
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -83,7 +51,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		a.allow(a.edge.config.ClientTimeout, true)
+		_ = a.control.SetWriteDeadline(time.Now().Add(a.edge.config.ClientTimeout))
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
@@ -93,7 +61,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 			return written, err
 		}
 		if p = p[n:]; len(p) == 0 {
-			a.allow(0, false)
+			_ = a.control.SetWriteDeadline(time.Time{})
 			return written, nil
 		}
 	}
@@ -101,8 +69,8 @@ func (a *answer) Write(p []byte) (written int, err error) {
 
 // FlushError is for http.ResponseController.
 func (a *answer) FlushError() error {
-	a.allow(a.edge.config.ClientTimeout, true)
-	defer a.allow(0, false)
+	_ = a.control.SetWriteDeadline(time.Now().Add(a.edge.config.ClientTimeout))
+	defer a.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // the next write finds out
 	return a.control.Flush()
 }
 

@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,16 +180,14 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Me
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	w := &answer{ResponseWriter: response, control: http.NewResponseController(response), edge: e}
-	w.allow(0, false) // the deadline of the request before stays with the connection
-	stop := context.AfterFunc(e.closing, w.hurry)
+	_ = w.control.SetWriteDeadline(time.Time{}) // that of the request before stays with the connection
 	if e.path != "" {
 		r = e.atRoot(r)
 	}
 	defer func() {
-		stop()
 		// The HTTP server still reads the rest of the request's body, and then writes what it
 		// has buffered. From now on nothing else touches the response.
-		w.allow(2*e.config.ClientTimeout, false)
+		_ = w.control.SetWriteDeadline(time.Now().Add(2 * e.config.ClientTimeout))
 		if e.config.Observe == nil || w.stream {
 			return
 		}
@@ -214,10 +213,6 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.
 	if r.Body != http.NoBody {
 		_ = w.control.SetReadDeadline(time.Now().Add(e.config.ClientTimeout))
-	}
-	if err := e.checkOrigin(r); err != nil {
-		e.fail(w, r, Text, err)
-		return
 	}
 	e.mux.ServeHTTP(w, r)
 }
@@ -263,12 +258,17 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 	e.routes = append(e.routes, pattern)
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if cause := recover(); cause != nil {
-				e.panicked(w, r, format, cause)
+			if cause := recover(); cause != nil { // it ends its request alone
+				e.fail(w, r, format, Internal(fmt.Errorf("panic: %v\n%s", cause, debug.Stack())))
 			}
 		}()
+		a, isAnswer := w.(*answer) // not on the address for operators, which has a guard of its own
+		if err := e.guard(r, slices.Contains(traits, Page), !isAnswer); err != nil {
+			e.fail(w, r, Text, err)
+			return
+		}
 		var id board.Identity
-		err := checkSite(r, slices.Contains(traits, Page))
+		var err error
 		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
 			err = newError(http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)")
 		}
@@ -280,7 +280,7 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 			return
 		}
 		request := &Request{Request: r, Identity: id, Lists: e.config.Board.For(id), edge: e}
-		if a, ok := w.(*answer); ok { // the address for operators has none
+		if isAnswer {
 			a.request = request
 		}
 		if !slices.Contains(traits, Stream) {

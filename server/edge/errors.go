@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 
 	"todo-mcp/internal/board"
@@ -139,15 +138,4 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 		w.Header().Set("Retry-After", "1")
 	}
 	format(w, answer.Status, answer.Text)
-}
-
-// panicked answers and logs a panic of a handler, so that it ends only its
-// request. It passes on http.ErrAbortHandler.
-func (e *Edge) panicked(w http.ResponseWriter, r *http.Request, format Format, cause any) {
-	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(cause)
-	}
-	e.config.Log.Error("request panicked", "method", r.Method, "route", r.Pattern, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
-	failure := Internal(nil)
-	format(w, failure.Status, failure.Text)
 }

@@ -31,47 +31,6 @@ func newList(t *testing.T, store board.Store) string {
 	return servertest.Apply(t, b.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("secret text") }).List.ID
 }
 
-// BAD-INPUT 50: when the store fails, every route answers with a fitting status and a
-// text that does not reveal the cause, or ends its stream, and logs one line without any
-// list's content. The process is alive all the same.
-func TestFailingStoreIsAnsweredAndLogged(t *testing.T) {
-	store := &servertest.Failing{Store: memory.New()}
-	list := newList(t, store)
-	log := &servertest.Log{}
-	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
-	site := servertest.Serve(t, s, nil)
-	if status := servertest.GetJSON(t, site.URL+"/readyz", nil); status != http.StatusOK {
-		t.Errorf("a healthy server is not ready: %d", status)
-	}
-	store.Broken.Store(true)
-	if status := servertest.GetJSON(t, site.URL+"/livez", nil); status != http.StatusOK {
-		t.Errorf("a server without its store is not alive: %d", status)
-	}
-	logged := func(t *testing.T, text string) {
-		t.Helper()
-		lines := log.Take()
-		if len(lines) != 1 || !strings.Contains(lines[0], "disk on fire") || !strings.Contains(lines[0], text) || strings.Contains(lines[0], "secret") {
-			t.Errorf("log %q", lines)
-		}
-	}
-	for _, route := range routes(list) {
-		t.Run(route, func(t *testing.T) {
-			method, path, _ := strings.Cut(route, " ")
-			status, _, text := servertest.Ask(t, method, site.URL+path, `{"do":"status","id":"1","status":"completed"}`, "Content-Type", "application/json")
-			if status != http.StatusServiceUnavailable || !strings.Contains(text, "the store failed") || strings.Contains(text, "fire") {
-				t.Errorf("answer %d %s", status, text)
-			}
-			logged(t, "status=503")
-		})
-	}
-	for _, path := range []string{"/api/events?after=0", "/panel/events?after=0"} {
-		t.Run(path, func(t *testing.T) {
-			servertest.OpenStream(t, "GET", site.URL+path, "").End()
-			logged(t, "events")
-		})
-	}
-}
-
 // stuck is a store in which each read blocks until its context ends.
 type stuck struct{ board.Store }
 

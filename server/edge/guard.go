@@ -27,46 +27,39 @@ func Trust(origins []string) (*http.CrossOriginProtection, error) {
 	return trusted, nil
 }
 
-// checkOrigin refuses requests that a foreign page in a browser could send: with a
-// foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1 and 2).
-func (e *Edge) checkOrigin(r *http.Request) error {
-	if !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
+// guard refuses requests that a foreign page in a browser could send: with a foreign Host,
+// as after DNS rebinding, unless any host may be served, or a foreign Origin (BAD-INPUT
+// 1–6); and a read for a page of another site, which could open streams and ask for large
+// answers in any number without reading them (BAD-INPUT 62). Only a person who follows a
+// link to a page comes from there.
+func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
+	if !anyHost && !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
 		host := todo.Cut(strings.ToLower(hostOf(r.Host)), 100)
 		return newError(http.StatusForbidden, "the Host %q is not served here (see --allowed-hosts)", host)
 	}
+	origin := r.Header.Get("Origin")
 	// CrossOriginProtection accepts every GET, because it assumes that reads
 	// need no protection. Lists are private, so a read with an Origin is checked
 	// like a write. A read without an Origin comes from a program or a link, or
 	// from a page that cannot read the answer: a browser says which.
-	if r.Header.Get("Origin") == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		return nil // see checkSite
+	if origin == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		site := r.Header.Get("Sec-Fetch-Site")
+		foreign := site == "cross-site" || site == "same-site" // the latter is another port of this machine, too
+		visits := isPage && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+		if foreign && !visits {
+			return newError(http.StatusForbidden, "pages of other sites may only link to the panel's pages (see --allowed-origins)")
+		}
+		return nil
 	}
 	asWrite := *r
 	asWrite.Method = http.MethodPost
 	// The server's own pages without TLS, which it has, anybody on the way can have written.
-	origin := r.Header.Get("Origin")
 	host, plain := strings.CutPrefix(origin, "http://")
 	isUnencryptedSelf := plain && "https://"+host == e.origin(r) && !slices.Contains(e.config.Origins, origin)
 	if e.crossOrigin.Check(&asWrite) != nil || isUnencryptedSelf {
 		return newError(http.StatusForbidden, "requests from this Origin are not allowed (see --allowed-origins)")
 	}
 	return nil
-}
-
-// checkSite refuses a read for a page of another site, which could open streams
-// and ask for large answers in any number without reading them (BAD-INPUT 62).
-// Only a person who follows a link to a page comes from there. A request with an
-// Origin was checked before.
-func checkSite(r *http.Request, isPage bool) error {
-	site := r.Header.Get("Sec-Fetch-Site")
-	foreign := site == "cross-site" || site == "same-site" // the latter is another port of this machine, too
-	if !foreign || r.Header.Get("Origin") != "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return nil
-	}
-	if isPage && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
-		return nil
-	}
-	return newError(http.StatusForbidden, "pages of other sites may only link to the panel's pages (see --allowed-origins)")
 }
 
 // isOwnAddress reports whether a request names the address at which it arrived. A
@@ -130,27 +123,26 @@ func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err er
 			return nil, newError(http.StatusTooManyRequests, "too many %s%s, %d is the most (%s)", s.what, one, most, limit)
 		}
 	}
-	s.add(clients, thing, n, 1)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.add(clients, thing, n, -1)
-	}, nil
-}
-
-// add counts how many have a thing: the first one takes n, the last one gives it back.
-func (s *shares) add(clients []string, thing *byte, n, by int) {
-	for _, client := range clients {
-		one, all := share{client, thing}, share{client, nil}
-		if s.held[one] += by; s.held[one] == max(by, 0) {
-			s.held[all] += n * by
-		}
-		for _, key := range []share{one, all} {
-			if s.held[key] == 0 {
-				delete(s.held, key)
+	// The first who has a thing takes n, the last one gives it back.
+	count := func(by int) {
+		for _, client := range clients {
+			one, all := share{client, thing}, share{client, nil}
+			if s.held[one] += by; s.held[one] == max(by, 0) {
+				s.held[all] += n * by
+			}
+			for _, key := range []share{one, all} {
+				if s.held[key] == 0 {
+					delete(s.held, key)
+				}
 			}
 		}
 	}
+	count(1)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		count(-1)
+	}, nil
 }
 
 // OpenStreams returns how many event streams are open.

@@ -88,11 +88,7 @@ func (e *Edge) Admin(metrics http.Handler, onlyLoopback bool) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := checkSite(r, false)
-		if onlyLoopback && err == nil {
-			err = e.checkOrigin(r)
-		}
-		if err != nil {
+		if err := e.guard(r, false, !onlyLoopback); err != nil {
 			e.fail(w, r, Text, err)
 			return
 		}

@@ -43,18 +43,17 @@ func (r *Request) Site() string { return r.edge.origin(r.Request) + r.edge.path 
 // Root returns the address of the site relative to that of the request, with a slash at its
 // end: pages lead on by it, so that a proxy may serve them below a path of which the server
 // does not know. The path of a public URL is known.
-func (r *Request) Root() string { return r.edge.root(r.Request) }
-
-func (e *Edge) root(r *http.Request) string {
-	if e.path != "" {
-		return e.path + "/"
+func (r *Request) Root() string {
+	if path := r.edge.path; path != "" {
+		return path + "/"
 	}
 	return cmp.Or(strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1)), "./")
 }
 
 // redirect leads on to a path of the site.
 func (e *Edge) redirect(w http.ResponseWriter, r *http.Request, to string) {
-	w.Header().Set("Location", e.root(r)+strings.TrimPrefix(to, "/"))
+	at := Request{Request: r, edge: e}
+	w.Header().Set("Location", at.Root()+strings.TrimPrefix(to, "/"))
 	w.WriteHeader(http.StatusSeeOther)
 }
 

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -21,17 +19,15 @@ const (
 	maxHeader = 32 << 10
 )
 
-// connections is a listener that knows which of its connections are idle. When it can
-// accept no more it closes half of these, those that were idle longest: keeping many
-// open must not keep others out (BAD-INPUT 59).
+// connections is a listener that closes the idle connections of its server when it can
+// accept no more: keeping many open must not keep others out (BAD-INPUT 59).
 //
 // Its connections hold little of what their clients do not read. By itself the system
 // takes some megabytes for each, beyond what this process is seen to use, and copies a
 // large change to every silent stream before the reading ones have it (BAD-INPUT 61, 63).
 type connections struct {
 	net.Listener
-	mu   sync.Mutex
-	idle map[net.Conn]time.Time // since when
+	server *http.Server
 }
 
 // writeBuffer is how many bytes the system keeps for a client that does not read;
@@ -42,32 +38,13 @@ const writeBuffer = 64 << 10
 func (l *connections) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		l.release()
+		l.server.SetKeepAlivesEnabled(false) // which closes what is idle
+		l.server.SetKeepAlivesEnabled(true)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(writeBuffer)
 	}
 	return conn, err
-}
-
-// note notes whether a connection is idle; it is a hook of the HTTP server.
-func (l *connections) note(conn net.Conn, state http.ConnState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if delete(l.idle, conn); state == http.StateIdle {
-		l.idle[conn] = time.Now()
-	}
-}
-
-// release closes half of the idle connections.
-func (l *connections) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	longest := slices.SortedFunc(maps.Keys(l.idle), func(a, b net.Conn) int { return l.idle[a].Compare(l.idle[b]) })
-	for _, conn := range longest[:(len(longest)+1)/2] {
-		_ = conn.Close()
-		delete(l.idle, conn)
-	}
 }
 
 // Serve serves until ctx ends, and for [Config.Drain] longer. In that time requests are
@@ -76,11 +53,10 @@ func (l *connections) release() {
 // streams, lets other requests in progress finish for up to the stop timeout, and returns
 // nil. It returns an error when the listener fails.
 func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
-	l := &connections{Listener: on, idle: make(map[net.Conn]time.Time)}
-	srv := &http.Server{Handler: e, ConnState: l.note, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
+	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
 		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
-	failed := make(chan error, 1)
+	l, failed := &connections{on, srv}, make(chan error, 1)
 	go func() {
 		if e.config.TLS != nil {
 			failed <- srv.ServeTLS(l, "", "")

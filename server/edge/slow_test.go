@@ -130,18 +130,6 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
-// more than a second.
-func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
-	address, stop := serve(t, newLargeSite(t, time.Minute))
-	askAndStall(t, address)
-	began := time.Now()
-	stop()
-	if took := time.Since(began); took > 7*time.Second { // 1 s on an idle machine, and all is cut off after 8 s
-		t.Errorf("61: ended after %s", took)
-	}
-}
-
 // serve serves an edge on a local port. stop, which the test must call, ends it
 // and waits for its end.
 func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
@@ -163,8 +151,8 @@ func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 
 // BAD-INPUT 10: A header or body that does not arrive within 10 s → The connection is closed
 //
-// BAD-INPUT 59: 300 connections, idle or with bodies that never come, at 256 descriptors → Half of
-// the idle ones are closed at once, the others after 10 s
+// BAD-INPUT 59: 300 connections, idle or with bodies that never come, at 256 descriptors → The idle
+// ones are closed at once, the others after 10 s
 func TestSlowRequestsAreClosed(t *testing.T) {
 	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 200 * time.Millisecond }))
 	t.Cleanup(stop)
