@@ -203,7 +203,9 @@ func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 	stream := servertest.OpenStream(t, "POST", web.URL+"/mcp", `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://lists"]},`+servertest.Meta+`}}`,
 		servertest.ModernHeaders("subscriptions/listen", "")...)
 	stream.Expect("acknowledged")
+	get := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "tester"))
 	h.Close()
+	get.End()
 	if answer := stream.Data(); !strings.Contains(answer, `"id":"L","result"`) {
 		t.Errorf("the stream ends with %s", answer)
 	}
