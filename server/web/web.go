@@ -19,7 +19,7 @@ func New(s *server.Server, c edge.Config) (*edge.Edge, error) {
 	}
 	mcphttp.Route(e, s)
 	api.Route(e)
-	routeHook(e, s.Texts.Language)
+	e.Handle("POST /hook", edge.JSON, takeEvents(s.Texts.Language))
 	panel.New(c.Board.Process(), c.Now).Route(e)
 	return e, nil
 }
