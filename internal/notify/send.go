@@ -31,7 +31,7 @@ const (
 	maxAnswer = 4 << 10
 	// maxHeader is how many bytes the head of an answer may have.
 	maxHeader = 16 << 10
-	// maxWaiting is how many notices wait for one receiver; beyond it the oldest are dropped.
+	// maxWaiting is how many notices wait for one receiver.
 	maxWaiting = 50
 )
 
@@ -45,9 +45,8 @@ var client = http.Client{
 // sender sends notices to one target, one after the other.
 type sender struct {
 	Target
-	log     *slog.Logger
-	queue   chan Notice
-	dropped int
+	log   *slog.Logger
+	queue chan Notice
 }
 
 func newSender(t Target, log *slog.Logger) *sender {
@@ -61,20 +60,12 @@ func Send(ctx context.Context, t Target, n Notice) error {
 	return err
 }
 
-// add adds a notice to those that wait. One goroutine calls it.
+// add adds a notice to those that wait, unless too many do.
 func (s *sender) add(n Notice) {
-	for {
-		select {
-		case s.queue <- n:
-			return
-		default:
-		}
-		select {
-		case <-s.queue:
-			s.dropped++
-			s.log.Warn("a notice is dropped: too many wait", "to", s.String(), "dropped", s.dropped)
-		default:
-		}
+	select {
+	case s.queue <- n:
+	default:
+		s.log.Warn("a notice is dropped: too many wait", "to", s.String())
 	}
 }
 
@@ -92,7 +83,7 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 	for try := range maxTries {
 		wait, err := s.post(ctx, n)
 		wait = max(wait, time.Second<<(2*try))
-		if err == nil || errors.As(err, new(refusal)) || try == maxTries-1 || wait > maxWait || ctx.Err() != nil {
+		if err == nil || try == maxTries-1 || wait > maxWait || ctx.Err() != nil {
 			return err
 		}
 		board.Sleep(ctx, wait)
@@ -100,10 +91,8 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 	return nil
 }
 
-// refusal is why a notice is not sent again.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
+// never is for how long is waited after what will not pass.
+const never = maxWait + 1
 
 // post sends a notice once. After an error, wait is how long the receiver asks to wait.
 func (t Target) post(ctx context.Context, n Notice) (wait time.Duration, err error) {
@@ -126,7 +115,17 @@ func (t Target) post(ctx context.Context, n Notice) (wait time.Duration, err err
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
-	return judge(res)
+	switch status := res.StatusCode; {
+	case status/100 == 2:
+		return 0, nil
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
+		seconds, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31)
+		return time.Duration(seconds) * time.Second, fmt.Errorf("it answers %d", status)
+	case status/100 == 3:
+		return never, fmt.Errorf("it sends on to another address (%d), which is not followed", status)
+	default:
+		return never, fmt.Errorf("it answers %d", status)
+	}
 }
 
 // sign adds the headers of Standard Webhooks: an id, the time, and a signature if there is
@@ -140,32 +139,6 @@ func (t Target) sign(h http.Header, id string, body []byte) {
 		fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
 		h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
-}
-
-// judge returns what an answer says: nothing for a success, a refusal for what will not
-// pass.
-func judge(res *http.Response) (wait time.Duration, err error) {
-	switch status := res.StatusCode; {
-	case status/100 == 2:
-		return 0, nil
-	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
-		return retryAfter(res.Header.Get("Retry-After")), fmt.Errorf("it answers %d", status)
-	case status/100 == 3:
-		return 0, refusal(fmt.Sprintf("it sends on to another address (%d), which is not followed", status))
-	default:
-		return 0, refusal(fmt.Sprintf("it answers %d", status))
-	}
-}
-
-// retryAfter reads the header of that name: seconds, or a date.
-func retryAfter(value string) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return time.Until(at)
-	}
-	return 0
 }
 
 // failure returns why no answer came, in words of our own: those of the HTTP client quote
