@@ -10,11 +10,12 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Observer is called as each update, load, find and history of a store ends, with that word.
+// Observer is told how long each update, load, find and history of a store took, with that
+// word and that for how it ended, an [Outcome].
 // What the function of an update asks of its transaction is part of the update. It is not called
 // for what only some stores can do, nor for what reads a row or two beside lists, which would fail
 // with them. Several goroutines call it at once.
-type Observer func(operation string, took time.Duration, err error)
+type Observer func(took time.Duration, labels ...string)
 
 // Outcome says in one word how an operation ended. The words are applied (it did
 // what it was asked), missing ([board.ErrNotFound]), full (a quota is reached:
@@ -46,7 +47,7 @@ func observe[T any](o *Opened, operation string, run func() (T, error)) (result 
 	}
 	began := time.Now()
 	err = errPanicked
-	defer func() { o.Observer(operation, time.Since(began), err) }()
+	defer func() { o.Observer(time.Since(began), operation, Outcome(err)) }()
 	result, err = run()
 	return result, err
 }

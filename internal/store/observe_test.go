@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,10 +24,10 @@ type calls struct {
 	ended map[string]int
 }
 
-func (c *calls) count(operation string, _ time.Duration, err error) {
+func (c *calls) count(_ time.Duration, labels ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended[operation+" "+store.Outcome(err)]++
+	c.ended[strings.Join(labels, " ")]++
 }
 
 // An observer is told of writes and of reads of lists, with the word for how each ended.

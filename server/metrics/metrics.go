@@ -17,27 +17,32 @@ import (
 // Metrics is what is measured of one process. It is safe for concurrent use, but all
 // gauges are added before the first scrape.
 type Metrics struct {
-	// MCP and HTTP time a request that was answered, for server.Config and edge.Config.
-	MCP, HTTP func(took time.Duration, labels ...string)
+	// MCP and HTTP time a request that was answered, for server.Config and edge.Config. Store
+	// times an operation of a store; it is a [store.Observer].
+	MCP, HTTP, Store func(took time.Duration, labels ...string)
 
-	operations, requests, store *histogram
-	gauges                      []gauge
+	histograms []*histogram
+	gauges     []gauge
 }
 
 // New returns metrics of a version of the program, of the Go runtime and of the process.
 func New(version string) *Metrics {
-	m := &Metrics{
-		operations: newHistogram("mcp_server_operation_duration_seconds", "How long MCP requests took, streams until their end.",
-			"error_type", "gen_ai_tool_name", "mcp_method_name", "mcp_protocol_version", "network_transport"),
-		requests: newHistogram("http_server_request_duration_seconds", "How long HTTP requests took, event streams aside.",
-			"http_request_method", "http_response_status_code", "http_route"),
-		store: newHistogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.",
-			"operation", "outcome"),
+	m := &Metrics{}
+	histogram := func(name, help string, labels ...string) *histogram {
+		h := &histogram{name: name, help: help, labels: labels, series: make(map[values]*series)}
+		m.histograms = append(m.histograms, h)
+		return h
 	}
-	m.MCP, m.HTTP = m.operations.observe, m.requests.observe
+	m.MCP = histogram("mcp_server_operation_duration_seconds", "How long MCP requests took, streams until their end.",
+		"error_type", "gen_ai_tool_name", "mcp_method_name", "mcp_protocol_version", "network_transport").observe
+	m.HTTP = histogram("http_server_request_duration_seconds", "How long HTTP requests took, event streams aside.",
+		"http_request_method", "http_response_status_code", "http_route").observe
+	operations := histogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.",
+		"operation", "outcome")
+	m.Store = operations.observe
 	m.gauges = append(m.gauges, gauge{"todo_build_info" + labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 }})
 	// An alert sees the first write that a quota refuses only if there was none before.
-	m.store.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
+	operations.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
 	return m
 }
 
@@ -49,7 +54,7 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 // ServeHTTP answers a scrape, in the text format of Prometheus.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	var text page
-	for _, h := range []*histogram{m.operations, m.requests, m.store} {
+	for _, h := range m.histograms {
 		h.write(&text)
 	}
 	for _, g := range m.gauges {
@@ -59,9 +64,4 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	text.process()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = w.Write(text.Bytes())
-}
-
-// Store times an operation of a store; it is a [store.Observer].
-func (m *Metrics) Store(operation string, took time.Duration, err error) {
-	m.store.observe(took, operation, store.Outcome(err))
 }

@@ -238,7 +238,7 @@ func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 func TestTextFormat(t *testing.T) {
 	m := metrics.New("a\"b\\c\nd")
 	for _, took := range []time.Duration{time.Millisecond, 3 * time.Millisecond, time.Minute} {
-		m.Store("load", took, nil)
+		m.Store(took, "load", "applied")
 	}
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, nil)

@@ -56,10 +56,6 @@ type series struct {
 	sum    float64
 }
 
-func newHistogram(name, help string, labels ...string) *histogram {
-	return &histogram{name: name, help: help, labels: labels, series: make(map[values]*series)}
-}
-
 // observe counts a duration.
 func (h *histogram) observe(took time.Duration, labels ...string) {
 	var key values
