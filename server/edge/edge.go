@@ -73,7 +73,7 @@ type Config struct {
 	// MaxStreams is how many streams may be open at once; 0 means 4096. One client
 	// address, and one user, may have half of them, but at least one (BAD-INPUT 63).
 	MaxStreams int
-	// KeepAlive is how often an idle stream gets a comment, and how often it is checked
+	// KeepAlive is how often a stream gets a comment, and how often it is checked
 	// that the token of a stream is still good; 0 means 15 s.
 	KeepAlive time.Duration
 	// Now is the clock of sign-in, rates and the probe /readyz; nil means time.Now.
@@ -324,7 +324,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	defer stream.Close()
 	err = serve(stream)
 	if e.closing.Err() != nil {
-		stream.Farewell("the server stops; connect again")
+		stream.Comment("the server stops; connect again")
 	}
 	// ErrClosed: the board closes when the program stops.
 	if err != nil && stream.Context().Err() == nil && !errors.Is(err, board.ErrClosed) {

@@ -25,13 +25,12 @@ type Stream struct {
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 
-	mu     sync.Mutex // guards the response from the first event on
-	active bool       // something was written since the last keep-alive tick
-	begun  bool       // the header of an event stream was written
+	mu    sync.Mutex // guards the response from the first event on
+	begun bool       // the header of an event stream was written
 }
 
-// Open returns a stream that writes to w from its first event on, and then a comment when
-// it was idle for as long as keepAlive says. The stream ends with ctx, when a write fails,
+// Open returns a stream that writes to w from its first event on, and then a comment as
+// often as keepAlive says. The stream ends with ctx, when a write fails,
 // when mayGoOn, which is asked as often, says no, or with [Stream.Close], which must be
 // called.
 func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
@@ -122,29 +121,22 @@ func (s *Stream) SendEncoded(data []byte) error {
 // write writes and flushes data. When that fails, the stream ends. The caller must
 // lock mu.
 func (s *Stream) write(data []byte) {
-	s.active = true
 	if _, err := s.response.Write(data); err != nil || s.control.Flush() != nil {
 		s.cancel()
 	}
 }
 
-// Farewell writes a comment, one line that says why the stream ends, unless nothing was
-// sent on it. It does so also after the stream has ended.
-func (s *Stream) Farewell(why string) {
+// Comment writes a comment of one line, as on why the stream ends, unless nothing was sent
+// on it. It does so also after the stream has ended.
+func (s *Stream) Comment(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.comment(why)
-}
-
-// comment writes a comment if the stream has begun. The caller must lock mu.
-func (s *Stream) comment(text string) {
 	if s.begun {
 		s.write([]byte(": " + text + "\n\n"))
 	}
 }
 
-// keepAlive checks at each interval whether the stream may go on and was idle, until it
-// ends.
+// keepAlive checks at each interval whether the stream may go on, until it ends.
 func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context) bool) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -155,12 +147,7 @@ func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context)
 				s.cancel()
 				return
 			}
-			s.mu.Lock()
-			if !s.active {
-				s.comment("alive")
-			}
-			s.active = false
-			s.mu.Unlock()
+			s.Comment("alive")
 		case <-s.ctx.Done():
 			return
 		}
