@@ -161,7 +161,7 @@ func (c Config) instructions() (string, error) {
 	return text + " " + strings.ReplaceAll(panel, "{{address}}", c.Panel), err
 }
 
-// Close ends all subscriptions and waits for their goroutines.
+// Close ends all subscriptions.
 func (s *Server) Close() { s.subscriptions.Close() }
 
 // published returns the tools that clients can call, without the app page's own.

@@ -72,8 +72,8 @@ func TestSessionWhileTheDatabaseIsDown(t *testing.T) {
 	b.Writes("p:one p:by b")
 }
 
-// What a conversation comes to have through one replica, its stream at another knows:
-// it is told of that, and of what is then written to the list.
+// Of a list that a conversation comes to have through one replica, its stream at another is
+// told what is then written to it.
 func TestAListTakenUpElsewhere(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, newDatabase(t).address)
@@ -85,7 +85,6 @@ func TestAListTakenUpElsewhere(t *testing.T) {
 			c := chattest.OverHTTP(t, era, "tester", a.endpoint("")).Conversation(string(era))
 			c.Subscribes("todo://list")
 			c.At(b.endpoint("")).Resume("plan").Says("one")
-			c.Updated()
 			for n := range 2 {
 				writer.At(b.endpoint("plan")).Writes(fmt.Sprint("p:one p:", era, n))
 				c.Updated()

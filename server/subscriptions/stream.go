@@ -89,19 +89,15 @@ func (s *Stream) beginToWatch() {
 	})
 }
 
-// changed makes pending or stale what a change of a list is about. The caller must lock
-// the hub's mu.
+// changed makes pending what a change of a list is about. The caller must lock the hub's
+// mu. Any list may be the current one of a conversation by now: it may have begun or taken
+// it up in another process.
 func (s *subscriber) changed(list todo.List) {
 	for w, c := range s.wants {
-		switch {
-		case w.uri == All, w.uri == One+list.ID, w.uri == Current && c.list == list.ID:
-			c.pending = true
-		case w.uri == Current && (c.stale || c.who.Key == list.Conversation || c.who.Name != "" && c.who.Name == list.Name):
-			c.stale = true // the conversation may have begun it, perhaps in another process, or it was not read
-		default:
-			continue
+		c.stale = w.uri == Current
+		if c.pending = c.pending || w.uri == All || w.uri == One+list.ID || c.stale && c.list == list.ID; c.pending || c.stale {
+			signal(s.wake)
 		}
-		signal(s.wake)
 	}
 }
 

@@ -31,8 +31,7 @@ const (
 	maxURI = 200
 	// linger is how long a session keeps its subscriptions without a stream.
 	linger = time.Minute
-	// readTimeout is how long a read of a current list may take, with the wait for its turn;
-	// after as long all are read again where several servers share the store.
+	// readTimeout is how long a read of a current list may take, with the wait for its turn.
 	readTimeout = 4 * time.Second
 	// maxReading is how many current lists are read at once. A store has few connections.
 	maxReading = 2
@@ -45,9 +44,6 @@ type Config struct {
 	// todo://list counted; 0 means 100. MaxAll is for all together; 0 means 10,000
 	// (BAD-INPUT 64).
 	Max, MaxAll int
-	// Shared is true when other servers may give conversations another current list.
-	// That is noticed within four seconds.
-	Shared bool
 }
 
 // Client says who subscribes.
@@ -65,7 +61,6 @@ type Hub struct {
 	Config
 	ctx     context.Context
 	stop    context.CancelFunc
-	work    sync.WaitGroup
 	reading chan struct{} // has an element for each read of a current list
 
 	mu      sync.Mutex             // guards also the subscribers; under it no watcher is begun or closed
@@ -102,38 +97,20 @@ func New(c Config) *Hub {
 	c.Max, c.MaxAll = cmp.Or(c.Max, 100), cmp.Or(c.MaxAll, 10_000)
 	r := &Hub{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
-	if c.Shared {
-		r.work.Go(r.follow)
-	}
 	return r
 }
 
-// Close ends all streams, and waits for the goroutine of the hub.
-func (r *Hub) Close() {
-	r.stop()
-	r.work.Wait()
-}
+// Close ends all streams.
+func (r *Hub) Close() { r.stop() }
 
-// follow makes all current lists stale again and again: nothing says that another server
-// gave a conversation another one.
-func (r *Hub) follow() {
-	for again := time.Tick(readTimeout); ; r.Moved(board.Identity{}, "") {
-		select {
-		case <-again:
-		case <-r.ctx.Done():
-			return
-		}
-	}
-}
-
-// Moved says that a call may have given a conversation, any if it is empty, another
-// current list, otherwise than by beginning it. Its subscribers are then notified.
+// Moved says that a call may have given a conversation another current list, otherwise
+// than by beginning it. Its subscribers are then notified.
 func (r *Hub) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, sub := range r.clients {
 		for w, c := range sub.wants {
-			if w.uri == Current && (conversation == "" || w.conversation == conversation && sub.Principal == of.Principal) {
+			if w.uri == Current && w.conversation == conversation && sub.Principal == of.Principal {
 				c.stale = true
 				signal(sub.wake)
 			}

@@ -79,7 +79,6 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 		return nil, err
 	}
 	if st.SessionKey != nil {
-		config.Subscriptions.Shared = replica
 		// It is read as a server starts: one that came to make up a key, as the database
 		// did not answer just then, would not know the sessions of the others.
 		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
