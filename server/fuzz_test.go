@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"todo-mcp/internal/board"
@@ -139,42 +138,6 @@ func FuzzCall(f *testing.F) {
 		s.check(t)
 		if strings.Contains(meta, `"todo-mcp/operation":"o"`) && !refused && (again != answer || len(s.own(t)) != len(after)) {
 			t.Fatalf("%s\nis answered %s\nand repeated %s", message, answer, again)
-		}
-	})
-}
-
-// Any URI, prompt argument or list id reads a list of one's own, or nothing.
-func FuzzResource(f *testing.F) {
-	for _, uri := range []string{"todo://list", "todo://lists", "todo://lists/", "todo://lists/FOREIGN", "TODO://LISTS/FOREIGN", "todo://lists/../lists/FOREIGN", "todo://lists/%46OREIGN",
-		"todo://lists/FOREIGN?a#b", "todo://lists/{id}", "ui://todo/list.html", "file:///etc/passwd", "\u009b\xff", "todo://list\x00"} {
-		f.Add(uri, "")
-	}
-	f.Add("todo://list", `"todo-mcp/conversation":"x"`)
-	f.Fuzz(func(t *testing.T, uri, meta string) {
-		s := newFuzzed(t)
-		if _, refused := s.answer(t, servertest.Call(0, "TodoWrite", servertest.Todos("pending", "first"))); refused {
-			t.Fatal("the first plan is refused")
-		}
-		before := s.own(t)
-		quoted, err := json.Marshal(strings.ReplaceAll(uri, "FOREIGN", s.foreign.List.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, request := range []string{
-			`"resources/read","params":{"uri":%s`, `"prompts/get","params":{"name":"resume","arguments":{"list":%s}`, `"completion/complete","params":{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":%s}`,
-			`"tools/call","params":{"name":"todo_list_view","arguments":{"list_id":%s}`, `"tools/call","params":{"name":"todo_list_tick","arguments":{"list_id":%s}`, `"tools/call","params":{"name":"SetTodoList","arguments":{"list_id":%s}`, `"resources/subscribe","params":{"uri":%s`,
-		} {
-			answer, refused := s.answer(t, `{"jsonrpc":"2.0","id":1,"method":`+fmt.Sprintf(request, quoted)+`,"_meta":{`+meta+`}}}`)
-			if !refused && strings.Contains(request, "resources/read") && !strings.Contains(answer, `"contents":[`) {
-				t.Fatalf("%s is read as %s", uri, answer)
-			}
-			if strings.ContainsFunc(answer, func(r rune) bool { return r < ' ' && unicode.IsControl(r) }) {
-				t.Fatalf("raw in %q", answer)
-			}
-		}
-		s.check(t)
-		if after := s.own(t); len(after) != 1 || !after[0].Equal(before[0]) {
-			t.Fatalf("reading changed %+v to %+v", before, after)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -143,49 +142,6 @@ func TestStreamsAreCountedByUser(t *testing.T) {
 	}
 	s.ask(t, "GET /api/events", "", append(bearer(viewer), "X-Forwarded-For", "192.0.2.3")...).is(t, "63: a third one", http.StatusTooManyRequests)
 	servertest.OpenStream(t, "GET", s.URL+"/api/events", "", append(bearer(ann), "X-Forwarded-For", "192.0.2.2")...)
-}
-
-// BAD-INPUT 64: who may only look cannot take the subscriptions of others.
-func TestSubscriptionsAreCountedByUser(t *testing.T) {
-	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 0 })
-	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})
-	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
-	subscribe := func(session []string, n int) (answer string) {
-		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://lists/%d"}}`, n)
-		return s.ask(t, "POST /mcp", message, session...).body
-	}
-	for range 50 {
-		session := s.begin(t, viewer)
-		for n := range 100 {
-			if a := subscribe(session, n); !strings.Contains(a, "result") {
-				t.Fatal(a)
-			}
-		}
-	}
-	if a := subscribe(s.begin(t, viewer), 0); !strings.Contains(a, "one user may have 5000 subscriptions") {
-		t.Errorf("64: one more of the same: %s", a)
-	}
-	if a := subscribe(s.begin(t, ann), 0); !strings.Contains(a, "result") {
-		t.Errorf("64: another user: %s", a)
-	}
-}
-
-// Streams that have ended keep nothing of their requests.
-func TestEndedStreamsKeepNothing(t *testing.T) {
-	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 0 })
-	ann := s.token(t, auth.Token{Name: "ann"})
-	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"pad":"` + strings.Repeat("x", 20_000) + `",` + servertest.Meta + `}}`
-	before := servertest.Heap()
-	for range 400 {
-		if a := s.ask(t, "POST /mcp", listen, append(servertest.ModernHeaders("subscriptions/listen", ""), bearer(ann)...)...); a.status != 200 {
-			t.Fatalf("%d %.300s", a.status, a.body)
-		}
-	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if grown := int64(servertest.Heap()) - int64(before); grown > 4<<20 {
-		t.Errorf("%d MiB are held after 400 streams of 20 kB", grown>>20)
-	}
-	runtime.KeepAlive(s)
 }
 
 // Past the proxy, where others can read along, only the probes are answered.

@@ -327,6 +327,17 @@ func TestReadersCannotWrite(t *testing.T) {
 			t.Errorf("33: %s: %s", what, a.body)
 		}
 	}
+	calls := 0
+	for _, line := range s.log.Take() { // one a minute, and no error
+		if strings.Contains(line, "call refused") && strings.Contains(line, "level=INFO") {
+			calls++
+		} else {
+			t.Errorf("33: logged %s", line)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("33: %d refused calls are logged", calls)
+	}
 	for what, message := range map[string]string{
 		"SetTodoList":    servertest.Call(1, "SetTodoList", `{"list_id":"`+list+`"}`),
 		"todo_list_view": servertest.Call(1, "todo_list_view", `{"list_id":"`+list+`"}`),

@@ -217,6 +217,20 @@ func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 64: one who signed in may have half of all, in any number of sessions; so others
+// have room.
+func TestSubscriptionsAreCountedByUser(t *testing.T) {
+	r := newHub(t, memory.New(), 1, 4)
+	for n, c := range []struct {
+		user, refusal string
+	}{{"vic", ""}, {"vic", ""}, {"vic", "one user may have 2 subscriptions"}, {"ann", ""}} {
+		err := r.Subscribe(t.Context(), Client{Session: fmt.Sprint(n), Identity: board.Identity{Principal: "team", Subject: c.user}}, All)
+		if (err != nil) != (c.refusal != "") || err != nil && err.Error() != c.refusal {
+			t.Errorf("64: %d: %v", n, err)
+		}
+	}
+}
+
 // A session's next stream begins with what it subscribed to, also when the one before is
 // still sending as it is replaced.
 func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
