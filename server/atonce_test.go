@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,29 +9,7 @@ import (
 	"todo-mcp/internal/chattest"
 )
 
-// BAD-INPUT 51: two processes that begin the list of one conversation at once
-// begin one, which has what both wrote.
-func TestOneListBeginsInTwoProcesses(t *testing.T) {
-	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
-		chats := []*chattest.Chat{r.Connect(), open().Connect()}
-		for n := range 20 {
-			var work sync.WaitGroup
-			for i, c := range chats {
-				work.Go(func() { c.Conversation(fmt.Sprint("c", n)).Adds(fmt.Sprintf("From-%d", i)) })
-			}
-			work.Wait()
-			got := strings.Fields(chats[0].Conversation(fmt.Sprint("c", n)).Reads().String())
-			if slices.Sort(got); fmt.Sprint(got) != "[p:From-0 p:From-1]" {
-				t.Errorf("54: %q", got)
-			}
-		}
-		if got := len(r.Lists()); got != 20 {
-			t.Errorf("54: %d lists", got)
-		}
-	}, chattest.Stdio, chattest.Sessionless)
-}
-
-// BAD-INPUT 44, 51: a call that two processes make at once with one id is applied
+// BAD-INPUT 44, 54: a call that two processes make at once with one id is applied
 // once, and both get the same answer.
 func TestRepeatAtOnceSameAnswer(t *testing.T) {
 	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {

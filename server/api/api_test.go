@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
@@ -159,50 +156,6 @@ func TestAPI(t *testing.T) {
 	} {
 		if status := servertest.GetJSON(t, url+path, nil); status != want {
 			t.Errorf("%s: status %d", path, status)
-		}
-	}
-}
-
-// BAD-INPUT 82: a workspace of 900 kB is cut where it enters, also in the key of
-// the conversation; two that differ behind the cut are two conversations.
-//
-// BAD-INPUT 82: A workspace of 900 kB; such a one in an import, or a bad label, name, id,
-// `last_id` or revision → It is cut to 4,096 bytes; the import is refused, naming the line
-func TestHugeWorkspace(t *testing.T) {
-	store := memory.New()
-	folder := "/" + strings.Repeat("é", 450_000)
-	pipe := func(folder string) *servertest.Pipe {
-		t.Helper()
-		p := servertest.NewPipe(t, servertest.New(t, store, nil))
-		go p.Send(strings.Replace(servertest.Initialize(1, "tester"), `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1),
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		p.Read()
-		if a := p.Read(); a.Method != "roots/list" {
-			t.Fatal(a.Raw)
-		}
-		go p.Send(`{"jsonrpc":"2.0","id":"todo-mcp-roots","result":{"roots":[{"uri":"file://`+folder+`"}]}}`,
-			servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")))
-		if a := p.Read(); !strings.Contains(a.Text(), "updated") {
-			t.Fatalf("%.300s", a.Raw)
-		}
-		return p
-	}
-	first := pipe(folder + "a")
-	pipe(folder + "b")
-	go first.Send(servertest.Call(3, "TodoWrite", servertest.Todos("completed", "A")))
-	if a := first.Read(); !strings.Contains(a.Text(), "1 completed") {
-		t.Fatalf("%.300s", a.Raw)
-	}
-	lists, err := store.Find(t.Context(), board.Query{})
-	if err != nil || len(lists) != 2 || lists[0].Revision != 2 || lists[1].Revision != 1 {
-		t.Fatalf("%d lists, %v", len(lists), err)
-	}
-	for _, l := range lists {
-		if n := len(l.List.Workspace); n > todo.MaxWorkspace || n < todo.MaxWorkspace-1 || !utf8.ValidString(l.List.Workspace) {
-			t.Errorf("the workspace has %d bytes", n)
-		}
-		if n := len(l.List.Conversation); n > 2*todo.MaxWorkspace {
-			t.Errorf("the conversation's key has %d bytes", n)
 		}
 	}
 }

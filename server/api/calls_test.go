@@ -131,17 +131,6 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	}
 }
 
-// W3: the list that a new one replaced is not the one that changed last.
-func TestWorkspaceShowsTheNextList(t *testing.T) {
-	_, url := servertest.Site(t)
-	write := servertest.Writer(t, url, "tester")
-	write(servertest.Todos("pending", "Earlier"))
-	write(servertest.Todos("pending", "Next"))
-	if _, _, body := servertest.Ask(t, "GET", url+"/api/workspace", ""); !strings.HasPrefix(body, `{"workspace":{"todos":[{"content":"Next"`) {
-		t.Errorf("W3: %s", body)
-	}
-}
-
 // W3: /api/workspace returns the history in the three forms that a front end
 // reads when it reloads.
 func TestWorkspace(t *testing.T) {

@@ -94,6 +94,18 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 	return []byte(text), linked
 }
 
+// walk reads the pages of an answer that lead to each other by a relation, and returns how
+// many there are.
+func walk(t *testing.T, address, relation string, each func(body []byte)) (pages int) {
+	t.Helper()
+	for ; address != ""; pages++ {
+		var body []byte
+		body, address = pageOf(t, address, relation)
+		each(body)
+	}
+	return pages
+}
+
 // BAD-INPUT 60: one GET of a list's history, workspace or page holds one page of
 // it, not the 816 MB of texts that 204 revisions at the limits have.
 //
@@ -129,18 +141,15 @@ func TestHistoryPages(t *testing.T) {
 	const revisions = 40
 	web := servertest.Serve(t, servertest.New(t, longHistory(t, revisions, 100), nil), nil)
 	var seen []int64
-	pages := 0
-	for address := web.URL + "/api/lists/a/history?limit=30"; address != ""; pages++ {
-		body, next := pageOf(t, address, "next")
+	pages := walk(t, web.URL+"/api/lists/a/history?limit=30", "next", func(body []byte) {
 		var part []struct{ Revision int64 }
 		if err := json.Unmarshal(body, &part); err != nil || len(part) == 0 || len(body) > 1<<20+1<<10 {
-			t.Fatalf("%s: %d revisions in %d bytes, %v", address, len(part), len(body), err)
+			t.Fatalf("%d revisions in %d bytes, %v", len(part), len(body), err)
 		}
 		for _, p := range part {
 			seen = append(seen, p.Revision)
 		}
-		address = next
-	}
+	})
 	if len(seen) != revisions || seen[0] != 1 || seen[revisions-1] != revisions || pages < 3 {
 		t.Errorf("%d pages have revisions %v", pages, seen)
 	}
@@ -212,18 +221,16 @@ func TestListPages(t *testing.T) {
 		})
 	}
 	for first, fewest := range map[string]int{"/api/lists": 2, "/api/lists?limit=50": 3} {
-		seen, pages := map[string]bool{}, 0
-		for address := base + first; address != ""; pages++ {
-			body, next := pageOf(t, address, "next")
+		seen := map[string]bool{}
+		pages := walk(t, base+first, "next", func(body []byte) {
 			var part []struct{ List string }
 			if err := json.Unmarshal(body, &part); err != nil || len(part) == 0 || len(body) > 8<<20+200 {
-				t.Fatalf("%s: %d lists in %d bytes, %v", address, len(part), len(body), err)
+				t.Fatalf("%s: %d lists in %d bytes, %v", first, len(part), len(body), err)
 			}
 			for _, l := range part {
 				seen[l.List] = true
 			}
-			address = next
-		}
+		})
 		if len(seen) != lists || pages < fewest {
 			t.Errorf("%s: %d pages have %d lists", first, pages, len(seen))
 		}
