@@ -44,7 +44,8 @@ func golden(t *testing.T, path string, got []byte) {
 
 // V1, V2: tools/list returns exactly the golden files, over both transports and
 // in both eras; in the sessionless era without output schemas (V3). mcp-go
-// returns an empty list when it cannot marshal a schema.
+// returns an empty list when it cannot marshal a schema. Among what they have are the
+// annotations by which a tool that changes a todo list needs nobody's permission (T9).
 func TestPublishedTools(t *testing.T) {
 	listed := make(map[chattest.Transport]map[string]json.RawMessage)
 	chattest.Over(t, func(r *chattest.Rig) {
@@ -172,28 +173,4 @@ func TestCheckPublish(t *testing.T) {
 			t.Errorf("%v passed", names)
 		}
 	}
-}
-
-// T9: a tool that changes a todo list needs nobody's permission. Hosts go by its
-// annotations: it destroys nothing and reaches nothing outside (V2), and it is
-// not read-only, so that a host in plan mode leaves it out, unless it changes nothing.
-func TestToolsNeedNoPermission(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		names, raw := servertest.Listed(t, r.Connect().Asks("tools/list", `{}`).Raw)
-		for _, name := range names {
-			var tool struct{ Annotations map[string]*bool }
-			if err := json.Unmarshal(raw[name], &tool); err != nil {
-				t.Fatal(err)
-			}
-			reads := name == "TaskList" || name == "TaskGet"
-			repeats := name != "create_todos" && name != "TaskCreate" && name != "TaskUpdate" // "next" is another one each time
-			for hint, want := range map[string]bool{
-				"readOnlyHint": reads, "destructiveHint": false, "openWorldHint": false, "idempotentHint": repeats,
-			} {
-				if got := tool.Annotations[hint]; got == nil || *got != want {
-					t.Errorf("%s: %s is %v, want %v", name, hint, got, want)
-				}
-			}
-		}
-	}, chattest.Session)
 }

@@ -175,13 +175,11 @@ func (s *Server) published() []*tools.Tool {
 // CheckPublish returns an error unless names has at least one element and each
 // is the name of a tool, "all" or "auto". The error lists what is allowed.
 func CheckPublish(names []string) error {
-	for _, name := range names {
-		if name != "auto" && name != "all" && !slices.Contains(tools.Names(), name) {
-			return fmt.Errorf("no tool %q: allowed are auto, all, or a list of %v", name, tools.Names())
-		}
-	}
-	if len(names) == 0 {
-		return fmt.Errorf("no tool named: allowed are auto, all, or a list of %v", tools.Names())
+	odd := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return name == "auto" || name == "all" || slices.Contains(tools.Names(), name)
+	})
+	if len(odd) > 0 || len(names) == 0 {
+		return fmt.Errorf("no tool %q: allowed are auto, all, or a list of %v", strings.Join(odd, ","), tools.Names())
 	}
 	return nil
 }

@@ -123,41 +123,6 @@ func checkHeader(t *testing.T, w recorder) {
 	}
 }
 
-// An edit is applied whole as a revision of a list that may be stored, or it is
-// refused and nothing has changed.
-func FuzzEdit(f *testing.F) {
-	for _, edit := range []string{
-		`{"do":"status","id":"1","status":"completed"}`, `{"do":"block","id":"1","text":"why"}`, `{"do":"text","id":"2","text":"a\nb"}`, `{"do":"add","text":"C"}`, `{"do":"remove","id":"1"}`,
-		`{"do":"move","id":"1","to":-7}`, `{"do":"move","id":"2","to":9223372036854775807}`, `{"do":"add","text":"\u0000"}`, `{"do":"add","do":"remove"}`, `{"do":"restore","revision":1}`, `{"do":"delete"}`,
-		`{"do":"items","lines":[{"text":"C","status":"blocked"},{"id":"1","text":"a\n","status":"pending"}]}`, `{"do":"items","lines":[]}`, `{"Do":"add"}`, `[]`, "",
-	} {
-		f.Add("/lists/LIST/edit", edit, "application/json")
-	}
-	f.Add("/lists/LIST/edit", "{}", "text/plain")
-	f.Add("/lists/LIST/edit", `do={"do":"add"}&text=A`, "application/x-www-form-urlencoded")
-	f.Fuzz(func(t *testing.T, path, body, mediaType string) {
-		s := newSite(t, pending("1", "A"), pending("2", "B"), "tester")
-		before := s.newest(t)
-		w := s.send(t, "POST", path, "", body, http.Header{"Content-Type": {mediaType}})
-		if w.Code >= 500 || w.Code < 200 {
-			t.Fatalf("status %d: %q", w.Code, w.Body)
-		}
-		checkHeader(t, w)
-		after := s.newest(t)
-		switch changed := !after.Equal(before); {
-		case changed && (w.Code != 200 || after.Revision != before.Revision+1 || !after.Writer.Person):
-			t.Fatalf("%d %q made %+v", w.Code, w.Body, after)
-		case changed && after.Check() != nil:
-			t.Fatalf("%+v: %v", after, after.Check())
-		}
-		for _, i := range after.Items {
-			if i.Status == "" || i.ID == "" {
-				t.Fatalf("item %+v", i)
-			}
-		}
-	})
-}
-
 // No text in a list can add an element, an attribute or a script to a page: it
 // brings no character by which HTML has structure (BAD-INPUT 37). Bold and code, which
 // the panel draws, are elements without an attribute.
