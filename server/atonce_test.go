@@ -9,7 +9,7 @@ import (
 	"todo-mcp/internal/chattest"
 )
 
-// BAD-INPUT 44, 54: a call that two processes make at once with one id is applied
+// BAD-INPUT 44, 51: a call that two processes make at once with one id is applied
 // once, and both get the same answer.
 func TestRepeatAtOnceSameAnswer(t *testing.T) {
 	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {

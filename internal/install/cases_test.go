@@ -93,18 +93,13 @@ func (out *outcome) part(name string) string {
 // What becomes of many files, with a word on each; testdata/cases has them. A part whose name
 // has a | is a file before, or one in each line, and those behind it are what comes of it.
 //
-// BAD-INPUT 97: Another server by the name of this one, or another program, package,
-// image or address whose name begins like this one's or contains it → It stays; this
-// one is called todo-mcp beside it
+// BAD-INPUT 97: Another server by our name, or a program, package or address whose name contains
+// ours → It stays; this one is called todo-mcp
 //
-// BAD-INPUT 99: `install` of a program that is in the cache of npx, which may empty it
-// at any time → The entry calls npx, on Windows in the shell; the version and the
-// arguments that a user gave stay
+// BAD-INPUT 99: `install` by a program in npx's cache → The entry calls npx; a user's version and
+// arguments stay
 //
-// BAD-INPUT 103: A client's file of hooks, or its status line, that is cut off, broken, a folder,
-// of another shape, or another plugin by our file's name → The error says the place and what is
-// wrong there, and none of the values; neither it nor the file of the servers is changed. Items of
-// other shapes in an event's array stay
+// BAD-INPUT 94
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txtar"))
 	if err != nil || len(paths) == 0 {

@@ -92,9 +92,8 @@ func TestOutdatedHooks(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 117: Hooks of others that post an event to our own address; a name that is no kind of
-// hooks → They stay as they are, also after `uninstall`. The name is an error that has the kinds,
-// and no file is changed
+// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → They stay,
+// also after `uninstall`; an error that has the kinds
 func TestNoKinds(t *testing.T) {
 	for _, name := range []string{"mirrors", "all mirror", "mirror,\x1b[2J", "", "none,mirror"} {
 		if kinds, err := install.ParseKinds(name); err == nil || !strings.Contains(err.Error(), "mirror, calls") || strings.Contains(err.Error(), "\x1b") {

@@ -34,11 +34,10 @@ func jsonEdit(t *testing.T, text string) *edit {
 // BAD-INPUT 94: what is no JSON that all programs read alike is refused, with the place
 // and without a value.
 //
-// BAD-INPUT 94: A client's file that is cut off, broken, not UTF-8, nested without end, or of a
-// form in which an edit could change more than it should → The error says the place, and none of
-// the values; the file is not touched. The other clients are changed, and the exit status is 1. An
-// edit is read again before it is written. `uninstall` of an entry of TOML that cannot be edited
-// leaves the entry, takes the hooks away, and says both
+// BAD-INPUT 94: A client's file, its hooks or status line: broken, not UTF-8, a folder, nested
+// without end, of another shape, with keys and passwords; another plugin by our file's name → Not
+// touched, other clients are; the error says the place, and nothing shows a value. An edit is read
+// again before it is written
 func TestRefusedJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"a\": secret\n}":                ":2:8: this is not JSON",

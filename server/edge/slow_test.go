@@ -151,8 +151,8 @@ func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 
 // BAD-INPUT 10: A header or body that does not arrive within 10 s → The connection is closed
 //
-// BAD-INPUT 59: 300 connections, idle or with bodies that never come, at 256 descriptors → The idle
-// ones are closed at once, the others after 10 s
+// BAD-INPUT 59: 300 connections, idle or with bodies that never come, at 256 descriptors → The
+// idle ones are closed at once, the others after 10 s
 func TestSlowRequestsAreClosed(t *testing.T) {
 	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 200 * time.Millisecond }))
 	t.Cleanup(stop)

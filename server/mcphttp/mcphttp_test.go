@@ -208,8 +208,8 @@ func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 	stream.End()
 }
 
-// BAD-INPUT 28: A client that goes away at any point of a write → A whole revision or
-// none; not counted or logged as a failure of ours
+// BAD-INPUT 28: A client that goes away during a write → A whole revision or none; no failure of
+// ours
 func TestHTTPClientGone(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)

@@ -55,9 +55,7 @@ func (r hookRig) lock() (unlock func()) {
 	return func() { db.Close() }
 }
 
-// BAD-INPUT 113: Sixty hooks at once, also of one chat, on a store that is free, or that another
-// program has locked → Each ends at once, and what it was told is on the disk, for its owner alone,
-// in the order in which it came there. Whoever reads the lists next sees it
+// BAD-INPUT 114
 func TestBurst(t *testing.T) {
 	var events []string
 	for n := range 60 {

@@ -112,6 +112,9 @@ func TestImportGoesOn(t *testing.T) {
 // take differently: each key comes once, in its own case, and texts have no lone
 // surrogate. BAD-INPUT 82: ids are what a list gives, 1 to last_id, so that the next
 // item gets a number above all of them; and what labels a list is bounded.
+//
+// BAD-INPUT 82: A workspace of 900 kB; such a one in an import, or a bad label, name, id,
+// `last_id` or revision → It is cut to 4,096 bytes; the import is refused, naming the line
 func TestImportReadsStrictly(t *testing.T) {
 	huge := strings.Repeat("x", 900_000)
 	const notOne = "line 1: not a line of an export"
