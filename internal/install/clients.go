@@ -76,9 +76,15 @@ func mirrorHook(event, host string) hookEntry {
 	return hookEntry{Mirror, event, strings.Join(names, "|")}
 }
 
-// resume and end are hooks that most clients have besides.
-func resume() hookEntry { return hookEntry{Mirror, "SessionStart", "resume"} }
-func end() hookEntry    { return hookEntry{event: "SessionEnd"} }
+// likeClaudeCode returns the hooks of a client that has the events of Claude Code, by their
+// names: the one that mirrors, those that all have, and more of its own.
+func likeClaudeCode(mirrors hookEntry, more ...hookEntry) []hookEntry {
+	return append([]hookEntry{
+		mirrors, {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"}, {event: "SubagentStop"},
+		{Remind, "SessionStart", "compact|resume|clear|fork"}, {Edits, "UserPromptSubmit", ""},
+		{Waiting, "PermissionRequest", ""}, {Waiting, "Stop", ""}, {Finish, "Stop", ""},
+	}, more...)
+}
 
 // ourCalls matches calls of our tools, whatever the server is called.
 func ourCalls() string { return "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")" }
@@ -129,16 +135,10 @@ func hookSetups() map[string]*hookSetup {
 				"PostToolUse": {"tool_name", "tool_use_id", "tool_input", "tool_response"}, "PostToolBatch": {},
 				"Stop": {"last_assistant_message", "stop_hook_active", "background_tasks"},
 			},
-			entries: []hookEntry{
-				{Calls, "PreToolUse", ourCalls()},
-				mirrorHook("PostToolUse", "claude-code"), resume(), end(), {"", "SubagentStop", ""},
-				{Remind, "SessionStart", "compact|resume|clear|fork"},
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "claude-code"), hookEntry{Calls, "PreToolUse", ourCalls()},
 				// At the end of a step it tells of all tools that were called in it at once.
-				{Edits, "UserPromptSubmit", ""}, {Edits, "PostToolBatch", ""},
-				{Waiting, "PermissionRequest", ""},
-				{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"}, {Waiting, "Stop", ""},
-				{Finish, "Stop", ""},
-			},
+				hookEntry{Edits, "PostToolBatch", ""},
+				hookEntry{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"}),
 		},
 		"cursor": {
 			file: "~/.cursor/hooks.json", form: "command, timeout", timeout: seconds, windows: shell.PowerShell, flat: true, version: 1,
@@ -146,19 +146,13 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"codex": {
 			file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: shell.PowerShell,
-			entries: []hookEntry{
-				mirrorHook("PostToolUse", "codex"), resume(), end(), {"", "SubagentStop", ""},
-				{Remind, "SessionStart", "compact|resume|clear|fork"},
-				{Edits, "UserPromptSubmit", ""}, {Edits, "PostToolUse", ""},
-				{Waiting, "PermissionRequest", ""}, {Waiting, "Stop", ""},
-				{Finish, "Stop", ""},
-			},
-			after: "as it starts next, it asks about new hooks, which it does not run before you trust them",
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "codex"), hookEntry{Edits, "PostToolUse", ""}),
+			after:   "as it starts next, it asks about new hooks, which it does not run before you trust them",
 		},
 		"gemini": {
 			file: clients.GeminiFile, timeout: seconds * 1000, windows: shell.PowerShell,
 			entries: []hookEntry{
-				mirrorHook("AfterTool", "gemini-cli"), resume(), end(),
+				mirrorHook("AfterTool", "gemini-cli"), {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"},
 				// It compares a source as a whole, and shows no answer at /clear and /compress:
 				// the next prompt has it.
 				{Remind, "SessionStart", ""}, {Remind, "PreCompress", "manual"}, {Remind, "BeforeAgent", ""},
@@ -169,17 +163,11 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"qwen": {
 			file: clients.QwenFile, timeout: seconds, windows: shell.PowerShell,
-			entries: []hookEntry{
-				mirrorHook("PostToolUse", "qwen-code"), resume(), end(), {"", "SubagentStop", ""},
-				{Remind, "SessionStart", "compact|resume|clear|fork"},
-				{Edits, "UserPromptSubmit", ""}, // which comes before each request to the model
-				{Waiting, "PermissionRequest", ""}, {Waiting, "Stop", ""},
-				{Finish, "Stop", ""},
-			},
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen-code")), // a prompt comes before each request to the model
 		},
 		"copilot": { // it reads what the agent is told in another form
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
-			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{mirrorHook("PostToolUse", "copilot-cli"), end()},
+			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{mirrorHook("PostToolUse", "copilot-cli"), {event: "SessionEnd"}},
 		},
 		"kilo": {file: "$xdg/kilo/plugin/todo-mcp.js", windows: shell.Cmd, entries: []hookEntry{{kind: Mirror}}},
 		"opencode": {
