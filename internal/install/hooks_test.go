@@ -43,7 +43,7 @@ func TestHookKinds(t *testing.T) {
 			if diff := cmp.Diff(s.Kinds, now.Kinds); diff != "" || s.Hooks != now.Hooks || s.Hooks == install.HooksOutdated {
 				t.Errorf("%s with %v: %+v, and changed %+v", name, kinds, s, now)
 			}
-			runs := install.JoinKinds(s.Kinds, ",")
+			runs := strings.Join(s.Kinds, ",")
 			if name == "claude-code" && !slices.Equal(s.Kinds, kinds) && !(slices.Contains(kinds, install.Waiting) && slices.Contains(s.Kinds, install.Edits)) {
 				t.Errorf("%s with %v runs %s", name, kinds, runs)
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // Kind is what hooks of a client are for. A person chooses by kinds.
-type Kind string
+type Kind = string
 
 // The kinds.
 const (
@@ -23,8 +23,8 @@ const (
 // remaining one, [Finish], makes an agent go on.
 func Kinds() []Kind { return []Kind{Mirror, Calls, Remind, Edits, Waiting} }
 
-// About says what hooks of the kind do.
-func (k Kind) About() string {
+// About says what hooks of a kind do; nothing of what is no kind.
+func About(k Kind) string {
 	return map[Kind]string{
 		Mirror:  "the list of the client's own todo tool stands on the board beside the others",
 		Calls:   "whose list a call of our tool is, is certain: also after /clear, and of sub-agents",
@@ -40,35 +40,17 @@ func (k Kind) About() string {
 func ParseKinds(text string) ([]Kind, error) {
 	kinds := []Kind{}
 	for name := range strings.SplitSeq(text, ",") {
-		switch k := Kind(strings.TrimSpace(name)); {
+		switch k := strings.TrimSpace(name); {
 		case k == "all":
 			kinds = append(kinds, Kinds()...)
-		case k.About() != "":
+		case About(k) != "":
 			kinds = append(kinds, k)
 		case text != "none":
 			return nil, fmt.Errorf("there is no kind of hooks %q; there are %s; all, which is these without %s; and none",
-				name, JoinKinds(append(Kinds(), Finish), ", "), Finish)
+				name, strings.Join(append(Kinds(), Finish), ", "), Finish)
 		}
 	}
 	return kinds, nil
-}
-
-// JoinKinds returns the names of kinds with a separator between them.
-func JoinKinds(kinds []Kind, separator string) string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
-	}
-	return strings.Join(names, separator)
-}
-
-// first returns the first hook of a kind: that of its first event.
-func (s *hookSetup) first(k Kind) (e hookEntry, there bool) {
-	i := slices.IndexFunc(s.entries, func(e hookEntry) bool { return e.kind == k })
-	if i < 0 {
-		return hookEntry{}, false
-	}
-	return s.entries[i], true
 }
 
 // chosen returns those of kinds that a client can run, in the order of their table, and what
@@ -82,11 +64,15 @@ func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 		kinds = append(slices.Clip(kinds), Edits)
 	}
 	for _, k := range append(Kinds(), Finish) {
-		first, there := s.first(k)
+		i := slices.IndexFunc(s.entries, func(e hookEntry) bool { return e.kind == k })
+		if i < 0 {
+			continue
+		}
+		first := s.entries[i]
 		runsAnyway := first.matcher != "" && slices.ContainsFunc(s.entries, func(e hookEntry) bool {
 			return e.event == first.event && e.matcher == "" && slices.Contains(kinds, e.kind)
 		})
-		if there && slices.Contains(kinds, k) || runsAnyway {
+		if slices.Contains(kinds, k) || runsAnyway {
 			all = append(all, k)
 		}
 	}

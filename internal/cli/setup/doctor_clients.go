@@ -65,11 +65,11 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	}
 	switch s.Hooks {
 	case install.HooksThere:
-		r.add(fine, "", "%s: its hooks run this program (%s)", c.Title, install.JoinKinds(s.Kinds, ", "))
+		r.add(fine, "", "%s: its hooks run this program (%s)", c.Title, strings.Join(s.Kinds, ", "))
 	case install.HooksOutdated:
 		flag := "--hooks"
 		if len(s.Kinds) > 0 {
-			flag += "=" + install.JoinKinds(s.Kinds, ",")
+			flag += "=" + strings.Join(s.Kinds, ",")
 		}
 		r.add(warning, "todo-mcp install "+flag+" "+c.Name,
 			"%s: its hooks run another program than this one, or not at every event", c.Title)

@@ -129,7 +129,7 @@ func (o *installer) askForHooks(ctx context.Context, clients []install.Client) e
 func describe(kinds []install.Kind) string {
 	var lines strings.Builder
 	for _, k := range kinds {
-		fmt.Fprintf(&lines, "  %-8s %s\n", k, k.About())
+		fmt.Fprintf(&lines, "  %-8s %s\n", k, install.About(k))
 	}
 	return lines.String()
 }
