@@ -19,6 +19,7 @@ import (
 type outcome struct {
 	*rig
 	o     install.Options
+	was   install.HookState // before
 	shown string
 	err   error
 }
@@ -57,6 +58,8 @@ func installed(t *testing.T, words []string, before string) *outcome {
 		}
 	}
 	out.write(path, before)
+	state, _ := out.Look(out.m, out.o)
+	out.was = state.Hooks
 	if _, out.err = out.Install(out.m, out.o); out.err != nil {
 		out.refused(out.o, path)
 	} else {
@@ -71,6 +74,8 @@ func (out *outcome) part(name string) string {
 	switch name {
 	case "notes":
 		return out.notes
+	case "hooks were":
+		return string(out.was)
 	case "shown":
 		return out.shown
 	case "error":

@@ -77,7 +77,9 @@ func TestMissingFiles(t *testing.T) {
 		if shown += r.uninstall(install.Options{}); strings.Contains(shown, "…") {
 			t.Errorf("%s is shown as\n%s", name, shown)
 		}
-		r.expectFiles(map[string]string{})
+		if left, err := os.ReadDir(r.m.Home); err != nil || len(left) != 1 || left[0].Name() != "bin" {
+			t.Errorf("%s: the folder has %v (%v)", name, left, err) // BAD-INPUT 167
+		}
 	}
 }
 
