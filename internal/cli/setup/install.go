@@ -84,22 +84,17 @@ func (o *installer) concerned(clients []install.Client) ([]install.Client, error
 		}
 		return s.Name == "" && s.Hooks != install.HooksThere && s.Hooks != install.HooksOutdated && (!s.Found || err == nil)
 	})
+	var titles []string
+	for _, c := range clients {
+		titles = append(titles, c.Title)
+	}
 	switch {
 	case len(clients) > 0:
-		return clients, o.Say("Found %s.\n", titles(clients))
+		return clients, o.Say("Found %s.\n", strings.Join(titles, ", "))
 	case o.remove:
 		return nil, o.Say("No client has the server.\n")
 	}
 	return nil, fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
-}
-
-// titles returns the titles of clients as a list for people.
-func titles(clients []install.Client) string {
-	all := make([]string, len(clients))
-	for i, c := range clients {
-		all[i] = c.Title
-	}
-	return strings.Join(all, ", ")
 }
 
 // askForHooks asks once whether clients that run no hooks of this program shall run them. It
@@ -109,16 +104,18 @@ func (o *installer) askForHooks(ctx context.Context, clients []install.Client) e
 		return errors.New("there is no terminal to ask in: add --yes to change the files, " +
 			"or --print to see what would be written")
 	}
-	without := slices.DeleteFunc(slices.Clone(clients), func(c install.Client) bool {
-		s, _ := c.Look(o.Machine, o.Options)
-		return s.Hooks != install.HooksMissing
-	})
+	var without []string
+	for _, c := range clients {
+		if s, _ := c.Look(o.Machine, o.Options); s.Hooks == install.HooksMissing {
+			without = append(without, c.Title)
+		}
+	}
 	if o.yes || o.remove || o.Hooks != nil || len(without) == 0 {
 		return nil
 	}
 	answer, err := o.Ask(ctx, "A hook is a command that the client runs when something happens in it, in about 25 ms. Kinds:\n"+
 		describe(install.Kinds())+"Claude Code gets a status line, too, unless it has one. docs/hooks.md says what each costs;\n"+
-		"--hooks=KINDS chooses some. Add all to "+titles(without)+"? [y/N]")
+		"--hooks=KINDS chooses some. Add all to "+strings.Join(without, ", ")+"? [y/N]")
 	if answer == "y" || answer == "yes" {
 		o.Hooks = install.Kinds()
 	}
