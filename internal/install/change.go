@@ -240,7 +240,11 @@ func (c Change) IsNone() bool { return len(c.edits) == 0 }
 // Files returns the paths of the files that change, and their texts then.
 func (c Change) Files() (paths, texts []string) {
 	for _, e := range c.edits {
-		paths, texts = append(paths, e.before.path), append(texts, string(e.after))
+		text := string(e.after)
+		if filepath.Ext(e.before.path) == ".yaml" {
+			text = yamlOf(e.root, "")
+		}
+		paths, texts = append(paths, e.before.path), append(texts, text)
 	}
 	return paths, texts
 }

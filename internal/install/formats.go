@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"go.yaml.in/yaml/v4"
 )
 
 // format is the form of a file. A path has keys, and positions of items, as ints.
@@ -27,10 +28,6 @@ type format struct {
 // formatOf returns the form of a file by its name.
 func formatOf(path string) format {
 	switch filepath.Ext(path) {
-	case ".yaml":
-		return format{yamlOf, func(_ []byte, value any, path []any) ([]byte, error) {
-			return yaml.Marshal(plainJSON(wrapped(value, path)))
-		}}
 	case ".js":
 		return format{readPlugin, setPlugin}
 	case ".toml":
@@ -136,10 +133,19 @@ func cutServer(text, table, name string) (before, behind string) {
 	return kept[0].String(), kept[1].String() + lead
 }
 
-// yamlOf reads the text that a person adds to a file of YAML, see [Client.ByHand].
-func yamlOf(data []byte) (root map[string]any, err error) {
-	err = yaml.Unmarshal(data, &root)
-	return root, err
+// yamlOf returns an object as the YAML that a person adds to a file, see [Client.ByHand]: of
+// its texts and arrays the JSON is YAML, too, and its keys are words.
+func yamlOf(all map[string]any, indent string) (out string) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out += indent + key + ":"
+		if below, isObject := all[key].(map[string]any); isObject {
+			out += "\n" + yamlOf(below, indent+"  ")
+		} else {
+			text, _ := inLine(all[key]) // as it was read
+			out += " " + text + "\n"
+		}
+	}
+	return out
 }
 
 // The plugins: for hooks, and for the sidebar.

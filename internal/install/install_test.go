@@ -1,10 +1,14 @@
 package install_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 
 	"todo-mcp/internal/install"
 )
@@ -108,10 +112,17 @@ func TestServerString(t *testing.T) {
 func TestByHand(t *testing.T) {
 	r := withFile(t, "goose", "- secret: [")
 	before := r.files()
-	for want, o := range map[string]install.Options{"cmd: todo-mcp": {}, "uri: " + address: {URL: address}, "- --panel": {Args: []string{"--panel"}}} {
+	odd := `--list=a: b # "c" \ & <d>`
+	for want, o := range map[string]install.Options{"cmd: todo-mcp": {}, "uri: " + address: {URL: address}, "args: [" + odd + "]": {Args: []string{odd}}} {
 		change, err := r.Install(r.m, o)
-		if _, texts := change.Files(); err != nil || !strings.Contains(texts[0], want) || len(change.Notes) != 1 {
-			t.Errorf("%q is to be added, noted %q (%v), want %s", texts, change.Notes, err, want)
+		_, texts := change.Files()
+		var added struct{ Extensions struct{ Todo map[string]any } }
+		if err = errors.Join(err, yaml.Unmarshal([]byte(texts[0]), &added)); err != nil || len(change.Notes) != 1 {
+			t.Errorf("%q is to be added, noted %q (%v)", texts, change.Notes, err)
+		}
+		key, _, _ := strings.Cut(want, ":")
+		if got := fmt.Sprint(key, ": ", added.Extensions.Todo[key]); got != want || added.Extensions.Todo["timeout"] != 300 {
+			t.Errorf("%s is to be added, want %s", texts[0], want)
 		}
 	}
 	change, err := r.Uninstall(r.m, install.Options{})
