@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/html"
+	g "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/board"
@@ -59,11 +58,11 @@ type section struct {
 
 func (page *boardPage) draw() string {
 	return page.page(page.main(
-		If(page.warning != "", Div(ID("warnings"), Role("alert"), Map(strings.Split(page.warning, "\n"), func(line string) Node {
+		If(page.warning != "", Div(ID("warnings"), Role("alert"), g.Map(strings.Split(page.warning, "\n"), func(line string) Node {
 			return P(Class("bar lost"), Text(line))
 		}))),
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
-		Div(ID("groups"), Map(page.sections, section.draw)),
+		Div(ID("groups"), g.Map(page.sections, section.draw)),
 		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier")))),
 		If(page.more != nil, P(Class("more"), page.more))))
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	. "maragu.dev/gomponents"
 	"maragu.dev/gomponents/components"
-	. "maragu.dev/gomponents/html"
+
+	g "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -43,9 +43,9 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 		question(f),
 		Group(notes),
 		P(Class("prog"), progressOf(progress, "/")),
-		If(len(items) > 0, Ul(Class("items"), Map(items, d.cardItem))),
+		If(len(items) > 0, Ul(Class("items"), g.Map(items, d.cardItem))),
 		If(len(f.Subs) > 0, Ul(Class("subs"), Aria("label", "Sub-agents"),
-			Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(d.subLine(f, s)) }),
+			g.Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(d.subLine(f, s)) }),
 			If(len(f.Subs) > shown, Li(Span(), span("small", Textf("%d more", len(f.Subs)-shown)))))),
 		P(Class("fold small"),
 			If(more > 0, Span(Textf("%d more to do", more))),
@@ -146,7 +146,7 @@ var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\
 // does the same.
 func rich(text, query string) (parts Group) {
 	if query != "" {
-		return Group{Map(render.Parts(text, query), func(p render.Part) Node {
+		return Group{g.Map(render.Parts(text, query), func(p render.Part) Node {
 			if p.Hit {
 				return Mark(Text(p.Text))
 			}

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/html"
+	g "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/board"
@@ -90,7 +89,7 @@ func (f *frame) page(main Node) string {
 		}
 		heading = Nav(path...)
 	}
-	kinds := Map(lists.kinds(), func(k kind) Node {
+	kinds := g.Map(lists.kinds(), func(k kind) Node {
 		n := If(f.board != nil, Text(fmt.Sprint(len(k.lists))))
 		more := If(lists.many && (k.show == "past" || k.show == "archived"), Text("+")) // than were read
 		return Li(A(Href(k.href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", n, more)))

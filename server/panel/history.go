@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/html"
+	g "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/board"
@@ -176,7 +175,7 @@ func (page *listPage) history() Node {
 			Header(step("prev", "left", "Earlier revision", at.Revision-1, at.Revision > page.oldest), B(Text(where)),
 				step("next", "right", "Later revision", at.Revision+1, !isNewest),
 				span("small end path", Text("height: how much changed"))),
-			Ol(Class("ticks"), ID("ticks"), Map(ticks, tick)),
+			Ol(Class("ticks"), ID("ticks"), g.Map(ticks, tick)),
 			P(Class("ends small"), Time(Text(ticks[0].At.Format(clock))), I(Class("sw")), Text(agentOf(page.Main).Name),
 				I(Class("sw you")), Text("You"), Time(Text(ticks[len(ticks)-1].At.Format(clock))))),
 		Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), span("end",
@@ -184,6 +183,6 @@ func (page *listPage) history() Node {
 			If(!isNewest && !page.Main.List.Mirrored && !at.Deleted,
 				button(todo.Edit{Do: todo.EditRestore, Revision: at.Revision}, Class("btn main"), ID("restore"), Text("Restore"))))),
 		Ul(classes{"items": true, "list": true, "rev": true, "long": len(page.items) >= longList}, ID("items"),
-			Aria("label", fmt.Sprint("Items in revision ", at.Revision)), Map(page.items, page.item)),
+			Aria("label", fmt.Sprint("Items in revision ", at.Revision)), g.Map(page.items, page.item)),
 		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
 }

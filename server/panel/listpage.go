@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/html"
+	g "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -64,7 +63,7 @@ func (page *listPage) live() Node {
 			Iff(page.unseen > 0, page.unseenBar),
 			If(page.hand.Order == account.Overridden,
 				overridden("order", "", " your order", Text("Your order of the items is overridden."), isOurs)),
-			Map(l.LeftOut(), func(i todo.Item) Node {
+			g.Map(l.LeftOut(), func(i todo.Item) Node {
 				text := render.Safe(todo.Cut(i.Text, maxShown))
 				return overridden("out-"+i.ID, i.ID, ": "+text, Group{Text("The agent left out what you added: "), formatted(text)}, true)
 			}),
@@ -74,11 +73,11 @@ func (page *listPage) live() Node {
 		Ul(classes{"items": true, "list": true, "long": len(page.items) >= longList}, ID("items"), Aria("label", "Items"),
 			Li(Class("completed"), ID("fold"), Data("keep", "own"), Attr("hidden"), // the script shows it
 				Button(Type("button"), Class("tick"), ID("unfold"), glyph("right")), span("t")),
-			Map(page.items, page.item),
+			g.Map(page.items, page.item),
 			If(len(l.Items) < todo.MaxItems && isOurs, Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
 				Form(Input(ID("adding"), MaxLength(fmt.Sprint(todo.MaxText)), Placeholder("Add an item"),
 					Aria("label", "Add an item"), AutoComplete("off")))))),
-		Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), Map(page.Subs, page.sub)),
+		Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), g.Map(page.Subs, page.sub)),
 		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(isOurs, keys),
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
 }
@@ -180,7 +179,7 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 	more := max(len(s.Items)-maxSubItems, 0)
 	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, state.Rests())) }
 	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Group, s)),
-		Ul(Class("items"), Map(s.Items[:len(s.Items)-more], item),
+		Ul(Class("items"), g.Map(s.Items[:len(s.Items)-more], item),
 			If(more > 0, Li(span("t", Textf("%d more", more))))),
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID, 0)), Text("Open its list"))))
 }

@@ -12,9 +12,6 @@ import (
 	"strings"
 	"time"
 
-	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/html"
-
 	"todo-mcp/server/card"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/html"
+	g "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -75,7 +74,7 @@ func (page *dayPage) draw() string {
 				action("copy", "Copy as markdown", "")))),
 		Div(ID("day"), P(Class("tally"), tally(page.day.Tally)),
 			If(len(page.day.Projects) == 0, P(Class("bar"), ID("nothing"), Text("Nothing was done on this day."))),
-			Map(page.day.Projects, page.project),
+			g.Map(page.day.Projects, page.project),
 			If(page.day.More, P(Class("bar"), Text("There was more on this day than is shown here."))))))
 }
 
@@ -94,7 +93,7 @@ func (page *dayPage) project(p account.DayProject) Node {
 	name, path, href := projectOf(p.Folder)
 	return Section(Class("group"), ID("p-"+digestOf(p.Folder)),
 		Header(H2(A(Href(href), El("bdi", Text(name)))), span("path cut", Text(path)), span("n tally", tally(p.Tally))),
-		Ul(Class("rows days"), Map(p.Lists, page.list)))
+		Ul(Class("rows days"), g.Map(p.Lists, page.list)))
 }
 
 // list returns what was done in a list.
@@ -111,7 +110,7 @@ func (page *dayPage) list(l account.DayList) Node {
 			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWords[l.State])),
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
-		Ul(Class("items"), Map(items[:shown], func(i account.DayItem) Node {
+		Ul(Class("items"), g.Map(items[:shown], func(i account.DayItem) Node {
 			return page.cardItem(cutItem(itemOf(todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason,
 				Started: i.Started, Ended: i.Ended}, true)))
 		})),
