@@ -66,7 +66,7 @@ func (s Snapshot) Excerpt() Snapshot {
 		i.Key, i.Details, i.WaitsFor = "", "", ""
 		s.Items = append(s.Items, i)
 	}
-	s.Order, s.Gone, s.Report, s.Operation, s.Explanation = Hand{}, nil, Report{}, Operation{}, ""
+	s.Order, s.Gone, s.Report, s.Operation, s.Explanation = Order{}, nil, Report{}, Operation{}, ""
 	return s
 }
 

@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -51,7 +52,7 @@ type Chat struct {
 // Here is a process that serves a chat.
 type Here struct {
 	// Process is its id, or [Detached].
-	Process string `json:"process,omitempty"`
+	Process string `json:"process"`
 	// Until is when the chat is no more there by it unless it is heard of again, give or take a
 	// minute; zero is as long as the process is alive.
 	Until time.Time `json:"until,omitzero"`
@@ -61,8 +62,21 @@ type Here struct {
 const Detached = "-"
 
 // Served are the last processes that served a chat, the one that was heard of last first; behind
-// them it has zero values.
+// them it has zero values. Its JSON is an array of those there are.
 type Served [4]Here
+
+// MarshalJSON implements [json.Marshaler].
+func (s Served) MarshalJSON() ([]byte, error) {
+	return json.Marshal(slices.DeleteFunc(s[:], func(h Here) bool { return h == Here{} }))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *Served) UnmarshalJSON(data []byte) error {
+	var all []Here
+	err := json.Unmarshal(data, &all)
+	copy(s[:], all)
+	return err
+}
 
 // Serve says that a process serves the chat. What it has of others is theirs.
 func (c *Chat) Serve(by Here) {
@@ -211,10 +225,15 @@ type Agent struct {
 // should look first.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
-		if asks != "" {
+		switch {
+		case asks != "":
+			return 3
+		case does == Works:
 			return 2
+		case does == Rests:
+			return 1
 		}
-		return slices.Index([]Doing{Rests, Works}, does)
+		return 0
 	}
 	if c.Ended.IsZero() && rank(c.Doing, c.Asks) > rank(a.Doing, a.Asks) {
 		a.Doing, a.Asks, a.Since = c.Doing, c.Asks, c.Since

@@ -203,17 +203,18 @@ func Cut(text string, limit int) string {
 // emoji. Signs that count or compare stay ("c" is not "c++"), and so does a gap between two
 // digits (1.2 is not 12). A text of nothing but these is returned unchanged.
 func Fold(text string) string {
-	rest := unmarked(text)
-	if strings.ContainsAny(rest, "<>→←⇒") {
-		rest = arrows.Replace(rest)
-	}
-	rest = norm.NFKC.String(rest)
+	rest := norm.NFKC.String(unmarked(text))
 	var b strings.Builder
 	b.Grow(len(rest))
-	var last rune // the last that is kept
+	var last, before rune // the last that is kept, and the one before in the text
 	gap := false
-	for _, r := range rest {
+	for i, r := range rest {
 		folded := foldRune(r)
+		isLoose := (gap || last == 0) && unicode.Is(unicode.Mn, r) // an accent on what is left out
+		if isLoose || isArrow(before, r, rest[i:]) {
+			folded = -1
+		}
+		before = r
 		if folded < 0 {
 			gap = true
 			continue
@@ -244,12 +245,27 @@ func unmarked(text string) string {
 	return rest
 }
 
+// isArrow reports whether a rune is part of an arrow that is typed: "->", "=>" or "<-". rest
+// is the text from it on.
+func isArrow(before, r rune, rest string) bool {
+	switch r {
+	case '>':
+		return before == '-' || before == '='
+	case '=':
+		return strings.HasPrefix(rest, "=>")
+	case '<':
+		return strings.HasPrefix(rest, "<-")
+	}
+	return false
+}
+
 // foldRune returns what a rune is in a folded text; less than 0 is nothing.
 func foldRune(r rune) rune {
 	switch {
 	case r|0x20 >= 'a' && r|0x20 <= 'z': // as most are
 		return r | 0x20
-	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r):
+	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r),
+		unicode.Is(unicode.Sm, r) && unicode.Is(arrows, r):
 		return -1
 	case unicode.Is(unicode.Mn, r):
 		return r
@@ -257,5 +273,5 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(unicode.ToUpper(r))
 }
 
-// arrows leaves out those that are typed, or count as mathematical signs.
-var arrows = strings.NewReplacer("->", " ", "=>", " ", "<-", " ", "→", " ", "←", " ", "⇒", " ")
+// arrows are the blocks of arrows, some of which count as mathematical signs.
+var arrows = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x2190, Hi: 0x21ff, Stride: 1}, {Lo: 0x27f0, Hi: 0x27ff, Stride: 1}, {Lo: 0x2900, Hi: 0x297f, Stride: 1}}}

@@ -158,6 +158,9 @@ func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 		next[i] = d.applyLine(view, stored, lines[i])
 	}
 	placed := next
+	if len(d.earlier) > 0 {
+		d.keepEnded(view, next, lines)
+	}
 	if slices.ContainsFunc(d.next.Items, isHidden) {
 		next = withMissing(next, d.next.Items, isHidden)
 	}
@@ -208,6 +211,20 @@ func (d *Draft) Undo(old, seen Snapshot) {
 	}
 	if old.Archived != seen.Archived {
 		d.Archive(old.Archived)
+	}
+}
+
+// keepEnded gives items that begin a list the status of those of the list before which had
+// ended and are shown as the lines: what is sent back so is not begun.
+func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
+	for i, was := range match(view, d.earlier, lines) {
+		if was == nil || Fold(was.Text) != Fold(lines[i].Text) {
+			continue
+		}
+		shown, _ := view.Show(*was)
+		if shown.Status == lines[i].Status && was.Status.Settled() && was.Status != items[i].Status {
+			items[i].takeStatus(*was)
+		}
 	}
 }
 

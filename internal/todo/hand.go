@@ -28,8 +28,17 @@ func HandOf(conversation string) string {
 // told again when it sends what the person replaced. After that its wish counts.
 const MaxRepeats = 3
 
-// Hand is what a person made of an item's text, or of the order of a list's items, which is
-// written as their ids with commas. The zero value is nothing.
+// Order is what a person made of the order of a list's items, which is written as their
+// ids with commas. It is a [Hand] with other names in JSON.
+type Order struct {
+	Text     string `json:"person,omitempty"`
+	Replaced string `json:"was,omitempty"`
+	Repeats  int    `json:"repeats,omitempty"`
+	Revision int64  `json:"revision,omitempty"`
+}
+
+// Hand is what a person made of an item's text, or as an [Order] of the order of a list's
+// items. The zero value is nothing.
 type Hand struct {
 	// Text is the person's wording, or order. If the item, or list, has another one, an
 	// agent has overridden it.
@@ -303,23 +312,32 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 // keepAdded puts back what a person added and an agent leaves out that was shown it: then that
 // is its habit. What is settled may go.
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
-	shown := Near(saw.Items)
-	d.next.Items = withMissing(d.next.Items, d.Before.Items, func(i Item) bool {
-		_, isShown := shown(0, i.ID)
-		if !i.Added || i.Status.Settled() || !isShown {
-			return false
+	shown, stays := Near(saw.Items), Near(d.next.Items)
+	var back []int
+	for n, item := range d.Before.Items {
+		if !item.Added || item.Status.Settled() {
+			continue
 		}
-		if i.Hand.Repeats >= MaxRepeats {
-			d.gone(i, false)
-			return false
+		_, isShown := shown(n, item.ID)
+		_, isThere := stays(n, item.ID)
+		switch {
+		case isThere || !isShown:
+		case item.Hand.Repeats < MaxRepeats:
+			back = append(back, n)
+		default:
+			d.gone(item, false)
 		}
-		i.Hand.Repeats++
-		kept = append(kept, Difference{Kind: Added, After: i})
-		return true
-	})
-	for _, k := range kept {
-		d.next.Items[indexOf(d.next.Items, k.After.ID)] = k.After
 	}
+	if back == nil {
+		return nil
+	}
+	before, isBack := slices.Clone(d.Before.Items), make(map[string]bool, len(back))
+	for _, n := range back {
+		before[n].Hand.Repeats++
+		isBack[before[n].ID] = true
+		kept = append(kept, Difference{Kind: Added, After: before[n]})
+	}
+	d.next.Items = withMissing(d.next.Items, before, func(i Item) bool { return isBack[i.ID] })
 	return kept
 }
 
@@ -375,14 +393,14 @@ func (d *Draft) recordHand() {
 	}
 	if !InSameOrder(d.Before.Items, d.next.Items) {
 		person, was := idsOf(d.next.Items), idsOf(d.Before.Items)
-		d.next.Order = d.Before.Order.replacing(MaxOrders, person, d.Before.Revision+1, was)
+		d.next.Order = Order(Hand(d.Before.Order).replacing(MaxOrders, person, d.Before.Revision+1, was))
 	}
 }
 
 // keepOrder puts the items back into the order that a person made, if the agent sent
 // one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
-	order := &d.next.Order
+	order := (*Hand)(&d.next.Order)
 	if !order.stays(d.Before.OrderOverridden(), order.hasOrder(d.next.Items, d.Before.Items)) {
 		return nil
 	}

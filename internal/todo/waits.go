@@ -2,7 +2,6 @@ package todo
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -51,13 +50,12 @@ func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown 
 		for _, name := range line.WaitsFor {
 			first, ok := named[name]
 			if !ok {
-				first, ok = places[name]
+				if first, ok = places[name]; !ok {
+					unknown = append(unknown, name)
+					continue
+				}
 			}
-			if ok {
-				waits = append(waits, d.next.Items[first].ID)
-			} else {
-				unknown = append(unknown, name)
-			}
+			waits = append(waits, d.next.Items[first].ID)
 		}
 		d.next.Items[at].WaitsFor = strings.Join(waits, ",")
 	}
@@ -85,11 +83,14 @@ func (d *Draft) tidy() {
 
 // nameApart has no two items known by one id to an agent that names some itself.
 func (d *Draft) nameApart() {
-	names := make(map[string]bool)
+	var names map[string]bool
 	for i := range d.next.Items {
 		item := &d.next.Items[i]
 		if item.Key == "" {
 			continue
+		}
+		if names == nil {
+			names = make(map[string]bool)
 		}
 		if names[item.Key] {
 			item.Key = ""
@@ -105,18 +106,25 @@ func (d *Draft) nameApart() {
 
 // checkWaits returns [ErrCycle] when an item waits for itself by way of others.
 func checkWaits(items []Item) error {
-	waiting := make(map[string][]string)
+	var waiting map[string][]string
 	for _, i := range items {
+		if i.WaitsFor != "" && waiting == nil {
+			waiting = make(map[string][]string)
+		}
 		if i.WaitsFor != "" {
 			waiting[i.ID] = i.Waits()
 		}
 	}
 	// What waits for nothing goes, until nothing goes any more: what is left is a cycle,
 	// or waits for one.
-	isLeft := func(id string) bool { return waiting[id] != nil }
-	for before := -1; before != len(waiting); {
-		before = len(waiting)
-		maps.DeleteFunc(waiting, func(_ string, first []string) bool { return !slices.ContainsFunc(first, isLeft) })
+	for went := true; went; {
+		went = false
+		for id, first := range waiting {
+			if !slices.ContainsFunc(first, func(f string) bool { return waiting[f] != nil }) {
+				delete(waiting, id)
+				went = true
+			}
+		}
 	}
 	if len(waiting) > 0 {
 		return ErrCycle
