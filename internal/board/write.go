@@ -181,8 +181,12 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 	return s
 }
 
-// changes is [todo.Step.Changes]; true where who is present cannot be read.
+// changes is [todo.Step.Changes]; true where who is present cannot be read, and false for a read,
+// as of a call that was refused.
 func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool {
+	if a.Change == nil {
+		return false
+	}
 	var failed error
 	return a.step(ctx, newest.List, &failed).Changes(shown, newest) || failed != nil
 }
