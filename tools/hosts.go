@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/board"
@@ -24,7 +25,7 @@ func hostTools(o Options) []*Tool {
 		// Claude Code's.
 		{Name: "TaskCreate", Title: "Add task", variant: tasks("subject", taskCreateInput{}, readTaskCreate, taskCreated)},
 		{Name: "TaskUpdate", Title: "Update task", variant: tasks("taskId", taskUpdateInput{}, readTaskUpdate, taskUpdated)},
-		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", taskListInput{}, readTaskList, taskListed)},
+		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", taskListInput{}, readOnly, taskListed)},
 		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks("taskId", taskGetInput{}, readTaskGet, taskShownAlone)},
 		// opencode's and Kilo Code's.
 		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: dialect(todowriteInput{}, wholeList{
@@ -44,70 +45,56 @@ func hostTools(o Options) []*Tool {
 // With merge, or where an item lacks its content or status, a call of todo_write changes only
 // the items that it names by the ids which the model gave them.
 type todoPatchInput struct {
-	Todos []todoPatchItem `json:"todos" jsonschema:"description=The items to set\\, in working order"`
-	Merge bool            `json:"merge,omitempty" jsonschema:"description=true changes only these items; false or left out: they are the whole list"`
-}
-
-type todoPatchItem struct {
-	ID        string   `json:"id" jsonschema:"minLength=1,description=Your own short id of the item"`
-	Content   string   `json:"content,omitempty" jsonschema:"description=What to do; may be left out with merge"`
-	Status    string   `json:"status,omitempty" jsonschema:"enum=STATUSES,description=How far it is; may be left out with merge"`
-	BlockedBy []string `json:"blockedBy,omitempty" jsonschema:"description=Ids of items that come first"`
+	Todos []struct {
+		ID        string   `json:"id" jsonschema:"minLength=1,description=Your own short id of the item"`
+		Content   string   `json:"content,omitempty" jsonschema:"description=What to do; may be left out with merge"`
+		Status    string   `json:"status,omitempty" jsonschema:"enum=STATUSES,description=How far it is; may be left out with merge"`
+		BlockedBy []string `json:"blockedBy,omitempty" jsonschema:"description=Ids of items that come first"`
+	} `json:"todos" jsonschema:"description=The items to set\\, in working order"`
+	Merge bool `json:"merge,omitempty" jsonschema:"description=true changes only these items; false or left out: they are the whole list"`
 }
 
 type updatePlanInput struct {
-	Explanation string           `json:"explanation,omitempty" jsonschema:"description=Why the plan changes"`
-	Plan        []updatePlanStep `json:"plan" jsonschema:"description=All steps\\, in working order"`
-}
-
-type updatePlanStep struct {
-	Step   string `json:"step" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	Explanation string `json:"explanation,omitempty" jsonschema:"description=Why the plan changes"`
+	Plan        []struct {
+		Step   string `json:"step" jsonschema:"minLength=1,description=What to do: Run the tests"`
+		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	} `json:"plan" jsonschema:"description=All steps\\, in working order"`
 }
 
 type todowriteInput struct {
-	Todos []todowriteItem `json:"todos" jsonschema:"description=The whole list\\, in working order"`
-}
-
-type todowriteItem struct {
-	Content  string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status   string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-	Priority string `json:"priority,omitempty" jsonschema:"enum=high,enum=medium,enum=low,description=How much it matters"`
+	Todos []struct {
+		Content  string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+		Status   string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+		Priority string `json:"priority,omitempty" jsonschema:"enum=high,enum=medium,enum=low,description=How much it matters"`
+	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 }
 
 type manageInput struct {
-	Operation string       `json:"operation,omitempty" jsonschema:"enum=write,enum=read,description=read shows the list"`
-	TodoList  []manageItem `json:"todoList,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read"`
-}
-
-type manageItem struct {
-	ID     int    `json:"id" jsonschema:"description=Its number\\, from 1"`
-	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	Operation string `json:"operation,omitempty" jsonschema:"enum=write,enum=read,description=read shows the list"`
+	TodoList  []struct {
+		ID     int    `json:"id" jsonschema:"description=Its number\\, from 1"`
+		Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
+		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	} `json:"todoList,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read"`
 }
 
 type crushInput struct {
-	Todos []crushItem `json:"todos" jsonschema:"description=The whole list\\, in working order"`
-}
-
-type crushItem struct {
-	Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-	ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
+	Todos []struct {
+		Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+		Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+		ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
+	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 }
 
 type todoListInput struct {
-	Todos []todoListItem `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
+	Todos []struct {
+		Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
+		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	} `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
 }
 
-type todoListItem struct {
-	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-}
-
-// listResult is the structured content of these whole-list tools.
-type listResult = result[listShown, counts]
-
+// listShown is an item in the structured content of these whole-list tools.
 type listShown struct {
 	ID        string   `json:"id,omitempty"`
 	Title     string   `json:"title"`
@@ -122,7 +109,7 @@ type listShown struct {
 func dialect(input any, l wholeList) variant {
 	listed := l.view
 	l.view.Unlisted, l.takesAnyWord, l.reads = true, true, append(l.reads, "reason")
-	return variant{view: l.view, bare: l.list, input: input, output: listResult{}, read: l.read, failure: planFailure,
+	return variant{view: l.view, bare: l.list, input: input, output: result[listShown, counts]{}, read: l.read, failure: planFailure,
 		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(listed, out.After, func(line todo.Line, item todo.Item) listShown {
@@ -148,18 +135,22 @@ func dialect(input any, l wholeList) variant {
 // readyNext names the items that can be begun, on a list on which some wait for others;
 // empty where none does.
 func readyNext(w prompts.Words, view todo.View, items []todo.Item) string {
-	var ready []todo.Item
-	waits, waiting := false, todo.OpenWaits(items)
-	for _, i := range items {
-		waits = waits || i.WaitsFor != ""
-		if i.Status == todo.Pending && len(waiting(i)) == 0 {
-			ready = append(ready, i)
-		}
-	}
-	if !waits || len(ready) == 0 {
+	ready := readyItems(items, func(todo.Item) bool { return true })
+	if len(ready) == 0 || !slices.ContainsFunc(items, func(i todo.Item) bool { return i.WaitsFor != "" }) {
 		return ""
 	}
 	return fmt.Sprintf(w.Ready, strings.Join(view.IDs(ready[:min(len(ready), maxReady)]), ", "))
+}
+
+// readyItems returns those of some items that can be begun.
+func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item) {
+	waiting := todo.OpenWaits(items)
+	for _, i := range items {
+		if i.Status == todo.Pending && some(i) && len(waiting(i)) == 0 {
+			ready = append(ready, i)
+		}
+	}
+	return ready
 }
 
 // maxReady is how many of the items that can be begun an answer names.

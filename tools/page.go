@@ -45,7 +45,7 @@ type viewItem struct {
 func NewPage() (view, tick *Tool) {
 	view = pageTool(&Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true,
 		Description: "The newest state of a todo list, for the list's own page."},
-		variant{input: viewInput{}, read: func(*reader, value) *Call { return &Call{} }})
+		variant{input: viewInput{}, read: readOnly})
 	tick = pageTool(&Tool{Name: "todo_list_tick", Title: "Tick todo item",
 		Description: "Sets the status of one item for a person, from the list's own page."},
 		variant{input: tickInput{}, read: (*reader).tick, failure: tickFailure})

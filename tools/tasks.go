@@ -36,9 +36,7 @@ type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"description=The task's number"`
 }
 
-// taskResult is the structured content of the task tools.
-type taskResult = result[taskShown, counts]
-
+// taskShown is an item in the structured content of the task tools.
 type taskShown struct {
 	ID        string   `json:"id"`
 	Title     string   `json:"title"`
@@ -49,33 +47,28 @@ type taskShown struct {
 
 func tasksView() todo.View { return TodoWriteView() }
 
-// tasks returns a task tool.
-func tasks(bare string, input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) (text string, failed bool)) variant {
-	return variant{view: tasksView(), bare: bare, input: input, output: taskResult{}, read: read, failure: planFailure, list: tasksText,
+// tasks returns a task tool. Its answer is empty if the task that it shows is not on the list.
+func tasks(bare string, input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) string) variant {
+	return variant{view: tasksView(), bare: bare, input: input, output: result[taskShown, counts]{}, read: read, failure: planFailure, list: tasksText,
 		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(tasksView(), out.After, func(l todo.Line, item todo.Item) taskShown {
 				return taskShown{l.ID, l.Text, l.Status, item.Owner, tasksView().IDs(waiting(item))}
 			})
-			text, failed := answer(w, c, out)
+			text := answer(w, c, out)
+			if text == "" {
+				return Result{Text: fmt.Sprintf(w.UnknownID, unquotedExcerpt(c.Item)), IsError: true}
+			}
 			if c.Change != nil {
 				out.Notes = nil
 				text += resultNotes(w, out)
-			}
-			if failed {
-				return Result{Text: text, IsError: true}
 			}
 			return newResult(text, text, out.After, shown, countsOf(tasksView(), n))
 		}}
 }
 
 // numbers returns ids as texts show them: #1, #2.
-func numbers(ids []string) string {
-	if len(ids) == 0 {
-		return ""
-	}
-	return "#" + strings.Join(ids, ", #")
-}
+func numbers(ids []string) string { return "#" + strings.Join(ids, ", #") }
 
 func readTaskCreate(r *reader, args value) *Call {
 	args, ok := r.createArgs(args)
@@ -98,12 +91,12 @@ func readTaskCreate(r *reader, args value) *Call {
 	}}
 }
 
-func taskCreated(w prompts.Words, _ *Call, out board.Outcome) (string, bool) {
+func taskCreated(w prompts.Words, _ *Call, out board.Outcome) string {
 	last := todo.Item{}
 	if n := len(out.After.Items); n > 0 {
 		last = out.After.Items[n-1]
 	}
-	return fmt.Sprintf(w.TaskCreated, last.ID, excerpt(last.Text)), false
+	return fmt.Sprintf(w.TaskCreated, last.ID, excerpt(last.Text))
 }
 
 // createArgs returns the arguments of TaskCreate in their usual form: models also send the
@@ -203,28 +196,18 @@ func readTaskUpdate(r *reader, args value) *Call {
 	return &Call{Target: target, fields: c.fields(), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words()) }}
 }
 
-func taskUpdated(w prompts.Words, c *Call, out board.Outcome) (string, bool) {
+func taskUpdated(w prompts.Words, c *Call, out board.Outcome) string {
 	if c.Item == "" {
-		return out.Notes[0], false // which task it took
+		return out.Notes[0] // which task it took
 	}
 	text := fmt.Sprintf(w.TaskUpdated, c.Item, strings.Join(c.fields, ", "))
 	if item, _ := out.After.Item(c.Item); item.Status.Settled() {
-		if ready := numbers(freed(out.After.Items, c.Item)); ready != "" {
-			text += fmt.Sprintf(w.Ready, ready)
+		freed := readyItems(out.After.Items, func(i todo.Item) bool { return slices.Contains(i.Waits(), c.Item) })
+		if len(freed) > 0 {
+			text += fmt.Sprintf(w.Ready, numbers(tasksView().IDs(freed)))
 		}
 	}
-	return text, false
-}
-
-// freed returns the ids of the items that waited for one and are ready.
-func freed(items []todo.Item, id string) (free []string) {
-	waiting := todo.OpenWaits(items)
-	for _, i := range items {
-		if i.Status == todo.Pending && slices.Contains(i.Waits(), id) && len(waiting(i)) == 0 {
-			free = append(free, i.ID)
-		}
-	}
-	return free
+	return text
 }
 
 // fields returns the fields of TaskUpdate that a call sends, in the order of the schema.
@@ -288,10 +271,8 @@ func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 	return nil
 }
 
-func readTaskList(*reader, value) *Call { return &Call{} }
-
-func taskListed(w prompts.Words, _ *Call, out board.Outcome) (string, bool) {
-	return tasksText(w, out.After), false
+func taskListed(w prompts.Words, _ *Call, out board.Outcome) string {
+	return tasksText(w, out.After)
 }
 
 // tasksText returns a line for each task.
@@ -324,10 +305,10 @@ func readTaskGet(r *reader, args value) *Call {
 	return &Call{Target: board.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
 }
 
-func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) (string, bool) {
+func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) string {
 	item, ok := out.After.Item(c.Item)
 	if !ok {
-		return fmt.Sprintf(w.UnknownID, unquotedExcerpt(c.Item)), true
+		return ""
 	}
 	line, _ := tasksView().Show(item)
 	text := taskLine(w, line, item, todo.OpenWaits(out.After.Items)(item))
@@ -343,7 +324,7 @@ func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) (string, bool) 
 	if item.Details != "" {
 		text += "\n" + item.Details
 	}
-	return text, false
+	return text
 }
 
 // What follows mirrors Claude Code's own task tools.

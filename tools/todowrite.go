@@ -10,22 +10,18 @@ import (
 
 // todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2 and 3).
 type todoWriteInput struct {
-	Todos []todoWriteItem `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+	Todos []struct {
+		// ID is published with Options.ItemIDs (docs/spec/variants.md T5).
+		ID         string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
+		Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+		Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+		ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
+		// Reason is published with AllStatuses (docs/spec/variants.md T10).
+		Reason string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
+	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 }
 
-type todoWriteItem struct {
-	// ID is published with Options.ItemIDs (docs/spec/variants.md T5).
-	ID         string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
-	Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
-	// Reason is published with AllStatuses (docs/spec/variants.md T10).
-	Reason string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
-}
-
-// todoWriteResult is what the results of TodoWrite and write_todos conform to.
-type todoWriteResult = result[todoWriteShown, counts]
-
+// todoWriteShown is an item in the structured content of TodoWrite and write_todos.
 type todoWriteShown struct {
 	ID     string `json:"id,omitempty"` // with Options.ItemIDs
 	Title  string `json:"title"`
@@ -85,7 +81,7 @@ func todoWrite(o Options, isOwn bool) variant {
 			remove(out, "counts", "blocked")
 		}
 	}
-	return variant{view: l.view, bare: l.list, allStatuses: all, input: todoWriteInput{}, output: todoWriteResult{}, prune: prune,
+	return variant{view: l.view, bare: l.list, allStatuses: all, input: todoWriteInput{}, output: result[todoWriteShown, counts]{}, prune: prune,
 		read: l.read, answer: answer}
 }
 

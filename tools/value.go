@@ -159,11 +159,8 @@ var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
 // Python, which some models send instead of it (docs/spec/variants.md V5).
 // ok is false for any other value.
 func (v value) unquote() (inner value, ok bool) {
-	if v.kind != '"' {
-		return value{}, false
-	}
-	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
-	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
+	text := v.inBrackets()
+	if text == "" {
 		return value{}, false
 	}
 	inner, err := parse([]byte(text), debris)
@@ -173,15 +170,21 @@ func (v value) unquote() (inner value, ok bool) {
 	return inner, err == nil
 }
 
+// inBrackets returns a string, without a code fence, that begins as an array or object; empty for
+// any other value.
+func (v value) inBrackets() string {
+	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
+	if v.kind != '"' || !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
+		return ""
+	}
+	return text
+}
+
 // isBroken reports whether a text is JSON of an array or object that is cut off or wrong. A
 // word in brackets begins a text.
 func (v value) isBroken() bool {
-	if v.kind != '"' || box.MatchString(strings.TrimSpace(v.text)) {
-		return false
-	}
-	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
 	_, ok := v.unquote()
-	return !ok && text != "" && (text[0] == '{' || text[0] == '[')
+	return !ok && v.inBrackets() != "" && !box.MatchString(strings.TrimSpace(v.text))
 }
 
 // excerpt quotes a text for a result or an error: cut to 40 runes and as a JSON
