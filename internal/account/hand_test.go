@@ -42,7 +42,7 @@ func TestHand(t *testing.T) {
 	nothing := func(*todo.Snapshot) {}
 	move := func(s *todo.Snapshot) {
 		s.Items = []todo.Item{s.Items[2], s.Items[0], s.Items[1]}
-		s.Order = todo.Order{Replaced: "1,2,3", Text: "3,1,2", Revision: s.Revision}
+		s.Order = todo.Hand{Replaced: "1,2,3", Text: "3,1,2", Revision: s.Revision}
 	}
 	type step struct {
 		person bool
@@ -138,7 +138,7 @@ func TestHandWithoutAgent(t *testing.T) {
 func TestOverrode(t *testing.T) {
 	before := list("m", 1, "pending pending")
 	before.Items[0].Hand = todo.Hand{Text: before.Items[0].Text, Replaced: "A"}
-	before.Order = todo.Order{Replaced: "1,2", Text: "2,1"}
+	before.Order = todo.Hand{Replaced: "1,2", Text: "2,1"}
 	slices.Reverse(before.Items)
 	after := before
 	after.Items = slices.Clone(before.Items)
@@ -149,7 +149,7 @@ func TestOverrode(t *testing.T) {
 	}
 	after.Items[0].Text = "A"
 	forgotten := before
-	forgotten.Order = todo.Order{} // as a store may have it of an earlier revision
+	forgotten.Order = todo.Hand{} // as a store may have it of an earlier revision
 	for _, c := range []struct {
 		before, after todo.Snapshot
 		want          string

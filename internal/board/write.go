@@ -161,7 +161,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
 	s := todo.Step{Change: a.Change, Sent: &a.sent, Hand: todo.PersonsHand, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
 	if !a.Writer.Person {
-		s.Hand = todo.HandOf(a.Conversation.Key)
+		s.Hand = a.Conversation.Key
 	}
 	if a.begins {
 		s.Earlier = a.current.Items
@@ -174,7 +174,7 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 			on, *failed = a.read.SeenOn(ctx, list.Principal, list.ID)
 		}
 		if *failed == nil {
-			isHere, *failed = a.anyHere(ctx, a.read, on, func(s Seen) bool { return todo.HandOf(s.Chat) == hand })
+			isHere, *failed = a.anyHere(ctx, a.read, on, func(s Seen) bool { return s.Chat == hand })
 		}
 		return isHere
 	}
@@ -222,7 +222,7 @@ func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, e
 		return a.shown, nil
 	case seen > 0:
 		return revision(ctx, a.read, list, seen)
-	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // it knows the list
+	case seen < 0 && (len(a.Lines) == 0 || a.sent.Continues(list, true)): // it knows the list
 		return shownToAgents(ctx, a.read, list, nil)
 	case list.Settled():
 		return list, nil // what is to be done is all the writer's

@@ -37,7 +37,7 @@ type ListDocument struct {
 	// (docs/spec/variants.md P5). It is written for readers and never read.
 	AllCompleted bool           `json:"all_completed"`
 	Explanation  string         `json:"explanation,omitempty"` // what the agent said of this revision
-	Order        todo.Order     `json:"order,omitzero"`        // what a person made of it
+	Order        todo.Hand      `json:"order,omitzero"`        // what a person made of it
 	Gone         []todo.Item    `json:"gone,omitempty"`        // what people took from the list, and agents of what people had added
 	Items        []ItemDocument `json:"items"`
 }

@@ -41,8 +41,8 @@ func (l List) Project() string {
 // absent.
 type Counts map[Status]int
 
-// Excerpt returns the snapshot with those of its items alone from which its title follows
-// and what its agent does or waits for, and texts of at most [MaxTitle] runes. The others
+// Excerpt returns the snapshot with three of its items at most: the one that names the list,
+// the current one and the first that is blocked. Texts have at most [MaxTitle] runes. The others
 // are counted in Rest, so that Title, Counts, Progress, Open, Current and State say the
 // same of both. It is for pages with many lists, and never saved as a revision.
 func (s Snapshot) Excerpt() Snapshot {
@@ -66,7 +66,7 @@ func (s Snapshot) Excerpt() Snapshot {
 		i.Key, i.Details, i.WaitsFor = "", "", ""
 		s.Items = append(s.Items, i)
 	}
-	s.Order, s.Gone, s.Report, s.Operation, s.Explanation = Order{}, nil, Report{}, Operation{}, ""
+	s.Order, s.Gone, s.Report, s.Operation, s.Explanation = Hand{}, nil, Report{}, Operation{}, ""
 	return s
 }
 

@@ -1,7 +1,6 @@
 package todo
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 )
@@ -42,8 +41,8 @@ type Chat struct {
 	Why   string    `json:"why,omitempty"`
 	// Here are the processes that serve the chat, the one that was heard of last first.
 	Here Served `json:"here,omitzero"`
-	// With is the id of a chat that is taken to be this one, known otherwise: a guess. Empty
-	// is none.
+	// With is the id of another row that is taken to be the same chat, known by another key. This
+	// is a guess. Empty is none.
 	With string `json:"with,omitempty"`
 	// Seq orders all chats and snapshots of a store by commit, see [Snapshot.Seq].
 	Seq int64 `json:"-"`
@@ -52,7 +51,7 @@ type Chat struct {
 // Here is a process that serves a chat.
 type Here struct {
 	// Process is its id, or [Detached].
-	Process string `json:"process"`
+	Process string `json:"process,omitempty"`
 	// Until is when the chat is no more there by it unless it is heard of again, give or take a
 	// minute; zero is as long as the process is alive.
 	Until time.Time `json:"until,omitzero"`
@@ -62,21 +61,8 @@ type Here struct {
 const Detached = "-"
 
 // Served are the last processes that served a chat, the one that was heard of last first; behind
-// them it has zero values. Its JSON is an array of those there are.
+// them it has zero values.
 type Served [4]Here
-
-// MarshalJSON implements [json.Marshaler].
-func (s Served) MarshalJSON() ([]byte, error) {
-	return json.Marshal(slices.DeleteFunc(s[:], func(h Here) bool { return h == Here{} }))
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (s *Served) UnmarshalJSON(data []byte) error {
-	var all []Here
-	err := json.Unmarshal(data, &all)
-	copy(s[:], all)
-	return err
-}
 
 // Serve says that a process serves the chat. What it has of others is theirs.
 func (c *Chat) Serve(by Here) {
@@ -108,17 +94,11 @@ const hereTick = time.Minute
 // IsHere reports whether the chat goes on and a process that lives serves it. A detached one
 // counts only where no other ever did: that one's end is known at once.
 func (c Chat) IsHere(now time.Time, alive func(process string) bool) bool {
-	isServed := false
-	for _, h := range c.Here {
-		isServed = isServed || h.Process != "" && h.Process != Detached
-	}
-	for _, h := range c.Here {
-		counts := h.Process != "" && (h.Until.IsZero() || now.Before(h.Until)) && c.Ended.IsZero()
-		if counts && (h.Process == Detached && !isServed || h.Process != Detached && alive(h.Process)) {
-			return true
-		}
-	}
-	return false
+	isServed := slices.ContainsFunc(c.Here[:], func(h Here) bool { return h.Process != "" && h.Process != Detached })
+	return c.Ended.IsZero() && slices.ContainsFunc(c.Here[:], func(h Here) bool {
+		counts := h.Process != "" && (h.Until.IsZero() || now.Before(h.Until))
+		return counts && (h.Process == Detached && !isServed || h.Process != Detached && alive(h.Process))
+	})
 }
 
 // Doing is what the agent of a chat does, as hooks of its host say it.
@@ -225,15 +205,10 @@ type Agent struct {
 // should look first.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
-		switch {
-		case asks != "":
-			return 3
-		case does == Works:
+		if asks != "" {
 			return 2
-		case does == Rests:
-			return 1
 		}
-		return 0
+		return slices.Index([]Doing{Rests, Works}, does)
 	}
 	if c.Ended.IsZero() && rank(c.Doing, c.Asks) > rank(a.Doing, a.Asks) {
 		a.Doing, a.Asks, a.Since = c.Doing, c.Asks, c.Since

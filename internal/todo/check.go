@@ -203,18 +203,17 @@ func Cut(text string, limit int) string {
 // emoji. Signs that count or compare stay ("c" is not "c++"), and so does a gap between two
 // digits (1.2 is not 12). A text of nothing but these is returned unchanged.
 func Fold(text string) string {
-	rest := norm.NFKC.String(unmarked(text))
+	rest := unmarked(text)
+	if strings.ContainsAny(rest, "<>→←⇒") {
+		rest = arrows.Replace(rest)
+	}
+	rest = norm.NFKC.String(rest)
 	var b strings.Builder
 	b.Grow(len(rest))
-	var last, before rune // the last that is kept, and the one before in the text
+	var last rune // the last that is kept
 	gap := false
-	for i, r := range rest {
+	for _, r := range rest {
 		folded := foldRune(r)
-		isLoose := (gap || last == 0) && unicode.Is(unicode.Mn, r) // an accent on what is left out
-		if isLoose || isArrow(before, r, rest[i:]) {
-			folded = -1
-		}
-		before = r
 		if folded < 0 {
 			gap = true
 			continue
@@ -228,35 +227,15 @@ func Fold(text string) string {
 	return cmp.Or(b.String(), text)
 }
 
-// unmarked returns a text without what stands before an item of a list: a sign, a number
-// with a dot or bracket, a box.
-func unmarked(text string) string {
-	rest := strings.TrimLeft(text, " \t-*•–—")
-	number := strings.TrimLeft(rest, "0123456789")
-	switch {
-	case len(rest)-len(number) > 0 && len(rest)-len(number) < 4 && (strings.HasPrefix(number, ". ") || strings.HasPrefix(number, ") ")):
-		rest = number[2:]
-	case len(rest) > 3 && rest[0] == '[' && strings.ContainsRune(" xX", rune(rest[1])) && rest[2] == ']':
-		rest = rest[3:]
-	}
-	if strings.TrimSpace(rest) == "" {
-		return text
-	}
-	return rest
-}
+// mark matches what stands before an item of a list: a sign, a number with a dot or bracket, a box.
+var mark = regexp.MustCompile(`^[ \t*•–—-]*(?:[0-9]{1,3}[.)] |\[[ xX]\])?`)
 
-// isArrow reports whether a rune is part of an arrow that is typed: "->", "=>" or "<-". rest
-// is the text from it on.
-func isArrow(before, r rune, rest string) bool {
-	switch r {
-	case '>':
-		return before == '-' || before == '='
-	case '=':
-		return strings.HasPrefix(rest, "=>")
-	case '<':
-		return strings.HasPrefix(rest, "<-")
+// unmarked returns a text without such a mark, unless it is one alone.
+func unmarked(text string) string {
+	if rest := text[len(mark.FindString(text)):]; strings.TrimSpace(rest) != "" {
+		return rest
 	}
-	return false
+	return text
 }
 
 // foldRune returns what a rune is in a folded text; less than 0 is nothing.
@@ -264,8 +243,7 @@ func foldRune(r rune) rune {
 	switch {
 	case r|0x20 >= 'a' && r|0x20 <= 'z': // as most are
 		return r | 0x20
-	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r),
-		unicode.Is(unicode.Sm, r) && unicode.Is(arrows, r):
+	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r):
 		return -1
 	case unicode.Is(unicode.Mn, r):
 		return r
@@ -273,5 +251,5 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(unicode.ToUpper(r))
 }
 
-// arrows are the blocks of arrows, some of which count as mathematical signs.
-var arrows = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x2190, Hi: 0x21ff, Stride: 1}, {Lo: 0x27f0, Hi: 0x27ff, Stride: 1}, {Lo: 0x2900, Hi: 0x297f, Stride: 1}}}
+// arrows leaves out those that are typed, or count as mathematical signs.
+var arrows = strings.NewReplacer("->", " ", "=>", " ", "<-", " ", "→", " ", "←", " ", "⇒", " ")

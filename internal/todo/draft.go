@@ -22,7 +22,7 @@ type Draft struct {
 	earlier  []Item // see Earlier
 	notes    []string
 	archives bool // the change says whether the list is archived
-	// present reports whether the conversation with a hand is there; nil is that nobody is.
+	// present is [Step.Present].
 	present func(hand string) bool
 }
 
@@ -259,18 +259,12 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		listed := view.Words[status]
 		item.Said = listed != "" && listed != line.Status
 	}
-	if line.Reason != nil && item.Status.HasReason() {
-		item.Reason = *line.Reason
+	if item.Status.HasReason() {
+		item.Reason = *cmp.Or(line.Reason, &item.Reason)
 	}
-	if line.Priority != nil {
-		item.Priority = *line.Priority
-	}
-	if line.DueDate != nil {
-		item.DueDate = *line.DueDate
-	}
-	if line.Details != nil {
-		item.Details = *line.Details
-	}
+	item.Priority = *cmp.Or(line.Priority, &item.Priority)
+	item.DueDate = *cmp.Or(line.DueDate, &item.DueDate)
+	item.Details = *cmp.Or(line.Details, &item.Details)
 	if line.Owner != nil && *line.Owner != item.Owner {
 		item.Owner, item.Holder = *line.Owner, d.hand
 	}

@@ -1,9 +1,7 @@
 package todo
 
 import (
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,31 +12,12 @@ import (
 // PersonsHand is the hand of people, see [Item.BegunBy].
 const PersonsHand = "person"
 
-// HandOf returns the hand of a conversation by its key, see [Item.BegunBy]; empty for nobody.
-func HandOf(conversation string) string {
-	if conversation == "" {
-		return ""
-	}
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(conversation))
-	return strconv.FormatUint(sum.Sum64(), 36)
-}
-
 // MaxRepeats is how often an agent that was told of a person's wording, or order, is
 // told again when it sends what the person replaced. After that its wish counts.
 const MaxRepeats = 3
 
-// Order is what a person made of the order of a list's items, which is written as their
-// ids with commas. It is a [Hand] with other names in JSON.
-type Order struct {
-	Text     string `json:"person,omitempty"`
-	Replaced string `json:"was,omitempty"`
-	Repeats  int    `json:"repeats,omitempty"`
-	Revision int64  `json:"revision,omitempty"`
-}
-
-// Hand is what a person made of an item's text, or as an [Order] of the order of a list's
-// items. The zero value is nothing.
+// Hand is what a person made of an item's text, or of the order of a list's items, which is
+// written as their ids with commas. The zero value is nothing.
 type Hand struct {
 	// Text is the person's wording, or order. If the item, or list, has another one, an
 	// agent has overridden it.
@@ -54,10 +33,8 @@ type Hand struct {
 const (
 	// MaxGone is how many items that are gone a list remembers.
 	MaxGone = 8
-	// maxReplaced is how many replaced wordings an item remembers.
-	maxReplaced = 8
-	// MaxOrders is how many replaced orders a list remembers.
-	MaxOrders = 3
+	// MaxReplaced is how many replaced wordings an item remembers, and a list orders.
+	MaxReplaced = 8
 )
 
 // wordings returns what people replaced, the last one first.
@@ -74,27 +51,18 @@ func (h Hand) has(text string) bool {
 	return slices.ContainsFunc(h.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// hasOrder reports whether items stand in an order that people replaced, which is another
-// one than the list has now.
-func (h Hand) hasOrder(items, now []Item) bool {
-	return slices.ContainsFunc(h.wordings(), func(ids string) bool {
-		was := itemsOf(ids)
-		return InSameOrder(was, items) && !InSameOrder(was, now)
-	})
-}
-
 // replacing returns the hand after a person put a text in the place of others, as part of
-// a revision. It remembers limit of what was replaced: the last ones, and the first,
+// a revision. It remembers [MaxReplaced] of what was replaced: the last ones, and the first,
 // which an agent wrote.
-func (h Hand) replacing(limit int, to string, revision int64, others ...string) Hand {
+func (h Hand) replacing(to string, revision int64, others ...string) Hand {
 	var replaced []string
 	for _, w := range append(others, h.wordings()...) {
 		if w != "" && w != to && !slices.Contains(replaced, w) {
 			replaced = append(replaced, w)
 		}
 	}
-	if n := len(replaced); n > limit {
-		replaced = append(replaced[:limit-1], replaced[n-1])
+	if n := len(replaced); n > MaxReplaced {
+		replaced = append(replaced[:MaxReplaced-1], replaced[n-1])
 	}
 	return Hand{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
 }
@@ -243,14 +211,8 @@ func Excerpt(text string) string {
 
 // shortened returns the forms in which agents were shown a text that is too long to
 // show; none for others. An agent that writes one of them means the whole text.
-func shortened(text string) (forms []string) {
-	if short := Excerpt(text); short != text {
-		forms = append(forms, short)
-	}
-	if told := Told(text); told != text {
-		forms = append(forms, told)
-	}
-	return forms
+func shortened(text string) []string {
+	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }
 
 // applyHand records in a person's draft what the person did to texts and order, and in an
@@ -312,32 +274,23 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 // keepAdded puts back what a person added and an agent leaves out that was shown it: then that
 // is its habit. What is settled may go.
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
-	shown, stays := Near(saw.Items), Near(d.next.Items)
-	var back []int
-	for n, item := range d.Before.Items {
-		if !item.Added || item.Status.Settled() {
-			continue
+	shown := Near(saw.Items)
+	d.next.Items = withMissing(d.next.Items, d.Before.Items, func(i Item) bool {
+		_, isShown := shown(0, i.ID)
+		if !i.Added || i.Status.Settled() || !isShown {
+			return false
 		}
-		_, isShown := shown(n, item.ID)
-		_, isThere := stays(n, item.ID)
-		switch {
-		case isThere || !isShown:
-		case item.Hand.Repeats < MaxRepeats:
-			back = append(back, n)
-		default:
-			d.gone(item, false)
+		if i.Hand.Repeats >= MaxRepeats {
+			d.gone(i, false)
+			return false
 		}
+		i.Hand.Repeats++
+		kept = append(kept, Difference{Kind: Added, After: i})
+		return true
+	})
+	for _, k := range kept {
+		d.next.Items[indexOf(d.next.Items, k.After.ID)] = k.After
 	}
-	if back == nil {
-		return nil
-	}
-	before, isBack := slices.Clone(d.Before.Items), make(map[string]bool, len(back))
-	for _, n := range back {
-		before[n].Hand.Repeats++
-		isBack[before[n].ID] = true
-		kept = append(kept, Difference{Kind: Added, After: before[n]})
-	}
-	d.next.Items = withMissing(d.next.Items, before, func(i Item) bool { return isBack[i.ID] })
 	return kept
 }
 
@@ -379,7 +332,7 @@ func (d *Draft) recordHand() {
 	for n := range d.next.Items {
 		item := &d.next.Items[n]
 		if before, known := was(n, item.ID); known && before.Text != item.Text {
-			item.Hand = before.Hand.replacing(maxReplaced, item.Text, d.Before.Revision+1, before.Text, before.Active)
+			item.Hand = before.Hand.replacing(item.Text, d.Before.Revision+1, before.Text, before.Active)
 		} else if !known {
 			item.Added, item.Deleted, item.Hand.Repeats, item.Hand.Revision = true, false, 0, d.Before.Revision+1
 			d.next.Gone = slices.DeleteFunc(slices.Clone(d.next.Gone), func(g Item) bool { return g.ID == item.ID || Fold(g.Text) == Fold(item.Text) })
@@ -393,15 +346,19 @@ func (d *Draft) recordHand() {
 	}
 	if !InSameOrder(d.Before.Items, d.next.Items) {
 		person, was := idsOf(d.next.Items), idsOf(d.Before.Items)
-		d.next.Order = Order(Hand(d.Before.Order).replacing(MaxOrders, person, d.Before.Revision+1, was))
+		d.next.Order = d.Before.Order.replacing(person, d.Before.Revision+1, was)
 	}
 }
 
 // keepOrder puts the items back into the order that a person made, if the agent sent
 // one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
-	order := (*Hand)(&d.next.Order)
-	if !order.stays(d.Before.OrderOverridden(), order.hasOrder(d.next.Items, d.Before.Items)) {
+	order := &d.next.Order
+	isReplaced := slices.ContainsFunc(order.wordings(), func(ids string) bool {
+		was := itemsOf(ids)
+		return InSameOrder(was, d.next.Items) && !InSameOrder(was, d.Before.Items)
+	})
+	if !order.stays(d.Before.OrderOverridden(), isReplaced) {
 		return nil
 	}
 	d.next.Items = inOrderOf(d.Before.Items, d.next.Items)

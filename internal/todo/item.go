@@ -72,8 +72,8 @@ type Item struct {
 	// WaitsFor has the ids of the items that come first, with commas, also when they are
 	// settled; see [OpenWaits].
 	WaitsFor string `json:"waits_for,omitempty"`
-	// BegunBy is the hand that last put the item in progress: a digest of the
-	// conversation's key, or [PersonsHand]; empty when none did.
+	// BegunBy is the hand that last put the item in progress: the id of a chat, or
+	// [PersonsHand]; empty when none did.
 	BegunBy string `json:"begun_by,omitempty"`
 	// ByPerson is true when a person set the status.
 	ByPerson bool `json:"by_person,omitempty"`
@@ -242,8 +242,8 @@ func (v View) Lines(items []Item) []Line {
 
 // Core returns the core status for one of the view's words. If several statuses
 // share the word, it is the one that has the word itself, else the first of pending, in
-// progress, completed, failed, blocked and cancelled. ok is false for a word that the view does not have; it may be
-// one that is [View.Unlisted].
+// progress, completed, failed, blocked and cancelled. ok is false for any other word, unless
+// it is a status that the view takes as [View.Unlisted].
 func (v View) Core(word string) (Status, bool) {
 	if s := Status(word); v.Words[s] == word {
 		return s, word != ""

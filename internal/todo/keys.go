@@ -10,20 +10,16 @@ import (
 
 // ChatKey returns the key of a chat by the host's own id for it, as hooks, the environment,
 // status lines and fields of _meta tell it.
-func ChatKey(id string) string { return "chat:" + opaque(id) }
+func ChatKey(id string) string { return "chat:" + HostID(id) }
 
 // AgentKey returns the key of a sub-agent by its main agent's key.
-func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agent) }
+func AgentKey(main, agent string) string { return main + "/agent:" + HostID(agent) }
 
 // AgentName returns the name of a sub-agent as lists have it.
 func AgentName(agent string) string { return Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
-// HostID returns what chats and lists have as the host's id of a chat.
-func HostID(id string) string { return opaque(id) }
-
-// opaque returns an id from a client in a form that fits into a key: unchanged
-// if it has at most 128 bytes, all visible ASCII, else its digest.
-func opaque(id string) string {
+// HostID returns an id from a client as chats and lists have it, and keys: unchanged if it has at most 128 bytes, all visible ASCII, else its digest.
+func HostID(id string) string {
 	if len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return id
 	}
@@ -54,13 +50,7 @@ func ChatID(principal, user, key string, isSeveral bool) string {
 }
 
 // IsChatID reports whether a key is an id of a chat. The keys of clients all begin otherwise.
-func IsChatID(key string) bool {
-	sum, isOne := strings.CutPrefix(key, chatPrefix)
-	if !isOne {
-		sum, isOne = strings.CutPrefix(key, severalPrefix)
-	}
-	return isOne && len(sum) == 32 && strings.Trim(sum, "0123456789abcdef") == ""
-}
+func IsChatID(key string) bool { return strings.HasPrefix(key, chatPrefix) || IsSeveral(key) }
 
 // IsSeveral reports whether a chat's id is one of what may be several chats.
 func IsSeveral(id string) bool { return strings.HasPrefix(id, severalPrefix) }

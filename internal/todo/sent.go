@@ -38,7 +38,7 @@ func (s *Sent) named(items []Item) (count int) {
 	return count
 }
 
-// match returns for each line the item that it has, by what both say and not by ids; nil for none.
+// match returns for each line the item that says the same, whatever its id; nil where none does.
 func (s *Sent) match(items []Item) []*Item {
 	lines := slices.Clone(s.Lines)
 	for n := range lines {
@@ -76,13 +76,6 @@ func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 		}
 	}
 	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
-}
-
-// Keeps reports whether the write keeps at least half of a list's open items, and two of its
-// items (all, where list or write has fewer): then its agent knows the list.
-func (s *Sent) Keeps(list Snapshot) bool {
-	open := open(list.Items)
-	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))
 }
 
 // saysItself returns a function that reports whether the write gives an item the status

@@ -94,7 +94,7 @@ type Snapshot struct {
 	// most [MaxText] runes; empty when it said nothing.
 	Explanation string `json:"explanation,omitempty"`
 	// Order is what a person made of the order of the items.
-	Order Order `json:"order,omitzero"`
+	Order Hand `json:"order,omitzero"`
 	// Gone are items that people took from the list, and that agents took which people had
 	// added, the last [MaxGone] of them: Deleted or Added.
 	Gone []Item `json:"gone,omitempty"`
@@ -119,8 +119,8 @@ type Snapshot struct {
 	// Seq orders all snapshots of one store by commit: a later save has a
 	// larger Seq, whatever its list. Set by the store; not dense.
 	Seq int64 `json:"-"`
-	// Stood is the Seq of the chat of which something was heard, in a snapshot that who
-	// follows the list is sent again for that; zero in any other.
+	// Stood is set in a snapshot that its followers are sent again because its agent does
+	// something else: the Seq of that agent's chat. Else it is zero.
 	Stood int64 `json:"-"`
 }
 
@@ -140,20 +140,6 @@ func (s Snapshot) Follows(before Snapshot) bool {
 // later revision, or, as who follows a list is sent it, as its agent does something else.
 func (s Snapshot) IsNewer(than Snapshot) bool {
 	return s.Revision > than.Revision || s.Revision == than.Revision && s.Stood > than.Stood
-}
-
-// Clone returns a copy with slices of its own, for a store that keeps what its
-// callers may change; Items is not nil.
-func (s Snapshot) Clone() Snapshot {
-	s.Items = append([]Item{}, s.Items...)
-	s.Gone = slices.Clone(s.Gone)
-	s.Report.Dropped = slices.Clone(s.Report.Dropped)
-	s.Report.Unseen = slices.Clone(s.Report.Unseen)
-	s.Report.Notes = slices.Clone(s.Report.Notes)
-	s.Report.Kept = slices.Clone(s.Report.Kept)
-	s.Report.Ordered = slices.Clone(s.Report.Ordered)
-	s.Report.PutAway.Open = slices.Clone(s.Report.PutAway.Open)
-	return s
 }
 
 // Written returns the newest revision up to this one that no person wrote; 0 when there

@@ -9,14 +9,13 @@ import (
 type Step struct {
 	Change Change
 	Sent   *Sent
-	// Hand is whose hand writes: [PersonsHand], or what [HandOf] returns for the key of a
-	// conversation.
+	// Hand is whose hand writes: [PersonsHand], or the id of a chat; empty for nobody.
 	Hand string
 	At   time.Time
 	// Earlier are the items of the list that the conversation leaves for the one that the
 	// step begins, see [Draft.Earlier].
 	Earlier []Item
-	// Present reports whether the conversation with a hand is there; nil is that nobody is.
+	// Present reports whether a chat is there, by its id; nil is that none is.
 	Present func(hand string) bool
 	// Title is the list's title from its host, unless it was given one; empty for none. One
 	// that [CleanTitle] refuses is passed over.
@@ -79,9 +78,10 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	}
 	// A variant limits what one call sends; a merge may add what others added. What makes
 	// a list no larger is never refused.
-	err := CheckSize(d.next.Items)
-	if err != nil && (len(d.next.Items) > len(d.Before.Items) || Size(d.next.Items) > Size(d.Before.Items)) {
-		return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
+	if len(d.next.Items) > len(d.Before.Items) || Size(d.next.Items) > Size(d.Before.Items) {
+		if err := CheckSize(d.next.Items); err != nil {
+			return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
+		}
 	}
 	report.Notes = d.notes
 	find := Near(d.next.Items)

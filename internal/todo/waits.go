@@ -2,6 +2,7 @@ package todo
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -31,8 +32,9 @@ func OpenWaits(items []Item) func(Item) []Item {
 	}
 }
 
-// link makes the items of lines wait for those that the lines name, by the ids of a view or
-// the list's; idOf returns the id of a line's item. It returns the names that are no item's.
+// link sets what the items of lines wait for. The lines name that by the ids which the view
+// shows, or by the list's own. idOf returns the id of a line's item. link returns the names that
+// no item has.
 func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown []string) {
 	if view.Keys {
 		d.nameApart()
@@ -50,12 +52,13 @@ func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown 
 		for _, name := range line.WaitsFor {
 			first, ok := named[name]
 			if !ok {
-				if first, ok = places[name]; !ok {
-					unknown = append(unknown, name)
-					continue
-				}
+				first, ok = places[name]
 			}
-			waits = append(waits, d.next.Items[first].ID)
+			if ok {
+				waits = append(waits, d.next.Items[first].ID)
+			} else {
+				unknown = append(unknown, name)
+			}
 		}
 		d.next.Items[at].WaitsFor = strings.Join(waits, ",")
 	}
@@ -83,14 +86,11 @@ func (d *Draft) tidy() {
 
 // nameApart has no two items known by one id to an agent that names some itself.
 func (d *Draft) nameApart() {
-	var names map[string]bool
+	names := make(map[string]bool)
 	for i := range d.next.Items {
 		item := &d.next.Items[i]
 		if item.Key == "" {
 			continue
-		}
-		if names == nil {
-			names = make(map[string]bool)
 		}
 		if names[item.Key] {
 			item.Key = ""
@@ -106,25 +106,18 @@ func (d *Draft) nameApart() {
 
 // checkWaits returns [ErrCycle] when an item waits for itself by way of others.
 func checkWaits(items []Item) error {
-	var waiting map[string][]string
+	waiting := make(map[string][]string)
 	for _, i := range items {
-		if i.WaitsFor != "" && waiting == nil {
-			waiting = make(map[string][]string)
-		}
 		if i.WaitsFor != "" {
 			waiting[i.ID] = i.Waits()
 		}
 	}
 	// What waits for nothing goes, until nothing goes any more: what is left is a cycle,
 	// or waits for one.
-	for went := true; went; {
-		went = false
-		for id, first := range waiting {
-			if !slices.ContainsFunc(first, func(f string) bool { return waiting[f] != nil }) {
-				delete(waiting, id)
-				went = true
-			}
-		}
+	isLeft := func(id string) bool { return waiting[id] != nil }
+	for before := -1; before != len(waiting); {
+		before = len(waiting)
+		maps.DeleteFunc(waiting, func(_ string, first []string) bool { return !slices.ContainsFunc(first, isLeft) })
 	}
 	if len(waiting) > 0 {
 		return ErrCycle

@@ -278,7 +278,7 @@ func handedHistory() []todo.Snapshot {
 			h[i].Items[2].Hand = todo.Hand{Text: everybody, Replaced: "Celebrate", Revision: 2}
 		}
 	}
-	h[3].Order = todo.Order{Text: "3,1,2", Revision: 2}
+	h[3].Order = todo.Hand{Text: "3,1,2", Revision: 2}
 	return h
 }
 

@@ -240,7 +240,7 @@ func TestExportKeepsHands(t *testing.T) {
 			{ID: "1", Text: "Agent's", Status: todo.Pending, BegunBy: "0123456789ab", Hand: todo.Hand{Text: "Person's", Replaced: "First\nSecond", Repeats: 3, Revision: 1}},
 		},
 		Archived: true, ReplacedBy: "next",
-		Order: todo.Order{Replaced: "1,2", Text: "2,1", Repeats: 2, Revision: 1}}
+		Order: todo.Hand{Replaced: "1,2", Text: "2,1", Repeats: 2, Revision: 1}}
 	var first, second bytes.Buffer
 	if err := app.PrintJSON(&first, want, ""); err != nil {
 		t.Fatal(err)

@@ -147,7 +147,7 @@ func checkLabels(s todo.Snapshot) error {
 			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
 		}
 	}
-	if most := todo.MaxItems * (len(strconv.Itoa(todo.MaxID)) + 1); len(s.Order.Replaced) > todo.MaxOrders*most || len(s.Order.Text) > most {
+	if most := todo.MaxItems * (len(strconv.Itoa(todo.MaxID)) + 1); len(s.Order.Replaced) > todo.MaxReplaced*most || len(s.Order.Text) > most {
 		return errors.New("the order has too many items")
 	}
 	return nil

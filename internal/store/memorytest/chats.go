@@ -70,10 +70,10 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 
 // hasList reports whether a chat held a list other than one.
 func (t *tx) hasList(c todo.Chat, but string) bool {
-	isIts := func(k board.Seen) bool { return k.Held > 0 && k.List != but }
+	isOther := func(s board.Seen) bool { return s.Held > 0 && s.List != but }
 	of := board.Key{Principal: c.Principal, Chat: c.ID}
 	mirrors := board.Key{Principal: c.Principal, Chat: c.ID, Mirrors: true}
-	return slices.ContainsFunc(t.seen[of], isIts) || slices.ContainsFunc(t.seen[mirrors], isIts)
+	return slices.ContainsFunc(t.seen[of], isOther) || slices.ContainsFunc(t.seen[mirrors], isOther)
 }
 
 // forgetChatsOf removes the chats that held a list and no other.

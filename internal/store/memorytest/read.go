@@ -41,7 +41,7 @@ func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, er
 	return look(ctx, r, "read snapshot", func(now *state) (todo.Snapshot, error) {
 		for _, s := range slices.Backward(now.lists[id].revisions) {
 			if n == 0 || s.Revision == n {
-				return now.withParent(s.Clone()), nil
+				return now.withParent(clone(s)), nil
 			}
 		}
 		return todo.Snapshot{}, board.ErrNotFound
@@ -74,7 +74,7 @@ func (r reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 		})
 		found = atMost(q.Limit, found)
 		for i, s := range found {
-			found[i] = now.shown(q, s).Clone()
+			found[i] = clone(now.shown(q, s))
 		}
 		return found, nil
 	})
@@ -150,7 +150,7 @@ func (r reader) History(ctx context.Context, id string, after int64, limit int) 
 		revisions := now.lists[id].revisions
 		from, _ := slices.BinarySearchFunc(revisions, after+1, func(s todo.Snapshot, n int64) int { return cmp.Compare(s.Revision, n) })
 		for _, s := range atMost(limit, revisions[from:]) {
-			out = append(out, now.withParent(s.Clone()))
+			out = append(out, now.withParent(clone(s)))
 		}
 		return out, nil
 	})

@@ -49,7 +49,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	if !next.Follows(before) {
 		return todo.Snapshot{}, fmt.Errorf("save revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, board.ErrNotFound)
 	}
-	next = next.Clone()
+	next = clone(next)
 	if before.Revision > 0 {
 		next.List = before.List
 		return t.withParent(t.add(l, next)), nil
@@ -115,4 +115,14 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 	maps.DeleteFunc(t.names, func(_ nameKey, list string) bool { return list == id })
 	t.add(list{begun: l.begun}, record.Purged(id, last.List.Principal, last.Revision, l.begun, by, now))
 	return ctx.Err()
+}
+
+// clone returns a copy with slices of its own: what is kept, callers may not change. Items is
+// not nil.
+func clone(s todo.Snapshot) todo.Snapshot {
+	s.Items, s.Gone = append([]todo.Item{}, s.Items...), slices.Clone(s.Gone)
+	r := &s.Report
+	r.Dropped, r.Unseen, r.Notes, r.Kept = slices.Clone(r.Dropped), slices.Clone(r.Unseen), slices.Clone(r.Notes), slices.Clone(r.Kept)
+	r.Ordered, r.PutAway.Open = slices.Clone(r.Ordered), slices.Clone(r.PutAway.Open)
+	return s
 }

@@ -223,7 +223,6 @@ func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.
 
 // asRead returns a copy of a remembered snapshot with the parent that it has now.
 func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
-	s = s.Clone()
 	if all, known := t.seen[board.Key{Principal: s.List.Principal, Chat: s.List.ParentConversation, Mirrors: s.List.Mirrored}]; known && s.List.ParentConversation != "" {
 		s.List.Parent = board.Current(all)
 	}

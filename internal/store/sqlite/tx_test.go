@@ -373,7 +373,7 @@ func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
 	if err != nil {
 		return err
 	}
-	next = next.Clone()
+	next.Items = slices.Clone(next.Items)
 	next.Revision++
 	items := len(next.Items)
 	next.Items[n%items].Status = todo.Statuses()[n/items%2]

@@ -87,7 +87,7 @@ func linearizable(t *testing.T, a, b board.Store) {
 					if err != nil {
 						return err
 					}
-					now = now.Clone()
+					now.Items = append([]todo.Item{}, now.Items...)
 					now.Revision++
 					now.LastID++
 					now.Items[0].Text = fmt.Sprint(n + 1)

@@ -160,7 +160,8 @@ func writeHeld(t testing.TB, s board.Store, n int) {
 		if err != nil {
 			return err
 		}
-		next := before.Clone()
+		next := before
+		next.Items = append([]todo.Item{}, before.Items...)
 		next.Revision++
 		next.Items[0].Text = fmt.Sprint("Step ", n)
 		if _, err = tx.Save(t.Context(), next); err != nil {

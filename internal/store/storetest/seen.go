@@ -322,7 +322,7 @@ func parentsInTx(t *testing.T, s board.Store) {
 		}
 		loaded, err = tx.Load(t.Context(), "sub", 0)
 		check("read after another list became current", "m2", loaded, err)
-		next := loaded.Clone()
+		next := loaded
 		next.Revision++
 		saved, err = tx.Save(t.Context(), next)
 		check("saved after another list became current", "m2", saved, err)

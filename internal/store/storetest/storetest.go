@@ -98,7 +98,7 @@ func list(id, workspace string, n int64) todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: id, Conversation: "c", Client: "c", Created: baseTime, Workspace: workspace, Name: "näme", Mirrored: true, Previous: "previous", Chat: "chat"},
 		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second), Worked: baseTime, GivenTitle: "Títle",
-		Order: todo.Order{Replaced: "1,2", Text: "2,1", Repeats: 1, Revision: 1}, ReplacedBy: "next",
+		Order: todo.Hand{Replaced: "1,2", Text: "2,1", Repeats: 1, Revision: 1}, ReplacedBy: "next",
 		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a", User: "u", Person: true, Process: "p"},
 		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{gone}, Unseen: []todo.Difference{{Kind: todo.Removed, Before: gone}}, Titled: "Títle", Ordered: []string{"1"}, By: todo.People,
 			Kept: []todo.Difference{{Kind: todo.Moved}}, Elsewhere: "e", Continues: "c", PutAway: todo.PutAway{Title: "t", Open: []todo.Item{gone}}},
@@ -294,7 +294,7 @@ func large(t *testing.T, s board.Store) {
 	next.Items = Plan(todo.MaxItems)
 	var saved []todo.Snapshot
 	for n := range 8 {
-		next = next.Clone()
+		next.Items = append([]todo.Item{}, next.Items...)
 		next.Revision = int64(n + 1)
 		switch i := n * 100; n {
 		case 0:

@@ -330,7 +330,7 @@ func saveNext(ctx context.Context, tx board.Tx, id, text string) error {
 	if err != nil {
 		return err
 	}
-	next = next.Clone()
+	next.Items = slices.Clone(next.Items)
 	next.Revision++
 	next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(len(next.Items) + 1), Text: text, Status: todo.Pending})
 	_, err = tx.Save(ctx, next)

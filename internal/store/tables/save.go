@@ -153,7 +153,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if !next.Follows(before) {
 		return next, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, board.ErrNotFound)
 	}
-	next = next.Clone()
+	next.Items = append([]todo.Item{}, next.Items...)
 	if before.Revision == 0 {
 		return next, s.begin(ctx, &next, time.Now())
 	}
