@@ -141,11 +141,11 @@ func (w *world) oneOpenList() {
 // whenever these are restarted (docs/spec/architecture.md, "Who is calling", rules 1 to 6;
 // docs/spec/variants.md, H1 and H2).
 func TestChats(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) { checkChats(t, r, newDesk(t)) })
+	rapid.Check(t, func(r *rapid.T) { checkChats(r, newDesk(t)) })
 }
 
 // checkChats lets agents and people do at random what they do, and checks that it holds.
-func checkChats(t *testing.T, r *rapid.T, d *desk) {
+func checkChats(r *rapid.T, d *desk) {
 	w := &world{desk: d, r: r, edits: map[string]string{}, orders: map[string][]string{}, free: map[string]bool{}}
 	for n := range 2 {
 		proof := w.proof(fmt.Sprint("session:", n))
@@ -155,134 +155,144 @@ func checkChats(t *testing.T, r *rapid.T, d *desk) {
 			w.agents = append(w.agents, &agent{chat: c, certain: !c.who.Shared, first: map[string]string{}})
 		}
 	}
-	actions := map[string]func(){
-		"an agent plans": func() {
-			var lines []todo.Line
-			for range rapid.IntRange(1, 4).Draw(r, "items") {
-				lines = append(lines, todo.Line{Text: w.text(), Status: "pending"})
-			}
-			w.write(w.pick(), lines)
-		},
-		"an agent goes on": func() {
-			a := w.pick()
-			lines := a.lines()
-			if len(lines) == 0 {
-				return
-			}
-			list := a.list
-			n := rapid.IntRange(0, len(lines)-1).Draw(r, "item")
-			lines[n].Status = rapid.SampledFrom([]string{"in_progress", "completed"}).Draw(r, "status")
-			now := w.load(list)
-			settled := now.Settled()
-			if a.fresh && (len(lines) < 2 || now.Archived || len(now.Items) != len(lines)) {
-				settled = true // too little to tell
-			}
-			for _, i := range now.Items {
-				settled = settled || a.fresh && i.Status.Settled() // one of them would have to be sent as finished
-			}
-			if out := w.write(a, lines); a.certain && !settled && out.After.List.ID != list {
-				r.Fatalf("%s wrote %v of %q, which became %q", a.who.Key, lines, show(now), show(out.After))
-			}
-		},
-		"an agent drops steps": func() {
-			a := w.pick()
-			lines := a.lines()
-			if len(lines) < 2 {
-				return
-			}
-			list := a.list
-			now := w.load(list)
-			fresh := a.fresh
-			if out := w.write(a, lines[:1]); a.certain && !fresh && !now.Settled() && out.After.List.ID != list {
-				r.Fatalf("cut down, %q became the list %q", show(now), show(out.After))
-			}
-		},
-		"an agent has its habits": func() {
-			a := w.pick()
-			if len(a.shown) == 0 || !a.certain || a.fresh {
-				return
-			}
-			a.shown = slices.Clone(a.shown)
-			for n, i := range a.shown {
-				a.shown[n].Text, a.shown[n].Active = a.first[a.list+"/"+i.ID], ""
-			}
-			slices.SortFunc(a.shown, func(x, y todo.Item) int {
-				return cmp.Or(cmp.Compare(len(x.ID), len(y.ID)), cmp.Compare(x.ID, y.ID))
-			})
-			list := a.list
-			now := w.load(list)
-			out := w.write(a, a.lines())
-			for _, i := range now.Items {
-				if _, stays := out.After.Item(i.ID); !now.Settled() && (out.After.List.ID != list || !stays) {
-					r.Fatalf("by its habits %q became %q", show(now), show(out.After))
-				}
-			}
-		},
-		"an agent repeats itself": func() {
-			a := w.pick()
-			w.write(a, a.lines())
-			if a.list == "" || len(a.shown) == 0 {
-				return
-			}
-			if out := w.write(a, a.lines()); out.Changed || len(out.Unseen) > 0 {
-				r.Fatalf("%s wrote what it was shown, %q: changed %v, told %v", a.who.Key, show(out.After), out.Changed, out.Unseen)
-			}
-		},
-		"an agent clears": func() {
-			a := w.pick()
-			if !a.certain {
-				return
-			}
-			out := w.write(a, []todo.Line{})
-			if got := a.reads(); got != "" && got != "none" && len(out.Unseen) == 0 { // what a person did stays
-				r.Fatalf("cleared, it reads %q", got)
-			}
-		},
-		"a person rewords": func() {
-			a := w.pick()
-			s := w.load(a.list)
-			if len(s.Items) == 0 || s.Archived {
-				return
-			}
-			item := rapid.SampledFrom(s.Items).Draw(r, "item")
-			text := w.text()
-			w.personEdits(a.list, func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditText, Item: item.ID, Text: text}) })
-			w.edits[a.list+"/"+item.ID] = text
-		},
-		"a person moves an item": func() {
-			a := w.pick()
-			s := w.load(a.list)
-			if len(s.Items) < 2 || s.Archived {
-				return
-			}
-			w.personEdits(a.list, func(d *todo.Draft) error {
-				return d.Edit(todo.Edit{Do: todo.EditMove, Item: s.Items[0].ID, To: len(s.Items)})
-			})
-			w.orders[a.list] = nil
-			for n := range s.Items {
-				w.orders[a.list] = append(w.orders[a.list], s.Items[(n+1)%len(s.Items)].ID)
-			}
-		},
-		"a process restarts": func() {
-			a := w.pick()
-			if w.boards[a.process] != nil {
-				w.stop(a.process)
-			}
-			if a.who.Hint { // its connection ends with it
-				w.words++
-				a.process = fmt.Sprint("again", w.words)
-				a.who.Key = fmt.Sprint(a.who.Key, ".", w.words)
-				a.fresh = true
-			}
-		},
+	actions := map[string]func(*agent){
+		"an agent plans":          w.plans,
+		"an agent goes on":        w.goesOn,
+		"an agent drops steps":    w.dropsSteps,
+		"an agent has its habits": w.hasHabits,
+		"an agent repeats itself": w.repeatsItself,
+		"an agent clears":         w.clears,
+		"a person rewords":        w.personRewords,
+		"a person moves an item":  w.personMoves,
+		"a process restarts":      w.restarts,
 	}
 	for range rapid.IntRange(10, 60).Draw(r, "steps") {
-		actions[rapid.SampledFrom(slices.Sorted(maps.Keys(actions))).Draw(r, "action")]()
+		actions[rapid.SampledFrom(slices.Sorted(maps.Keys(actions))).Draw(r, "action")](w.pick())
 		w.keepsPeoplesWords()
 		w.keepsPeoplesOrder()
 		w.oneOpenList()
 	}
 	for name := range w.boards {
 		w.stop(name)
+	}
+}
+
+func (w *world) plans(a *agent) {
+	var lines []todo.Line
+	for range rapid.IntRange(1, 4).Draw(w.r, "items") {
+		lines = append(lines, todo.Line{Text: w.text(), Status: "pending"})
+	}
+	w.write(a, lines)
+}
+
+func (w *world) goesOn(a *agent) {
+	lines := a.lines()
+	if len(lines) == 0 {
+		return
+	}
+	list := a.list
+	n := rapid.IntRange(0, len(lines)-1).Draw(w.r, "item")
+	lines[n].Status = rapid.SampledFrom([]string{"in_progress", "completed"}).Draw(w.r, "status")
+	now := w.load(list)
+	settled := now.Settled()
+	if a.fresh && (len(lines) < 2 || now.Archived || len(now.Items) != len(lines)) {
+		settled = true // too little to tell
+	}
+	for _, i := range now.Items {
+		settled = settled || a.fresh && i.Status.Settled() // one of them would have to be sent as finished
+	}
+	if out := w.write(a, lines); a.certain && !settled && out.After.List.ID != list {
+		w.r.Fatalf("%s wrote %v of %q, which became %q", a.who.Key, lines, show(now), show(out.After))
+	}
+}
+
+func (w *world) dropsSteps(a *agent) {
+	lines := a.lines()
+	if len(lines) < 2 {
+		return
+	}
+	list := a.list
+	now := w.load(list)
+	fresh := a.fresh
+	if out := w.write(a, lines[:1]); a.certain && !fresh && !now.Settled() && out.After.List.ID != list {
+		w.r.Fatalf("cut down, %q became the list %q", show(now), show(out.After))
+	}
+}
+
+func (w *world) hasHabits(a *agent) {
+	if len(a.shown) == 0 || !a.certain || a.fresh {
+		return
+	}
+	a.shown = slices.Clone(a.shown)
+	for n, i := range a.shown {
+		a.shown[n].Text, a.shown[n].Active = a.first[a.list+"/"+i.ID], ""
+	}
+	slices.SortFunc(a.shown, func(x, y todo.Item) int {
+		return cmp.Or(cmp.Compare(len(x.ID), len(y.ID)), cmp.Compare(x.ID, y.ID))
+	})
+	list := a.list
+	now := w.load(list)
+	out := w.write(a, a.lines())
+	for _, i := range now.Items {
+		if _, stays := out.After.Item(i.ID); !now.Settled() && (out.After.List.ID != list || !stays) {
+			w.r.Fatalf("by its habits %q became %q", show(now), show(out.After))
+		}
+	}
+}
+
+func (w *world) repeatsItself(a *agent) {
+	w.write(a, a.lines())
+	if a.list == "" || len(a.shown) == 0 {
+		return
+	}
+	if out := w.write(a, a.lines()); out.Changed || len(out.Unseen) > 0 {
+		w.r.Fatalf("%s wrote what it was shown, %q: changed %v, told %v", a.who.Key, show(out.After), out.Changed, out.Unseen)
+	}
+}
+
+func (w *world) clears(a *agent) {
+	if !a.certain {
+		return
+	}
+	out := w.write(a, []todo.Line{})
+	if got := a.reads(); got != "" && got != "none" && len(out.Unseen) == 0 { // what a person did stays
+		w.r.Fatalf("cleared, it reads %q", got)
+	}
+}
+
+func (w *world) personRewords(a *agent) {
+	s := w.load(a.list)
+	if len(s.Items) == 0 || s.Archived {
+		return
+	}
+	item := rapid.SampledFrom(s.Items).Draw(w.r, "item")
+	text := w.text()
+	w.personEdits(a.list, func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditText, Item: item.ID, Text: text}) })
+	w.edits[a.list+"/"+item.ID] = text
+}
+
+func (w *world) personMoves(a *agent) {
+	s := w.load(a.list)
+	if len(s.Items) < 2 || s.Archived {
+		return
+	}
+	w.personEdits(a.list, func(d *todo.Draft) error {
+		return d.Edit(todo.Edit{Do: todo.EditMove, Item: s.Items[0].ID, To: len(s.Items)})
+	})
+	w.orders[a.list] = nil
+	for n := range s.Items {
+		w.orders[a.list] = append(w.orders[a.list], s.Items[(n+1)%len(s.Items)].ID)
+	}
+}
+
+func (w *world) restarts(a *agent) {
+	if w.boards[a.process] != nil {
+		w.stop(a.process)
+	}
+	if a.who.Hint { // its connection ends with it
+		w.words++
+		a.process = fmt.Sprint("again", w.words)
+		a.who.Key = fmt.Sprint(a.who.Key, ".", w.words)
+		a.fresh = true
 	}
 }

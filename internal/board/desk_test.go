@@ -19,14 +19,12 @@ import (
 type desk struct {
 	t      *testing.T
 	store  board.Store
-	open   func() board.Store // what a process opens; nil is store
 	now    time.Time
 	boards map[string]*board.Board
-	closes map[string]func() // closes what a process opened
 }
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{t: t, store: memory.New(), now: time.Now().UTC().Truncate(time.Second), boards: map[string]*board.Board{}, closes: map[string]func(){}}
+	d := &desk{t: t, store: memory.New(), now: time.Now().UTC().Truncate(time.Second), boards: map[string]*board.Board{}}
 	t.Cleanup(func() {
 		for name := range d.boards {
 			d.stop(name)
@@ -46,12 +44,7 @@ func (d *desk) save(next todo.Snapshot) (saved todo.Snapshot, err error) {
 
 func (d *desk) board(process string) *board.Board {
 	if d.boards[process] == nil {
-		store := d.store
-		if d.open != nil {
-			store = d.open()
-			d.closes[process] = func() { store.Close() }
-		}
-		d.boards[process] = board.NewBoard(store, board.WithClock(func() time.Time { return d.now }))
+		d.boards[process] = board.NewBoard(d.store, board.WithClock(func() time.Time { return d.now }))
 	}
 	return d.boards[process]
 }
@@ -60,10 +53,6 @@ func (d *desk) board(process string) *board.Board {
 func (d *desk) stop(process string) {
 	d.boards[process].Close()
 	delete(d.boards, process)
-	if closes := d.closes[process]; closes != nil {
-		closes()
-		delete(d.closes, process)
-	}
 }
 
 // chat is a conversation in a process.
