@@ -189,119 +189,101 @@ func batch(s *Store, w *writer, changes ...func(board.Tx) error) (done []*reques
 	return done
 }
 
+// goodUpdate saves the next revision of the list "a", and what else a write stores. It fails
+// where anything is there that [badUpdate] stored, or is not there that it stored itself.
+func goodUpdate(ctx context.Context, key board.Key) func(board.Tx) error {
+	return func(tx board.Tx) error {
+		known, err1 := tx.Seen(ctx, key)
+		now, err2 := tx.Load(ctx, "a", 0)
+		chat, err3 := tx.Chat(ctx, "c")
+		none, err4 := tx.Chat(ctx, "bad")
+		if err := errors.Join(err1, board.PassOver(err2), err3, err4); err != nil {
+			return err
+		}
+		if len(known) == 0 && now.Revision != 0 || len(known) > 0 && known[0].Revision != now.Revision {
+			return fmt.Errorf("revision %d beside %+v", now.Revision, known)
+		}
+		if now.Revision > 0 && chat.Asks != fmt.Sprint("good ", now.Revision) || none.ID != "" {
+			return fmt.Errorf("the chat is %+v, and one is there that was taken back: %+v", chat, none)
+		}
+		next := snapshot("a", now.Revision+1)
+		next.Items[0].Text, next.Operation.ID = "good", fmt.Sprint("op", next.Revision)
+		_, err1 = tx.SaveChat(ctx, todo.Chat{ID: "c", Asks: fmt.Sprint("good ", next.Revision)})
+		_, err2 = tx.Save(ctx, next)
+		return errors.Join(err1, err2, tx.See(ctx, board.Seen{Key: key, List: "a", Revision: next.Revision, Current: true}))
+	}
+}
+
+// badUpdate changes what goodUpdate changes, begins the list "b", and ends as told.
+func badUpdate(ctx context.Context, key board.Key, end func(board.Tx) error) func(board.Tx) error {
+	return func(tx board.Tx) error {
+		now, err := tx.Load(ctx, "a", 0)
+		if err != nil {
+			return err
+		}
+		for _, id := range []string{"c", "bad"} {
+			if _, err := tx.SaveChat(ctx, todo.Chat{ID: id, Asks: "bad"}); err != nil {
+				return err
+			}
+		}
+		if to, err := tx.Keyed(ctx, board.ChatKey{Text: "bad"}); err != nil || to != "" {
+			return fmt.Errorf("a key is there that was taken back: %q, %w", to, err)
+		}
+		next := snapshot("a", now.Revision+1)
+		next.Items[0].Text = "bad"
+		_, err1 := tx.Save(ctx, next)
+		_, err2 := tx.Save(ctx, snapshot("b", 1))
+		err = errors.Join(err1, err2, tx.SetKey(ctx, board.ChatKey{Text: "bad"}, "bad", time.Now().Add(time.Hour)),
+			tx.See(ctx, board.Seen{Key: key, List: "b", Revision: 1, Current: true}))
+		if err != nil {
+			return err
+		}
+		return end(tx)
+	}
+}
+
 // What an update stored before it was refused, met a damaged row, broke a rule of the
 // tables, could not be encoded or panicked is taken back, and nothing of the others in
 // its transaction, before and after it: they read what they stored, and not what it did.
 func TestBatchAnswersEachUpdate(t *testing.T) {
 	path, s := newStore(t)
-	ctx := t.Context()
+	ctx, key := t.Context(), board.Key{Chat: "c"}
 	mustSave(t, s, "damaged", 1)
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'damaged'`)
 	w := newWriter(s)
 	defer w.close()
-	key := board.Key{Chat: "c"}
-	good := func(tx board.Tx) error {
-		known, err := tx.Seen(ctx, key)
-		if err != nil {
-			return err
-		}
-		now, err := tx.Load(ctx, "a", 0)
-		if err != nil && !errors.Is(err, board.ErrNotFound) {
-			return err
-		}
-		if len(known) == 0 && now.Revision != 0 || len(known) > 0 && known[0].Revision != now.Revision {
-			t.Errorf("revision %d beside %+v", now.Revision, known)
-		}
-		next := snapshot("a", now.Revision+1)
-		next.Items[0].Text = "good"
-		next.Operation.ID = fmt.Sprint("op", next.Revision)
-		chat, err := tx.Chat(ctx, "c")
-		if want := fmt.Sprint("good ", now.Revision); err == nil && now.Revision > 0 && chat.Asks != want {
-			err = fmt.Errorf("the chat is %+v, not %s", chat, want)
-		}
-		if err == nil {
-			_, err = tx.SaveChat(ctx, todo.Chat{ID: "c", Asks: fmt.Sprint("good ", next.Revision)})
-		}
-		if none, _ := tx.Chat(ctx, "bad"); err == nil && none.ID != "" {
-			err = errors.New("a chat is there that was taken back")
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Save(ctx, next); err != nil {
-			return err
-		}
-		return tx.See(ctx, board.Seen{Key: key, List: "a", Revision: next.Revision, Current: true})
-	}
-	// much changes what good changes, begins a list, and ends as told.
-	much := func(end func(board.Tx) error) func(board.Tx) error {
-		return func(tx board.Tx) error {
-			now, err := tx.Load(ctx, "a", 0)
-			if err != nil {
-				return err
-			}
-			for _, id := range []string{"c", "bad"} {
-				if _, err := tx.SaveChat(ctx, todo.Chat{ID: id, Asks: "bad"}); err != nil {
-					return err
-				}
-			}
-			if to, err := tx.Keyed(ctx, board.ChatKey{Text: "bad"}); err != nil || to != "" {
-				return fmt.Errorf("a key is there that was taken back: %q, %w", to, err)
-			}
-			if err := tx.SetKey(ctx, board.ChatKey{Text: "bad"}, "bad", time.Now().Add(time.Hour)); err != nil {
-				return err
-			}
-			next := snapshot("a", now.Revision+1)
-			next.Items[0].Text = "bad"
-			for _, next := range []todo.Snapshot{next, snapshot("b", 1)} {
-				if _, err := tx.Save(ctx, next); err != nil {
-					return err
-				}
-			}
-			if err := tx.See(ctx, board.Seen{Key: key, List: "b", Revision: 1, Current: true}); err != nil {
-				return err
-			}
-			return end(tx)
-		}
-	}
+	good := goodUpdate(ctx, key)
 	refusal := errors.New("refused")
 	again, endless := snapshot("b", 2), snapshot("b", 2)
 	again.Operation.ID = "op1"
 	endless.Updated = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	bad := map[string]func(board.Tx) error{
+	revision := int64(0)
+	for what, end := range map[string]func(board.Tx) error{
 		"refused":            func(board.Tx) error { return refusal },
 		"a damaged row":      func(tx board.Tx) error { _, err := tx.Load(ctx, "damaged", 0); return err },
 		"an operation again": func(tx board.Tx) error { _, err := tx.Save(ctx, again); return err },
 		"no such time":       func(tx board.Tx) error { _, err := tx.Save(ctx, endless); return err },
 		"no such revision":   func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot("b", 7)); return err },
 		"panicked":           func(board.Tx) error { panic("on purpose") },
-	}
-	revision := int64(0)
-	for what, end := range bad {
-		for i, r := range batch(s, w, good, much(end), good, much(end), much(end), good) {
+	} {
+		bad := badUpdate(ctx, key, end)
+		for i, r := range batch(s, w, good, bad, good, bad, bad, good) {
 			if isGood := i == 0 || i == 2 || i == 5; (r.err == nil) != isGood {
 				t.Errorf("%s: update %d: %v", what, i, r.err)
 			}
 		}
 		revision += 3
-		if batch(s, w, much(end))[0].err == nil {
+		if batch(s, w, bad)[0].err == nil {
 			t.Errorf("%s, alone: no error", what)
 		}
-		now, err := s.Load(ctx, "a", 0)
-		if err != nil || now.Revision != revision || now.Items[0].Text != "good" {
-			t.Errorf("%s: revision %d, not %d, %v", what, now.Revision, revision, err)
-		}
-		if _, err := s.Load(ctx, "b", 0); !errors.Is(err, board.ErrNotFound) {
-			t.Errorf("%s: a list that was taken back: %v", what, err)
-		}
-		if chats, err := s.Chats(ctx, board.ChatQuery{}); err != nil || len(chats) != 1 || chats[0].Asks != fmt.Sprint("good ", revision) {
-			t.Errorf("%s: chats %+v, %v", what, chats, err)
-		}
-		if to, err := s.Keyed(ctx, board.ChatKey{Text: "bad"}); err != nil || to != "" {
-			t.Errorf("%s: a key that was taken back leads to %q, %v", what, to, err)
-		}
-		if known, err := s.Seen(ctx, key); err != nil || len(known) != 1 || known[0].Revision != revision {
-			t.Errorf("%s: seen %+v, %v", what, known, err)
+		now, err1 := s.Load(ctx, "a", 0)
+		_, none := s.Load(ctx, "b", 0)
+		chats, err2 := s.Chats(ctx, board.ChatQuery{})
+		to, err3 := s.Keyed(ctx, board.ChatKey{Text: "bad"})
+		known, err4 := s.Seen(ctx, key)
+		if err := errors.Join(err1, err2, err3, err4); err != nil || now.Revision != revision || now.Items[0].Text != "good" || !errors.Is(none, board.ErrNotFound) ||
+			len(chats) != 1 || chats[0].Asks != fmt.Sprint("good ", revision) || to != "" || len(known) != 1 || known[0].Revision != revision {
+			t.Errorf("%s: revision %d, not %d; a list that was taken back: %v; chats %+v, a key to %q, seen %+v, %v", what, now.Revision, revision, none, chats, to, known, err)
 		}
 	}
 	w.close()
