@@ -3,9 +3,7 @@
 package attacks
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -41,15 +39,11 @@ type result struct {
 func attacks() []attack {
 	return []attack{
 		{59, "300 connections with bodies that never come, at 256 descriptors", "every client is stopped without end", silentBodies, 100, 20 * time.Second},
-		{59, "300 connections that are kept and idle, at 256 descriptors", "every client waits two minutes", idleConnections, 100, 10 * time.Second},
 		{60, "one GET of the history of 204 revisions of 256 kB", "beyond 14 GB", history, 300, 15 * time.Second},
 		{61, "150 unread answers of 4 MB", "965 MB for 55 s", unreadAnswers, 1000, 20 * time.Second},
 		{61, "SIGTERM with 150 unread answers of 4 MB", "8 s", unreadAtTheEnd, 1000, 5 * time.Second},
 		{63, "1,000 silent streams and one write of 256 kB", "2.7 GB, 5.6 s", silentStreams, 250, 5 * time.Second},
 		{64, "800 subscriptions with URIs of 1 MB in one session", "1.5 GB", subscriptions, 150, 60 * time.Second},
-		{64, "250 streams of subscriptions/listen, with ids or _meta of 1 MB", "1.4 GB", listens, 150, 60 * time.Second},
-		{68, "stdio: nobody reads, and the input ends", "25 s", stdio(false), 100, 15 * time.Second},
-		{68, "stdio: nobody reads, and SIGTERM", "25 s", stdio(true), 100, 15 * time.Second},
 		{150, "10,000 events of a hook with ids of 1 kB and folders of 4 kB", "177 MB on disk, outside every bound", hookEvents, 150, 5 * time.Minute},
 	}
 }
@@ -90,16 +84,6 @@ func silentBodies(t *testing.T, program string, full bool) result {
 	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 256)
 	for range 300 {
 		p.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
-	}
-	began := time.Now()
-	p.chat().Writes("p:A")
-	return p.cost(time.Since(began), "until another client is answered")
-}
-
-func idleConnections(t *testing.T, program string, full bool) result {
-	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 256)
-	for range 300 {
-		p.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	}
 	began := time.Now()
 	p.chat().Writes("p:A")
@@ -194,66 +178,4 @@ func subscriptions(t *testing.T, program string, full bool) result {
 		}
 	}
 	return p.cost(time.Since(began), "until all are refused")
-}
-
-func listens(t *testing.T, program string, full bool) result {
-	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 0)
-	const listen = `{"jsonrpc":"2.0","id":"%s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://lists"]},%s}}`
-	header := "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
-		"MCP-Protocol-Version: " + servertest.Modern + "\r\nMcp-Method: subscriptions/listen\r\nContent-Length: %d\r\n\r\n"
-	long, begun, began := strings.Repeat("x", 1_000_000), 0, time.Now()
-	padded := func(n int) string { return strings.Replace(servertest.Meta, "{", `{"pad":"`+long[:n]+`",`, 1) }
-	for n := range choose(full, 250, 60) {
-		body := fmt.Sprintf(listen, "L", padded(60_000))
-		switch n % 3 {
-		case 1:
-			body = fmt.Sprintf(listen, long, servertest.Meta)
-		case 2:
-			body = fmt.Sprintf(listen, "L", padded(len(long)))
-		}
-		status := make([]byte, len("HTTP/1.1 200"))
-		if _, err := io.ReadFull(p.send(fmt.Sprintf(header, len(body))+body), status); err != nil {
-			t.Fatal(err)
-		}
-		if bytes.HasSuffix(status, []byte("200")) {
-			begun++
-		}
-	}
-	return p.cost(time.Since(began), fmt.Sprint("until ", begun, " have begun and the others are refused"))
-}
-
-// stdio returns an attack in which nobody reads what the program writes, and the
-// program is to end.
-func stdio(terminate bool) func(t *testing.T, program string, full bool) result {
-	return func(t *testing.T, program string, full bool) result {
-		store := filepath.Join(t.TempDir(), "todo.db")
-		p := start(t, 0, program, "stdio", "--store", "sqlite:"+store)
-		messages := servertest.Initialize(1, "tester") + "\n" + strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", 300) +
-			servertest.Call(3, "create_todos", `{"items":["last"]}`) + "\n"
-		if _, err := p.In.WriteString(messages); err != nil {
-			t.Fatal(err)
-		}
-		// The first answer shows that it has begun.
-		if _, err := p.Out.ReadByte(); err != nil {
-			t.Fatal(err)
-		}
-		got := p.cost(0, "until the end; the last write is on disk")
-		end := p.In.Close
-		if terminate {
-			end = p.Terminate
-		}
-		got.time = p.end(end)
-		checkLast(t, program, store)
-		return got
-	}
-}
-
-// checkLast checks that a store has the list of a call that was read, and never
-// answered.
-func checkLast(t *testing.T, program, store string) {
-	t.Helper()
-	p := serve(t, program, store, 0)
-	if lists := p.chat().Get("/api/lists"); !strings.Contains(lists, `"last"`) {
-		t.Errorf("the last write is lost: %s", lists)
-	}
 }

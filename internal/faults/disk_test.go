@@ -10,11 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -391,100 +389,4 @@ func (n *node) copyTo(path string) error {
 		}
 	}
 	return nil
-}
-
-// The disk keeps what was synced and nothing else, when luck leaves nothing; and
-// everything, when luck leaves all. It needs no FUSE.
-func TestDiskKeepsWhatWasSynced(t *testing.T) {
-	script := func() *disk {
-		d := newDisk()
-		file := func(folder *node, name, text string) *node {
-			n, errno := d.create(folder, name, syscall.S_IFREG|0o600)
-			if errno != 0 {
-				t.Fatal(errno)
-			}
-			d.write(n, name, []byte(text), 0)
-			return n
-		}
-		folder, _ := d.create(d.root, "folder", syscall.S_IFDIR|0o700)
-		lost, _ := d.create(d.root, "lost", syscall.S_IFDIR|0o700)
-		d.remove(d.root, "lost")
-		kept := file(folder, "kept", "kept bytes")
-		d.sync(kept, "kept")
-		d.sync(file(folder, "old", "renamed"), "old")
-		d.sync(file(folder, "gone", "removed"), "gone")
-		empty := file(folder, "empty", "never synced")
-		d.sync(folder, "folder")
-		d.sync(d.root, "")
-		d.write(kept, "kept", []byte("LOST"), 5)
-		d.sync(file(folder, "nameless", "its folder was not synced again"), "nameless")
-		d.move(folder, "old", "new")
-		d.remove(folder, "gone")
-		d.sync(file(lost, "unreachable", "its folder has no name"), "unreachable")
-		d.truncate(empty, "empty", 5)
-		return d
-	}
-	for _, c := range []struct {
-		chance float64
-		want   string
-	}{
-		{0, "folder/empty= folder/gone=removed folder/kept=kept bytes folder/old=renamed"},
-		{1, "folder/empty=never folder/kept=kept LOSTs folder/nameless=its folder was not synced again folder/new=renamed"},
-	} {
-		l := luck{c.chance, 512, rand.New(rand.NewPCG(1, 2))}
-		if got := script().afterPowerLoss(l).content(); got != c.want {
-			t.Errorf("%s left\n%s\nwant\n%s", l, got, c.want)
-		}
-	}
-	seen := map[string]bool{}
-	for seed := range uint64(200) {
-		seen[script().afterPowerLoss(luck{0.5, 2, rand.New(rand.NewPCG(seed, 1))}).content()] = true
-	}
-	for _, part := range []string{"kept=kept bytes", "kept=kept LOSTs", "kept=kept Lytes", "kept=kept bOSes", "folder/new=renamed", "folder/old=renamed", "empty=never "} {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(left string) bool { return strings.Contains(left, part) }) {
-			t.Errorf("of 200 power losses none left %q", part)
-		}
-	}
-}
-
-// content returns the files of a disk and their bytes, in the order of their paths.
-func (d *disk) content() string {
-	var all []string
-	var walk func(n *node, path string)
-	walk = func(n *node, path string) {
-		for name, entry := range n.entries {
-			if entry.isFolder() {
-				walk(entry, path+name+"/")
-			} else {
-				all = append(all, path+name+"="+string(entry.data))
-			}
-		}
-	}
-	walk(d.root, "")
-	slices.Sort(all)
-	return strings.Join(all, " ")
-}
-
-// A sync that fails takes what it was to write with it: a later one that succeeds
-// does not bring it onto the disk.
-func TestDiskFailedSync(t *testing.T) {
-	d := newDisk()
-	n, _ := d.create(d.root, "file", syscall.S_IFREG|0o600)
-	d.sync(d.root, "")
-	d.write(n, "file", []byte("one"), 0)
-	d.setFault(func(op operation) syscall.Errno {
-		if op.kind == syncs {
-			return syscall.EIO
-		}
-		return 0
-	})
-	if errno := d.sync(n, "file"); errno != syscall.EIO {
-		t.Fatal(errno)
-	}
-	d.setFault(nil)
-	d.write(n, "file", []byte("two"), 3)
-	d.sync(n, "file")
-	if got, left := string(n.data), d.afterPowerLoss(luck{1, 512, rand.New(rand.NewPCG(1, 1))}).content(); got != "onetwo" || left != "file=\x00\x00\x00two" {
-		t.Errorf("programs see %q, the disk has %q", got, left)
-	}
 }

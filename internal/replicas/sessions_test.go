@@ -4,11 +4,9 @@ package replicas
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
 )
 
 // converse begins a session at a replica, for the list of a name; empty for none.
@@ -23,32 +21,6 @@ func (r *replica) endpoint(list string) string {
 		return r.url.String() + "/mcp"
 	}
 	return r.url.String() + "/mcp?list=" + list
-}
-
-// A session is good on every replica, and what its agent read through one counts on
-// another: an item that a person added, the agent read and then left out is its habit, and
-// counted as that, and not brought back as one that it did not know.
-func TestWhatWasReadElsewhereIsSeen(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 2, newDatabase(t).address)
-	for list, read := range map[string]func(b *chattest.Chat){
-		"by-a-call-that-reads":            func(b *chattest.Chat) { b.Does("SetTodoList", `{}`) },
-		"by-the-resource":                 func(b *chattest.Chat) { b.Shows("p:by a person p:one p:two") },
-		"by-a-write-that-changed-nothing": func(b *chattest.Chat) { b.Writes("p:one p:two") },
-	} {
-		t.Run(list, func(t *testing.T) {
-			a := converse(t, f.replicas[0], list)
-			a.Writes("p:one p:two")
-			command(t, nil, "edit", list, "--store", f.store)
-			read(a.At(f.replicas[1].endpoint(list)))
-			for range todo.MaxRepeats + 1 {
-				a.Writes("p:one")
-			}
-			if got := string(command(t, nil, "show", list, "--store", f.store)); strings.Contains(got, "by a person") {
-				t.Errorf("the list is\n%s", got)
-			}
-		})
-	}
 }
 
 // BAD-INPUT 53: a replica that gets its first session while the database is down

@@ -67,10 +67,10 @@ func TestPoolerModes(t *testing.T) {
 			a := open(t, pooled(t, add, settings...)(t), board.Keep{Revisions: 2, Lists: 20, Begun: 20})
 			defer a.Close()
 			var writing sync.WaitGroup
-			for w := range 8 {
+			for w := range 4 {
 				writing.Go(func() {
 					list := fmt.Sprint("list", w)
-					for n := int64(1); n <= 10; n++ {
+					for n := int64(1); n <= 5; n++ {
 						if _, err := storetest.Save(t.Context(), a, snapshot(list, n), board.Seen{Key: board.Key{Principal: "p", Chat: list}, List: list, Revision: n, Current: true}); err != nil {
 							t.Error(err)
 							return

@@ -4,8 +4,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -120,26 +118,6 @@ func TestAging(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A database of a newer program, or of one of before the first release, is refused with what
-// to do, and is left as it is.
-func TestOtherSchemas(t *testing.T) {
-	for change, want := range map[string]error{
-		fmt.Sprintf(`UPDATE todo_mcp.store SET version = version + 1; ALTER TABLE todo_mcp.%s RENAME TO %s`, marker(len(steps)), marker(len(steps)+1)): board.ErrTooNew,
-		`UPDATE todo_mcp.store SET version = 11; DROP TABLE todo_mcp.` + marker(len(steps)):                                                            board.ErrOtherSchema,
-	} {
-		url := newDatabase(t)
-		s := open(t, url)
-		if _, err := s.pool.Exec(t.Context(), change); err != nil {
-			t.Fatal(err)
-		}
-		s.Close()
-		_, err := Open(t.Context(), url, "", board.Keep{Moving: func(string) { t.Error("it is moved") }})
-		if says := map[error]string{board.ErrTooNew: "restart your client", board.ErrOtherSchema: "todo-mcp export"}[want]; !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", change, err)
-		}
-	}
 }
 
 // An address that cannot be read is refused without showing what may be a

@@ -2,16 +2,12 @@ package sqlite
 
 import (
 	"bufio"
-	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
 )
 
@@ -86,48 +82,5 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	s.Close()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("closing left %v, %v", entries, err)
-	}
-}
-
-// A save that waits for another program's lock is withdrawn when its context
-// ends; the others are applied when the lock is free.
-func TestSaveWaitsForALock(t *testing.T) {
-	path, s := newStore(t)
-	mustSave(t, s, "a", 1)
-	db := openRaw(t, path)
-	execSQL(t, db, "BEGIN IMMEDIATE")
-	waiting := make(chan error, 1)
-	go func() {
-		_, err := storetest.Save(context.Background(), s, snapshot("b", 1))
-		waiting <- err
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	_, err := storetest.Save(ctx, s, snapshot("a", 2))
-	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, board.ErrUnknownOutcome) || time.Since(began) > gracePeriod {
-		t.Errorf("%v after %s", err, time.Since(began))
-	}
-	execSQL(t, db, "ROLLBACK")
-	if err := <-waiting; err != nil {
-		t.Errorf("the save that kept waiting: %v", err)
-	}
-	checkRevision(t, s, "a", 1)
-}
-
-// A closing store does not wait forever for another program's lock.
-func TestCloseWhileLocked(t *testing.T) {
-	path, s := newStore(t)
-	mustSave(t, s, "a", 1)
-	db := openRaw(t, path)
-	execSQL(t, db, "BEGIN IMMEDIATE")
-	done := make(chan error, 1)
-	go func() {
-		_, err := storetest.Save(context.Background(), s, snapshot("a", 2))
-		done <- err
-	}()
-	s.Close()
-	if err := <-done; err == nil || errors.Is(err, board.ErrUnknownOutcome) {
-		t.Errorf("a save that could not get the lock: %v", err)
 	}
 }

@@ -49,8 +49,7 @@ type Store struct {
 
 	temporary string // the folder that Close removes; empty for none
 
-	batches atomic.Int64 // committed transactions with a successful request, for tests
-	keep    board.Keep
+	keep board.Keep
 }
 
 var _ board.Store = (*Store)(nil)

@@ -3,11 +3,9 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"todo-mcp/internal/board"
@@ -131,26 +129,6 @@ func TestSeesAFileCreatedLater(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-}
-
-// Saves that wait at the same time are committed in one transaction.
-func TestGroupCommit(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "todo.db"))
-	const n = 200
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			if _, err := storetest.Save(context.Background(), s, snapshot(fmt.Sprint("l", i), 1)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	s.Close()
-	if s.batches.Load() > n/2 {
-		t.Errorf("%d saves in %d transactions", n, s.batches.Load())
-	}
-	t.Logf("%d saves in %d transactions", n, s.batches.Load())
 }
 
 // What `--store memory` keeps is in a folder that goes as the store is closed.

@@ -99,7 +99,7 @@ func closedWhileWatched(t *testing.T, s board.Store) {
 // closedWhileSaving tests that saves concurrent with Close return, applied or
 // with [board.ErrClosed].
 func closedWhileSaving(t *testing.T, open Open) {
-	for range 20 {
+	for range 5 {
 		s := open(t)
 		done := make(chan error, 8)
 		for i := range cap(done) {

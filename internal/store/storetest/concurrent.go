@@ -181,7 +181,7 @@ func cancelled(t *testing.T, s board.Store) {
 			return tx.See(ctx, board.Seen{Key: x, List: "b", Revision: n, Current: true})
 		})
 	}
-	for n := int64(1); n <= 40; {
+	for n := int64(1); n <= 20; {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
 		err := update(ctx, n)
