@@ -51,32 +51,6 @@ func TestDeleteAndBack(t *testing.T) {
 	}
 }
 
-// What is purged is gone: only that it was deleted is left for watchers.
-func TestPurge(t *testing.T) {
-	d := newDesk(t)
-	a := d.hint("p1", "process:1")
-	list := a.writes("p:Secret p:B").After.List.ID
-	a.writes("c:Secret i:B")
-	ctx, lists := context.Background(), a.lists()
-	watcher := lists.Watch(nil)
-	defer watcher.Close()
-	if _, err := d.board("p9").As("somebody").Purge(ctx, todo.Writer{Person: true}, list); !errors.Is(err, board.ErrNotFound) {
-		t.Errorf("34: by another principal: %v", err)
-	}
-	if n, err := lists.Purge(ctx, todo.Writer{Person: true}, list); n != 1 || err != nil {
-		t.Fatalf("purged %d, %v", n, err)
-	}
-	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted || len(got[0].Items) > 0 || got[0].Title() != todo.Untitled {
-		t.Errorf("a watcher received %+v, %v", got, err)
-	}
-	if got, err := d.store.History(ctx, list, 0, 0); err != nil || len(got) != 1 || got[0].Revision != 3 {
-		t.Errorf("%d revisions are left, %v", len(got), err)
-	}
-	if next := a.writes("c:Secret i:B").After; next.List.ID == list || next.Revision != 1 {
-		t.Error("its agent wrote the purged list")
-	}
-}
-
 // More lists than one transaction removes are purged all the same.
 func TestPurgeMany(t *testing.T) {
 	d := newDesk(t)

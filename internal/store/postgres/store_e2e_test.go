@@ -90,9 +90,7 @@ func both(t testing.TB) (a, b *Store) {
 }
 
 func TestConformance(t *testing.T) {
-	inDatabase := func(t testing.TB) board.Store { return open(t, newDatabase(t)) }
-	storetest.Run(t, inDatabase)
-	storetest.RunBeside(t, inDatabase)
+	storetest.Run(t, func(t testing.TB) board.Store { return open(t, newDatabase(t)) })
 }
 
 func TestKeep(t *testing.T) {

@@ -14,9 +14,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	inFile := func(t testing.TB) board.Store { return open(t, filepath.Join(t.TempDir(), "todo.db")) }
-	storetest.Run(t, inFile)
-	storetest.RunBeside(t, inFile)
+	storetest.Run(t, func(t testing.TB) board.Store { return open(t, filepath.Join(t.TempDir(), "todo.db")) })
 }
 
 func TestKeep(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 // beginOnce tests that only one of many concurrent updates of a key begins the list of
 // a conversation that holds none: the others see it. They are shared among
 // stores on the same data.
-func beginOnce(t *testing.T, first board.Store, others ...board.Store) {
-	stores := append(others, first)
+func beginOnce(t *testing.T, stores ...board.Store) {
 	const n = 16
 	key := board.Key{Chat: "begins"}
 	var all sync.WaitGroup

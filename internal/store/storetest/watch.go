@@ -37,22 +37,6 @@ func startWatch(t *testing.T, s board.Store, id string, hint func()) (stop func(
 	}
 }
 
-func watch(t *testing.T, s board.Store) {
-	hints := make(chan struct{}, 1)
-	stop := startWatch(t, s, "watched", func() { notify(hints) })
-	defer stop()
-	select {
-	case <-hints:
-	default:
-	}
-	mustSave(t, s, list("a", "x", 1))
-	select {
-	case <-hints:
-	case <-time.After(5 * time.Second):
-		t.Error("no hint within 5 s")
-	}
-}
-
 // hintAfterSave tests that a save can be read when its hint comes, and that a
 // hint always follows the last save.
 func hintAfterSave(t *testing.T, s board.Store) {
