@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -30,68 +29,20 @@ func hold(t *testing.T, address, statement string) {
 	}
 }
 
-// Watchers are shown what is saved while a transaction of another program is open, in
-// another database of the cluster or in this one: only who may still save holds them up.
+// Who goes on from a Seq misses no chat and no list, whichever of both was given its Seq first
+// and is committed last. All that is committed is read at once by who does not ask what is new.
+// Transactions of other programs, in another database of the cluster or in this one, hold up
+// nobody.
 func TestHorizon(t *testing.T) {
 	address := newDatabase(t)
 	s := open(t, address)
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.pool.Exec(t.Context(), `CREATE TABLE theirs (n int)`); err != nil {
+	ctx := t.Context()
+	if _, err := s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`); err != nil {
 		t.Fatal(err)
 	}
 	hold(t, server(t).Address("postgres"), `SELECT pg_current_xact_id()`)
 	hold(t, address, `INSERT INTO theirs VALUES (1)`)
-	shown := func() (lists []string) {
-		t.Helper()
-		found, err := s.Find(t.Context(), board.Query{OldestFirst: true, AfterSeq: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range found {
-			lists = append(lists, l.List.ID)
-		}
-		return lists
-	}
-	save := func(list string) {
-		t.Helper()
-		saved, err := storetest.Save(t.Context(), s, snapshot(list, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if position, err := s.Position(t.Context()); err != nil || position < saved.Seq && len(shown()) > 0 {
-			t.Errorf("position %d, %v, after a save of %d", position, err, saved.Seq)
-		}
-	}
-	save("a")
-	if lists := shown(); len(lists) != 1 {
-		t.Errorf("shown beside transactions of others: %q", lists)
-	}
-	// A save that has its seq, and is not committed, holds up those after it.
-	err := s.Update(t.Context(), board.Key{Chat: "slow"}, func(tx board.Tx) error {
-		if _, err := tx.Save(t.Context(), snapshot("slow", 1)); err != nil {
-			return err
-		}
-		if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err != nil {
-			return err
-		}
-		if lists := shown(); len(lists) != 1 {
-			t.Errorf("shown although one before it is not committed: %q", lists)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lists := shown(); len(lists) != 3 {
-		t.Errorf("shown in the end: %q", lists)
-	}
-}
-
-// Who goes on from a Seq misses no chat and no list, whichever of both was given its Seq first
-// and is committed last. All that is committed is read at once by who does not ask what is new.
-func TestHorizonOfChats(t *testing.T) {
-	s := fresh(t)
-	ctx := t.Context()
 	saveChat := func(id string) func(board.Tx) error {
 		return func(tx board.Tx) error { _, err := tx.SaveChat(ctx, todo.Chat{ID: id, Used: time.Now()}); return err }
 	}
