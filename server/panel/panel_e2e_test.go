@@ -216,7 +216,7 @@ func TestPanelHostileText(t *testing.T) {
 	}
 	write(servertest.Todos("pending", hostile...))
 	servertest.Do(t, ctx, chromedp.Navigate(base))
-	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelectorAll('.card .items li').length === 6 && !('hit' in window)`)
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelectorAll('.card .items li').length === 4 && !('hit' in window)`)
 	servertest.Do(t, ctx, chromedp.Navigate(base+"/lists/"+servertest.ListIDs(t, base)[0]))
 	servertest.Until(t, ctx, servertest.IsLive)
 	check := func(when string) {

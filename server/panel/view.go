@@ -138,26 +138,24 @@ func cutItem(v itemView) itemView {
 // what went wrong, then what comes next; and how many open ones it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
 	present, rests := nowOf(f), f.States[f.Main.List.ID].State.Rests()
-	const now, also, trouble, next = 0, 1, 2, 3
-	limits := [...]int{now: 1, also: troubleOnCard, trouble: troubleOnCard, next: openOnCard}
-	var parts [len(limits)][]itemView
+	var now, also, trouble, next []itemView
 	for _, i := range f.Main.Items {
-		part := next
+		part, most := &next, openOnCard
 		switch {
 		case present != nil && i.ID == present.ID:
-			part = now
+			part = &now
 		case i.Status == todo.InProgress:
-			part = also
+			part, most = &also, troubleOnCard
 		case i.Status == todo.Failed, i.Status == todo.Blocked:
-			part = trouble
+			part, most = &trouble, troubleOnCard
 		case i.Status.Settled():
 			continue
 		}
-		if len(parts[part]) < limits[part] {
-			parts[part] = append(parts[part], cutItem(itemOf(i, rests)))
+		if len(*part) < most {
+			*part = append(*part, cutItem(itemOf(i, rests)))
 		} else if !i.Status.Settled() {
 			more++
 		}
 	}
-	return slices.Concat(parts[:]...), more
+	return slices.Concat(now, also, trouble, next), more
 }
