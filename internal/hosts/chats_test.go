@@ -53,6 +53,41 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// While a program lives, another in the same folder does not go on with its list,
+// not even with the same plan; when it has ended, the next one does, unless the
+// program gives it an id of its chat, which is another one.
+func TestTwoAtOnce(t *testing.T) {
+	for name, lists := range map[string]int{"claude-stdio": 3, "gemini": 2, "copilot": 3} {
+		t.Run(name, func(t *testing.T) {
+			a := newRig(t, byName(t, name))
+			beside := byName(t, name)
+			files := beside.files
+			beside.files = func(b *rig) {
+				b.dir, b.store = a.dir, a.store
+				b.server[len(b.server)-1] = "sqlite:" + a.store
+				files(b)
+			}
+			b := newRig(t, beside)
+			b.runs++ // it must not name the conversation as a does
+			a.model.answered = func(n int) {
+				if n > 0 {
+					return
+				}
+				a.check("the plan", "list 1 revision 1")
+				b.report(b.run(anew, newPlan("Build the parser", 10, 3)))
+				a.check("the same plan in a second program", "list 2 revision 1")
+			}
+			a.report(a.run(anew, newPlan("Build the parser", 10, 2), newPlan("Build the parser", 10, 4)))
+			a.check("the plan again in the first", "list 1 revision 2")
+			b.report(b.run(anew, newPlan("Build the parser", 10, 5)))
+			if all := b.lists(); len(all) != lists {
+				t.Errorf("after a third program there are %d lists, expected %d", len(all), lists)
+			}
+			a.logLists()
+		})
+	}
+}
+
 // The prompt resume offers the list of the folder that Claude Code runs in, not
 // the one that another folder's changed last; and a list that was resumed by its
 // id is the one that the next write means, whichever folder it began in.
@@ -77,6 +112,21 @@ func TestResume(t *testing.T) {
 			a.resumed("Build the parser", "Bake bread")
 			a.check("the second folder's plan resumed in the first", "list 2 revision 2")
 			a.logLists()
+		})
+	}
+}
+
+// The resource that Claude Code's model reads is the list of the folder, also
+// before the first call of a tool.
+func TestRead(t *testing.T) {
+	for _, name := range []string{"claude-stdio", "claude-http"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, byName(t, name))
+			r.report(r.run(resume, newPlan("Bake bread", 4, 0)))
+			r.report(r.run(resume, call("ReadMcpResourceTool", object{"server": "todo", "uri": "todo://list"})))
+			if shown := r.shown(); !strings.Contains(shown, "Bake bread") {
+				t.Errorf("the model reads %s", shown)
+			}
 		})
 	}
 }

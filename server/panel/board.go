@@ -89,12 +89,10 @@ type groups struct {
 	seq     int64
 	places  map[string]string                   // where the lists stand and what they ask, by the main list's id
 	version string                              // of places, on every server alike
+	waits   int                                 // how many lists wait for a person
 	took    time.Duration                       // to read them
 	load    func(string) (todo.Snapshot, error) // a whole list
 }
-
-// waits returns how many lists wait for a person.
-func (s groups) waits() int { return account.Counts(s.Active)[todo.Waiting] }
 
 // readBoard reads all lists that a page may show.
 func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) {
@@ -121,7 +119,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	if s.version = digestOf(fmt.Sprint(s.places)); len(all) == 0 {
 		s.version = digestOf(greeting(r))
 	}
-	s.took = time.Since(began)
+	s.waits, s.took = account.Counts(s.Active)[todo.Waiting], time.Since(began)
 	return s, nil
 }
 

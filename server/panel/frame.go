@@ -95,7 +95,7 @@ func (f *frame) page(main Node) string {
 		return Li(A(Href(k.href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", n, more)))
 	})
 	// How many lists wait for a person: on the page of one list the script hears it.
-	n := lists.waits()
+	n := lists.waits
 	waits := A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", fmt.Sprint(n)),
 		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
 	view := func(name, icon, href, view string) Node {

@@ -61,8 +61,9 @@ func (page *listPage) live() Node {
 				If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 			P(Class("prog"), progressOf(progress, " of ")),
 			Iff(page.unseen > 0, page.unseenBar),
-			If(page.hand.Order == account.Overridden,
-				overridden("order", "", " your order", Text("Your order of the items is overridden."), isOurs)),
+			Iff(page.hand.Order == account.Overridden, func() Node {
+				return overridden("order", "", " your order", Text("Your order of the items is overridden."), isOurs)
+			}),
 			g.Map(l.LeftOut(), func(i todo.Item) Node {
 				text := render.Safe(todo.Cut(i.Text, maxShown))
 				return overridden("out-"+i.ID, i.ID, ": "+text, Group{Text("The agent left out what you added: "), formatted(text)}, true)

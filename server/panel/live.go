@@ -114,7 +114,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	if err != nil {
 		return err
 	}
-	o.version, o.waits = now.version, now.waits()
+	o.version, o.waits = now.version, now.waits
 	if o.list != "" {
 		u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
 		if err != nil {
@@ -224,8 +224,8 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	if err != nil {
 		return 0, err
 	}
-	stale := now.waits() != o.waits
-	o.waits = now.waits()
+	stale := now.waits != o.waits
+	o.waits = now.waits
 	if place := now.places[o.list]; o.list != "" && (o.unseen || place != o.place) {
 		o.place = place
 		err = o.send(ctx, updateKey{list: o.list, at: due}, false)

@@ -49,7 +49,8 @@ type Store struct {
 
 	temporary string // the folder that Close removes; empty for none
 
-	keep board.Keep
+	batches atomic.Int64 // committed transactions with a successful request, for tests
+	keep    board.Keep
 }
 
 var _ board.Store = (*Store)(nil)

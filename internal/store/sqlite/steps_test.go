@@ -1,14 +1,18 @@
 package sqlite
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/store/storetest"
 )
 
 // laterSteps are steps that a program of a later version has.
@@ -27,6 +31,23 @@ func setSteps(t testing.TB, all ...string) {
 // versions returns the steps to a version, which may be a later one.
 func versions(version int) []string {
 	return append(append([]string{}, steps...), laterSteps...)[:version]
+}
+
+// movingChild runs in a child process: it opens a store as a program of the later version, and prints
+// what it says. In mode "stuck" it stops before the last step.
+func movingChild(path, mode string) error {
+	all := versions(len(steps) + 2)
+	steps = all
+	s, err := Open(path, board.Keep{Moving: func(text string) {
+		fmt.Println(text)
+		if mode == "stuck" && strings.Contains(text, fmt.Sprintf("schema %d of", len(all))) {
+			select {}
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // makeVersion makes a store of a version with some lists, and returns its path and its lists.
@@ -111,4 +132,71 @@ func TestStepFails(t *testing.T) {
 	}
 	s := openWithCleanup(t, path)
 	mustSave(t, s, "a", 2)
+}
+
+// BAD-INPUT 52: a program that had the store open while a newer one moved it is told so with
+// its next read and its next write, also when the tables that it uses are as they were.
+func TestMovedBeside(t *testing.T) {
+	path, _ := makeVersion(t, len(steps))
+	reads, writes := openWithCleanup(t, path), openWithCleanup(t, path)
+	checkRevision(t, reads, "a", 1)
+	mustSave(t, writes, "a", 2)
+	t.Run("newer", func(t *testing.T) {
+		old := steps
+		setSteps(t, versions(len(steps)+2)...)
+		openWithCleanup(t, path, board.Keep{Moving: func(string) {
+			newer := steps
+			steps = old
+			checkRevision(t, reads, "a", 2) // the last that it may read
+			steps = newer
+		}})
+	})
+	_, reading := reads.Load(t.Context(), "a", 0)
+	_, writing := storetest.Save(t.Context(), writes, snapshot("a", 3))
+	for what, err := range map[string]error{"reading": reading, "writing": writing} {
+		if !errors.Is(err, board.ErrTooNew) || !strings.Contains(err.Error(), "restart your client") {
+			t.Errorf("52: %s: %v", what, err)
+		}
+	}
+	setSteps(t, versions(len(steps)+2)...)
+	checkRevision(t, openWithCleanup(t, path), "a", 2)
+}
+
+// A program that is killed while it moves a store leaves it as it was; of several that start
+// then one moves it.
+func TestMovingProcesses(t *testing.T) {
+	path, _ := makeVersion(t, len(steps))
+	beside := openWithCleanup(t, path)
+	stuck, out := startChild(t, path, "stuck")
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), fmt.Sprintf("schema %d of", len(steps)+2)) {
+		continue
+	}
+	checkRevision(t, beside, "a", 1) // others read meanwhile
+	if err := stuck.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = stuck.Wait()
+	mustSave(t, beside, "a", 2)
+
+	var moving []*exec.Cmd
+	var outs []io.Reader
+	for range 4 {
+		cmd, out := startChild(t, path, "moving")
+		moving, outs = append(moving, cmd), append(outs, out)
+	}
+	said := ""
+	for i, cmd := range moving {
+		all, _ := io.ReadAll(outs[i])
+		said += string(all)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("a process failed: %v", err)
+		}
+	}
+	if said != fmt.Sprintf("moving the store to schema %d of %d…\nmoving the store to schema %[2]d of %[2]d…\n", len(steps)+1, len(steps)+2) {
+		t.Errorf("they said %q", said)
+	}
+	checkIntegrity(t, path)
+	setSteps(t, versions(len(steps)+2)...)
+	checkRevision(t, openWithCleanup(t, path), "a", 2)
 }

@@ -119,6 +119,7 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 		w.close() // the next batch opens the file again
 	}
 	if stored {
+		s.batches.Add(1)
 		s.watchers.Send()
 	}
 	for _, req := range batch {
