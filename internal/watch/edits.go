@@ -66,6 +66,7 @@ func (e edit) inverse(after todo.Snapshot) edit {
 	return edit{Edit: undo, list: e.list, isUndo: true}
 }
 
+// pastTense says what an edit did.
 func pastTense(e edit, before todo.Snapshot) string {
 	item, _ := before.Item(e.Item)
 	switch {
@@ -73,14 +74,8 @@ func pastTense(e edit, before todo.Snapshot) string {
 		return "Undone"
 	case e.Do == todo.EditStatus:
 		return "“" + render.Cut(render.Safe(item.Text), 40) + "”: " + render.StatusWord(e.Status)
-	case e.Do == todo.EditFinish:
-		return "All done"
-	case e.Do == todo.EditArchive:
-		return "Archived"
-	case e.Do == todo.EditUnarchive:
-		return "Brought back"
 	}
-	return "Edited"
+	return map[todo.EditKind]string{todo.EditFinish: "All done", todo.EditArchive: "Archived", todo.EditUnarchive: "Brought back", todo.EditItems: "Edited"}[e.Do]
 }
 
 // toggle returns what a key does that gives the item under the cursor a status, or makes

@@ -112,8 +112,8 @@ func (m *model) bottomLine() string {
 	switch {
 	case m.searching:
 		return paint(accent, render.Cut(" / "+render.Safe(m.filter)+"▏", m.width))
-	case m.note.text != "" && m.clock.Before(m.note.until):
-		return cut(m.note.text, m.width)
+	case m.note != "":
+		return cut(m.note, m.width)
 	case m.page != nil:
 		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))
 	}

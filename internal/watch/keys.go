@@ -110,7 +110,7 @@ func onShown(do func(*model, todo.Snapshot)) func(*model) {
 
 // press updates the model for a key and returns what the viewer must do.
 func (m *model) press(k key) effect {
-	m.note = note{}
+	m.note = ""
 	if m.searching {
 		m.pressSearch(k)
 	} else {

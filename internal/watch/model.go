@@ -12,8 +12,7 @@ import (
 
 // model is the state of the viewer.
 type model struct {
-	clock         time.Time
-	now           time.Time // what the lists are shown as of: the clock, unless the source is lost
+	now           time.Time // what the lists are shown as of; it stops while the source is lost
 	width, height int
 	sourceName    string // name of the source, for people
 
@@ -29,9 +28,9 @@ type model struct {
 	list   pane // of the opened list, by item
 
 	filter    string
-	searching bool  // the filter is being typed
-	page      *page // over the lists; nil for none
-	note      note
+	searching bool   // the filter is being typed
+	page      *page  // over the lists; nil for none
+	note      string // painted; what the last line says instead of the keys, until the next one
 	undo      []edit // that undo what the person did, the last at the end
 	underWay  int    // how many edits are not answered yet
 	effect    effect // what the viewer must still do
@@ -41,16 +40,7 @@ func newModel(o Options) *model {
 	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}}
 }
 
-// note is what the last line says for a while instead of the keys.
-type note struct {
-	text  string // painted
-	until time.Time
-}
-
-// noteTime is how long a note stays; a key ends it, too.
-const noteTime = 8 * time.Second
-
-func (m *model) say(r role, text string) { m.note = note{paint(r, " "+text), m.clock.Add(noteTime)} }
+func (m *model) say(r role, text string) { m.note = paint(r, " "+text) }
 
 // effect is what the viewer must do after changes of the model.
 type effect struct {
@@ -73,7 +63,7 @@ func (m *model) take() effect {
 func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 	before, first := m.lists, !m.loaded
 	if m.loaded = true; m.lost != nil {
-		m.lost, m.note = nil, note{}
+		m.lost, m.note = nil, ""
 	}
 	if all {
 		m.lists = map[string]todo.Snapshot{}
@@ -123,7 +113,7 @@ func isNews(before, after todo.Snapshot) bool {
 // tick notes what time it is. While the source is lost the times of lists stop, since
 // nobody knows what has gone on.
 func (m *model) tick(now time.Time) {
-	if m.clock = now; m.lost == nil {
+	if m.lost == nil {
 		m.now = now
 	}
 }

@@ -139,7 +139,7 @@ func (s *script) run(name, rest string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		m.tick(m.clock.Add(d))
+		m.tick(m.now.Add(d))
 	case "ask": // the agent of a list asks
 		id, question, _ := strings.Cut(rest, " ")
 		standings := maps.Clone(m.standings)

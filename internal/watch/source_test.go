@@ -95,8 +95,8 @@ func TestUndo(t *testing.T) {
 		t.Helper()
 		out = apply(t, source, e)
 		m.edited(e, shown, out, nil)
-		if !strings.HasPrefix(unpainted(m.note.text), " "+says) {
-			t.Errorf("it says %q, want %q", m.note.text, says)
+		if !strings.HasPrefix(unpainted(m.note), " "+says) {
+			t.Errorf("it says %q, want %q", m.note, says)
 		}
 		return out
 	}
@@ -112,26 +112,6 @@ func TestUndo(t *testing.T) {
 		t.Errorf("undone: %q", items(out.After))
 	}
 	do(undo, "Nothing undone")
-}
-
-// Putting away a list that mirrors another program's is undone like any edit.
-func TestUndoOfAMirror(t *testing.T) {
-	lists := newLists(t)
-	_, err := lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "mirror"}}, Begin: todo.List{Mirrored: true},
-		Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := load(t, lists)
-	m := modelWith(80, 20, shown)
-	e := edit{Edit: todo.Edit{Do: todo.EditArchive}, list: shown.List.ID}
-	m.edited(e, shown, apply(t, Local{Lists: lists}, e), nil)
-	if len(m.undo) != 1 || !load(t, lists).Archived {
-		t.Fatalf("undo %+v", m.undo)
-	}
-	if out := apply(t, Local{Lists: lists}, *m.press("u").edit); out.After.Archived {
-		t.Error("it is still put away")
-	}
 }
 
 // A store and a server say how lists stand and what they were.

@@ -189,13 +189,12 @@ func (o listsOptions) rest(read reading, found int) (text string) {
 		away = 0
 	}
 	switch {
-	case found == 0 && *o.search != "" && !o.history:
+	case found > 0:
+	case *o.search != "":
 		text = "No list says that; --history looks through earlier revisions, too.\n"
-	case found == 0 && *o.search != "":
-		text = "No list ever said that.\n"
-	case found == 0 && away == len(read.lists):
+	case away == len(read.lists):
 		text = "Nothing is on the board\n"
-	case found == 0:
+	default:
 		text = "No list is like that; `todo-mcp lists --all` shows all.\n"
 	}
 	if away > 0 {

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -105,5 +106,21 @@ func TestLockedStore(t *testing.T) {
 	programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+path)
 	if line := log.Await("cannot be read now"); !strings.Contains(line, told) {
 		t.Errorf("serve: %s", line)
+	}
+}
+
+// lock holds a store locked by statements until the test ends.
+func lock(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
