@@ -78,21 +78,18 @@ func dayNotes(l account.DayList) (notes []string) {
 // dayTally says what was done: "3 lists, 12 done, 1 failed, 1 waits, 3 open, worked 3h 12m".
 func dayTally(t account.Tally) string {
 	var parts []string
-	for _, p := range []struct {
-		n         int
-		one, many string
-	}{
-		{t.Lists, "list", "lists"}, {t.Completed, "done", "done"}, {t.Failed, "failed", "failed"},
-		{t.Waiting, "waits", "wait"}, {t.Open, "open", "open"},
-	} {
-		switch p.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+p.one)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.many))
+	add := func(n int, one, many string) {
+		if n == 1 {
+			parts = append(parts, "1 "+one)
+		} else if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
 		}
 	}
+	add(t.Lists, "list", "lists")
+	add(t.Completed, "done", "done")
+	add(t.Failed, "failed", "failed")
+	add(t.Waiting, "waits", "wait")
+	add(t.Open, "open", "open")
 	if t.Worked > 0 {
 		parts = append(parts, "worked "+Took(t.Took()))
 	}

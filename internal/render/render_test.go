@@ -212,36 +212,18 @@ func TestTook(t *testing.T) {
 	}
 }
 
-// Reason, priority and due date stand in brackets behind the text, for people.
-func TestDetails(t *testing.T) {
-	one, s := todo.Item{Text: "Ship\x1b", Reason: "why\x1b", Priority: "high\x1b", DueDate: "Friday"}, todo.Snapshot{}
-	for _, one.Status = range []todo.Status{todo.Failed, todo.Cancelled, todo.Blocked} {
-		s = list(one)
-		got, want := Plain(s, Style{}), fmt.Sprintf(`Ship\x1b (%s: why\x1b) (priority: high\x1b, due: Friday)`, one.Status)
-		if !strings.Contains(got, want) {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	before := s
-	before.Items = []todo.Item{s.Items[0]}
-	before.Items[0].Priority = ""
-	if got := fmt.Sprint(Diff(before, s)); got != "[~ Ship\\x1b: priority: high\\x1b, due: Friday]" {
-		t.Errorf("%q", got)
-	}
-}
-
 // Who does an item, what comes first, its priority and details, and why a revision was made, are
 // told wherever there are any; hostile ones as text.
 func TestWork(t *testing.T) {
-	before := todo.Snapshot{Revision: 1, Items: []todo.Item{{ID: "1", Text: "Read", Status: todo.Pending, Details: "All\x1b of it", Owner: "ann", Priority: "high"}, {ID: "2", Text: "Write", Status: todo.Pending, WaitsFor: "1"}}}
+	before := todo.Snapshot{Revision: 1, Items: []todo.Item{{ID: "1", Text: "Read", Status: todo.Pending, Details: "All\x1b of it", Owner: "ann", Priority: "high", DueDate: "Friday\x1b"}, {ID: "2", Text: "Write", Status: todo.Pending, WaitsFor: "1"}}}
 	after := before
 	after.Revision, after.Explanation = 2, "New\x1b rules"
 	after.Items = []todo.Item{before.Items[0], before.Items[1]}
 	after.Items[0].Status, after.Items[0].Details = todo.Completed, ""
 	for text, wants := range map[string][]string{
-		Plain(before, Style{}): {"Read (priority: high, ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
-		Markdown(before):       {"*(priority: high, ann)* *(details: All", "*(waits for Read)*"},
-		Beside(before, before.Items[0]) + "/" + Beside(before, before.Items[1]): {"priority: high, ann/waits for Read"},
+		Plain(before, Style{}): {"Read (priority: high, due: Friday\\x1b, ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
+		Markdown(before):       {"*(priority: high, due: Friday\\\\x1b, ann)* *(details: All", "*(waits for Read)*"},
+		Beside(before, before.Items[0]) + "/" + Beside(before, before.Items[1]): {`priority: high, due: Friday\x1b, ann/waits for Read`},
 		Plain(after, Style{}):                   {"Write\n"},
 		strings.Join(Diff(before, after), "\n"): {"why: New\\x1b rules\n~ Read: pending → completed"},
 	} {

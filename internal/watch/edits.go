@@ -14,29 +14,24 @@ type edit struct {
 
 // send has an edit made, where it may be.
 func (m *model) send(e edit) {
-	if m.mayEdit(e.list, e.OfItems() && !e.isUndo) {
+	if m.mayEdit() {
 		m.effect.edit = &e
 	}
 }
 
 // editItems has the items of a list edited in the person's editor, where they may be.
 func (m *model) editItems(s todo.Snapshot) {
-	if m.mayEdit(s.List.ID, true) {
+	if m.mayEdit() {
 		m.effect.editor = &s
 	}
 }
 
-// mayEdit reports whether a list can be changed now, or its items, and says why not.
-func (m *model) mayEdit(list string, items bool) bool {
-	switch {
-	case m.lost != nil:
+// mayEdit reports whether anything can be changed now, and says why not.
+func (m *model) mayEdit() bool {
+	if m.lost != nil {
 		m.say(bad, "Not live: nothing can be changed until the server is back.")
-	case items && m.lists[list].List.Mirrored:
-		m.say(bad, "Not changed: "+todo.ErrMirrored.Error())
-	default:
-		return true
 	}
-	return false
+	return m.lost == nil
 }
 
 // edited notes the outcome of an edit: what it did, and how it is undone.

@@ -171,8 +171,6 @@ func (s *script) run(name, rest string) {
 		revisions := fixture()
 		n := len(revisions)
 		m.standings[rest] = Standing{Standing: todo.Standing{State: todo.Working}, Hand: account.HandOf(revisions[n-2], revisions[n-1])}
-	case "calm": // nothing is known of how a list stands
-		delete(m.standings, rest)
 	case "painted":
 		s.painted = true
 	case "last":
@@ -243,10 +241,7 @@ func fixtures() map[string][]todo.Snapshot {
 	return map[string][]todo.Snapshot{
 		"none":     nil,
 		"example":  exampleLists(),
-		"half":     {list("half", 13, 2, 2*time.Hour, "completed a", "failed b", "cancelled c")},
-		"flaky":    exampleLists()[3:4],
 		"release":  releaseHistory(),
-		"later":    {list("release", 20, 4, 0, "completed Write tests", "completed Ship 发布 🚀")},
 		"gone":     {list("gone", 1, 1, 0, "pending x")},
 		"away":     {away},
 		"words":    {list("long", 1, 1, 0, "in_progress "+strings.Repeat("many words ", 20))},

@@ -11,7 +11,6 @@ import (
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/remote"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 	"todo-mcp/internal/watch"
@@ -21,7 +20,7 @@ import (
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // An edit makes the same list on every front end that can make it: on the panel, in
-// the terminal, of this machine and of a server, by a command and on the card. A title
+// the terminal, by a command and on the card. A title
 // follows the plan: it is taken anew where the item that it came from is gone.
 func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 	for _, c := range []struct {
@@ -45,7 +44,7 @@ func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 		{todo.Edit{Do: todo.EditUndelete}, "A: pending A, pending B, pending C"},
 	} {
 		for name, front := range map[string]func(front, todo.Edit) bool{
-			"panel": front.panel, "terminal": front.local, "terminal of a server": front.server, "command": front.command, "card": front.card,
+			"panel": front.panel, "terminal": front.local, "command": front.command, "card": front.card,
 		} {
 			t.Run(fmt.Sprint(c.edit.Do, " ", name), func(t *testing.T) {
 				t.Parallel()
@@ -130,14 +129,6 @@ func (f front) panel(e todo.Edit) bool {
 
 func (f front) local(e todo.Edit) bool {
 	_, err := watch.Local{Lists: f.lists}.Edit(f.Context(), f.list, e)
-	f.check(err)
-	return true
-}
-
-func (f front) server(e todo.Edit) bool {
-	client, err := remote.New(f.site, "")
-	f.check(err)
-	_, err = client.Edit(f.Context(), f.list, e)
 	f.check(err)
 	return true
 }
