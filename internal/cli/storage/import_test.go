@@ -148,7 +148,7 @@ func TestImportReadsStrictly(t *testing.T) {
 		"a client":              {`"client":"c"`, `"client":"` + huge + `"`, "longer than 1024 bytes"},
 		"a list that replaced":  {`"revision":1`, `"revision":1,"archived":true,"replaced_by":"a\u009b"`, "a list's id must be visible ASCII"},
 		"a chat":                {`"name":"n"`, `"name":"n","chat":"` + huge + `"`, "longer than 1024 bytes"},
-		"an order":              {`"revision":1`, `"revision":1,"order":{"was":"` + huge + `"}`, "the order has too many items"},
+		"an order":              {`"revision":1`, `"revision":1,"order":{"replaced":"` + huge + `"}`, "the order has too many items"},
 		"a person's words":      {`"text":"A"`, `"text":"A","hand":{"text":"\u009b31m"}`, "a person's hand: control character"},
 		"a replaced wording":    {`"text":"A"`, `"text":"A","hand":{"replaced":"x\n` + huge + `"}`, "a person's hand: the text has more than 4000 characters"},
 		"replaced wordings":     {`"text":"A"`, `"text":"A","hand":{"replaced":"` + strings.Repeat(`x\n`, 20) + `x"}`, "a person's hand has too much"},
