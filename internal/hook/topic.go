@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -98,22 +99,13 @@ func (e Event) typed() (prompt string, ok bool) {
 	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
 }
 
-// isCommand reports whether a prompt is a command of the host, as /clear: a path has another
-// slash.
-func isCommand(prompt string) bool {
-	name, ok := strings.CutPrefix(prompt, "/")
-	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
-		name = name[:i]
-	}
-	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.:-", r)
-	})
-}
+// command matches a command of the host, as /clear: a path has another slash.
+var command = regexp.MustCompile(`^/[\pL\pN_.:-]+(\s|$)`)
 
 // firstLine returns the first line of a prompt with a letter or digit, clean and at most
 // [todo.MaxTitle] long; empty for a command of the host or of the shell.
 func firstLine(prompt string) string {
-	if isCommand(prompt) || strings.HasPrefix(prompt, "!") {
+	if command.MatchString(prompt) || strings.HasPrefix(prompt, "!") {
 		return ""
 	}
 	for line := range strings.Lines(prompt) {

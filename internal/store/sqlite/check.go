@@ -88,11 +88,10 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 // checkNext reads the revision after a row, and checks that none is missing in between
 // and that it is what its number says. It returns the row that was read.
 func (r *row) checkNext(rows tables.Rows, found func(problem string)) (next row, err error) {
-	if err := next.scan(rows); err != nil {
-		return next, err
-	}
-	s, err := next.snapshot()
+	s, err := next.read(rows)
 	switch {
+	case err != nil && !errors.Is(err, errRecord):
+		return next, err
 	case err != nil:
 		found(err.Error())
 	case s.Revision != next[rowRevision] || s.List.ID != next[rowList]:

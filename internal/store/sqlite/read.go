@@ -40,23 +40,20 @@ const (
 	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
 )
 
-// scan reads one row.
-func (r *row) scan(rows tables.Rows) error {
+// read reads one row and returns what it says, or an error unless it is as it was written.
+func (r *row) read(rows tables.Rows) (todo.Snapshot, error) {
 	into := make([]any, len(r))
 	for i := range r {
 		into[i] = &r[i]
 	}
-	err := rows.Scan(into...)
+	if err := rows.Scan(into...); err != nil {
+		return todo.Snapshot{}, err
+	}
 	for i := range r {
 		if blob, ok := r[i].([]byte); ok {
 			r[i] = string(blob)
 		}
 	}
-	return err
-}
-
-// snapshot returns what the row says, or an error unless it is as it was written.
-func (r *row) snapshot() (todo.Snapshot, error) {
 	isNewest := r[rowSeq] == r[rowNewestSeq]
 	switch {
 	case sumOf(r[rowID:rowListSum]...) != r[rowListSum]:
@@ -81,11 +78,7 @@ func (r *row) snapshot() (todo.Snapshot, error) {
 
 // scanSnapshot reads a row of a query for snapshots.
 func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
-	var r row
-	if err := r.scan(rows); err != nil {
-		return todo.Snapshot{}, err
-	}
-	return r.snapshot()
+	return new(row).read(rows)
 }
 
 // scanSeen reads a row of what chats have seen.
