@@ -28,10 +28,13 @@ func TestMain(m *testing.M) {
 }
 
 // child is what a child process runs. In mode "count" it prints the number of
-// revisions in the file, otherwise it increments the list "shared" 50 times.
+// revisions in the file; see [movingChild]. Otherwise it increments the list "shared" 50 times.
 func child(path, mode string) error {
-	if mode == "count" {
+	switch mode {
+	case "count":
 		return printCount(path)
+	case "moving", "stuck":
+		return movingChild(path, mode)
 	}
 	s, err := Open(path, board.Keep{})
 	for range 50 {

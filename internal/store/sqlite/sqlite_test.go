@@ -124,3 +124,23 @@ func TestTemporary(t *testing.T) {
 		t.Errorf("after Close its folder is there: %v", err)
 	}
 }
+
+// Saves that wait at the same time are committed in one transaction.
+func TestGroupCommit(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "todo.db"))
+	const n = 200
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if _, err := storetest.Save(context.Background(), s, snapshot(fmt.Sprint("l", i), 1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s.Close()
+	if s.batches.Load() > n/2 {
+		t.Errorf("%d saves in %d transactions", n, s.batches.Load())
+	}
+	t.Logf("%d saves in %d transactions", n, s.batches.Load())
+}
