@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -133,7 +134,7 @@ func TestGroupCommit(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			if _, err := storetest.Save(context.Background(), s, snapshot(fmt.Sprint("l", i), 1)); err != nil {
+			if _, err := storetest.Save(t.Context(), s, snapshot(fmt.Sprint("l", i), 1)); err != nil {
 				t.Error(err)
 			}
 		})
