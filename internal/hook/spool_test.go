@@ -270,18 +270,13 @@ func TestSpoolUnderMany(t *testing.T) {
 	told := make(chan struct{}, chats*events)
 	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
 	open := func() (board.Lists, func(), error) { return r.lists, func() {}, nil }
-	sharing := func() board.Store { // in a process of its own
-		left := &hook.Front{Spool: r.Spool}
-		st, err := sqlite.Open(strings.TrimSuffix(r.File, sqlite.SpoolSuffix), board.Keep{Before: left.Settle})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { st.Close() })
-		left.Store = st
-		return st
+	st, err := sqlite.Open(strings.TrimSuffix(r.File, sqlite.SpoolSuffix), board.Keep{Before: r.Settle})
+	if err != nil {
+		t.Fatal(err)
 	}
-	r.store = sharing()
-	r.lists = board.NewBoard(r.store).As("")
+	defer st.Close()
+	r.store, r.Front.Store = st, st
+	r.lists = board.NewBoard(st).As("")
 	var hooks, others sync.WaitGroup
 	var want []string
 	for chat := range chats {
@@ -300,12 +295,10 @@ func TestSpoolUnderMany(t *testing.T) {
 		})
 	}
 	for range drainers {
-		before := sharing()
+		front := &hook.Front{Spool: r.Spool, Store: st} // as another process has one
 		others.Go(func() {
 			for range told {
-				if _, err := before.Position(t.Context()); err != nil {
-					t.Error(err)
-				}
+				front.Settle(t.Context())
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,17 +239,17 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 
 // Of an answer or an event without end only so much is read as a todo-mcp server sends.
 func TestEndlessAnswer(t *testing.T) {
-	sent := 0
+	var sent atomic.Int64
 	endless := func(w http.ResponseWriter, _ *http.Request) {
 		piece := bytes.Repeat([]byte(" "), 1<<20)
-		for err := error(nil); err == nil && sent < 1<<30; sent += len(piece) {
+		for err := error(nil); err == nil && sent.Load() < 1<<30; sent.Add(int64(len(piece))) {
 			_, err = w.Write(piece)
 		}
 	}
 	for _, url := range []string{serve(t, endless, noLists), serve(t, noLists, endless)} {
-		sent = 0
-		if reason := untilLost(t, newClient(t, url, "")); !errors.Is(reason, errTooLarge) || sent > 2*maxResponse {
-			t.Errorf("119: %v after %d MB", reason, sent>>20)
+		sent.Store(0)
+		if reason := untilLost(t, newClient(t, url, "")); !errors.Is(reason, errTooLarge) || sent.Load() > 2*maxResponse {
+			t.Errorf("119: %v after %d MB", reason, sent.Load()>>20)
 		}
 	}
 }
