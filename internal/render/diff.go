@@ -95,8 +95,12 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 // was made and what became of it; and what it changed. before is the revision before it, hand
 // what became of what people changed, and others as [Besides] has them.
 func Revision(before, r todo.Snapshot, hand account.Hand, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
-	client := Client(cmp.Or(r.Writer.Client, account.Client(r)))
-	by, fate := strings.TrimSpace(Writer(r.Writer, client, client)+" "+Safe(r.Writer.Variant)), ""
+	by, fate := Writer(r.Writer, Client(cmp.Or(r.Writer.Client, account.Client(r))), "you"), ""
+	if r.Writer.Person {
+		by += inBrackets(strings.TrimSpace(r.Writer.Client + " " + r.Writer.Variant))
+	} else {
+		by = strings.TrimSpace(by + " " + Safe(r.Writer.Variant))
+	}
 	if account.Told(before, r) {
 		fate = string(hand.OfRevision(r.Revision))
 	}
