@@ -26,11 +26,15 @@ import (
 var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 
 // Body encodes everything of a snapshot except its List and Seq. Nil Items are
-// encoded as an empty array.
+// encoded as an empty array, and Worked is left out where an agent wrote: then it is
+// Updated.
 func Body(s todo.Snapshot) ([]byte, error) {
 	s.List = todo.List{}
 	if s.Items == nil {
 		s.Items = []todo.Item{}
+	}
+	if !s.Writer.Person && s.Worked.Equal(s.Updated) {
+		s.Worked = time.Time{}
 	}
 	return jsonv2.Marshal(&s, format)
 }
@@ -57,6 +61,9 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	var s todo.Snapshot
 	if err := errors.Join(json.Unmarshal(body, &s), json.Unmarshal(list, &s.List)); err != nil {
 		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, board.ErrDamaged, err)
+	}
+	if !s.Writer.Person && s.Worked.IsZero() {
+		s.Worked = s.Updated
 	}
 	s.Seq = seq
 	return s, nil

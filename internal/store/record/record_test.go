@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func fullSnapshot() todo.Snapshot {
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
 			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, Previous: "before", Chat: "chat", Created: at},
 		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it",
-		Order: todo.Hand{Replaced: "3,1", Text: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
+		Order: todo.Order{Replaced: "3,1", Text: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", User: "ann", Person: true, Process: "p1"},
 		Other:     6,
 		Operation: todo.Operation{ID: "op", Digest: "d"},
@@ -67,5 +68,30 @@ func TestStoredRow(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the decoded snapshot differs (-want +got):\n%s", diff)
+	}
+}
+
+// When an agent worked is stored beside a person's revision alone: of an agent's own it
+// is when it was written.
+func TestWorked(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for name, want := range map[string]todo.Snapshot{
+		"an agent's":                       {Updated: at, Worked: at},
+		"a person's":                       {Updated: at, Worked: at.Add(-time.Hour), Writer: todo.Writer{Person: true}},
+		"a person's at the same time":      {Updated: at, Worked: at, Writer: todo.Writer{Person: true}},
+		"a person's where no agent worked": {Updated: at, Writer: todo.Writer{Person: true}},
+	} {
+		want.Items = []todo.Item{}
+		body, err := record.Body(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := record.Snapshot(body, []byte(`{}`), 0)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
+		}
+		if stored := strings.Contains(string(body), "worked"); stored != (want.Writer.Person && !want.Worked.IsZero()) {
+			t.Errorf("%s is stored as %s", name, body)
+		}
 	}
 }
