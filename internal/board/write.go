@@ -222,7 +222,7 @@ func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, e
 		return a.shown, nil
 	case seen > 0:
 		return revision(ctx, a.read, list, seen)
-	case seen < 0 && (len(a.Lines) == 0 || a.sent.Continues(list, true)): // it knows the list
+	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // it knows the list
 		return shownToAgents(ctx, a.read, list, nil)
 	case list.Settled():
 		return list, nil // what is to be done is all the writer's

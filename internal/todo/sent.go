@@ -78,6 +78,13 @@ func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
 }
 
+// Keeps reports whether the write keeps at least half of a list's open items, and two of its
+// items (all, where list or write has fewer): then its agent knows the list.
+func (s *Sent) Keeps(list Snapshot) bool {
+	open := open(list.Items)
+	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))
+}
+
 // saysItself returns a function that reports whether the write gives an item the status
 // that others gave it since a revision, as an agent does that was told of it elsewhere, such
 // as by the page in its chat.

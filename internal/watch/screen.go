@@ -3,6 +3,7 @@ package watch
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gdamore/tcell/v3"
 
@@ -70,9 +71,21 @@ func (s *screen) put(y, width int, text string) {
 	}
 }
 
-// unread calls f, and drops what comes from the terminal meanwhile: tcell waits for the
-// goroutine that reads it to end, which waits for a reader while too much has come.
+// unread calls f, and drops what comes from the terminal before and meanwhile: f waits for tcell's
+// goroutine that reads the terminal, and that one for a reader. Of tcell's goroutines the reader of
+// all may end first, and then the other one waits for ever; so nothing should come any more.
 func (s *screen) unread(f func()) {
+	quiet := func() bool {
+		select {
+		case <-s.EventQ():
+			return false
+		case <-time.After(quietFor):
+			return true
+		}
+	}
+	for latest := time.Now().Add(time.Second); !quiet() && time.Now().Before(latest); {
+		continue
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -90,3 +103,6 @@ func (s *screen) unread(f func()) {
 		}
 	}
 }
+
+// quietFor is how long nothing comes from a terminal where all that was typed is read.
+const quietFor = 30 * time.Millisecond

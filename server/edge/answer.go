@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -11,6 +12,9 @@ const (
 	// pieceSize is how many bytes of an answer a client must read within the client
 	// timeout: as little as 26 kB/s is fast enough.
 	pieceSize = 256 << 10
+	// finalWriteTimeout is how long a client may still take for what is being written as
+	// the server ends.
+	finalWriteTimeout = time.Second
 	// maxUnsent is how many bytes of large answers may wait to be read by clients, half of
 	// them by one client: sixteen of the largest pages of lists.
 	maxUnsent = 128 << 20
@@ -49,9 +53,16 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		}
 		defer sent()
 	}
+	defer context.AfterFunc(a.edge.closing, func() {
+		_ = a.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
+	})()
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		_ = a.control.SetWriteDeadline(time.Now().Add(a.edge.config.ClientTimeout))
+		within := a.edge.config.ClientTimeout
+		if a.edge.closing.Err() != nil {
+			within = min(within, finalWriteTimeout)
+		}
+		_ = a.control.SetWriteDeadline(time.Now().Add(within))
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {

@@ -3,6 +3,7 @@ package storage
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -98,11 +99,19 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		Asks    string `json:"asks"`
 		Rests   bool   `json:"rests"`
 		Said    int64  `json:"said"`
+		// And they called what an order has otherwise.
+		Order struct {
+			todo.Hand
+			Person string `json:"person"`
+			Was    string `json:"was"`
+		} `json:"order"`
 	}
 	if err = json.Unmarshal(line, &exported, json.RejectUnknownMembers(true)); err != nil {
 		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
 	s = exported.Snapshot
+	s.Order = exported.Order.Hand
+	s.Order.Text, s.Order.Replaced = cmp.Or(s.Order.Text, exported.Order.Person), cmp.Or(s.Order.Replaced, exported.Order.Was)
 	s.List.ParentConversation = "" // chats are not in the file; Parent is
 	s.Rest = nil                   // it is no excerpt
 	s.Operation = todo.Operation{} // as export writes it: who may repeat it is not in the file

@@ -25,7 +25,7 @@ func fullSnapshot() todo.Snapshot {
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
 			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, Previous: "before", Chat: "chat", Created: at},
 		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it",
-		Order: todo.Order{Replaced: "3,1", Text: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
+		Order: todo.Hand{Replaced: "3,1", Text: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", User: "ann", Person: true, Process: "p1"},
 		Other:     6,
 		Operation: todo.Operation{ID: "op", Digest: "d"},
