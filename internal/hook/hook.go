@@ -109,11 +109,9 @@ func (p *promptText) UnmarshalJSON(data []byte) error {
 	}
 	var parts []struct{ Text string }
 	err := json.Unmarshal(data, &parts, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true))
-	var texts []string
 	for _, part := range parts {
-		texts = append(texts, part.Text)
+		*p += promptText(part.Text + "\n")
 	}
-	*p = promptText(strings.Join(texts, "\n"))
 	return err
 }
 

@@ -118,11 +118,8 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 }
 
 // askTools are the tools by which agents ask their users, of hosts that say of nothing else that
-// they wait: Claude Code's and Kimi Code's, and Codex'. planTool is the one by which Claude Code
-// asks whether its plan is good.
+// they wait: Claude Code's and Kimi Code's, and Codex'.
 var askTools = []string{"AskUserQuestion", "request_user_input"}
-
-const planTool = "ExitPlanMode"
 
 // asks says of the chat that its agent waits for a person.
 func (e Event) asks(ctx context.Context, lists board.Lists) error {
@@ -164,7 +161,7 @@ func (e Event) question() string {
 		return input.Questions[0].Question
 	case input.Command != "":
 		return "run `" + input.Command + "`?"
-	case tool == planTool:
+	case tool == "ExitPlanMode": // Claude Code's, by which it asks whether its plan is good
 		return "Go on with this plan?"
 	case tool == "" && of == "":
 		return e.Message

@@ -138,7 +138,8 @@ func hookSetups() map[string]*hookSetup {
 			entries: likeClaudeCode(mirrorHook("PostToolUse", "claude-code"), hookEntry{Calls, "PreToolUse", ourCalls()},
 				// At the end of a step it tells of all tools that were called in it at once.
 				hookEntry{Edits, "PostToolBatch", ""},
-				hookEntry{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"}),
+				hookEntry{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"},
+				hookEntry{Waiting, "StopFailure", ""}),
 		},
 		"cursor": {
 			file: "~/.cursor/hooks.json", form: "command, timeout", timeout: seconds, windows: shell.PowerShell, flat: true, version: 1,
@@ -146,8 +147,10 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"codex": {
 			file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: shell.PowerShell,
-			entries: likeClaudeCode(mirrorHook("PostToolUse", "codex"), hookEntry{Edits, "PostToolUse", ""}),
-			after:   "as it starts next, it asks about new hooks, which it does not run before you trust them",
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "codex"), hookEntry{Edits, "PostToolUse", ""},
+				// Of a question in plan mode it tells as of a tool alone.
+				hookEntry{Waiting, "PreToolUse", "request_user_input"}, hookEntry{Waiting, "Interrupt", ""}),
+			after: "as it starts next, it asks about new hooks, which it does not run before you trust them",
 		},
 		"gemini": {
 			file: clients.GeminiFile, timeout: seconds * 1000, windows: shell.PowerShell,
@@ -163,7 +166,8 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"qwen": {
 			file: clients.QwenFile, timeout: seconds, windows: shell.PowerShell,
-			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen-code")), // a prompt comes before each request to the model
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen-code"), // a prompt comes before each request to the model
+				hookEntry{Waiting, "Notification", "idle_prompt"}, hookEntry{Waiting, "StopFailure", ""}),
 		},
 		"copilot": { // it reads what the agent is told in another form
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
