@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,6 +101,34 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A store that was opened before the file existed reads and watches the file
+// that another store creates, without being opened again.
+func TestSeesAFileCreatedLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	early := openWithCleanup(t, path)
+	ctx, cancel := context.WithCancel(t.Context())
+	hints := make(chan struct{}, 1)
+	done := make(chan error, 1)
+	go func() {
+		done <- early.Watch(ctx, func() {
+			select {
+			case hints <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	late := openWithCleanup(t, path)
+	mustSave(t, late, "a", 1)
+	<-hints
+	checkRevision(t, early, "a", 1)
+	mustSave(t, late, "a", 2)
+	<-hints
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // What `--store memory` keeps is in a folder that goes as the store is closed.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/storetest"
@@ -41,7 +42,7 @@ func movingChild(path, mode string) error {
 	s, err := Open(path, board.Keep{Moving: func(text string) {
 		fmt.Println(text)
 		if mode == "stuck" && strings.Contains(text, fmt.Sprintf("schema %d of", len(all))) {
-			select {}
+			time.Sleep(time.Hour) // until it is killed; with nothing to wake it Go would end it on Windows
 		}
 	}})
 	if err != nil {
