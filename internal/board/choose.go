@@ -502,9 +502,13 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 	if !a.mayContinue(l) {
 		return most, nil
 	}
-	n, certain := a.sent.Count(l.Items), a.isCertain()
+	certain := a.isCertain()
 	mayBeOne := certain || l.List.ID == a.current.List.ID
-	if n <= most || !l.Writer.Person && !a.sent.Continues(l, mayBeOne) {
+	if !l.Writer.Person && !a.sent.Continues(l, mayBeOne) { // what is too short for it is not compared
+		return most, nil
+	}
+	n := a.sent.Count(l.Items)
+	if n <= most {
 		return most, nil
 	}
 	on, err := a.read.SeenOn(ctx, l.List.Principal, l.List.ID)

@@ -109,9 +109,11 @@ func (p *promptText) UnmarshalJSON(data []byte) error {
 	}
 	var parts []struct{ Text string }
 	err := json.Unmarshal(data, &parts, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true))
+	var text strings.Builder
 	for _, part := range parts {
-		*p += promptText(part.Text + "\n")
+		text.WriteString(part.Text + "\n")
 	}
+	*p = promptText(text.String())
 	return err
 }
 

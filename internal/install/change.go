@@ -177,20 +177,24 @@ var errNotEdited = errors.New(": this is written in a way that cannot be edited 
 	"change it by hand; --print shows what install writes")
 
 // set sets the value at a path, or removes the one there if it is nil. What comes of that is
-// read again.
+// read again, and refused where it does not say so.
 func (e *edit) set(value any, path ...any) error {
 	old := at(e.root, path)
 	if value == nil && old == nil || value != nil && reflect.DeepEqual(old, plainJSON(value)) {
 		return nil
 	}
 	text, err := e.write(e.after, value, path)
+	root := e.root
 	if err == nil {
-		e.root, err = e.read(text)
+		root, err = e.read(text)
+	}
+	if now := at(root, path); err == nil && value != nil && path[len(path)-1] != newItem && !reflect.DeepEqual(now, plainJSON(value)) {
+		err = errNotEdited
 	}
 	if err != nil {
 		return e.before.wrong(err)
 	}
-	e.after = text
+	e.root, e.after = root, text
 	line := "- " + shownPath(path)
 	if value != nil {
 		text, _ := inLine(value, asShown) // as it was written

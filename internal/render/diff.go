@@ -91,6 +91,15 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	return line + ": " + what
 }
 
+// LeftOut names what people added to a list and an agent left out; empty for nothing.
+func LeftOut(s todo.Snapshot) string {
+	var texts []string
+	for _, i := range s.LeftOut() {
+		texts = append(texts, "“"+Cut(Safe(i.Text), 40)+"”")
+	}
+	return strings.Join(texts, ", ")
+}
+
 // Revision returns the lines of a history about a revision: its number, when and by whom it
 // was made and what became of it; and what it changed. before is the revision before it, hand
 // what became of what people changed, and others as [Besides] has them.

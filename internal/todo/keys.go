@@ -18,7 +18,8 @@ func AgentKey(main, agent string) string { return main + "/agent:" + HostID(agen
 // AgentName returns the name of a sub-agent as lists have it.
 func AgentName(agent string) string { return Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
-// HostID returns an id from a client as chats and lists have it, and keys: unchanged if it has at most 128 bytes, all visible ASCII, else its digest.
+// HostID returns an id from a client as chats, lists and keys have it: unchanged if it has at
+// most 128 bytes, all visible ASCII, else its digest.
 func HostID(id string) string {
 	if len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return id

@@ -194,6 +194,10 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 	group, said := m.group(s), ""
 	if _, asks, ok := group.Asks(); ok {
 		said = "asks: " + render.Safe(asks)
+	} else if m.standings[s.List.ID].Hand.Order == account.Overridden {
+		said = "Your order is overridden."
+	} else if out := render.LeftOut(s); out != "" {
+		said = "Overridden, you added: " + out
 	}
 	return []string{cut(paint(dim, " "+m.whoLine(s)), width-1), " " + bar + " " + paint(dim, count),
 		" " + cut(paint(warn, said), width-2)}

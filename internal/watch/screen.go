@@ -77,8 +77,8 @@ func (s *screen) put(y, width int, text string) {
 func (s *screen) unread(f func()) {
 	quiet := func() bool {
 		select {
-		case <-s.EventQ():
-			return false
+		case _, open := <-s.EventQ():
+			return !open
 		case <-time.After(quietFor):
 			return true
 		}

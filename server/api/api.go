@@ -140,7 +140,7 @@ func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snap
 		return err
 	}
 	p, err := edge.InTurn(r, func() (*page, error) {
-		p := &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
+		p := newPage(limit, most)
 		for l, err := range lists {
 			if err == nil {
 				err = p.add(l, render.Document(l))
@@ -172,6 +172,11 @@ type page struct {
 	size        int           // in bytes
 	last        todo.Snapshot // that was added
 	full        bool          // there is one more, which was not added
+}
+
+// newPage returns an empty page with a limit of revisions; 0 is maxListed.
+func newPage(limit int64, most int) *page {
+	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
 }
 
 // add adds a revision in its forms to the page, unless it makes the page full.

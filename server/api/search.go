@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"math"
 	"net/http"
 	"time"
@@ -34,7 +33,7 @@ func search(w http.ResponseWriter, r *edge.Request, text string) error {
 	if err != nil {
 		return err
 	}
-	s := searching{r: r, text: todo.Cut(text, todo.MaxTitle), page: &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: maxLists}, before: before}
+	s := searching{r: r, text: todo.Cut(text, todo.MaxTitle), page: newPage(limit, maxLists), before: before}
 	switch r.URL.Query().Get("history") {
 	case "true":
 		s.history = true

@@ -53,16 +53,10 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		}
 		defer sent()
 	}
-	defer context.AfterFunc(a.edge.closing, func() {
-		_ = a.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
-	})()
+	defer context.AfterFunc(a.edge.closing, a.bound)()
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		within := a.edge.config.ClientTimeout
-		if a.edge.closing.Err() != nil {
-			within = min(within, finalWriteTimeout)
-		}
-		_ = a.control.SetWriteDeadline(time.Now().Add(within))
+		a.bound()
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
@@ -78,10 +72,21 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
+// bound bounds how long the client may take for what is written from now on, also by the end of
+// the edge.
+func (a *answer) bound() {
+	within := a.edge.config.ClientTimeout
+	if a.edge.closing.Err() != nil {
+		within = min(within, finalWriteTimeout)
+	}
+	_ = a.control.SetWriteDeadline(time.Now().Add(within))
+}
+
 // FlushError is for http.ResponseController.
 func (a *answer) FlushError() error {
-	_ = a.control.SetWriteDeadline(time.Now().Add(a.edge.config.ClientTimeout))
+	a.bound()
 	defer a.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // the next write finds out
+	defer context.AfterFunc(a.edge.closing, a.bound)()
 	return a.control.Flush()
 }
 

@@ -124,3 +124,26 @@ func TestHTTP2UnreadAnswers(t *testing.T) {
 		}
 	}
 }
+
+// BAD-INPUT 58: a server that stops answers, over HTTP/2 too, the calls that it still
+// works at, however long after the time that a piece of an answer then has.
+func TestHTTP2CallsInHandAreAnswered(t *testing.T) {
+	begun := make(chan *edge.Edge, 1)
+	address := serveTLS(t, time.Second, func(e *edge.Edge) {
+		e.Handle("GET /slow", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
+			begun <- e
+			<-time.After(1500 * time.Millisecond)
+			_, err := io.WriteString(w, "late")
+			return err
+		})
+	})
+	go func() { (<-begun).Close() }()
+	res, err := insecure(t).Get("https://" + address + "/slow")
+	if err != nil {
+		t.Fatalf("58: %v", err)
+	}
+	defer res.Body.Close()
+	if data, err := io.ReadAll(res.Body); err != nil || res.ProtoMajor != 2 || string(data) != "late" {
+		t.Errorf("58: %s %q, %v", res.Proto, data, err)
+	}
+}

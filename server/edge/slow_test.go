@@ -198,3 +198,15 @@ func testSlowRequests(t *testing.T, address, body string) {
 		})
 	}
 }
+
+// BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
+// more than a second.
+func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
+	address, stop := serve(t, newLargeSite(t, time.Minute))
+	askAndStall(t, address)
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 7*time.Second { // 1 s on an idle machine, and all is cut off after 8 s
+		t.Errorf("61: ended after %s", took)
+	}
+}

@@ -190,6 +190,8 @@ func (o listsOptions) rest(read reading, found int) (text string) {
 	}
 	switch {
 	case found > 0:
+	case *o.search != "" && o.history:
+		text = "No list ever said that.\n"
 	case *o.search != "":
 		text = "No list says that; --history looks through earlier revisions, too.\n"
 	case away == len(read.lists):
