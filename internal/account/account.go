@@ -18,7 +18,8 @@ import (
 // LongAfter is how long an item may be in progress before its time is marked.
 const LongAfter = 20 * time.Minute
 
-// Group is a main list with the lists of its sub-agents.
+// Group is a main list with the lists of its sub-agents. Where its chat has no list, Main is
+// [todo.Chat.AsList].
 type Group struct {
 	Main   todo.Snapshot
 	Subs   []todo.Snapshot          // those that are not archived, the oldest first
@@ -157,9 +158,12 @@ func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 }
 
 // Since returns since when the lists stand as they do, as people count it: since an
-// agent wrote, as far as that is known, and what is finished, since it changed. What a
+// agent asks, or wrote, as far as that is known, and what is finished, since it changed. What a
 // person does is no sign of an agent.
 func (f *Group) Since() time.Time {
+	if l, _, ok := f.Asks(); ok && !f.States[l.List.ID].Since.IsZero() {
+		return f.States[l.List.ID].Since
+	}
 	at := f.latest(func(l *todo.Snapshot) time.Time { return l.Worked })
 	if !at.IsZero() && !f.State().Ended() {
 		return at

@@ -12,6 +12,7 @@ import (
 // in which they changed, the last one first.
 type Board struct {
 	Active   []Group // an agent is there; see [Projects] for their order
+	Quiet    []Group // chats that are idle, without a list
 	Left     []Group // left open
 	Finished []Group // today
 	Past     []Group // all that rest: those left open, and those finished on any day
@@ -29,6 +30,11 @@ func Sort(all []Group, now time.Time) (b Board) {
 	b.Past = make([]Group, 0, len(all))
 	for _, f := range lastFirst {
 		switch state := f.State(); {
+		case f.Main.IsChat() && state.Ended(): // it is gone
+			continue
+		case f.Main.IsChat() && state == todo.Idle:
+			b.Quiet = append(b.Quiet, *f)
+			continue
 		case f.Main.Archived:
 			b.Archived = append(b.Archived, *f)
 			continue
@@ -63,7 +69,7 @@ func (b Board) Only(keep func(Group) bool) Board {
 	only := func(fs []Group) []Group {
 		return slices.DeleteFunc(slices.Clone(fs), func(f Group) bool { return !keep(f) })
 	}
-	return Board{only(b.Active), only(b.Left), only(b.Finished), only(b.Past), only(b.Archived)}
+	return Board{only(b.Active), only(b.Quiet), only(b.Left), only(b.Finished), only(b.Past), only(b.Archived)}
 }
 
 // Project is the groups that work in one folder.

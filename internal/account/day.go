@@ -272,7 +272,7 @@ func (l *listDay) end(st todo.Standing) DayList {
 	}
 	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: l.title, Client: Client(s),
 		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated}
-	if list.Agent == "" {
+	if list.Agent == "" && !s.IsChat() {
 		list.Lists = 1
 	}
 	if st.Asks != "" {

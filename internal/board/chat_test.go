@@ -3,6 +3,7 @@ package board_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +49,11 @@ func TestSnapshotsNeverChange(t *testing.T) {
 		checkErr(t, err)
 		states, err := lists.States(t.Context(), before)
 		checkErr(t, err)
-		if got := states[before.List.ID]; got != c.want {
+		got := states[before.List.ID]
+		if got.Since.IsZero() != (c.want.Asks == "") {
+			t.Errorf("it asks since %s: %+v", got.Since, got)
+		}
+		if got.Since = (time.Time{}); got != c.want {
 			t.Errorf("it stands as %+v, want %+v", got, c.want)
 		}
 		if diff := gocmp.Diff(before, read()); diff != "" {
@@ -95,6 +100,88 @@ func TestAChatWithoutAList(t *testing.T) {
 	if err != nil || len(chats) != 1 || chats[0].Asks != "run `npm publish`?" || chats[0].HostID != "s" || chats[0].Folder != "/w" || chats[0].Client != "claude-code" {
 		t.Errorf("%+v, %v", chats, err)
 	}
+}
+
+// A chat of which hooks say what it does is among the lists of its own user, until it has a list
+// that is open and after that is finished, with the lists of its sub-agents; who watches is sent it.
+func TestChatsAreAmongLists(t *testing.T) {
+	b := newBoard(t, memory.New())
+	ada := b.For(board.Identity{Principal: "team", Subject: "ada"})
+	who := board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Client: "claude-code", Workspace: "/w"}
+	hear := func(heard func(c *todo.Chat, at time.Time)) {
+		t.Helper()
+		_, err := ada.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) {
+			c.Serve(todo.Here{Process: todo.Detached, Until: at.Add(time.Hour)})
+			heard(c, at)
+		})
+		checkErr(t, err)
+	}
+	expect := func(when string, lists board.Lists, want ...string) {
+		t.Helper()
+		found, err := lists.Find(t.Context(), board.Query{})
+		checkErr(t, err)
+		found, err = lists.WithChats(t.Context(), found)
+		checkErr(t, err)
+		states, err := lists.States(t.Context(), found...)
+		checkErr(t, err)
+		var got []string
+		for _, s := range found {
+			line := fmt.Sprintf("%s %s %s", s.Title(), states[s.List.ID].State, states[s.List.ID].Asks)
+			if s.IsChat() {
+				line = "chat: " + line
+			}
+			if todo.IsChatID(s.List.Parent) {
+				line += "below a chat"
+			}
+			got = append(got, strings.TrimSpace(line))
+		}
+		slices.Sort(got)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", when, diff)
+		}
+	}
+	watch := ada.Watch(nil)
+	defer watch.Close()
+	hear(func(c *todo.Chat, at time.Time) {
+		c.Titled(todo.Topic{Text: "Publish it", From: todo.FromPrompt}, at)
+		c.Says(todo.Asks, "run `npm publish`?", at)
+	})
+	changed, err := watch.Next(t.Context())
+	if err != nil || len(changed) != 1 || !changed[0].IsChat() || changed[0].Title() != "Publish it" {
+		t.Fatalf("who watches is sent %+v, %v", changed, err)
+	}
+	expect("it waits", ada, "chat: Publish it waiting run `npm publish`?")
+	for _, other := range []board.Identity{{Principal: "team", Subject: "bob"}, {Principal: "eve", Subject: "ada"}} {
+		expect("for "+other.Subject, b.For(other))
+		if _, err := b.For(other).ChatAsList(t.Context(), changed[0].List.ID); !errors.Is(err, board.ErrNotFound) {
+			t.Errorf("%s reads the chat: %v", other.Subject, err)
+		}
+	}
+	sub := board.Conversation{Key: todo.AgentKey(who.Key, "a"), Parent: who.Key, Agent: "scout", Workspace: "/w"}
+	write := func(of board.Conversation, status todo.Status) {
+		t.Helper()
+		view := todo.CoreView()
+		lines := []todo.Line{{Text: "Look at " + of.Agent, Status: string(status)}}
+		begin := todo.List{}
+		if of.Parent != "" {
+			begin.ParentConversation = of.Parent
+		}
+		_, err := ada.Apply(t.Context(), board.Write{Target: board.Target{Conversation: of, Agent: of.Agent, Lines: lines, View: view}, Begin: begin,
+			Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
+		checkErr(t, err)
+	}
+	write(sub, todo.InProgress)
+	expect("a sub-agent has a list", ada, "Look at scout working below a chat", "chat: Publish it waiting run `npm publish`?")
+	write(sub, todo.Completed)
+	write(who, todo.InProgress)
+	expect("it has a list", ada, "Look at scout finished", "Publish it working")
+	write(who, todo.Completed)
+	hear(func(c *todo.Chat, at time.Time) { c.Titled(todo.Topic{Text: "And now", From: todo.FromPrompt}, at) })
+	expect("its list is finished", ada, "Look at scout finished", "Publish it finished", "chat: And now working")
+	hear(func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) })
+	expect("it rests", ada, "Look at scout finished", "Publish it finished", "chat: And now idle")
+	hear(func(c *todo.Chat, at time.Time) { c.End("other", at) })
+	expect("it ended", ada, "Look at scout finished", "Publish it finished")
 }
 
 // A hook knows the chat and not the name of its list: it finds the list all the same.

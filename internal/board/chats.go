@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +109,7 @@ func (l Lists) Caller(ctx context.Context, id string) (todo.Chat, error) {
 // newChat returns the chat of a conversation of these lists, of which nothing was heard yet.
 func (l Lists) newChat(c Conversation) todo.Chat {
 	return todo.Chat{ID: c.Key, Principal: l.principal, User: l.subject, Client: c.Client, HostID: c.Chat, Folder: c.Workspace,
-		Parent: c.Parent, Agent: c.Agent}
+		Parent: c.Parent, Agent: c.Agent, Began: l.board.now().Round(0).UTC()}
 }
 
 // TryWrite finds out whether the store can be written, by a write that no list shows. It
@@ -403,23 +402,4 @@ func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err erro
 		}
 	}
 	return c, err
-}
-
-// heldBy returns the ids of the lists that a chat, or one that it is with, holds.
-func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
-	for _, id := range []string{c.ID, c.With} {
-		for _, mirrors := range []bool{false, true} {
-			if id == "" {
-				continue
-			}
-			seen, err := read.Seen(ctx, Key{c.Principal, id, mirrors})
-			if err != nil {
-				return nil, err
-			}
-			if list := Current(seen); list != "" && !slices.Contains(lists, list) {
-				lists = append(lists, list)
-			}
-		}
-	}
-	return lists, nil
 }

@@ -10,7 +10,8 @@ import (
 
 // During calls with with each list that began before a time and was saved after another,
 // the last saved first: all that changed in between are among them, each once. It holds
-// one page of excerpts, however many there are. It returns the first error of with.
+// one page of excerpts, however many there are. If it is that time now, the chats that work or wait
+// without a list come behind them, as [todo.Chat.AsList]. It returns the first error of with.
 func (l Lists) During(ctx context.Context, from, to time.Time, with todo.ChangedList) error {
 	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
 		if err != nil {
@@ -29,7 +30,20 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with todo.Changed
 			}
 		}
 	}
-	return nil
+	if now := l.board.now(); now.Before(from) || !now.Before(to) {
+		return nil
+	}
+	chats, err := l.WithChats(ctx, nil)
+	if err != nil {
+		return err
+	}
+	states, err := l.States(ctx, chats...)
+	for _, s := range chats {
+		if st := states[s.List.ID]; err == nil && (st.State == todo.Working || st.State == todo.Waiting) {
+			err = with(st, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })
+		}
+	}
+	return err
 }
 
 // upTo returns the revisions of a list that were made before a time.

@@ -229,7 +229,7 @@ func (f *feed) pull(ctx context.Context, from place) place {
 type place struct{ lists, chats int64 }
 
 // standOtherwise returns the lists whose chats were saved after a Seq, with [todo.Snapshot.Stood],
-// and up to which it has read.
+// and [todo.Chat.AsList] of those of which hooks say what they do; and up to which it has read.
 func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.Snapshot, to int64, err error) {
 	if after == unknownSeq {
 		position, err := f.store.Position(ctx)
@@ -251,6 +251,9 @@ func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.S
 			}
 			s.Stood = c.Seq
 			stands = append(stands, s)
+		}
+		if c.Parent == "" && c.Doing != todo.NotKnown || !c.Ended.IsZero() {
+			stands = append(stands, c.AsList())
 		}
 		after = c.Seq
 	}

@@ -66,7 +66,7 @@ func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byI
 		target.List = id
 	}
 	known := []any{
-		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, target, list.List, board.Query{Deleted: true}, board.Key{},
+		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, []todo.Snapshot{list}, target, list.List, board.Query{Deleted: true}, board.Key{},
 		board.Write{Target: target, Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }},
 		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Chat{ID: who.Key, Principal: "team", User: "alice", With: "x"},
 	}

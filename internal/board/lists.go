@@ -38,7 +38,7 @@ func (l Lists) update(ctx context.Context, of Key, change func(Tx) error) error 
 }
 
 func (l Lists) owns(s todo.Snapshot) bool {
-	return l.all || s.List.Principal == l.principal
+	return l.all || s.List.Principal == l.principal && (!s.IsChat() || s.Writer.User == l.subject)
 }
 
 // load reads one revision of one of these lists, also of a deleted one.

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -35,8 +36,17 @@ func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]t
 // Together returns the lists of the sub-agents of a main list, and the states of all
 // of them and of the main list, by id.
 func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.Standing, err error) {
-	if subs, err = l.Find(ctx, Query{Parent: main.List.ID}); err != nil {
+	q := Query{Parent: main.List.ID}
+	if main.IsChat() {
+		q = Query{UpdatedSince: main.List.Created}
+	}
+	if subs, err = l.Find(ctx, q); err != nil {
 		return nil, nil, err
+	}
+	if main.IsChat() {
+		subs = slices.DeleteFunc(subs, func(s todo.Snapshot) bool {
+			return s.List.Parent != "" || s.List.ParentConversation != main.List.ID
+		})
 	}
 	states, err = l.States(ctx, append(subs, main)...)
 	return subs, states, err
@@ -69,7 +79,8 @@ const SharedRest = time.Hour
 type attendance struct {
 	lists   Lists
 	few     bool
-	holders map[string]map[string][]Seen // by principal and list
+	holders map[string]map[string][]Seen   // by principal and list
+	current map[string]map[string][]string // the lists that chats hold, by principal and chat
 	chats   map[string]todo.Chat
 	alive   map[string]bool // processes
 }
@@ -79,27 +90,27 @@ const fewLists = 16
 
 func (l Lists) attendance(lists int) *attendance {
 	return &attendance{lists: l, few: lists <= fewLists, holders: make(map[string]map[string][]Seen),
-		chats: make(map[string]todo.Chat), alive: make(map[string]bool)}
+		current: make(map[string]map[string][]string), chats: make(map[string]todo.Chat), alive: make(map[string]bool)}
 }
 
 // attend returns what is known of the agents that hold a list.
 func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
 	of, id := s.List.Principal, s.List.ID
-	if a.holders[of] == nil || a.few {
-		only := ""
-		if a.few {
-			only = id
-		}
-		on, err := a.lists.board.store.SeenOn(ctx, of, only)
+	if s.IsChat() {
+		chat, err := a.chat(ctx, id)
 		if err != nil {
-			return agent, fmt.Errorf("find who holds the lists: %w", err)
+			return agent, fmt.Errorf("find what the agent does: %w", err)
 		}
-		a.holders[of] = make(map[string][]Seen)
-		for _, c := range on {
-			if c.Current {
-				a.holders[of][c.List] = append(a.holders[of][c.List], c)
-			}
-		}
+		isHere, err := a.hasRow(ctx, chat, a.lists.isOpen(ctx))
+		agent.Here = isHere
+		return agent.And(chat), err
+	}
+	only := ""
+	if a.few {
+		only = id
+	}
+	if err := a.read(ctx, of, only); err != nil {
+		return agent, err
 	}
 	if agent, err = a.agentOf(ctx, a.holders[of][id]); err != nil {
 		return agent, fmt.Errorf("find what the agents do: %w", err)
@@ -115,6 +126,25 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	}
 	agent.Here = a.isHere(chat)
 	return agent, nil
+}
+
+// read reads who holds a list, or any of a principal's lists where only is empty: once.
+func (a *attendance) read(ctx context.Context, of, only string) error {
+	if a.holders[of] != nil && only == "" {
+		return nil
+	}
+	on, err := a.lists.board.store.SeenOn(ctx, of, only)
+	if err != nil {
+		return fmt.Errorf("find who holds the lists: %w", err)
+	}
+	a.holders[of], a.current[of] = make(map[string][]Seen), make(map[string][]string)
+	for _, c := range on {
+		if c.Current {
+			a.holders[of][c.List] = append(a.holders[of][c.List], c)
+			a.current[of][c.Chat] = append(a.current[of][c.Chat], c.List)
+		}
+	}
+	return nil
 }
 
 // isHere is [Board.isHere], which asks the system once for each process.

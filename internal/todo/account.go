@@ -15,6 +15,9 @@ import (
 // Untitled is the title of a list that has neither a name nor an item.
 const Untitled = "Untitled list"
 
+// NewChat is the title of a chat of which nothing is known, see [Chat.AsList].
+const NewChat = "New chat"
+
 // Title returns what people call the list: the title it was given, else the name
 // its user gave it for good, else the topic of its chat, else the text of the first item
 // that is open, or of the last item when none is, up to [MaxTitle], else [Untitled]. It is never empty and is not escaped for display.
@@ -27,7 +30,11 @@ func (s Snapshot) Title() string {
 			break
 		}
 	}
-	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, Cut(step, MaxTitle), Untitled)
+	untitled := Untitled
+	if s.IsChat() {
+		untitled = NewChat
+	}
+	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, Cut(step, MaxTitle), untitled)
 }
 
 // Project returns the last part of the workspace's path, which helps people to

@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -34,6 +35,8 @@ type Chat struct {
 	Since time.Time `json:"since,omitzero"`
 	// Forgot is true when its agent is to be told of its list at the next prompt.
 	Forgot bool `json:"forgot,omitempty"`
+	// Began is when it was first heard of.
+	Began time.Time `json:"began,omitzero"`
 	// Used is when something was last heard of the chat, give or take five minutes.
 	Used time.Time `json:"used"`
 	// Ended is when the chat ended, zero while it goes on, and Why as its host says it.
@@ -143,6 +146,18 @@ func (c *Chat) End(why string, at time.Time) {
 	c.Ended, c.Why = at.Round(0).UTC(), why
 }
 
+// AsList returns the list that the chat has not begun: its id is the chat's, its revision 0, and it
+// has no items. So who shows lists shows chats, too. It is never saved.
+func (c Chat) AsList() Snapshot {
+	at := cmp.Or(c.Since, c.Used)
+	return Snapshot{List: List{ID: c.ID, Principal: c.Principal, Conversation: c.ID, Client: c.Client, Workspace: c.Folder,
+		Chat: c.HostID, Topic: c.Title.Text, Created: cmp.Or(c.Began, at)},
+		Updated: at, Worked: at, Writer: Writer{Client: c.Client, User: c.User}, Seq: c.Seq, Stood: c.Seq}
+}
+
+// IsChat reports whether the snapshot is [Chat.AsList] of a chat.
+func (s Snapshot) IsChat() bool { return s.Revision == 0 && IsChatID(s.List.ID) }
+
 // Topic is what a chat is about, in one line of at most [MaxTitle] runes, as a hook of its
 // host said: the title of its next list, unless that is given one.
 type Topic struct {
@@ -221,13 +236,15 @@ type Standing struct {
 	State State `json:"state"`
 	// Asks is what its agent waits for a person to answer, while it is [Waiting] for that.
 	Asks string `json:"asks,omitempty"`
+	// Since is when it began to ask that.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Stands returns how the list stands with its agents at a time.
 func (s Snapshot) Stands(a Agent, now time.Time) Standing {
 	st := Standing{State: s.State(a, now)}
-	if st.State == Waiting {
-		st.Asks = a.Asks
+	if st.State == Waiting && a.Asks != "" {
+		st.Asks, st.Since = a.Asks, a.Since
 	}
 	return st
 }

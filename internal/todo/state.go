@@ -10,7 +10,7 @@ import (
 type State string
 
 // The states. A list without items is Working while its agent may be about to fill
-// it, and then Finished.
+// it, and then Finished. What [Chat.AsList] returns is Finished once the chat is gone.
 const (
 	// Working: its agent is there and wrote within [IdleAfter].
 	Working State = "working"
@@ -50,7 +50,7 @@ func (s Snapshot) State(a Agent, now time.Time) State {
 	switch {
 	case s.Settled() && progress.Failed > 0 && progress.Done == 0:
 		return InVain
-	case s.Settled(), len(s.Items) == 0 && (!a.Here || rests):
+	case s.Settled(), len(s.Items) == 0 && (!a.Here || rests && !s.IsChat()):
 		return Finished
 	case s.Archived:
 		return Away

@@ -1,0 +1,121 @@
+package board
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// chatAge is how long ago a chat was used at most that [Lists.WithChats] looks at.
+const chatAge = 7 * 24 * time.Hour
+
+// WithChats returns lists and, behind them, as [todo.Chat.AsList], the chats of the identity's own
+// user of which hooks say what their agents do, and which are here without an open list. The list of a sub-agent whose main agent is such a chat has it as its Parent.
+func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
+	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
+	if !l.all {
+		q.Principal, q.User = &l.principal, &l.subject
+	}
+	chats, err := l.board.store.Chats(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read the chats: %w", err)
+	}
+	read := make(map[string]todo.Snapshot, len(lists))
+	for _, s := range lists {
+		read[s.List.ID] = s
+	}
+	isOpen := func(list string) (bool, error) {
+		if s, ok := read[list]; ok {
+			return s.Open() && !s.Archived, nil
+		}
+		return l.isOpen(ctx)(list)
+	}
+	who, without := l.attendance(len(chats)), make(map[string]bool)
+	for _, c := range slices.Backward(chats) {
+		has, err := who.hasRow(ctx, c, isOpen)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			without[c.ID] = true
+			lists = append(lists, c.AsList())
+		}
+	}
+	for i, s := range lists {
+		if s.List.Parent == "" && without[s.List.ParentConversation] {
+			lists[i].List.Parent = s.List.ParentConversation
+		}
+	}
+	return lists, nil
+}
+
+// ChatAsList returns [todo.Chat.AsList] of a chat of the identity's own user, with its Deleted set
+// where it is none that [Lists.WithChats] adds.
+func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error) {
+	c, err := l.board.store.Chat(ctx, id)
+	if err != nil || c.ID == "" || !l.all && !l.has(c) {
+		return todo.Snapshot{}, cmp.Or(err, errNoSnapshot)
+	}
+	s := c.AsList()
+	has, err := l.attendance(1).hasRow(ctx, c, l.isOpen(ctx))
+	s.Deleted = !has
+	return s, err
+}
+
+// isOpen returns a function that reports whether a list is open, and not archived.
+func (l Lists) isOpen(ctx context.Context) func(list string) (bool, error) {
+	return func(list string) (bool, error) {
+		s, err := l.Load(ctx, list, 0)
+		return err == nil && s.Open() && !s.Archived, PassOver(err)
+	}
+}
+
+// hasRow reports whether hooks say what the agent of a chat does, and the chat is here and holds no
+// list that is open. The chat of a sub-agent is a part of its main agent's.
+func (a *attendance) hasRow(ctx context.Context, c todo.Chat, isOpen func(list string) (bool, error)) (bool, error) {
+	if c.Parent != "" || c.Doing == todo.NotKnown || !a.isHere(c) {
+		return false, nil
+	}
+	held, err := a.held(ctx, c)
+	for _, list := range held {
+		if open, err := isOpen(list); open || err != nil {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+// held is [heldBy], of many chats by one reading.
+func (a *attendance) held(ctx context.Context, c todo.Chat) (lists []string, err error) {
+	if a.few {
+		return heldBy(ctx, a.lists.board.store, c)
+	}
+	if err := a.read(ctx, c.Principal, ""); err != nil {
+		return nil, err
+	}
+	of := a.current[c.Principal]
+	return slices.Concat(of[c.ID], of[c.With]), nil
+}
+
+// heldBy returns the ids of the lists that a chat, or one that it is with, holds.
+func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
+	for _, id := range []string{c.ID, c.With} {
+		for _, mirrors := range []bool{false, true} {
+			if id == "" {
+				continue
+			}
+			seen, err := read.Seen(ctx, Key{c.Principal, id, mirrors})
+			if err != nil {
+				return nil, err
+			}
+			if list := Current(seen); list != "" && !slices.Contains(lists, list) {
+				lists = append(lists, list)
+			}
+		}
+	}
+	return lists, nil
+}
