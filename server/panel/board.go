@@ -42,6 +42,7 @@ type boardPage struct {
 	warning  string // what is wrong with the store, a line each
 	nothing  Node   // said in the place of lists
 	sections []section
+	quiet    Node   // the chats that are idle without a list
 	older    string // the link to what comes after
 	more     Node   // the link to what else may be found
 }
@@ -62,7 +63,7 @@ func (page *boardPage) draw() string {
 			return P(Class("bar lost"), Text(line))
 		}))),
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
-		Div(ID("groups"), g.Map(page.sections, section.draw)),
+		Div(ID("groups"), g.Map(page.sections, section.draw)), page.quiet,
 		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier")))),
 		If(page.more != nil, P(Class("more"), page.more))))
 }
@@ -105,6 +106,9 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	s.load = func(id string) (todo.Snapshot, error) { return r.Lists.Load(ctx, id, 0) }
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
+	}
+	if read, err = r.Lists.WithChats(ctx, read); err != nil {
+		return groups{}, err
 	}
 	states, err := r.Lists.States(ctx, read...)
 	if err != nil {
@@ -169,7 +173,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		if !r.ReadOnly {
 			page.warning = r.Warning()
 		}
-		if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
+		if page.show == "active" && len(s.Active)+len(s.Quiet)+len(s.Past)+len(s.Archived) == 0 {
 			return page.page(page.main(firstSteps(r))), nil
 		}
 		return page.draw(), nil
@@ -211,6 +215,10 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 	}
 	if page.sections, err = projectSections(s, room, cards, rows); err != nil {
 		return page, err
+	}
+	if len(s.Quiet) > 0 {
+		page.quiet = Details(ID("quiet"), Attr("data-keep", "open"), Summary(Class("small"), Text(render.Quiet(s.Quiet))),
+			Ul(Class("rows"), s.rows(s.Quiet[:min(len(s.Quiet), maxRows)])))
 	}
 	page.add(s, s.kinds()[1], rest)
 	page.add(s, s.kinds()[2], rest)
@@ -260,7 +268,20 @@ func summary(active []account.Group) string {
 	if len(active) == 0 {
 		return ""
 	}
-	n, parts := account.Counts(active), []string{count(len(active), "list")}
+	n, chats, parts := account.Counts(active), 0, []string(nil)
+	for _, f := range active {
+		if f.Main.IsChat() {
+			chats++
+		}
+	}
+	for _, of := range []struct {
+		n    int
+		noun string
+	}{{len(active) - chats, "list"}, {chats, "chat"}} {
+		if of.n > 0 {
+			parts = append(parts, count(of.n, of.noun))
+		}
+	}
 	for _, state := range []todo.State{todo.Waiting, todo.Working, todo.Idle} {
 		if n[state] > 0 {
 			parts = append(parts, fmt.Sprint(n[state], " ", strings.ToLower(stateWords[state])))

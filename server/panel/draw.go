@@ -37,12 +37,12 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 	shown := min(len(f.Subs), subsOnCard)
 	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
 		d.standing("card-", f),
-		H3(A(Href(listHref(l.List.ID, 0)), formatted(titleOf(l)))),
-		menu,
+		H3(A(Href(hrefOf(l, 0)), formatted(titleOf(l)))),
+		If(!l.IsChat(), menu),
 		P(Class("by"), d.by(f)),
 		question(f),
 		Group(notes),
-		P(Class("prog"), progressOf(progress, "/")),
+		If(!l.IsChat(), P(Class("prog"), progressOf(progress, "/"))),
 		If(len(items) > 0, Ul(Class("items"), g.Map(items, d.cardItem))),
 		If(len(f.Subs) > 0, Ul(Class("subs"), Aria("label", "Sub-agents"),
 			g.Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(d.subLine(f, s)) }),
@@ -100,12 +100,22 @@ func (d drawing) row(f *account.Group, query, match string, revision int64) Node
 		at = formatted(text)
 	}
 	project := render.Safe(l.List.Project())
-	return Li(d.standing("row-", f), A(Href(listHref(l.List.ID, revision)), lamps[f.State()],
+	return Li(d.standing("row-", f), A(Href(hrefOf(l, revision)), lamps[f.State()],
 		El("bdi", Class("cut"), B(rich(titleOf(l), query))),
 		span("at cut", El("bdi", Text(project)), If(project != "" && at != nil, Text(" · ")), at),
 		who(agentOf(l)),
-		span("prog", progressOf(progress, "/")),
-		d.ago(f.Updated())), menu)
+		If(!l.IsChat(), span("prog", progressOf(progress, "/"))),
+		d.ago(f.Updated())), If(!l.IsChat(), menu))
+}
+
+// hrefOf returns the address of a list's page, see [listHref], and for a chat without a list that
+// of its project.
+func hrefOf(l todo.Snapshot, revision int64) string {
+	if l.IsChat() {
+		_, _, href := projectOf(l.List.Workspace)
+		return href
+	}
+	return listHref(l.List.ID, revision)
 }
 
 // lamps are the signs of states.
@@ -174,9 +184,13 @@ func formatted(text string, attributes ...Node) Node {
 // by says whose list it is, how it stands, and since when.
 func (d drawing) by(f *account.Group) Node {
 	state := f.State()
+	word := stateWords[state]
+	if _, _, asks := f.Asks(); asks {
+		word = "Asked" // whether it still waits, not every host says
+	}
 	return Group{who(agentOf(f.Main)), span("sep"),
 		Span(classes{"state": true, string(state): state == todo.Working || state == todo.Waiting},
-			If(state == todo.Working, I(Class("lamp beat"))), Text(stateWords[state])),
+			If(state == todo.Working, I(Class("lamp beat"))), Text(word)),
 		span("sep"), d.ago(f.Since())}
 }
 

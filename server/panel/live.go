@@ -42,19 +42,19 @@ type openPage struct {
 	unseen  bool   // what a person did to its list waits to be seen
 }
 
-// standingKey is when the lists of a principal are compared with how they stood.
+// standingKey is when the lists and chats of somebody are compared with how they stood.
 type standingKey struct {
-	principal string
-	at        time.Time
+	whose string
+	at    time.Time
 }
 
 // updateKey is a change of a list, for boards or for its own page: the Seq of a write or of
 // what was heard of its agent, or when the list's own page may show something else without one.
 type updateKey struct {
-	principal, list string
-	own             bool
-	seq             int64
-	at              time.Time
+	whose, list string
+	own         bool
+	seq         int64
+	at          time.Time
 }
 
 // update is a change as it is sent.
@@ -240,7 +240,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 
 // send sends a change of a list, but not what its own page shows already.
 func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
-	k.principal, k.own = o.request.Principal, o.list != ""
+	k.whose, k.own = whose(o.request), o.list != ""
 	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
 	if err != nil || k.own && o.version == u.version {
 		return err
@@ -252,9 +252,12 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 	return o.stream.SendEncoded(u.event)
 }
 
+// whose says of whom lists and chats are shown: chats are a user's own.
+func whose(r *edge.Request) string { return r.Principal + "\x00" + r.Subject }
+
 // standing reads how all lists of who asks stand at a time.
 func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*groups, error) {
-	return p.standings.Get(ctx, standingKey{r.Principal, at}, func() (groups, error) { return p.readBoard(ctx, r) })
+	return p.standings.Get(ctx, standingKey{whose(r), at}, func() (groups, error) { return p.readBoard(ctx, r) })
 }
 
 func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, person bool) (u update, err error) {
@@ -284,7 +287,10 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 
 // describe says how a list stands.
 func (c *change) describe(f *account.Group, d drawing) {
-	c.Seq, c.Place, c.Archived = f.Seq(), placeOf(f, d.now), f.Main.Archived
+	c.Place, c.Archived = placeOf(f, d.now), f.Main.Archived
+	if !f.Main.IsChat() { // else a list that is read later may have a smaller one
+		c.Seq = f.Seq()
+	}
 	progress := f.Progress()
 	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), progress.Failed
 	c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", c.Title, progress.Done, progress.Total, d.at(f)), ", ")

@@ -104,9 +104,13 @@ func (page *dayPage) list(l account.DayList) Node {
 	if l.Agent != "" {
 		sub = Group{El("bdi", Text(render.Safe(todo.Cut(l.Agent, 60)))), Text(": ")}
 	}
+	href := listHref(l.ID, 0)
+	if todo.IsChatID(l.ID) { // it has no list
+		href = "./"
+	}
 	return Li(ID("day-"+l.ID),
 		Div(Class("by"), lamps[l.State],
-			H3(A(Href(listHref(l.ID, 0)), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))))),
+			H3(A(Href(href), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))))),
 			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWords[l.State])),
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),

@@ -27,9 +27,14 @@ const (
 	subsOnCard = 3
 )
 
-// readGroup reads a main list with its sub-agents' lists and how they stand.
+// readGroup reads a main list, or a chat without one, with its sub-agents' lists and how they
+// stand.
 func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group, error) {
-	main, err := lists.Load(ctx, id, 0)
+	read := func(ctx context.Context, id string) (todo.Snapshot, error) { return lists.Load(ctx, id, 0) }
+	if todo.IsChatID(id) {
+		read = lists.ChatAsList
+	}
+	main, err := read(ctx, id)
 	if err != nil {
 		return account.Group{}, err
 	}
