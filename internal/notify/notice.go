@@ -42,7 +42,7 @@ var forms = map[string]struct {
 	priority  int
 	delay     time.Duration
 }{
-	"waiting":   {"A list waits for you", "raised_hand", 4, 15 * time.Second},
+	"waiting":   {"An agent waits for you", "raised_hand", 4, 15 * time.Second},
 	"finished":  {"A list is finished", "white_check_mark", 3, 5 * time.Second},
 	"failed":    {"A list has failed", "x", 3, 5 * time.Second},
 	"left_open": {"A list was left open", "door", 3, time.Minute},
@@ -52,11 +52,15 @@ var forms = map[string]struct {
 // lines returns what is told below the head; quote makes of a list's text what the
 // receiver shows as it is.
 func (n *Notice) lines(quote func(string) string) (lines []string) {
-	if n.Total > 0 {
-		client := n.Client
-		if client == "" {
-			client = "An agent"
-		}
+	client := n.Client
+	if client == "" {
+		client = "An agent"
+	}
+	switch {
+	case n.Event == "test":
+	case n.Total == 0: // a chat without a list
+		lines = append(lines, client)
+	default:
 		line := fmt.Sprintf("%s: %d of %d done", client, n.Done, n.Total)
 		if n.Failed > 0 {
 			line += fmt.Sprintf(", %d failed", n.Failed)

@@ -150,6 +150,9 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	if err != nil {
 		return nil, err
 	}
+	if read, err = n.Lists.WithChats(ctx, read); err != nil {
+		return nil, err
+	}
 	states, err := n.Lists.States(ctx, read...)
 	groups := make(map[string]*account.Group, len(read))
 	for _, f := range account.Groups(read, states) {
@@ -210,8 +213,11 @@ func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 		Client: clients.Find(account.Client(f.Main)).Title}
 	if n.Panel != "" {
 		out.URL = n.Panel + "/lists/" + out.List
+		if f.Main.IsChat() {
+			out.URL = n.Panel
+		}
 	}
-	if n.Texts {
+	if n.Texts && !(f.Main.IsChat() && f.Main.Writer.User != "") { // a user's prompt is for nobody else
 		if out.Title, out.Text = shown(f.Main.Title()), shown(textOf(f)); out.Text == out.Title {
 			out.Text = ""
 		}

@@ -56,7 +56,9 @@ func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool
 	}
 	newest := int64(0)
 	for _, l := range lists {
-		newest = max(newest, l.Seq)
+		if !l.IsChat() {
+			newest = max(newest, l.Seq)
+		}
 	}
 	show(lists, true)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -62,7 +62,7 @@ func Document(s todo.Snapshot) ListDocument {
 	if s.Writer.Client != d.Client {
 		d.Writer = s.Writer.Client
 	}
-	if s.Revision > 0 {
+	if !s.Updated.IsZero() {
 		updated := s.Updated.UTC().Truncate(time.Second)
 		d.Updated = &updated
 	}
@@ -102,6 +102,9 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	}
 	if s.Title() != d.Title {
 		s.GivenTitle = d.Title
+	}
+	if s.IsChat() {
+		s.Stood = d.Seq
 	}
 	return s
 }

@@ -40,6 +40,10 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "FOUND", "REVISION", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
 		done, _, _ := strings.Cut(StatusLine(s, ""), " ")
+		id := ShortID(s)
+		if s.IsChat() {
+			done, id = "", "" // nothing is done to it by its id
+		}
 		said, revision := found[s.List.ID], ""
 		if said.Left {
 			revision = fmt.Sprintf("%d of %d", said.Revision, s.Revision)
@@ -47,10 +51,29 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 		rows = append(rows, []string{
 			ListTitle(s), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext), Cut(Safe(said.Text), maxNext), revision,
 			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName),
-			Cut(cmp.Or(titles[s.ReplacedBy], short(s.ReplacedBy)), maxNext), ShortID(s),
+			Cut(cmp.Or(titles[s.ReplacedBy], short(s.ReplacedBy)), maxNext), id,
 		})
 	}
 	return table(rows, width)
+}
+
+// Quiet says in one line how many chats are idle without a list, and in which projects; empty for
+// none.
+func Quiet(chats []account.Group) string {
+	if len(chats) == 0 {
+		return ""
+	}
+	var projects []string
+	for _, f := range chats {
+		if name := Safe(f.Main.List.Project()); name != "" && !slices.Contains(projects, name) {
+			projects = append(projects, name)
+		}
+	}
+	text := "1 idle chat without a list"
+	if n := len(chats); n > 1 {
+		text = fmt.Sprint(n, " idle chats without a list")
+	}
+	return strings.TrimSuffix(text+": "+strings.Join(projects, ", "), ": ")
 }
 
 // Question returns for what a list waits for a person, by how it stands: what its agent asks,

@@ -10,6 +10,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,9 +87,13 @@ func lookOf(status todo.Status) look {
 
 // StatusLine summarizes a list in one line: its counts and what its agent asks, which is
 // empty for nothing, else the current item, else the next pending one, else the first blocked one, as in "3/7 Writing tests"; or, once all
-// items are settled, "7/7 done" or "6/7 done, 1 failed". It returns "" for an empty list.
+// items are settled, "7/7 done" or "6/7 done, 1 failed"; of a chat without a list its title. It
+// returns "" for an empty list.
 // Cancelled items do not count.
 func StatusLine(s todo.Snapshot, asks string) string {
+	if s.IsChat() {
+		return cmp.Or(strings.TrimSuffix("asks: "+Safe(asks), "asks: "), Safe(s.Title()))
+	}
 	if len(s.Items) == 0 {
 		return ""
 	}

@@ -15,10 +15,15 @@ import (
 // those left open, then those finished today. While a filter is set they are every group
 // that matches, the last changed first.
 func (m *model) boardRows(width int) (rows []row) {
+	line := func(text string) {
+		if text != "" {
+			drawn := []string{paint(dim, render.Cut(" "+text, width))}
+			rows = append(rows, row{draw: func(bool) []string { return drawn }})
+		}
+	}
 	add := func(heading string, groups []account.Group) {
-		if heading != "" && len(groups) > 0 {
-			line := []string{paint(dim, render.Cut(" "+heading, width))}
-			rows = append(rows, row{draw: func(bool) []string { return line }})
+		if len(groups) > 0 {
+			line(heading)
 		}
 		for _, f := range groups {
 			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string { return m.boardLines(f, width, selected) }})
@@ -33,6 +38,7 @@ func (m *model) boardRows(width int) (rows []row) {
 	for _, p := range b.Projects() {
 		add(cmp.Or(render.Safe(p.Groups[0].Main.List.Project()), "no folder"), p.Groups)
 	}
+	line(render.Quiet(b.Quiet))
 	add("left open", b.Left)
 	add("finished today", b.Finished)
 	if last := account.LastDay(b.Past, m.now); len(b.Active)+len(b.Finished) == 0 && len(last) > 0 {

@@ -137,8 +137,8 @@ func (m *model) openWanted() {
 // standing returns how a list stands for itself, by what the source said last of its agent,
 // which is there until the source has said otherwise.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
-	said := m.standings[s.List.ID].Standing
-	agent := todo.Agent{Here: !s.Archived && !said.State.Rests(), Asks: said.Asks}
+	said, isSaid := m.standings[s.List.ID]
+	agent := todo.Agent{Here: !s.Archived && !said.State.Rests() && (isSaid || !s.IsChat()), Asks: said.Asks, Since: said.Since}
 	switch said.State {
 	case todo.Working:
 		agent.Doing, agent.Since = todo.Works, m.now

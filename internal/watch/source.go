@@ -45,6 +45,9 @@ func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ f
 	watcher := l.Lists.Watch(nil)
 	defer watcher.Close()
 	lists, err := l.Lists.Find(ctx, board.Query{Limit: maxLists})
+	if err == nil {
+		lists, err = l.Lists.WithChats(ctx, lists)
+	}
 	if err != nil {
 		return fmt.Errorf("read lists: %w", err)
 	}

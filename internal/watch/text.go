@@ -114,6 +114,9 @@ func listName(s todo.Snapshot) string {
 }
 
 func progress(s todo.Snapshot) string {
+	if s.IsChat() {
+		return ""
+	}
 	n := s.Progress()
 	return fmt.Sprintf("%d/%d", n.Done, n.Total)
 }

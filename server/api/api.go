@@ -45,7 +45,8 @@ func Route(e *edge.Edge) {
 }
 
 // lists answers with a page of lists as [render.ListDocument], last changed first, at
-// most ?limit= of those whose Seq is below ?before=. Where there are more, the header Link
+// most ?limit= of those whose Seq is below ?before=. Before the first page's stand the chats that
+// are here without a list: their revision is 0. Where there are more, the header Link
 // has the next page. A list that changes as they are read may be missing: its Seq is
 // above all others then. With ?search= it is a [search].
 func lists(w http.ResponseWriter, r *edge.Request) error {
@@ -57,7 +58,33 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	found := inOrder(r.Context(), r, board.Query{BeforeSeq: before, Limit: listsRead})
-	return writePage(w, r, found, maxLists, "before", func(l todo.Snapshot) int64 { return l.Seq })
+	if before == math.MaxInt64 {
+		found = afterChats(r, found)
+	}
+	return writePage(w, r, found, maxLists, "before", func(l todo.Snapshot) int64 {
+		if l.IsChat() {
+			return math.MaxInt64 - 1 // all lists are on the next page
+		}
+		return l.Seq
+	})
+}
+
+// afterChats yields the chats that are here without a list, as [todo.Chat.AsList], and then lists.
+func afterChats(r *edge.Request, lists iter.Seq2[todo.Snapshot, error]) iter.Seq2[todo.Snapshot, error] {
+	return func(yield func(todo.Snapshot, error) bool) {
+		ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
+		chats, err := r.Lists.WithChats(ctx, nil)
+		cancel()
+		for _, c := range chats {
+			if !yield(c, nil) {
+				return
+			}
+		}
+		if err != nil && !yield(todo.Snapshot{}, err) {
+			return
+		}
+		lists(yield)
+	}
 }
 
 // inOrder yields the lists of a query in the order of Seq, downwards unless it says
@@ -241,6 +268,9 @@ func readStates(r *edge.Request) ([]listState, error) {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return l.Archived || !l.Open() })
+	if found, err = r.Lists.WithChats(r.Context(), found); err != nil {
+		return nil, err
+	}
 	standing, err := r.Lists.States(r.Context(), found...)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ const (
 	itemsUpdate = "todos:update" // data is TodoItem[] alone
 	listUpdate  = "list:update"  // data is an update
 	agentUpdate = "agent:update" // data is an update
+	chatUpdate  = "chat:update"  // data is a [render.ListDocument] of revision 0: a chat without a list
 )
 
 // update is a whole list, with its items also in the form of TodoWrite's
@@ -161,6 +162,9 @@ func updates(l todo.Snapshot) []sse.Event {
 	id := l.Seq
 	if l.Stood > 0 {
 		id = 0
+	}
+	if l.IsChat() {
+		return []sse.Event{{Name: chatUpdate, Data: render.Document(l)}}
 	}
 	u := update{ListDocument: render.Document(l), Todos: todosOf(l, true)}
 	if l.List.Agent != "" {

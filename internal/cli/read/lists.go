@@ -55,11 +55,19 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 	if err != nil {
 		return err
 	}
+	isCut := o.isPlain() && len(read.lists) == maxLists
+	if !o.archived && *o.search == "" {
+		read.lists, err = lists.WithChats(ctx, read.lists)
+	}
+	if err != nil {
+		return err
+	}
 	states, err := lists.States(ctx, read.lists...)
 	if err != nil {
 		return err
 	}
-	found, out := o.choose(read, states), a.Stdout
+	found, quiet := o.choose(read, states)
+	out := a.Stdout
 	switch {
 	case o.json:
 		out = a.Stderr
@@ -75,7 +83,10 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 		return err
 	}
 	rest := o.rest(read, len(found))
-	if o.isPlain() && len(read.lists) == maxLists {
+	if len(quiet) > 0 {
+		rest = render.Quiet(quiet) + " (--all shows them)\n" + rest
+	}
+	if isCut {
 		rest += fmt.Sprintf("The last %d lists were looked at; --all shows all.\n", maxLists)
 	}
 	if len(read.lists) == 0 {
@@ -150,10 +161,13 @@ func (o listsOptions) isWanted(l todo.Snapshot) bool {
 
 // choose returns the lists that are to be shown, in the order of the board, each main
 // list before the lists of its sub-agents. In states it gives a main list the state of its
-// group.
-func (o listsOptions) choose(read reading, states map[string]todo.Standing) (found []todo.Snapshot) {
+// group. Chats that are idle without a list are counted, unless they are asked for.
+func (o listsOptions) choose(read reading, states map[string]todo.Standing) (found []todo.Snapshot, quiet []account.Group) {
 	b := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
-	for _, f := range slices.Concat(b.Active, b.Past, b.Archived) {
+	if o.isPlain() && !o.json {
+		quiet, b.Quiet = b.Quiet, nil
+	}
+	for _, f := range slices.Concat(b.Active, b.Quiet, b.Past, b.Archived) {
 		if f.Bare() && !o.all && !o.archived {
 			continue
 		}
@@ -168,7 +182,7 @@ func (o listsOptions) choose(read reading, states map[string]todo.Standing) (fou
 			}
 		}
 	}
-	return found
+	return found, quiet
 }
 
 // inProject reports whether a list is of a project, which is named by the last

@@ -98,8 +98,8 @@ type listed struct {
 
 // whole returns how the lists of a group stand together.
 func whole(f account.Group) todo.Standing {
-	_, asks, _ := f.Asks()
-	return todo.Standing{State: f.State(), Asks: asks}
+	l, asks, _ := f.Asks()
+	return todo.Standing{State: f.State(), Asks: asks, Since: f.States[l.List.ID].Since}
 }
 
 // subsOf returns the lists of the sub-agents at work for a main list, under a line

@@ -31,7 +31,7 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 	}
 	return a.OnLists(func(lists board.Lists) error {
 		list, err := statusList(ctx, a, lists, args, claudeCode, chat)
-		if err != nil || len(list.Items) == 0 {
+		if err != nil || len(list.Items) == 0 && !list.IsChat() {
 			return nil //nolint:nilerr // see above
 		}
 		group, err := groupOf(ctx, lists, list)
@@ -73,10 +73,18 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	found, err := app.OfFolder(ctx, lists, app.Absolute(folder), func(l todo.Snapshot) bool {
 		return claudeCode && l.List.Chat != ""
 	})
-	if found.Archived || found.Settled() {
+	if err != nil || !found.Archived && !found.Settled() && found.Revision > 0 {
+		return found, err
+	}
+	if claudeCode { // its status line stands in the chat itself
+		return todo.Snapshot{}, nil
+	}
+	chats, err := lists.WithChats(ctx, nil)
+	chats = slices.DeleteFunc(chats, func(c todo.Snapshot) bool { return c.List.Workspace != app.Absolute(folder) })
+	if err != nil || len(chats) == 0 {
 		return todo.Snapshot{}, err
 	}
-	return found, err
+	return app.Foremost(ctx, lists, chats)
 }
 
 // ofChat returns the current list of a chat: by our tools, or in a todo tool of its
