@@ -100,7 +100,7 @@ func TestRemindersAreShort(t *testing.T) {
 // stands checks how the first list stands, and what its agent asks.
 func (r *rig) stands(want todo.State, asks string) {
 	r.Helper()
-	if got := r.standing(r.all()[0]); got != (todo.Standing{State: want, Asks: asks}) {
+	if got := r.standing(r.all()[0]); got.State != want || got.Asks != asks {
 		r.Errorf("%+v, want %s, %q", got, want, asks)
 	}
 }

@@ -160,12 +160,12 @@ func TestReceivers(t *testing.T) {
 		read          func(*http.Request, []byte) (string, error)
 		bare, full    string
 	}{
-		{"ntfy+http://:" + secret + "@", "/topic", readNtfy, "topic 4 [raised_hand] A list waits for you\nAn agent: 1 of 2 done\n" + page,
-			"topic 4 [raised_hand] A list waits for you\nAn agent: 1 of 2 done\n" + plain + "\n" + long + "\n" + page},
-		{"slack+http://", "/hook", readSlack, "*A list waits for you*\nAn agent: 1 of 2 done\n" + page,
-			"*A list waits for you*\nAn agent: 1 of 2 done\n" + escaped + "\n`" + long + "`\n" + page},
-		{"discord+http://", "/hook", readDiscord, "**A list waits for you**\nAn agent: 1 of 2 done\n" + page,
-			"**A list waits for you**\nAn agent: 1 of 2 done\n" + quoted + "\n`" + long + "`\n" + page},
+		{"ntfy+http://:" + secret + "@", "/topic", readNtfy, "topic 4 [raised_hand] An agent waits for you\nAn agent: 1 of 2 done\n" + page,
+			"topic 4 [raised_hand] An agent waits for you\nAn agent: 1 of 2 done\n" + plain + "\n" + long + "\n" + page},
+		{"slack+http://", "/hook", readSlack, "*An agent waits for you*\nAn agent: 1 of 2 done\n" + page,
+			"*An agent waits for you*\nAn agent: 1 of 2 done\n" + escaped + "\n`" + long + "`\n" + page},
+		{"discord+http://", "/hook", readDiscord, "**An agent waits for you**\nAn agent: 1 of 2 done\n" + page,
+			"**An agent waits for you**\nAn agent: 1 of 2 done\n" + quoted + "\n`" + long + "`\n" + page},
 		{"http://", "/?x#" + signing, readWebhook, event(""), event(`,"title":` + string(inJSON) + `,"text":"` + long + `"`)},
 	} {
 		host, shown := serverOf(t, c.read)

@@ -74,7 +74,7 @@ func TestNotify(t *testing.T) {
 	}
 	hook(string(event))
 	hook(`{"session_id":"11111111-2222-4333-8444-555555555555","cwd":"/home/ada/parser","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"npm publish"}}`)
-	d.expect("A list waits for you", "Claude Code: 1 of 3 done")
+	d.expect("An agent waits for you", "Claude Code: 1 of 3 done")
 
 	other := servertest.Writer(t, second.URL, "evil <!channel>")
 	other(servertest.Todos("in_progress", "Ticked by a person"))
