@@ -196,7 +196,6 @@ func (d *dayReader) sort() {
 type listDay struct {
 	day    *dayReader
 	last   todo.Snapshot // that was read
-	title  string        // the last one while it had items
 	active bool
 	worked time.Duration
 	ids    []string             // of the items that were there on the day, in their order
@@ -207,9 +206,6 @@ type listDay struct {
 func (l *listDay) next(r todo.Snapshot) {
 	before := l.last
 	l.last = r
-	if len(r.Items) > 0 || l.title == "" {
-		l.title = r.Title()
-	}
 	l.worked += working(before, r.Updated, l.day.From, l.day.To)
 	if r.Updated.Before(l.day.From) {
 		return
@@ -270,7 +266,7 @@ func (l *listDay) end(st todo.Standing) DayList {
 	case st.State == todo.Working:
 		l.worked += working(s, l.day.now, l.day.From, l.day.To)
 	}
-	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: l.title, Client: Client(s),
+	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: s.Title(), Client: Client(s),
 		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated}
 	if list.Agent == "" && !s.IsChat() {
 		list.Lists = 1

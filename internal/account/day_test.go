@@ -124,27 +124,27 @@ func TestDay(t *testing.T) {
 	d.write("02 09:08", "main/helper", "/src/web", "c:h")
 	d.write("02 09:30", "main", "/src/web", "c:A f:B b:C p:D")
 	d.write("02 09:31", "main", "/src/web", "i:C c:E")
-	d.edit("02 12:00", "C", todo.Edit{Do: todo.EditBlock, Item: "3", Text: "no key yet"})
+	d.edit("02 12:00", "A +3", todo.Edit{Do: todo.EditBlock, Item: "3", Text: "no key yet"})
 	d.write("02 20:00", "cleared", "/src/web", "c:X c:Y")
 	d.write("02 20:01", "cleared", "/src/web", "")
 	d.write("03 10:00", "night", "/src/app", "c:yesterday c:late c:more")
-	d.edit("03 11:00", "C", todo.Edit{Do: todo.EditArchive})
+	d.edit("03 11:00", "A +3", todo.Edit{Do: todo.EditArchive})
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	if diff := cmp.Diff([]string{
 		"2026-03-02: 3 lists, 6 done, 1 failed, 1 wait, 1 open, 31m0s",
 		"web: 2 lists, 5 done, 1 failed, 1 wait, 0 open, 27m0s",
-		"C: left open, 26m0s c:A c:E f:B b:C(no key yet)",
+		"A +3: left open, 26m0s c:A c:E f:B b:C(no key yet)",
 		"helper: h: finished, 1m0s c:h",
-		"Y: finished, 0s c:X c:Y",
+		"X +1: finished, 0s c:X c:Y",
 		"app: 1 lists, 1 done, 0 failed, 0 wait, 1 open, 4m0s",
-		"more: left open, 4m0s c:late p:more",
+		"yesterday +1: left open, 4m0s c:late p:more",
 	}, d.told(noon)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{ // what a person put away is nothing that was done
 		"2026-03-03: 1 lists, 1 done, 0 failed, 0 wait, 0 open, 0s",
 		"app: 1 lists, 1 done, 0 failed, 0 wait, 0 open, 0s",
-		"more: finished, 0s c:more",
+		"yesterday +1: finished, 0s c:more",
 	}, d.told(d.now)); diff != "" {
 		t.Error(diff)
 	}
@@ -170,7 +170,7 @@ func TestDayNow(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"2026-03-01: 2 lists, 0 done, 0 failed, 1 wait, 3 open, 5m0s",
 		"web: 1 lists, 0 done, 0 failed, 1 wait, 2 open, 0s",
-		"B: waiting, 0s p:B p:C asks push?",
+		"B +1: waiting, 0s p:B p:C asks push?",
 		"app: 1 lists, 0 done, 0 failed, 0 wait, 1 open, 5m0s",
 		"A: working, 5m0s p:A",
 	}, d.told(d.now)); diff != "" {

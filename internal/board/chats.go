@@ -175,7 +175,7 @@ func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err er
 		if began, err := l.beganSince(ctx, tx, with, mine.Title.At); err != nil {
 			return err
 		} else if began {
-			mine.Title.Taken = true // by what it said before it was known to be one
+			mine.Take(l.board.now()) // what it said before it was known to be one did
 		}
 		mine.With, with.With = with.ID, mine.ID
 		_, err = saveChats(ctx, tx, []todo.Chat{mine, with})

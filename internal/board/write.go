@@ -319,8 +319,7 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 	if !who.Shared {
 		l.Previous = a.current.List.ID
 	}
-	l.Topic = topic
-	return l
+	return l.Begins(topic, s.Items)
 }
 
 // see stores what the conversation knows after the write, as far as the store does not know it:

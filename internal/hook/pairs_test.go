@@ -64,7 +64,8 @@ func TestGeminiIsWithItsProcess(t *testing.T) {
 }
 
 // A list is about what its chat was asked last: not about a prompt of hours ago, nor one of
-// another list; the title of a chat by its host, and a prompt that comes again, are of each.
+// another list; a prompt that comes again is of each. The title of a chat by its host is that of
+// one list.
 func TestTitlesAreOfTheirTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -76,15 +77,17 @@ func TestTitlesAreOfTheirTask(t *testing.T) {
 			{"explain this repository", "", 3 * time.Hour, ""},
 			{"refactor the parser", "", 0, "refactor the parser"},
 			{"refactor the parser", "", 0, "refactor the parser"},
-			{"do a", `,"session_title":"My chat"`, 0, "My chat"},
-			{"do b", `,"session_title":"My chat"`, 2 * time.Hour, "My chat"},
+			{"do a", `,"session_title":"My chat"`, 2 * time.Hour, "My chat"},
+			{"do b", `,"session_title":"My chat"`, 0, "do b"},
+			{"do c", `,"session_title":"New name"`, 0, "New name"},
+			{"/review", `,"session_title":"New name"`, 0, "Step of /review +1"},
 		} {
 			r.tells(event("UserPromptSubmit", fmt.Sprintf(`,"prompt":%q`, c.prompt)+c.more), "")
 			time.Sleep(c.wait)
 			if c.want == "" {
 				continue
 			}
-			list := r.agent(todo.Line{Text: "Step of " + c.prompt + fmt.Sprint(time.Now()), Status: "completed"}).After
+			list := r.agent(todo.Line{Text: "Step of " + c.prompt, Status: "completed"}, todo.Line{Text: "Then " + fmt.Sprint(time.Now()), Status: "completed"}).After
 			if list.List.Topic != c.want {
 				t.Errorf("after %q the list is about %q, want %q", c.prompt, list.List.Topic, c.want)
 			}

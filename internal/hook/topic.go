@@ -47,43 +47,50 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	return e.remind(ctx, lists)
 }
 
-// takeTopic notes what the event says of the topic of the chat, unless its agent is at work on a
-// list, and what else it says.
+// takeTopic notes what the event says of the topic of the chat, and what else it says. A prompt
+// that comes while its agent is at work on a list may be about that, or have the next one begin.
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
-	topic := e.topic()
-	if topic.Text != "" {
+	topics := e.topics()
+	if len(topics) > 0 {
 		works, err := e.hasOpen(ctx, lists)
 		if err != nil {
 			return was, err
 		}
-		if works {
-			topic = todo.Topic{}
+		for i := range topics {
+			switch {
+			case works && topics[i].From == todo.FromPrompt:
+				topics[i].From = todo.FromMeanwhile
+			case works && topics[i].From == todo.FromFolder:
+				topics[i].Text = ""
+			}
 		}
 	}
 	return lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		c.GoOn()
-		c.Titled(topic, at)
+		for _, t := range topics {
+			c.Titled(t, at)
+		}
 		heard(c, at)
 	})
 }
 
-// topic returns what the chat is about, as far as the event says it: by the chat's title, a
+// topics returns what the chat is about, as far as the event says it: the chat's title, and a
 // person's prompt, or else the project.
-func (e Event) topic() todo.Topic {
-	typed, isTyped := e.typed()
-	switch title := todo.OneLine(e.Title, todo.MaxTitle); {
-	case e.Agent != "":
-		return todo.Topic{}
-	case title != "":
-		return todo.Topic{Text: title, From: todo.FromHost}
-	case !isTyped:
-		return todo.Topic{}
-	default:
-		if line := firstLine(typed); line != "" {
-			return todo.Topic{Text: line, From: todo.FromPrompt}
-		}
-		return todo.Topic{Text: e.project(), From: todo.FromFolder}
+func (e Event) topics() (topics []todo.Topic) {
+	if e.Agent != "" {
+		return nil
 	}
+	if e.Title != "" {
+		topics = append(topics, todo.Topic{Text: e.Title, From: todo.FromHost})
+	}
+	if typed, isTyped := e.typed(); isTyped {
+		topic := todo.Topic{Text: firstLine(typed), From: todo.FromPrompt}
+		if topic.Text == "" {
+			topic = todo.Topic{Text: e.project(), From: todo.FromFolder}
+		}
+		topics = append(topics, topic)
+	}
+	return topics
 }
 
 // typed returns the event's prompt; ok is false for one that no person typed: it was made

@@ -22,7 +22,7 @@ func prompt(text string) string {
 }
 
 // A list is called as its chat is, else by the first prompt since the list before, else by
-// project and branch, else by its first item. A prompt that no person typed says nothing,
+// project and branch, else by its first item and how many more there are. A prompt that no person typed says nothing,
 // nor does a command of the host (BAD-INPUT 111).
 //
 // BAD-INPUT 111: A question, command, message, prompt or title in an event, of any size or type,
@@ -90,8 +90,36 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// A prompt that comes while a list is open is about that list. A title that a person gave
-// wins, and each list takes its topic for itself; so does one that mirrors the host's own.
+// A prompt that comes while a list is open moves nothing of that list, and waits for the next one;
+// one that comes after the list is settled is better. The answer to a question takes the place of
+// none.
+func TestTitlesOfPlansInATurn(t *testing.T) {
+	r := newRig(t)
+	plans := func(text, status, want string) {
+		t.Helper()
+		if got := r.agent(todo.Line{Text: text, Status: status}, todo.Line{Text: text + " more", Status: status}).After.Title(); got != want {
+			t.Errorf("%s is called %q, want %q", text, got, want)
+		}
+	}
+	asked := event("Stop", `,"last_assistant_message":"Shall I drop the list?"`)
+	r.tells(prompt("Write a parser"), "")
+	plans("Lexer", "in_progress", "Write a parser")
+	plans("Lexer", "completed", "Write a parser")
+	plans("Tests", "in_progress", "Tests +1") // in the same turn
+	for _, e := range []string{prompt("go on"), prompt("Now the docs"), prompt("/compact"), asked, prompt("yes")} {
+		r.tells(e, "")
+	}
+	plans("Tests", "in_progress", "Tests +1")
+	plans("Outline", "in_progress", "Now the docs")
+	r.tells(prompt("hurry"), "")
+	plans("Outline", "completed", "Now the docs")
+	r.tells(prompt("Release it"), "")
+	r.tells(prompt("go on"), "")
+	plans("Tag", "pending", "Release it")
+}
+
+// A title that a person gave wins, and each list takes its topic for itself; so does one that
+// mirrors the host's own.
 func TestTitlesOfNextLists(t *testing.T) {
 	r := newRig(t)
 	r.tells(prompt("Write a parser"), "")
@@ -106,7 +134,7 @@ func TestTitlesOfNextLists(t *testing.T) {
 	if _, err := r.lists.Edit(t.Context(), second.List.ID, todo.Edit{Do: todo.EditRename, Text: "Mine"}, todo.Writer{Person: true}); err != nil {
 		t.Fatal(err)
 	}
-	for n, want := range []string{"Write a parser", "Write the lexer", "Mine"} { // by their last change
+	for n, want := range []string{"Write a parser", "Read the grammar +2", "Mine"} { // by their last change
 		if got := r.all()[n].Title(); got != want {
 			t.Errorf("list %d is called %q, want %q", n, got, want)
 		}

@@ -2,6 +2,7 @@ package todo
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,22 +20,26 @@ const Untitled = "Untitled list"
 const NewChat = "New chat"
 
 // Title returns what people call the list: the title it was given, else the name
-// its user gave it for good, else the topic of its chat, else the text of the first item
-// that is open, or of the last item when none is, up to [MaxTitle], else [Untitled]. It is never empty and is not escaped for display.
+// its user gave it for good, else its topic, else the text of its first item, up to
+// [MaxTitle], else [Untitled]. It is never empty and is not escaped for display.
 // Front ends show the project, the client and the sub-agent next to the title, never
 // instead of it.
 func (s Snapshot) Title() string {
-	step := ""
-	for _, item := range s.Items {
-		if step = item.Text; !item.Status.Settled() {
-			break
-		}
+	first := ""
+	if len(s.Items) > 0 {
+		first = Cut(s.Items[0].Text, MaxTitle)
 	}
-	untitled := Untitled
-	if s.IsChat() {
-		untitled = NewChat
+	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, Untitled)
+}
+
+// Begins returns the list as it begins with some items: it is about what is said, or else about
+// its first item and how many more there are, which stays.
+func (l List) Begins(topic string, items []Item) List {
+	if l.Topic = topic; topic == "" && len(items) > 0 {
+		more := strings.TrimSuffix(fmt.Sprint(" +", len(items)-1), " +0")
+		l.Topic = OneLine(items[0].Text, MaxTitle-len(more)) + more
 	}
-	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, Cut(step, MaxTitle), untitled)
+	return l
 }
 
 // Project returns the last part of the workspace's path, which helps people to
@@ -48,21 +53,21 @@ func (l List) Project() string {
 // absent.
 type Counts map[Status]int
 
-// Excerpt returns the snapshot with three of its items at most: the one that names the list,
-// the current one and the first that is blocked. Texts have at most [MaxTitle] runes. The others
+// Excerpt returns the snapshot with four of its items at most: the first that is open or else
+// the last, the current one, the first that is blocked, and the first of a list without a topic. Texts have at most [MaxTitle] runes. The others
 // are counted in Rest, so that Title, Counts, Progress, Open, Current and State say the
 // same of both. It is for pages with many lists, and never saved as a revision.
 func (s Snapshot) Excerpt() Snapshot {
-	title := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
+	open := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
 	blocked := slices.IndexFunc(s.Items, func(i Item) bool { return i.Status == Blocked })
-	if title < 0 {
-		title = len(s.Items) - 1
+	if open < 0 {
+		open = len(s.Items) - 1
 	}
 	current, _ := s.Current()
 	all := s.Items
-	s.Items, s.Rest = make([]Item, 0, 3), nil
+	s.Items, s.Rest = make([]Item, 0, 4), nil
 	for n, i := range all {
-		if n != title && n != blocked && (i.ID != current.ID || i.Status != InProgress) {
+		if n != open && n != blocked && (n > 0 || s.List.Topic != "") && (i.ID != current.ID || i.Status != InProgress) {
 			if s.Rest == nil {
 				s.Rest = make(Counts, 2)
 			}

@@ -23,8 +23,12 @@ func TestTitle(t *testing.T) {
 	}{
 		{todo.Snapshot{}, todo.Untitled},
 		{todo.Snapshot{Items: items(todo.Pending, todo.InProgress)}, "Step 1"},
-		{todo.Snapshot{Items: items(todo.Completed, todo.Failed, todo.Blocked, todo.Pending)}, "Step 3"},
-		{todo.Snapshot{Items: items(todo.Completed, todo.Cancelled)}, "Step 2"},
+		{todo.Snapshot{Items: items(todo.Completed, todo.Failed, todo.Blocked, todo.Pending)}, "Step 1"},
+		{todo.Snapshot{Items: items(todo.Completed, todo.Cancelled)}, "Step 1"},
+		{todo.Snapshot{List: todo.List{}.Begins("", items(todo.Pending, todo.Pending)), Items: items(todo.Completed)}, "Step 1 +1"},
+		{todo.Snapshot{List: todo.List{}.Begins("", items(todo.Pending)), Items: items(todo.Completed, todo.Pending)}, "Step 1"},
+		{todo.Snapshot{List: todo.List{}.Begins("Fix it", items(todo.Pending))}, "Fix it"},
+		{todo.Snapshot{List: todo.List{}.Begins("", nil), Items: items(todo.Pending)}, "Step 1"},
 		{todo.Snapshot{Items: items(todo.Pending), List: todo.List{Name: "release"}}, "release"},
 		{todo.Snapshot{GivenTitle: "Ship it", List: todo.List{Name: "release"}}, "Ship it"},
 	} {

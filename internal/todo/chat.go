@@ -151,7 +151,7 @@ func (c *Chat) End(why string, at time.Time) {
 func (c Chat) AsList() Snapshot {
 	at := cmp.Or(c.Since, c.Used)
 	return Snapshot{List: List{ID: c.ID, Principal: c.Principal, Conversation: c.ID, Client: c.Client, Workspace: c.Folder,
-		Chat: c.HostID, Topic: c.Title.Text, Created: cmp.Or(c.Began, at)},
+		Chat: c.HostID, Topic: cmp.Or(c.Title.Text, NewChat), Created: cmp.Or(c.Began, at)},
 		Updated: at, Worked: at, Writer: Writer{Client: c.Client, User: c.User}, Seq: c.Seq, Stood: c.Seq}
 }
 
@@ -167,6 +167,8 @@ type Topic struct {
 	Taken bool `json:"taken,omitempty"`
 	// At is when it was said.
 	At time.Time `json:"at,omitzero"`
+	// Host is the title of the chat that a list of it has: the next one is called otherwise.
+	Host string `json:"host,omitempty"`
 }
 
 // TopicSource is what a topic was taken from. One from a better source, which has a larger
@@ -175,23 +177,24 @@ type TopicSource int
 
 // The sources of a topic.
 const (
-	FromFolder TopicSource = 1 + iota // the project and its branch
-	FromPrompt                        // the first prompt since the list before
-	FromHost                          // the title of the chat
+	FromMeanwhile TopicSource = 1 + iota // the last prompt while a list was open
+	FromFolder                           // the project and its branch
+	FromPrompt                           // the first prompt since the list before was settled
+	FromHost                             // the title of the chat
 )
 
 // TopicAge is for how long a topic counts that is no title of the chat by its host.
 const TopicAge = time.Hour
 
 // Titled sets what the chat is about from a time on, of which [OneLine] is kept, unless what it has
-// is as good and no list took it.
+// is as good and no list took it. The answer to a question takes the place of nothing.
 func (c *Chat) Titled(t Topic, at time.Time) {
-	t.Text, t.At = OneLine(t.Text, MaxTitle), at.Round(0).UTC()
-	if t.Text == "" {
-		return
-	}
 	old := c.Title
-	if old.Text == "" || old.Taken || !old.counts(at) || old.From < t.From || t.From == FromHost && old.Text != t.Text {
+	t.Text, t.At, t.Host = OneLine(t.Text, MaxTitle), at.Round(0).UTC(), old.Host
+	isBetter := old.From < t.From || old.From == t.From && t.From != FromPrompt && old.Text != t.Text
+	switch {
+	case t.Text == "", t.From == FromHost && t.Text == old.Host:
+	case old.Text == "", old.Taken, !old.counts(at), isBetter && (c.Asks == "" || t.From == FromHost):
 		c.Title = t
 	}
 }
@@ -201,7 +204,9 @@ func (c *Chat) Take(at time.Time) string {
 	if c.Title.Text == "" || c.Title.Taken || !c.Title.counts(at) {
 		return ""
 	}
-	c.Title.Taken = true
+	if c.Title.Taken = true; c.Title.From == FromHost {
+		c.Title.Host = c.Title.Text
+	}
 	return c.Title.Text
 }
 

@@ -42,7 +42,9 @@ type List struct {
 	Previous string `json:"previous,omitempty"`
 	// Chat is the host's own id of the chat that began the list, as far as known.
 	Chat string `json:"chat,omitempty"`
-	// Topic is what the chat was about when the list began; empty when no hook said it.
+	// Topic is what the list is about, in one line of at most [MaxTitle] runes: what the chat
+	// was about as it began, else the item that was its first one then and how many more there
+	// were; empty for one that began without items.
 	Topic   string    `json:"topic,omitempty"`
 	Created time.Time `json:"created"`
 }
