@@ -33,8 +33,8 @@ import (
 
 const (
 	// maxSilence is how long a stream may send nothing before it counts as lost;
-	// the server sends a keep-alive every 15 seconds.
-	maxSilence = 40 * time.Second
+	// the server sends a keep-alive every 4 seconds.
+	maxSilence = 10 * time.Second
 	// requestTimeout bounds a request for a document, and the wait for the
 	// response headers of a stream.
 	requestTimeout = 30 * time.Second

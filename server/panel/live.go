@@ -135,16 +135,17 @@ func (o *openPage) begin(after int64, resumes bool) error {
 			o.version = ""
 		}
 	}
+	o.stream.Aloud()
 	if err := o.stream.Begin(); err != nil {
 		return err
 	}
 	return o.hello()
 }
 
-// hello says which process serves the page, which version the page should show, and how
-// many lists wait for a person.
+// hello says which process serves the page, which version the page should show, how many
+// lists wait for a person, and after how many milliseconds of silence the page is not live.
 func (o *openPage) hello() error {
-	hello := map[string]any{"process": o.panel.process, "version": o.version, "waits": o.waits}
+	hello := map[string]any{"process": o.panel.process, "version": o.version, "waits": o.waits, "silence": o.stream.Silence.Milliseconds()}
 	return o.stream.Send(sse.Event{Name: "hello", Data: hello})
 }
 

@@ -5,11 +5,15 @@ package panel_test
 import (
 	"context"
 	"fmt"
+	"net"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
 
@@ -125,6 +129,59 @@ func TestPanelIsAtRest(t *testing.T) {
 	write("Three")
 	servertest.Until(t, ctx, beats+` === 1`)
 	servertest.Until(t, ctx, `document.getAnimations().length === 0`)
+}
+
+// frozen is a listener whose connections carry nothing to the client while its gate is locked.
+type frozen struct {
+	net.Listener
+	gate sync.RWMutex
+}
+
+type frozenConn struct {
+	net.Conn
+	l *frozen
+}
+
+func (l *frozen) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return frozenConn{c, l}, err
+}
+
+func (c frozenConn) Write(p []byte) (int, error) {
+	c.l.gate.RLock()
+	defer c.l.gate.RUnlock()
+	return c.Conn.Write(p)
+}
+
+// A page is not live while the server is silent, though the connection stands: it says since
+// when, its times stand still, and it is live again by itself.
+func TestPanelOverAFrozenServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &frozen{Listener: l}
+	base := servertest.ServeOn(t, server, servertest.New(t, nil, nil), func(c *edge.Config) { c.KeepAlive = time.Second }).URL
+	write := servertest.Writer(t, base, "claude-code")
+	write(servertest.Todos("in_progress", "Before"))
+	ctx := servertest.Open(t, base)
+	servertest.Eval[bool](t, ctx, `(window.lost = window.ticks = 0, setInterval(() => window.ticks++, 100),
+		new MutationObserver(() => { window.lost += document.body.classList.contains('stale'); }).observe(document.body, { attributeFilter: ['class'] }), true)`)
+	servertest.Until(t, ctx, `window.ticks > 40`) // longer than the silence that is allowed
+	if servertest.Eval[int](t, ctx, `window.lost`) > 0 {
+		t.Error("the page is not live while the server gives signs of life")
+	}
+	server.gate.Lock()
+	servertest.Until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && document.getElementById('status').innerText.startsWith('Not live since ') && !!document.getElementById('lost')`)
+	const ran = `document.querySelector('.card time[data-run]').textContent`
+	servertest.Eval[bool](t, ctx, `(window.ticks = 0, window.ran = `+ran+`, true)`)
+	servertest.Until(t, ctx, `window.ticks > 22`)
+	if !servertest.Eval[bool](t, ctx, `window.ran === `+ran) {
+		t.Error("while the server is silent a time goes on")
+	}
+	server.gate.Unlock()
+	write(servertest.Todos("in_progress", "After"))
+	servertest.Until(t, ctx, servertest.IsLive+` && !document.getElementById('lost') && document.querySelector('.card .items bdi').textContent === 'After'`)
 }
 
 // However many tabs a browser has open, the one that is looked at is live, over HTTP/1.1 with

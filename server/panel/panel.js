@@ -167,6 +167,7 @@ function fold() {
 
 const seen = new Map(); // how lists stand, as the person was shown or told
 let source, wait = 250, serving = '', lostAt = 0;
+let heardAt, silence = Infinity; // when the server spoke last, and how long it is silent at most
 let newest = Number(page().seq);
 
 function state(name, text) {
@@ -184,10 +185,14 @@ function follow() {
   if (page().later) setTimeout(refresh, 2000);
   if (view === 'none') { state('live', ''); return; }
   source = new EventSource(`panel/events?after=${Math.max(newest, page().seq)}${list ? '&list=' + encodeURIComponent(list) : ''}`);
-  source.addEventListener('hello', (e) => {
-    const { process, version, waits: n } = JSON.parse(e.data);
+  heardAt = Date.now();
+  const on = (name, act) => source.addEventListener(name, (e) => { heardAt = Date.now(); act(e.data); });
+  on('alive', () => 0);
+  on('hello', (data) => {
+    const { process, version, waits: n, silence: most } = JSON.parse(data);
     const again = lostAt || serving && serving !== process;
     wait = 250;
+    silence = most;
     lostAt = 0;
     $('lost')?.remove();
     state('live', liveText());
@@ -198,19 +203,19 @@ function follow() {
     serving = process;
     if (again || page().view !== 'history' && page().version && page().version !== version) refresh();
   });
-  source.addEventListener('list', (e) => {
-    const d = JSON.parse(e.data);
+  on('list', (data) => {
+    const d = JSON.parse(data);
     if (!list) newest = Math.max(newest, d.seq ?? 0);
     news(d);
     later(d.id, () => list ? showPage(d) : show(d));
   });
-  source.onerror = lost;
+  source.onerror = () => lost(Date.now());
 }
 
-function lost() {
+function lost(at) {
   source.close();
-  lostAt ||= Date.now();
-  state('lost', 'Connection lost');
+  lostAt ||= at;
+  state('lost', 'Not live since ' + new Date(lostAt).toTimeString().slice(0, 5));
   if (Date.now() - lostAt > 2000 && !$('lost')) {
     // The page for signing in is there for who is no more signed in.
     fetch(root).then((r) => r.status === 401 && location.reload(), () => 0);
@@ -305,14 +310,17 @@ const ago = (ms) => took(ms).split(' ')[0] + ' ago';
 function tick() {
   const now = Date.now(), long = Number(page().longAfter);
   for (const t of all('time[data-ago], time[data-run]')) {
-    const since = now - Date.parse(t.dateTime), runs = 'run' in t.dataset;
-    if (!runs && since > 12 * 3600e3 || document.body.classList.contains('stale') && runs) continue;
+    const since = (lostAt && !t.closest('#lost') ? lostAt : now) - Date.parse(t.dateTime), runs = 'run' in t.dataset;
+    if (!runs && since > 12 * 3600e3) continue;
     const text = runs ? took(since) : ago(since);
     if (t.textContent !== text) t.textContent = text;
     if (runs) t.classList.toggle('long', since > long);
   }
 }
-setInterval(() => { if (!document.hidden) tick(); }, 1000);
+setInterval(() => {
+  if (source && source.readyState !== EventSource.CLOSED && Date.now() - heardAt > silence) lost(heardAt);
+  if (!document.hidden) tick();
+}, 1000);
 
 // --- edits
 

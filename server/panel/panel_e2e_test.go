@@ -249,7 +249,7 @@ func TestPanelReconnects(t *testing.T) {
 	ctx := servertest.Open(t, site)
 	down.Store(true)
 	cut()
-	servertest.Until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && document.getElementById('status').innerText.includes('lost')`)
+	servertest.Until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && /^Not live since \d\d:\d\d$/.test(document.getElementById('status').innerText)`)
 	write(servertest.Todos("pending", "While away"))
 	down.Store(false)
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card .items bdi').textContent === 'While away'`)

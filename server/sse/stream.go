@@ -1,7 +1,7 @@
 // Package sse writes streams of server-sent events.
 //
-// An idle event stream gets a comment at regular intervals, so that proxies and
-// clients do not close it. A stream ends with its context and when its client does not
+// An event stream gets a comment at regular intervals, so that proxies and clients do not
+// close it, and know that the server runs. A stream ends with its context and when its client does not
 // read: the response to which it writes bounds each write (BAD-INPUT 61).
 package sse
 
@@ -25,8 +25,13 @@ type Stream struct {
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 
-	mu    sync.Mutex // guards the response from the first event on
-	begun bool       // the header of an event stream was written
+	// Silence is how long the stream is silent at most while the server runs: two comments
+	// may be late.
+	Silence time.Duration
+
+	mu      sync.Mutex // guards the response from the first event on
+	begun   bool       // the header of an event stream was written
+	comment string     // how a comment begins
 }
 
 // Open returns a stream that writes to w from its first event on, and then a comment as
@@ -34,7 +39,7 @@ type Stream struct {
 // when mayGoOn, which is asked as often, says no, or with [Stream.Close], which must be
 // called.
 func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
-	s := &Stream{response: w, control: http.NewResponseController(w)}
+	s := &Stream{response: w, control: http.NewResponseController(w), Silence: keepAlive * 5 / 2, comment: ": "}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.done.Go(func() { s.keepAlive(keepAlive, mayGoOn) })
 	return s
@@ -57,6 +62,13 @@ func WriteHeader(w http.ResponseWriter) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
+}
+
+// Aloud makes comments events, named alive: a script in a browser hears nothing else.
+func (s *Stream) Aloud() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.comment = "event: alive\ndata: "
 }
 
 // Begin asks the client to reconnect one second after the stream ends.
@@ -132,7 +144,7 @@ func (s *Stream) Comment(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.begun {
-		s.write([]byte(": " + text + "\n\n"))
+		s.write([]byte(s.comment + text + "\n\n"))
 	}
 }
 
