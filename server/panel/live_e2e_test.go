@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
@@ -83,7 +84,7 @@ func TestPanelOutlastsAnOlderPage(t *testing.T) {
 		const plain = window.fetch, held = [];
 		window.fetch = async (url, how) => {
 			const answer = await plain(url, how);
-			if (how || window.free) return answer;
+			if (how.method || window.free) return answer;
 			const text = await answer.text();
 			window.holds = true;
 			await new Promise((free) => held.push(free));
@@ -111,6 +112,39 @@ func TestPanelOutlastsAnOlderPage(t *testing.T) {
 	if !servertest.Eval[bool](t, ctx, `window.shown.every((is) => is)`) {
 		t.Error("the page shows again what was before the change")
 	}
+}
+
+// While a page is on its way nothing on the one before says what only that page shows, and no
+// other one is asked for: where lists change faster than pages come, each page is shown.
+func TestPanelShowsTheFirstList(t *testing.T) {
+	s, base := servertest.Site(t)
+	ctx := servertest.Open(t, base)
+	servertest.Eval[bool](t, ctx, `(() => {
+		const plain = window.fetch;
+		window.asked = 0;
+		window.fetch = async (...how) => {
+			const answer = await plain(...how);
+			window.asked++;
+			await new Promise((free) => { window.letGo = () => (free(), true); });
+			return answer;
+		};
+		return true;
+	})()`)
+	lists := s.Board.As("")
+	first := servertest.Apply(t, lists, servertest.In("chat:1"), func(d *todo.Draft) { d.Append("Ask") })
+	servertest.Says(t, lists, first.List.ID, todo.Asks, "Which one?")
+	const waits = `document.getElementById('waits')`
+	servertest.Until(t, ctx, `window.asked > 0 && `+waits+`.dataset.n === '1'`)
+	if !servertest.Eval[bool](t, ctx, `!!document.getElementById('empty') && `+waits+`.hidden && document.title[0] !== '('`) {
+		t.Error("the empty page says that a list waits")
+	}
+	servertest.Apply(t, lists, servertest.In("chat:2"), func(d *todo.Draft) { d.Append("Go on") })
+	servertest.Until(t, ctx, `(window.ticks ??= (setInterval(() => window.ticks++, 100), 0)) > 10`) // longer than refreshes are apart
+	if !servertest.Eval[bool](t, ctx, `window.asked === 1 && letGo()`) {
+		t.Error("the page on its way is given up for the next one")
+	}
+	servertest.Until(t, ctx, `!document.getElementById('empty') && !`+waits+`.hidden && !!document.getElementById('card-`+first.List.ID+`')`)
+	servertest.Until(t, ctx, `letGo() && document.querySelectorAll('.card').length === 2`)
 }
 
 // An open page that stands still has nothing that moves; the lamp of a list beats once when

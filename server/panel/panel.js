@@ -94,11 +94,10 @@ function steady(change) {
 let loads = 0, going = 0;
 // load shows another address in the place of this one.
 async function load(url, how) {
-  const mine = ++loads;
-  if (how !== 'refresh') going = mine;
+  const mine = going = ++loads;
   const { seq } = page();
   let html;
-  try { html = await (await fetch(url)).text(); } catch { return false; } finally { if (going === mine) going = 0; }
+  try { html = await (await fetch(url, { signal: AbortSignal.timeout(15000) })).text(); } catch { return false; } finally { if (going === mine) going = 0; }
   if (mine !== loads) return false;
   if (how === 'refresh' && page().seq !== seq) { refresh(); return false; } // it may be older than what is shown by now
   const doc = new DOMParser().parseFromString(html, 'text/html');
@@ -122,7 +121,7 @@ function refresh() {
   if (due) return;
   due = setTimeout(async () => {
     due = 0;
-    if (going) { refresh(); return; } // the person is on the way to another page
+    if (going) { refresh(); return; } // a page is on its way
     refreshed = Date.now();
     await load(here(), 'refresh');
   }, going ? 50 : Math.max(0, Math.min(refreshed + rest() - Date.now(), rest())));
@@ -196,12 +195,14 @@ function follow() {
     lostAt = 0;
     $('lost')?.remove();
     state('live', liveText());
-    waits(n);
+    $('waits').dataset.n = n;
     flush();
     // Another process may serve another version of the page.
     if (serving && serving !== process && !outbox.length && !document.querySelector('.field')) { location.reload(); return; }
     serving = process;
-    if (again || page().view !== 'history' && page().version && page().version !== version) refresh();
+    const moved = page().view !== 'history' && page().version && page().version !== version;
+    if (again || moved) refresh();
+    if (!moved || page().view !== 'board') waits(); // else with the lists that the page shows
   });
   on('list', (data) => {
     const d = JSON.parse(data);
@@ -327,7 +328,7 @@ setInterval(() => {
 let outbox = []; // edits that the server has not answered
 const undos = JSON.parse(sessionStorage.undos ?? '[]');
 
-const post = (url, body) => fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+const post = (url, body) => fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body, signal: AbortSignal.timeout(15000) });
 // send sends an edit. told.refused is called with what the server says against
 // it, told.waits when it does not answer: then the edit is sent again.
 async function send(list, edit, told = {}) {
