@@ -6,16 +6,22 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"todo-mcp/internal/todo"
 )
 
-// WithFiles returns the event with what files beside the chat say of it, which are read on
-// the machine of the chat alone: which chat one was forked from, and the branch of its
-// folder, where nothing better says what the chat is about.
-func (e Event) WithFiles() Event {
+// WithFiles returns the event with what files beside the chat and the environment say of it,
+// which are read on the machine of the chat alone: which chat one was forked from, whose tasks
+// it shares, and the branch of its folder, where nothing better says what the chat is about.
+func (e Event) WithFiles(getenv func(string) string) Event {
 	switch strings.ToLower(e.Name) {
 	case "sessionstart":
 		if e.Source == "fork" {
 			e.Parent = e.forkedFrom()
+		}
+	case "posttooluse":
+		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); len(id) <= todo.MaxName {
+			e.TaskList = id
 		}
 	case "userpromptsubmit", "beforeagent":
 		if typed, isTyped := e.typed(); isTyped && firstLine(typed) == "" {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -84,10 +85,12 @@ type Event struct {
 	// who had a chat compressed.
 	Transcript string `json:"transcript_path"`
 	Trigger    string `json:"trigger"`
-	// Parent is the id of the chat that this one was forked from, and Branch the Git branch of
-	// the folder: no host tells them, but [Event.WithFiles].
-	Parent string `json:"forked_from"`
-	Branch string `json:"git_branch"`
+	// Parent is the id of the chat that this one was forked from, Branch the Git branch of
+	// the folder, and TaskList the id of the tasks that several chats of Claude Code share: no
+	// host tells them, but [Event.WithFiles].
+	Parent   string `json:"forked_from"`
+	Branch   string `json:"git_branch"`
+	TaskList string `json:"task_list"`
 
 	// Finish is true when a turn is to be kept from ending with open items. No host tells
 	// it, but who set the hook up.
@@ -157,7 +160,7 @@ func Read(in io.Reader) (Event, error) {
 	case len(e.Folder) > todo.MaxWorkspace:
 		return e, fmt.Errorf("the path of the folder is longer than %d bytes", todo.MaxWorkspace)
 	}
-	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List} {
+	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List, e.TaskList} {
 		if len(label) > todo.MaxLabel {
 			return e, fmt.Errorf("an id in the event is longer than %d bytes", todo.MaxLabel)
 		}
@@ -404,18 +407,31 @@ func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) board.Write {
 	}
 	who := e.mirrors()
 	who.Client = tool.Host
+	w.Target = call.Target
 	if agent != "" && !tool.OneList {
-		w.Begin.ParentConversation = todo.ChatKey(e.Session)
-		w.Agent = agent
+		w.Begin.ParentConversation, w.Agent = todo.ChatKey(e.Session), agent
 	} else {
 		who.Key, who.Parent, who.Agent = todo.ChatKey(e.Session), "", ""
 	}
-	w.Target = call.Target
-	w.Conversation = who
-	if agent != "" && !tool.OneList {
-		w.Agent = agent
+	if tool.OneList {
+		who.Name = e.sharedName()
 	}
+	w.Conversation = who
 	return w
+}
+
+// notInFolder matches what Claude Code does not take into the name of the folder that has the
+// tasks of an id.
+var notInFolder = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// sharedName returns the name of the list that mirrors the tasks which several chats share;
+// empty where they are the chat's own.
+func (e Event) sharedName() string {
+	name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-")
+	if e.TaskList == "" || todo.CheckName(name) != nil {
+		return ""
+	}
+	return name
 }
 
 // chat returns the conversation of the agent that the event is of, as servers know it by a hook,

@@ -35,6 +35,7 @@ type rig struct {
 	lists board.Lists
 	store board.Store
 	told  string // to the agent, by the last event
+	env   map[string]string
 }
 
 func newRig(t *testing.T) *rig {
@@ -51,7 +52,7 @@ func (r *rig) send(event string) error {
 	if err != nil {
 		return err
 	}
-	r.told, err = hook.Do(r.Context(), e.WithFiles(), func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
+	r.told, err = hook.Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
 	return err
 }
 
