@@ -219,6 +219,7 @@ type Words struct {
 	Reminder      string `json:"reminder"`       // title, items done, all items; above the open ones
 	GoOn          string `json:"go_on"`          // none; below them
 	Finish        string `json:"finish"`         // none; in its place at the end of a turn
+	GoOnNow       string `json:"go_on_now"`      // none; behind what the user added for the end of the turn
 	Earlier       string `json:"earlier"`        // as reminder, for a list of the session before
 	Left          string `json:"left"`           // title, how many of how many are done, items of an open list of an earlier session
 	GoOnLeft      string `json:"go_on_left"`     // none; behind it, where the list goes on so

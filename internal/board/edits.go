@@ -20,9 +20,21 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 		return Outcome{}, ErrNotFound // a write without one would begin a list
 	}
 	by.Person = true
-	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: operationOf(list, e),
+	operation := operationOf(list, e)
+	if e.After || e.Later != nil {
+		s, err := l.load(ctx, list, 0)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if isInTurn, err := l.InTurn(ctx, s); err != nil {
+			return Outcome{}, err
+		} else if !isInTurn {
+			e = e.AtOnce()
+		}
+	}
+	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: operation,
 		Change: func(d *todo.Draft) error { return d.Edit(e) }}
-	if e.OfItems() {
+	if e.OfItems() && e.Do != todo.EditNow { // which is of what waits now
 		w.Seen = e.Seen
 	}
 	switch e.Do {
@@ -43,6 +55,16 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 		l.Look(ctx, out.After)
 	}
 	return out, err
+}
+
+// InTurn reports whether items of a list may wait for the end of a turn: a hook told that one
+// of its agent runs, and will tell of the end. Of a sub-agent none keeps it from ending.
+func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
+	if s.List.Agent != "" || s.List.Mirrored {
+		return false, nil
+	}
+	agent, err := l.attendance(1).attend(ctx, s)
+	return agent.Here && agent.Doing.InTurn(), err
 }
 
 // delete deletes a list and the lists of its sub-agents, or brings them back within

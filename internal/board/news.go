@@ -8,20 +8,66 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// hasDue reports whether what waits for the end of a turn is to be told to the conversation's
+// agent: its turn has ended, or none is known to be under way.
+func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
+	if len(a.list.Later) == 0 || ended {
+		return ended && len(a.list.Later) > 0, nil
+	}
+	chat, err := a.read.Chat(ctx, a.Conversation.Key)
+	if err != nil {
+		return false, err
+	}
+	other, err := with(ctx, a.read, chat)
+	return !chat.Doing.InTurn() && !other.Doing.InTurn(), err
+}
+
+// release puts on the list what waited for the end of a turn, if it is due: as the person
+// who added it would now.
+func (a *attempt) release(ctx context.Context, ended bool) error {
+	isDue, err := a.hasDue(ctx, ended)
+	if err != nil || !isDue {
+		return err
+	}
+	step := todo.Step{Change: func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditNow}) },
+		Sent: &todo.Sent{}, Hand: todo.PersonsHand, At: a.now()}
+	draft, err := step.Draft(a.list, a.list)
+	if err == nil {
+		err = step.Settle(draft, a.list, &todo.Report{})
+	}
+	if err != nil {
+		return err
+	}
+	released, err := a.tx.Save(ctx, draft.Snapshot(todo.Writer{Person: true, Variant: string(todo.EditNow), Process: a.process}, todo.Operation{}))
+	if a.current.List.ID == a.list.List.ID {
+		a.current = released
+	}
+	a.list = released
+	return err
+}
+
 // News returns the list that a target means, and what others changed in it since the
 // conversation's agent last saw it, which the agent has seen from now on: nobody is told
-// the same twice. Where nothing is new nothing is written. It returns [ErrNotFound] when
-// there is no list.
-func (l Lists) News(ctx context.Context, t Target) (list todo.Snapshot, news todo.Report, err error) {
+// the same twice. Where nothing is new nothing is written. What waited for the end of a turn
+// is among it if the turn has ended, or none is known. It returns [ErrNotFound] when there is
+// no list.
+func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapshot, news todo.Report, err error) {
 	a, err := l.choose(ctx, t)
-	if err != nil || l.readOnly || a.seen(a.list) >= a.list.Revision {
+	if err != nil || l.readOnly {
+		return a.list, news, err
+	}
+	if isDue, err := a.hasDue(ctx, ended); err != nil || !isDue && a.seen(a.list) >= a.list.Revision {
 		return a.list, news, err
 	}
 	key := Key{l.principal, a.Conversation.Key, a.Conversation.Mirrors}
 	err = l.update(ctx, key, func(tx Tx) error {
 		news = todo.Report{}
 		b := &attempt{Board: l.board, Write: a.Write, read: tx, tx: tx, all: l.all}
-		if err := b.choose(ctx); err != nil {
+		err := b.choose(ctx)
+		if err == nil {
+			err = b.release(ctx, ended)
+		}
+		if err != nil {
 			return err
 		}
 		list = b.list

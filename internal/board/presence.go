@@ -12,7 +12,7 @@ import (
 // States returns how lists stand, by id.
 func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.Standing, error) {
 	states := make(map[string]todo.Standing, len(lists))
-	asks := func(s todo.Snapshot) bool { return !s.Settled() && !s.Archived && s.List.Conversation != "" }
+	asks := func(s todo.Snapshot) bool { return !s.Done() && !s.Archived && s.List.Conversation != "" }
 	asked := 0
 	for _, s := range lists {
 		if asks(s) {

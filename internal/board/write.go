@@ -110,6 +110,11 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 	if err = a.choose(ctx); err != nil {
 		return Outcome{}, err
 	}
+	if !a.Writer.Person && a.List == "" {
+		if err = a.release(ctx, false); err != nil {
+			return Outcome{}, err
+		}
+	}
 	var told todo.Report
 	if a.begins || a.putsAway {
 		if err = a.tellOfLeft(ctx, &told); err != nil {
@@ -254,6 +259,11 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	if begins {
 		after.List = a.begun(after, topic)
 	}
+	if changed && (a.begins || a.putsAway) && len(a.current.Later) > 0 {
+		if err := a.takeLater(ctx, &after); err != nil {
+			return Outcome{}, err
+		}
+	}
 	if a.putsAway {
 		report.PutAway = a.current.PutAway()
 		if err := a.archive(ctx, a.current, after.List.ID, a.Writer); err != nil {
@@ -282,6 +292,18 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		return Outcome{}, err
 	}
 	return Outcome{After: after, Changed: changed, Report: report}, nil
+}
+
+// takeLater moves what waits for the end of the turn from the list that the write leaves.
+func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
+	to.Later = slices.Concat(to.Later, a.current.Later)
+	if a.current.Later = nil; a.putsAway {
+		return nil // it is saved then
+	}
+	by := a.Writer
+	by.Process = a.process
+	_, err := a.tx.Save(ctx, todo.NewDraft(a.current, a.at).Snapshot(by, todo.Operation{}))
+	return err
 }
 
 // archive puts a list away; replacedBy is the one that its conversation began

@@ -206,9 +206,10 @@ var errNoEvent = errors.New("the event is not JSON of the shape that hosts send"
 
 // Answer returns what a hook writes to its host, as JSON, so that the agent is told a
 // text: Claude Code, Codex, Gemini CLI and Qwen Code read it alike. At the end of a turn it
-// keeps the turn from ending.
+// keeps the turn from ending: in most hosts by a decision, which Claude Code would call a problem.
 func (e Event) Answer(text string) any {
-	if e.endsTurn() {
+	isClaudeCode := len(e.Tasks) > 0 && len(e.Timestamp) == 0
+	if e.endsTurn() && e.Host == "" && !isClaudeCode {
 		return struct {
 			Decision string `json:"decision"`
 			Reason   string `json:"reason"`

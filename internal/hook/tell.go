@@ -72,13 +72,14 @@ func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) 
 	if err := e.goesOn(ctx, lists); err != nil {
 		return "", err
 	}
-	return e.news(ctx, lists)
+	return e.news(ctx, lists, false)
 }
 
-// news tells the agent what others changed in its list since it last saw it.
-func (e Event) news(ctx context.Context, lists board.Lists) (string, error) {
+// news tells the agent what others changed in its list since it last saw it. ended is true if
+// its turn had ended.
+func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
-		_, news, err := lists.News(ctx, t)
+		_, news, err := lists.News(ctx, t, ended)
 		if err != nil || !news.OthersDid() {
 			return nil, err
 		}

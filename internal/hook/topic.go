@@ -25,7 +25,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	if was.Forgot && e.isGemini() {
 		return e.show(ctx, lists)
 	}
-	return e.news(ctx, lists)
+	return e.news(ctx, lists, !was.Doing.InTurn())
 }
 
 // begins takes in that a session starts: its agent is given nothing yet. Where its context was

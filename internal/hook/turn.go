@@ -33,13 +33,37 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if strings.EqualFold(e.Name, "stopfailure") { // a person has to have it go on
 		question = cmp.Or(e.Failure, e.Last)
 	}
-	if e.Finish && e.endsTurn() && !e.Blocked && question == "" {
-		if text, err := e.finish(ctx, lists); text != "" || err != nil {
-			return text, err
-		}
+	text, err := "", error(nil)
+	if e.endsTurn() {
+		text, err = e.afterTurn(ctx, lists)
 	}
-	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, todo.OneLine(question, todo.MaxTitle), at) })
+	if text == "" && err == nil && e.Finish && e.endsTurn() && !e.Blocked && question == "" {
+		text, err = e.finish(ctx, lists)
+	}
+	if text != "" && err == nil {
+		return text, e.goesOn(ctx, lists)
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, todo.OneLine(question, todo.MaxTitle), at) })
 	return "", err
+}
+
+// afterTurn returns what keeps the agent from ending its turn: what a person added for then. It
+// is on the list from then on, so the agent is told once.
+func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error) {
+	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
+		list, err := lists.Current(ctx, t)
+		if err != nil || len(list.Later) == 0 {
+			return nil, err
+		}
+		_, news, err := lists.News(ctx, t, true)
+		if err != nil || !news.OthersDid() {
+			return nil, err
+		}
+		return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
+	})
 }
 
 // idles says that no turn is under way, as a host says a while after it ended. One that a

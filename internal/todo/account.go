@@ -78,6 +78,10 @@ func (s Snapshot) Excerpt() Snapshot {
 		i.Key, i.Details, i.WaitsFor = "", "", ""
 		s.Items = append(s.Items, i)
 	}
+	s.Later = slices.Clone(s.Later)
+	for n, i := range s.Later {
+		s.Later[n].Text = Cut(i.Text, MaxTitle)
+	}
 	s.Order, s.Gone, s.Report, s.Operation, s.Explanation = Hand{}, nil, Report{}, Operation{}, ""
 	return s
 }
@@ -124,6 +128,9 @@ func (p Progress) Plus(o Progress) Progress {
 func (s Snapshot) Settled() bool {
 	return len(s.Items) > 0 && !s.Open()
 }
+
+// Done reports whether the list is settled for people, too: nothing waits for the end of a turn.
+func (s Snapshot) Done() bool { return s.Settled() && len(s.Later) == 0 }
 
 // Open reports whether something is still expected of any item. A list without
 // items is neither open nor settled.

@@ -115,6 +115,9 @@ const (
 	Asks     Doing = "asks"  // it waits for a person, in the midst of its turn
 )
 
+// InTurn reports whether a turn is known to be under way.
+func (d Doing) InTurn() bool { return d == Works || d == Asks }
+
 // chatTick is how exact the time of a chat's last use is: what a store has an index of is
 // then seldom written.
 const chatTick = 5 * time.Minute

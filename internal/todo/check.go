@@ -80,7 +80,7 @@ func (s Snapshot) Check() error {
 	if s.Revision > MaxRevision {
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
 	}
-	if err := errors.Join(CheckSize(s.Items), checkTexts("its topic", MaxTitle, s.List.Topic),
+	if err := errors.Join(CheckSize(s.all()), checkTexts("its topic", MaxTitle, s.List.Topic),
 		checkTexts("the explanation", MaxText, s.Explanation)); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s Snapshot) Check() error {
 		}
 	}
 	seen := make(map[string]bool, len(s.Items))
-	for n, item := range s.Items {
+	for n, item := range s.all() {
 		if err := item.Check(); err != nil {
 			return fmt.Errorf("item %d: %w", n+1, err)
 		}
@@ -104,6 +104,9 @@ func (s Snapshot) Check() error {
 			return fmt.Errorf("item %d: id %q is missing or a repeat", n+1, item.ID)
 		}
 		seen[item.ID] = true
+		if isLater := n >= len(s.Items); isLater != laterID.MatchString(item.ID) {
+			return fmt.Errorf("item %d: what waits for the end of a turn, and nothing else, has an id as later-1", n+1)
+		}
 	}
 	return nil
 }

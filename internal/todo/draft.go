@@ -44,6 +44,9 @@ func (d *Draft) rebase(newest Snapshot) {
 	take(&d.next.Deleted, base.Deleted, mine.Deleted)
 	d.next.Explanation = mine.Explanation
 	d.next.Items = merge3(base.Items, newest.Items, mine.Items, d.nextID)
+	if len(base.Later)+len(newest.Later)+len(mine.Later) > 0 {
+		d.next.Later = merge3(base.Later, newest.Later, mine.Later, d.laterID)
+	}
 }
 
 func (d *Draft) nextID() string {
@@ -60,7 +63,7 @@ func (d *Draft) Changed() bool {
 	b, n := d.Before, d.next
 	explains := n.Explanation != "" && n.Explanation != b.Explanation
 	return explains || n.Order != b.Order || !slices.Equal(n.Gone, b.Gone) || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
-		n.Deleted != b.Deleted || !slices.EqualFunc(b.Items, n.Items, Item.equal)
+		n.Deleted != b.Deleted || !slices.Equal(n.Later, b.Later) || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
 // Earlier returns the items of the list that the conversation held until now, where the
@@ -212,6 +215,9 @@ func (d *Draft) Undo(old, seen Snapshot) {
 	if old.Archived != seen.Archived {
 		d.Archive(old.Archived)
 	}
+	if !slices.Equal(old.Later, seen.Later) {
+		d.next.Later = slices.Clone(old.Later)
+	}
 }
 
 // keepEnded gives items that begin a list the status of those of the list before which had
@@ -289,7 +295,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 		next.Other = d.Before.Revision
 	}
 	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
-	if next.Archived && !d.archives && !slices.EqualFunc(d.Before.Items, next.Items, Item.same) {
+	if next.Archived && !d.archives && !slices.EqualFunc(d.Before.all(), next.all(), Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}
 	return next

@@ -14,7 +14,8 @@ const (
 	EditStatus    EditKind = "status"    // give an item a Status
 	EditBlock     EditKind = "block"     // block an item; Text is why, or empty
 	EditText      EditKind = "text"      // give an item another Text
-	EditAdd       EditKind = "add"       // add an item at the end, with a Text
+	EditAdd       EditKind = "add"       // add an item at the end, with a Text; with After see [Snapshot.Later]
+	EditNow       EditKind = "now"       // put on the list what waits for the end of the turn: an item, or without one all
 	EditRemove    EditKind = "remove"    // remove an item
 	EditMove      EditKind = "move"      // move an item to an index
 	EditFinish    EditKind = "finish"    // complete all items that are open
@@ -42,8 +43,13 @@ type Edit struct {
 	To   int    `json:"to,omitempty"` // an index, from 0; outside the list it means the nearer end
 	// Lines are all items, in core statuses. Each stays the item with its id, or the
 	// one that has its text. No lines, but not nil, clear the list.
-	Lines    []Line `json:"lines,omitzero"`
-	Revision int64  `json:"revision,omitempty"`
+	Lines []Line `json:"lines,omitzero"`
+	// After is true for an item that waits for the end of the agent's turn, and Later are the
+	// texts of all that do, as Lines; nil leaves them. Where no turn runs, or no hook says so,
+	// the item is added at once.
+	After    bool     `json:"after,omitempty"`
+	Later    []string `json:"later,omitzero"`
+	Revision int64    `json:"revision,omitempty"`
 	// Seen is the revision that the person saw: what was written since is merged with
 	// an edit of items. 0 is the newest.
 	Seen int64 `json:"seen,omitempty"`
@@ -57,6 +63,18 @@ type Edit struct {
 // ofItem reports whether an edit of this kind needs an item. [EditBack] may have one.
 func (k EditKind) ofItem() bool {
 	return slices.Contains([]EditKind{EditStatus, EditBlock, EditText, EditRemove, EditMove}, k)
+}
+
+// AtOnce returns the edit as it is where nothing can wait for the end of a turn.
+func (e Edit) AtOnce() Edit {
+	e.After = false
+	for _, text := range e.Later {
+		e.Lines = append(slices.Clip(e.Lines), Line{Text: text, Status: string(Pending)})
+	}
+	if e.Later != nil {
+		e.Later = []string{}
+	}
+	return e
 }
 
 // ErrItemGone is the error of an edit of an item that is not on the list which the
@@ -105,9 +123,9 @@ func (e Edit) check() error {
 		if e.From < 1 || e.Seen <= e.From {
 			return errors.New("undo needs the revisions from and seen")
 		}
-	case EditRemove, EditMove, EditFinish, EditBack, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
+	case EditRemove, EditMove, EditFinish, EditBack, EditNow, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
 	default:
-		return errors.New("do must be status, block, text, add, remove, move, finish, back, items, restore, undo, " +
+		return errors.New("do must be status, block, text, add, now, remove, move, finish, back, items, restore, undo, " +
 			"rename, archive, unarchive, delete or undelete")
 	}
 	if e.Item == "" && e.Do.ofItem() {
@@ -117,8 +135,13 @@ func (e Edit) check() error {
 }
 
 func (e Edit) checkLines() error {
-	if e.Lines == nil || len(e.Lines) > MaxItems {
+	if e.Lines == nil || len(e.Lines)+len(e.Later) > MaxItems {
 		return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
+	}
+	for n, text := range e.Later {
+		if err := (Item{Text: text, Status: Pending}).Check(); err != nil {
+			return fmt.Errorf("later %d: %w", n+1, err)
+		}
 	}
 	for n, l := range e.Lines {
 		if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
@@ -132,6 +155,13 @@ func (e Edit) checkLines() error {
 // board. It returns [ErrItemGone] when no item has the id of one that needs it.
 func (d *Draft) Edit(e Edit) error {
 	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
+	if later := indexOf(d.next.Later, e.Item); later >= 0 && e.Do == EditText {
+		d.next.Later[later].Text = e.Text
+		return nil
+	} else if later >= 0 && e.Do == EditRemove {
+		d.next.Later = slices.Delete(d.next.Later, later, later+1)
+		return nil
+	}
 	if at < 0 && (e.Do.ofItem() || e.Do == EditBack && e.Item != "" && indexOf(d.next.Gone, e.Item) < 0) {
 		return ErrItemGone
 	}
@@ -158,8 +188,17 @@ func (d *Draft) Edit(e Edit) error {
 	case EditBack:
 		d.bringBack(at, e.Item)
 	case EditAdd:
-		d.Append(e.Text)
+		if e.After {
+			d.setLater(append(texts(d.next.Later), e.Text))
+		} else {
+			d.Append(e.Text)
+		}
+	case EditNow:
+		d.release(e.Item)
 	case EditItems:
+		if e.Later != nil {
+			d.setLater(e.Later)
+		}
 		view := CoreView()
 		view.Active = false
 		d.Replace(view, e.Lines)

@@ -100,6 +100,9 @@ type Snapshot struct {
 	// Gone are items that people took from the list, and that agents took which people had
 	// added, the last [MaxGone] of them: Deleted or Added.
 	Gone []Item `json:"gone,omitempty"`
+	// Later are items that a person added for the end of the agent's turn: until then no agent
+	// is shown or told of them, and none can change them. Their ids are no numbers.
+	Later []Item `json:"later,omitempty"`
 	// Archived is true when the list was put away, so that front ends do not show
 	// it by default. A later change of its items brings it back.
 	Archived bool `json:"archived,omitempty"`

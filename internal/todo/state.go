@@ -48,9 +48,9 @@ func (s Snapshot) State(a Agent, now time.Time) State {
 	}
 	rests := a.Doing == Rests || now.Sub(worked) >= IdleAfter
 	switch {
-	case s.Settled() && progress.Failed > 0 && progress.Done == 0:
+	case s.Done() && progress.Failed > 0 && progress.Done == 0:
 		return InVain
-	case s.Settled(), len(s.Items) == 0 && (!a.Here || rests && !s.IsChat()):
+	case s.Done(), len(s.Items)+len(s.Later) == 0 && (!a.Here || rests && !s.IsChat()):
 		return Finished
 	case s.Archived:
 		return Away

@@ -29,7 +29,7 @@ type Step struct {
 // writer was shown. It returns the error of the change.
 func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), hand: s.Hand, earlier: s.Earlier, present: s.Present}
-	d.next.Items = slices.Clone(shown.Items)
+	d.next.Items, d.next.Later = slices.Clone(shown.Items), slices.Clone(shown.Later)
 	if err := s.Change(d); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	if slices.ContainsFunc(report.Kept, func(k Difference) bool { return k.Kind == Moved }) {
 		report.Ordered = texts(d.next.Items)
 	}
-	if d.Before.List.Mirrored && !s.Mirrors && !slices.EqualFunc(d.Before.Items, d.next.Items, Item.same) {
+	if d.Before.List.Mirrored && !s.Mirrors && !slices.EqualFunc(d.Before.all(), d.next.all(), Item.same) {
 		return ErrMirrored
 	}
 	if cycle != nil && !d.Before.List.Mirrored && !s.Mirrors {
@@ -78,8 +78,9 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	}
 	// A variant limits what one call sends; a merge may add what others added. What makes
 	// a list no larger is never refused.
-	if len(d.next.Items) > len(d.Before.Items) || Size(d.next.Items) > Size(d.Before.Items) {
-		if err := CheckSize(d.next.Items); err != nil {
+	was, now := d.Before.all(), d.next.all()
+	if len(now) > len(was) || Size(now) > Size(was) {
+		if err := CheckSize(now); err != nil {
 			return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
 		}
 	}

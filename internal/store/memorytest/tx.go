@@ -120,7 +120,7 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 // clone returns a copy with slices of its own: what is kept, callers may not change. Items is
 // not nil.
 func clone(s todo.Snapshot) todo.Snapshot {
-	s.Items, s.Gone = append([]todo.Item{}, s.Items...), slices.Clone(s.Gone)
+	s.Items, s.Gone, s.Later = append([]todo.Item{}, s.Items...), slices.Clone(s.Gone), slices.Clone(s.Later)
 	r := &s.Report
 	r.Dropped, r.Unseen, r.Notes, r.Kept = slices.Clone(r.Dropped), slices.Clone(r.Unseen), slices.Clone(r.Notes), slices.Clone(r.Kept)
 	r.Ordered, r.PutAway.Open = slices.Clone(r.Ordered), slices.Clone(r.PutAway.Open)
