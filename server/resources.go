@@ -42,6 +42,7 @@ func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]m
 	if err != nil && (one || !errors.Is(err, board.ErrNotFound)) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
+	list.Later = nil // agents read it
 	data, err := json.Marshal(render.Document(list))
 	if err != nil {
 		return nil, fmt.Errorf("encode the list: %w", err)

@@ -41,6 +41,11 @@ func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []stri
 	if after.Explanation != "" && after.Explanation != before.Explanation {
 		lines = append(lines, "why: "+Safe(after.Explanation))
 	}
+	for _, i := range after.Later {
+		if !slices.ContainsFunc(before.Later, func(was todo.Item) bool { return was.ID == i.ID && was.Text == i.Text }) {
+			lines = append(lines, "after this turn: "+Safe(i.Text))
+		}
+	}
 	switch {
 	case !before.Deleted && after.Deleted:
 		lines = append(lines, "deleted")

@@ -40,6 +40,7 @@ type ListDocument struct {
 	Order        todo.Hand      `json:"order,omitzero"`        // what a person made of it
 	Gone         []todo.Item    `json:"gone,omitempty"`        // what people took from the list, and agents of what people had added
 	Items        []ItemDocument `json:"items"`
+	Later        []todo.Item    `json:"later,omitempty"` // what waits for the end of the agent's turn
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
@@ -75,6 +76,7 @@ func Document(s todo.Snapshot) ListDocument {
 	for _, i := range s.Gone {
 		d.Gone = append(d.Gone, shown(i))
 	}
+	d.Later = s.Later
 	return d
 }
 
@@ -90,7 +92,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored, Client: d.Client},
 		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
-		Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Items: []todo.Item{},
+		Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Later: d.Later, Items: []todo.Item{},
 	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated

@@ -24,6 +24,9 @@ type Style struct {
 	Color bool // ANSI colours
 }
 
+// LaterMarker stands before an item that waits for the end of the agent's turn.
+const LaterMarker = "[+]"
+
 // Plain formats a list as lines: its [Heading], the lines of under, which the caller made
 // safe, and one line per item ("[x] #1 text"), with its details in the next.
 func Plain(s todo.Snapshot, style Style, under ...string) string {
@@ -46,6 +49,9 @@ func Plain(s todo.Snapshot, style Style, under ...string) string {
 		if item.Details != "" {
 			b.WriteString("      " + Safe(item.Details) + "\n")
 		}
+	}
+	for _, item := range s.Later {
+		b.WriteString(LaterMarker + " " + Safe(item.Text) + " (after this turn)\n")
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")

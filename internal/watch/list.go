@@ -26,7 +26,7 @@ func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) 
 		}
 		return " "
 	}
-	for _, item := range s.Items {
+	for _, item := range slices.Concat(s.Items, s.Later) {
 		rows = append(rows, row{item.ID, func(selected bool) []string {
 			return m.itemLines(s, item, width, cursor(selected), selected && focused)
 		}})
@@ -83,6 +83,8 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 // or how long the item took. That a change was seen does not take the place of a time.
 func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string {
 	switch {
+	case slices.ContainsFunc(s.Later, func(l todo.Item) bool { return l.ID == i.ID }):
+		return paint(accent, "after this turn")
 	case fate == account.Overridden:
 		return paint(warn, string(fate))
 	case fate == account.Waits:

@@ -30,6 +30,7 @@ type listPage struct {
 	hand    account.Hand
 	unseen  int  // how many changes of a person the agent has not seen
 	past    bool // the history is shown
+	inTurn  bool // what a person adds may wait for the end of the turn
 }
 
 // list serves a list's page; with ?revision= its history at that revision. If
@@ -112,6 +113,9 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 		page.version = fmt.Sprint(l.Revision, ".", page.oldest)
 	} else {
 		page.at = l
+		if page.inTurn, err = lists.InTurn(ctx, l); err != nil {
+			return nil, err
+		}
 		page.addItems(saw)
 	}
 	err = page.addHistory(ctx, lists, shown)
@@ -126,7 +130,7 @@ var yourVerbs = map[string]string{string(todo.Completed): "ticked", "edited": "c
 // the agent saw the list, and what became of the person's words.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
-	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States)))
+	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
 	yours := make(map[string]string)
 	for _, d := range todo.Diff(saw, l) {
 		verb := verbs(d)[0]
@@ -140,6 +144,9 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 		}
 		v.Beside, v.Details = render.Beside(l, i), render.Safe(i.Details)
 		page.items = append(page.items, v)
+	}
+	for _, i := range l.Later {
+		page.items = append(page.items, laterOf(i))
 	}
 }
 

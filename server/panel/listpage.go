@@ -46,7 +46,7 @@ func (page *listPage) main() Node {
 	if page.past {
 		return page.frame.main(Class("two"), page.history(), page.side())
 	}
-	return page.frame.main(classes{"two": true, "idle": page.State() == todo.Idle}, page.live(), page.side())
+	return page.frame.main(classes{"two": true, "idle": page.State() == todo.Idle, "in-turn": page.inTurn}, page.live(), page.side())
 }
 
 // live returns the list as it stands.
@@ -77,7 +77,9 @@ func (page *listPage) live() Node {
 			g.Map(page.items, page.item),
 			If(len(l.Items) < todo.MaxItems && isOurs, Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
 				Form(Input(ID("adding"), MaxLength(fmt.Sprint(todo.MaxText)), Placeholder("Add an item"),
-					Aria("label", "Add an item"), AutoComplete("off")))))),
+					Aria("label", "Add an item"), AutoComplete("off"))),
+				Button(Type("button"), Class("after link small"), ID("after"), Aria("pressed", "false"),
+					TitleAttr("The agent is told when its turn ends (Shift Enter)"), Text("after this turn"))))),
 		Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), g.Map(page.Subs, page.sub)),
 		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(isOurs, keys),
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
@@ -153,7 +155,9 @@ func (page *listPage) item(v itemView) Node {
 		return Li(class, ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
 	}
 	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", v.Text),
-		TabIndex("-1"), tick, said, page.took(v), If(!v.Fixed, menu))
+		TabIndex("-1"), tick, said, page.took(v), If(!v.Fixed, menu), If(v.Later, span("after end",
+			button(todo.Edit{Do: todo.EditNow, Item: v.ID}, Class("link small"), Aria("label", "Tell now: "+v.Title), Text("Now")),
+			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("link small"), Aria("label", "Delete: "+v.Title), Text("Delete")))))
 }
 
 // yours says what a person did to the item, and what became of the person's words.

@@ -386,7 +386,7 @@ $('toast').lastElementChild.onclick = undo;
 const short = (text) => text.length > 40 ? text.slice(0, 39) + '…' : text;
 const textOf = (li) => li.dataset.text;
 const saw = () => Number(page().revision) || 0;
-const words = { status: { completed: 'Ticked', pending: 'Back to do', failed: 'Failed' }, remove: 'Deleted', move: 'Moved', block: 'Blocked', text: 'Reworded', archive: 'Archived', unarchive: 'Brought back', delete: 'Deleted', rename: 'Renamed' };
+const words = { now: 'Told now:', status: { completed: 'Ticked', pending: 'Back to do', failed: 'Failed' }, remove: 'Deleted', move: 'Moved', block: 'Blocked', text: 'Reworded', archive: 'Archived', unarchive: 'Brought back', delete: 'Deleted', rename: 'Renamed' };
 
 // edit sends an edit of the list on its own page and says what it did.
 function edit(li, e, told = {}) {
@@ -397,7 +397,7 @@ function edit(li, e, told = {}) {
 // pressed does what a button says.
 function pressed(value) {
   const e = JSON.parse(value), list = page().list, li = e.id && $('i-' + e.id);
-  if (e.do === 'status' || e.do === 'move') edit(li, e);
+  if (e.do === 'status' || e.do === 'move' || e.do === 'now') edit(li, e);
   else if (e.do === 'remove') remove(li);
   else if (e.do === 'back') send(list, { ...e, seen: saw() }, { text: li ? `Brought back “${short(li.querySelector('.back').title)}”` : 'Brought back your order' });
   else if (e.do === 'restore') send(list, e, { text: `Restored revision ${e.revision}`, after: () => load(root + 'lists/' + list, 'push') });
@@ -495,6 +495,7 @@ const renameList = () => { if ($('title')) rename($('title'), page().list, $('ti
 // again forgets an edit that waits, because the same field sends another one.
 const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); };
 
+let shifted = false; // with Shift the Enter adds for the end of the turn
 addEventListener('submit', (e) => {
   const form = e.target;
   if (form.matches('.search, #who, #filters')) return;
@@ -505,9 +506,9 @@ addEventListener('submit', (e) => {
     let note = $('add').querySelector('.why');
     note?.remove();
     const says = (why) => { note = form.appendChild(make('span', { className: 'why bad', role: 'alert', textContent: why })); };
-    const sent = input.value;
+    const sent = input.value, after = document.querySelector('.in-turn') && (shifted || $('after').ariaPressed === 'true') || undefined;
     again(input);
-    send(page().list, { do: 'add', text, seen: saw() }, { text: `Added “${short(text)}”`, host: input, refused: (why) => says('Not saved: ' + why), waits: says,
+    send(page().list, { do: 'add', text, after, seen: saw() }, { text: `Added “${short(text)}”${after ? ', after this turn' : ''}`, host: input, refused: (why) => says('Not saved: ' + why), waits: says,
       done: () => { note?.remove(); if (input.value === sent) input.value = ''; } });
   }
 });
@@ -583,6 +584,7 @@ addEventListener('click', (e) => {
   else if (t.dataset.edit) pressed(t.dataset.edit);
   else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
   else if (t.id === 'keys-open') openKeys();
+  else if (t.id === 'after') t.ariaPressed = t.ariaPressed !== 'true';
   else if (t.closest('#views, #filters')) stop(() => load(t.pathname + t.search, 'push'));
 });
 addEventListener('change', (e) => {
@@ -616,7 +618,7 @@ addEventListener('pointerdown', (e) => {
 
 // --- keys
 
-const help = [['/', 'Search'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Alt ↑ Alt ↓', 'Move'],
+const help = [['/', 'Search'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Shift ↵', 'Add it for the end of the turn'], ['Alt ↑ Alt ↓', 'Move'],
   ['⌫', 'Delete'], ['u', 'Undo'], ['r', 'Rename'], ['c', 'Copy as markdown'], ['h', 'History'], ['[ ]', 'Earlier, later revision'], ['Home End', 'First revision, live'], ['t', 'Theme']];
 function openKeys() {
   const box = $('keys') ?? document.body.appendChild(make('div', { id: 'keys', className: 'ask', popover: 'auto' }, make('b', { textContent: 'Keys' }),
@@ -668,6 +670,11 @@ const historyKeys = {
 addEventListener('keydown', (e) => {
   if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key === 'k') { e.preventDefault(); $('q').focus(); return; }
   if (e.target.matches('input, textarea, [popover] *')) {
+    if (e.key === 'Enter' && e.target.id === 'adding' && !e.isComposing) {
+      shifted = e.shiftKey;
+      e.preventDefault();
+      e.target.form.requestSubmit();
+    }
     if (e.key === 'Escape' && e.target.matches('#q, #adding')) e.target.blur();
     return;
   }

@@ -69,6 +69,7 @@ type itemView struct {
 	Fate            account.Fate // that a person's text was seen, or is overridden
 	Person          string       // the person's text that is overridden
 	Fixed           bool         // nobody can change it here
+	Later           bool         // it waits for the end of the turn
 	// What a revision changed: in words, and the text before.
 	Change, Was string
 	Gone        bool
@@ -133,6 +134,13 @@ func itemOf(i todo.Item, rests bool) itemView {
 	return v
 }
 
+// laterOf returns the view of an item that waits for the end of the turn.
+func laterOf(i todo.Item) itemView {
+	v := itemOf(i, true)
+	v.Yours, v.Fixed, v.Later = "after this turn", true, true
+	return v
+}
+
 // cutItem returns an item as cards and rows show it.
 func cutItem(v itemView) itemView {
 	v.Title, v.Reason = todo.Cut(v.Title, maxShown), todo.Cut(v.Reason, maxShown)
@@ -143,7 +151,7 @@ func cutItem(v itemView) itemView {
 // what went wrong, then what comes next; and how many open ones it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
 	present, rests := nowOf(f), f.States[f.Main.List.ID].State.Rests()
-	var now, also, trouble, next []itemView
+	var now, also, trouble, next, later []itemView
 	for _, i := range f.Main.Items {
 		part, most := &next, openOnCard
 		switch {
@@ -162,5 +170,8 @@ func cardItems(f *account.Group) (items []itemView, more int) {
 			more++
 		}
 	}
-	return slices.Concat(now, also, trouble, next), more
+	for _, i := range f.Main.Later[:min(len(f.Main.Later), troubleOnCard)] {
+		later = append(later, cutItem(laterOf(i)))
+	}
+	return slices.Concat(now, also, trouble, next, later), more + len(f.Main.Later) - len(later)
 }

@@ -90,18 +90,22 @@ func readAll(from io.Reader) ([]byte, error) {
 
 // editedItems returns the edit that makes a list what came out of the editor.
 func editedItems(list todo.Snapshot, after string) (todo.Edit, error) {
-	lines, err := parseEdited(after)
+	lines, later, err := parseEdited(after)
 	if err != nil {
 		return todo.Edit{}, fmt.Errorf("%w; nothing was changed", err)
 	}
-	if len(lines) == 0 && len(list.Items) > 0 {
+	if len(lines)+len(later) == 0 && len(list.Items) > 0 {
 		return todo.Edit{}, errors.New("no task is left in the file; nothing was changed. `todo-mcp delete` takes a list away")
 	}
-	return todo.Edit{Do: todo.EditItems, Lines: lines, Seen: list.Revision}, nil
+	if len(later)+len(list.Later) == 0 {
+		later = nil
+	}
+	return todo.Edit{Do: todo.EditItems, Lines: lines, Later: later, Seen: list.Revision}, nil
 }
 
 const editHelp = `
 <!-- [ ] pending  [>] in progress  [x] completed  [!] failed  [#] blocked  [-] cancelled
+     [+] pending, and the agent is told when its turn ends
      Add, reword, move or delete lines. The number behind a line keeps it the same item when
      you reword it. -->
 `
@@ -111,6 +115,9 @@ func formatEditable(list todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range list.Items {
 		fmt.Fprintf(&b, "- %s %s <!--%s-->\n", render.Marker(i.Status), i.Text, i.ID)
+	}
+	for _, i := range list.Later {
+		fmt.Fprintf(&b, "- %s %s\n", render.LaterMarker, i.Text)
 	}
 	return b.String() + editHelp
 }
@@ -122,29 +129,38 @@ var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+)
 // comment with an item's id does not begin its line.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
-// parseEdited returns the lines of a text from the editor. An error names the wrong line.
-func parseEdited(text string) ([]todo.Line, error) {
+// parseEdited returns the lines of a text from the editor, and the texts of what waits for the
+// end of the turn. An error names the wrong line.
+func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 	text = comment.ReplaceAllString(text, "")
-	lines := []todo.Line{}
+	lines, later = []todo.Line{}, []string{}
 	for n, line := range strings.Split(text, "\n") {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		m := taskLine.FindStringSubmatch(line)
 		if m == nil {
-			return nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
+			return nil, nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
 		}
 		status := slices.IndexFunc(todo.Statuses(), func(s todo.Status) bool { return render.Marker(s) == strings.ToLower(m[1]) })
+		isLater := m[1] == render.LaterMarker
+		if isLater {
+			status = slices.Index(todo.Statuses(), todo.Pending)
+		}
 		if status < 0 {
-			return nil, fmt.Errorf("line %d: %s is no status", n+1, render.Safe(m[1]))
+			return nil, nil, fmt.Errorf("line %d: %s is no status", n+1, render.Safe(m[1]))
 		}
 		item := todo.Item{Text: strings.TrimSpace(m[2] + " " + strings.TrimSpace(m[4])), Status: todo.Statuses()[status]}
 		if err := item.Check(); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n+1, err)
+			return nil, nil, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		if isLater {
+			later = append(later, item.Text)
+			continue
 		}
 		lines = append(lines, todo.Line{ID: m[3], Text: item.Text, Status: string(item.Status)})
 	}
-	return lines, nil
+	return lines, later, nil
 }
 
 // editFile writes a text to a temporary file and runs the user's editor on it. It

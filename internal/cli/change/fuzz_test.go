@@ -2,6 +2,7 @@ package change
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,17 +14,17 @@ import (
 // and that the editor would be given again as they are.
 func FuzzEdited(f *testing.F) {
 	sample := formatEditable(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A <!--2-->", Status: todo.Blocked}, {ID: "2", Text: "- [x] B", Status: todo.Failed}}})
-	for _, text := range []string{sample, "- [ ] a\n* [>] b <!-- #7 -->\r\n+ [-] c<!--99999999999999999999-->", "<!--\n- [ ] hidden\n-->\n- [x] seen", "- [ ] a <!--1--> and more", "- [ ] \x1b[2J", "- [é] x", "no task", ""} {
+	for _, text := range []string{sample, "- [ ] a\n* [>] b <!-- #7 -->\r\n+ [-] c<!--99999999999999999999-->", "<!--\n- [ ] hidden\n-->\n- [x] seen", "- [ ] a <!--1--> and more", "- [ ] \x1b[2J", "- [é] x", "- [+] a <!--1-->", "no task", ""} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		lines, err := parseEdited(text)
+		lines, later, err := parseEdited(text)
 		if err != nil {
 			programtest.CheckPrintable(t, err)
 			return
 		}
 		d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, time.Unix(0, 0))
-		if _, err := (todo.Edit{Do: todo.EditItems, Lines: lines}).Clean(); err != nil && len(lines) <= todo.MaxItems {
+		if _, err := (todo.Edit{Do: todo.EditItems, Lines: lines, Later: later}).Clean(); err != nil && len(lines)+len(later) <= todo.MaxItems {
 			t.Fatalf("%q is read as %+v: %v", text, lines, err)
 		}
 		view := todo.CoreView()
@@ -36,7 +37,7 @@ func FuzzEdited(f *testing.F) {
 			}
 			seen[item.ID] = true
 		}
-		again, err := parseEdited(formatEditable(todo.Snapshot{Items: d.Items()}))
+		again, _, err := parseEdited(formatEditable(todo.Snapshot{Items: d.Items()}))
 		if err != nil {
 			t.Fatalf("%q is given to the editor as what it refuses: %v", text, err)
 		}
@@ -50,9 +51,23 @@ func FuzzEdited(f *testing.F) {
 
 // What is typed at the end of a line, behind the item's number, is of its text.
 func TestTypedBehindNumber(t *testing.T) {
-	lines, err := parseEdited("- [ ] Ship <!--2--> now\n- [x] Say <!--5--> once <!--3-->  \n- [ ] New  \r\n")
+	lines, later, err := parseEdited("- [ ] Ship <!--2--> now\n- [x] Say <!--5--> once <!--3-->  \n- [ ] New  \r\n")
 	want := []todo.Line{{ID: "2", Text: "Ship now", Status: "pending"}, {ID: "3", Text: "Say <!--5--> once", Status: "completed"}, {Text: "New", Status: "pending"}}
-	if err != nil || !reflect.DeepEqual(lines, want) {
+	if err != nil || !reflect.DeepEqual(lines, want) || len(later) > 0 {
 		t.Errorf("%+v, %v", lines, err)
+	}
+}
+
+// What waits for the end of the turn stands behind the items, and is what the editor leaves of it.
+func TestLaterInTheEditor(t *testing.T) {
+	list := todo.Snapshot{Revision: 3, Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, Later: []todo.Item{{ID: "later-1", Text: "X", Status: todo.Pending}}}
+	text := formatEditable(list)
+	if !strings.HasPrefix(text, "- [ ] A <!--1-->\n- [+] X\n") {
+		t.Errorf("the editor is given %s", text)
+	}
+	e, err := editedItems(list, strings.Replace(text, "- [+] X", "- [ ] X\n- [+] Y", 1))
+	want := todo.Edit{Do: todo.EditItems, Seen: 3, Later: []string{"Y"}, Lines: []todo.Line{{ID: "1", Text: "A", Status: "pending"}, {Text: "X", Status: "pending"}}}
+	if err != nil || !reflect.DeepEqual(e, want) {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
