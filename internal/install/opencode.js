@@ -27,9 +27,10 @@ const tell = (event) =>
     child.stdin.end(JSON.stringify(event))
   })
 
-export const TodoMCP = async ({ directory }) => {
+export const TodoMCP = async ({ directory, client }) => {
   const sessions = new Map() // what is known of each, by its id
   const reminders = new Map() // what the agent of each is told with every request
+  const busy = new Set() // whose turn is known to run
   let told = Promise.resolve()
   // A sub-agent has a session of its own, whose parent is that of the main agent.
   const say = (id, event) => {
@@ -53,8 +54,18 @@ export const TodoMCP = async ({ directory }) => {
     "permission.asked": (p) =>
       say(p.sessionID, { hook_event_name: "PermissionRequest", tool_name: p.permission, tool_input: { command: p.metadata?.command ?? p.patterns?.[0] } }),
     "permission.replied": (p) => say(p.sessionID, { hook_event_name: "PermissionDenied" }), // it goes on, whatever was said
-    "session.idle": (p) => sessions.get(p.sessionID)?.parentID || say(p.sessionID, { hook_event_name: "Stop" }),
+    "session.status": (p) => {
+      if (p.status.type !== "busy" || busy.has(p.sessionID)) return
+      busy.add(p.sessionID)
+      say(p.sessionID, { hook_event_name: "PermissionDenied" })
+    },
+    "session.idle": (p) => {
+      busy.delete(p.sessionID)
+      return sessions.get(p.sessionID)?.parentID || say(p.sessionID, { hook_event_name: "Stop" }).then((text) => goOn(p.sessionID, text))
+    },
   }
+  // A prompt keeps the turn from ending: the text is told once, whatever becomes of it.
+  const goOn = (id, text) => text && client.session.promptAsync({ path: { id }, body: { parts: [{ type: "text", text }] } }).catch(() => {})
   // Which list a call of one of our tools wrote: the server is not told whose it is.
   const wrote = (id, result) => {
     const list = result?.metadata?._meta?.["todo-mcp/list"]?.id ?? result?._meta?.["todo-mcp/list"]?.id

@@ -41,11 +41,13 @@ func (r *rig) program(script string) {
 // its reminder with each request until it writes its list.
 func TestPluginOfOpencode(t *testing.T) {
 	script := `
-const p = await TodoMCP({ directory: "/w" })
+const client = { session: { promptAsync: async (prompt) => console.log(JSON.stringify(prompt)) } }
+const p = await TodoMCP({ directory: "/w", client })
 const on = (type, properties) => p.event({ event: { type, properties } })
 const system = async () => { const output = { system: [] }; await p["experimental.chat.system.transform"]({ sessionID: "s" }, output); return output.system }
 on("session.created", { info: { id: "s" } })
 on("session.created", { info: { id: "sub", parentID: "s", agent: "general" } })
+for (const type of ["busy", "busy", "idle"]) on("session.status", { sessionID: "s", status: { type } })
 on("permission.asked", { sessionID: "s", permission: "bash", patterns: ["x"], metadata: { command: "npm publish" } })
 on("permission.replied", { sessionID: "s" })
 on("session.idle", { sessionID: "sub" })
@@ -56,7 +58,7 @@ on("todo.updated", { sessionID: "s", todos: [] })
 console.log(JSON.stringify(await system()))
 on("session.deleted", { info: { id: "s" } })`
 	for kinds, want := range map[string]string{
-		"all":    `[["Your list"],["Your list"]] [] PermissionRequest:npm publish: PermissionDenied:: SubagentStop::sub Stop:: SessionStart:: PostToolUse:: SessionEnd::`,
+		"all":    `{"path":{"id":"s"},"body":{"parts":[{"type":"text","text":"Your list"}]}} [["Your list"],["Your list"]] [] PermissionDenied:: PermissionRequest:npm publish: PermissionDenied:: SubagentStop::sub Stop:: SessionStart:: PostToolUse:: SessionEnd::`,
 		"mirror": `[[],[]] [] SubagentStop::sub PostToolUse:: SessionEnd::`,
 		"remind": `[["Your list"],["Your list"]] [] SessionStart::`,
 	} {
