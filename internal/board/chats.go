@@ -35,7 +35,7 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 }
 
 // Hear changes what is known of the chat of a conversation by what was heard of it, and makes it
-// if it is new. It writes only where that changes something, or where more is to be done in the
+// if it is new. A detached one is there by that. It writes only where that changes something, or where more is to be done in the
 // same transaction, and returns the chat as it was; for another user's chat it returns
 // [ErrNotFound].
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), more ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
@@ -55,6 +55,9 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 		}
 		at := l.board.now()
 		next.Use(at)
+		if c.Detached {
+			next.Serve(l.here(c))
+		}
 		heard(&next, at)
 		return nil
 	}
@@ -263,7 +266,7 @@ func (l Lists) onlyPartner(ctx context.Context, r Reader, c todo.Chat, isHooks b
 		switch {
 		case err != nil:
 			return todo.Chat{}, err
-		case with.ID != "" || isHooks && !l.board.isHere(o):
+		case with.ID != "" || !l.board.isHere(o):
 			continue
 		case found.ID != "":
 			return todo.Chat{}, nil
@@ -375,18 +378,20 @@ func (a *attendance) agentOf(ctx context.Context, holders []Seen) (agent todo.Ag
 		if err != nil {
 			return agent, err
 		}
-		isHere := a.isHere(chat)
-		if agent.Here = agent.Here || isHere; chat.Here != (todo.Served{}) && !isHere { // of one that a plugin named nobody says
-			continue
-		}
-		agent = agent.And(chat)
+		both := []todo.Chat{chat}
 		if chat.With != "" {
 			with, err := a.chat(ctx, chat.With)
 			if err != nil {
 				return agent, err
 			}
 			if with.With == chat.ID {
-				agent = agent.And(with)
+				both = append(both, with)
+			}
+		}
+		for _, c := range both {
+			if a.isHere(c) {
+				agent.Here = true
+				agent = agent.And(c)
 			}
 		}
 	}

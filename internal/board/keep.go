@@ -63,8 +63,8 @@ const (
 // others that are finished; of each the one first that nobody changed for the longest
 // time. It leaves out what a person kept (by its name, or by a change after which it was
 // not archived), what a conversation that is present holds, and unless room is short, what
-// a person looked at. r reads who knows these lists, and alive is as [Store.Alive].
-func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, now time.Time, alive func(process string) bool) (ids []string, err error) {
+// a person looked at. r reads who knows these lists, and server is as [Store.Alive].
+func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, now time.Time, server func(process string) bool) (ids []string, err error) {
 	some = slices.DeleteFunc(slices.Clone(some), func(s todo.Snapshot) bool { return s.Spare() < todo.SpareUnseen })
 	slices.SortStableFunc(some, func(a, b todo.Snapshot) int {
 		return cmp.Or(int(a.Spare()-b.Spare()), a.Updated.Compare(b.Updated))
@@ -80,7 +80,7 @@ func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, 
 		isLookedAt := func(k Seen) bool {
 			return s.Open() && k.Chat != s.List.Conversation || !isShort && k.Chat == todo.PersonChat
 		}
-		isHere := func(c todo.Chat) bool { return c.IsHere(now, alive) }
+		isHere := func(c todo.Chat) bool { return c.IsHere(now, alive(server)) }
 		stays, err := slices.ContainsFunc(on, isLookedAt), error(nil)
 		if !stays {
 			if stays, err = anyHere(ctx, r, on, Seen.holds, isHere); err != nil {

@@ -1,11 +1,14 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"todo-mcp/internal/process"
 	"todo-mcp/internal/todo"
 )
 
@@ -82,7 +85,7 @@ type attendance struct {
 	holders map[string]map[string][]Seen   // by principal and list
 	current map[string]map[string][]string // the lists that chats hold, by principal and chat
 	chats   map[string]todo.Chat
-	alive   map[string]bool // processes
+	alive   map[string]life // processes
 }
 
 // fewLists is how many lists are asked for one by one.
@@ -90,7 +93,7 @@ const fewLists = 16
 
 func (l Lists) attendance(lists int) *attendance {
 	return &attendance{lists: l, few: lists <= fewLists, holders: make(map[string]map[string][]Seen),
-		current: make(map[string]map[string][]string), chats: make(map[string]todo.Chat), alive: make(map[string]bool)}
+		current: make(map[string]map[string][]string), chats: make(map[string]todo.Chat), alive: make(map[string]life)}
 }
 
 // attend returns what is known of the agents that hold a list.
@@ -150,18 +153,31 @@ func (a *attendance) read(ctx context.Context, of, only string) error {
 // isHere is [Board.isHere], which asks the system once for each process.
 func (a *attendance) isHere(c todo.Chat) bool {
 	board := a.lists.board
-	return c.IsHere(board.now(), func(process string) bool {
-		alive, known := a.alive[process]
-		if !known {
-			alive = board.isAlive(process)
-			a.alive[process] = alive
+	return c.IsHere(board.now(), func(process string) (is, isKnown bool) {
+		l, asked := a.alive[process]
+		if !asked {
+			l.is, l.isKnown = alive(board.isAlive)(process)
+			a.alive[process] = l
 		}
-		return alive
+		return l.is, l.isKnown
 	})
 }
 
+// life is whether a process lives, as far as that is known.
+type life struct{ is, isKnown bool }
+
+// alive returns what tells of servers, by a store, and of the processes of hosts whether they live.
+func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
+	return func(id string) (is, isKnown bool) {
+		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
+			return process.IsAlive(host)
+		}
+		return id != todo.Detached && server(id), id != todo.Detached
+	}
+}
+
 // isHere reports whether a chat is there as far as can be told.
-func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), b.isAlive) }
+func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAlive)) }
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
@@ -195,7 +211,7 @@ func (l Lists) here(c Conversation) (h todo.Here) {
 	}
 	h.Process = b.process
 	if c.Detached {
-		h.Process = todo.Detached
+		h.Process = cmp.Or(c.Host, todo.Detached)
 	}
 	if c.Lasts > 0 {
 		h.Until = b.now().Add(c.Lasts).Round(0).UTC()

@@ -46,8 +46,10 @@ type Conversation struct {
 	// 0 is for as long as the process that serves it is alive.
 	Lasts time.Duration
 	// Detached is true when the conversation outlives the processes that serve it:
-	// each call of a command is a process of its own. It needs Lasts.
+	// each call of a command, or of a hook, is a process of its own. It needs Lasts. Host is the id
+	// of the host's process, see [todo.HostProcess]; empty where that is not known.
 	Detached bool
+	Host     string
 	// Client and Workspace are the caller's. A conversation that is not
 	// certain may go on with an unfinished list that began with the same ones.
 	Client, Workspace string

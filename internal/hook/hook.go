@@ -22,6 +22,7 @@ import (
 
 	"todo-mcp/internal/asutf8"
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/process"
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
 )
@@ -92,6 +93,9 @@ type Event struct {
 	Branch   string `json:"git_branch"`
 	TaskList string `json:"task_list"`
 
+	// Process is the id of the host's process, see [Event.WithHost].
+	Process string `json:"host_process"`
+
 	// Finish is true when a turn is to be kept from ending with open items. No host tells
 	// it, but who set the hook up.
 	Finish bool `json:"-"`
@@ -160,7 +164,7 @@ func Read(in io.Reader) (Event, error) {
 	case len(e.Folder) > todo.MaxWorkspace:
 		return e, fmt.Errorf("the path of the folder is longer than %d bytes", todo.MaxWorkspace)
 	}
-	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List, e.TaskList} {
+	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List, e.TaskList, e.Process} {
 		if len(label) > todo.MaxLabel {
 			return e, fmt.Errorf("an id in the event is longer than %d bytes", todo.MaxLabel)
 		}
@@ -238,8 +242,8 @@ func (e Event) agent() string {
 	return strings.TrimSpace(todo.AgentName(e.AgentType) + " " + strings.ToValidUTF8(id, "?"))
 }
 
-// lasts is for how long after its last call of a todo tool a chat counts as there,
-// unless it says that it ends.
+// lasts is for how long after its last event a chat counts as there whose host's process is not
+// known, unless it says that it ends.
 const lasts = 30 * time.Minute
 
 // ErrNotNeeded is the error for an event that no hook is needed for, such as a call of
@@ -435,10 +439,17 @@ func (e Event) sharedName() string {
 	return name
 }
 
+// WithHost returns an event that the host gave this process with the host's process.
+func (e Event) WithHost() Event { e.Process = process.Host(); return e }
+
 // chat returns the conversation of the agent that the event is of, as servers know it by a hook,
-// by the environment or by what its host sends with a call.
+// by the environment or by what its host sends with a call. It outlives the process of a hook.
 func (e Event) chat() board.Conversation {
-	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.Host, Workspace: e.Folder}
+	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.Host, Workspace: e.Folder,
+		Lasts: lasts, Detached: true}
+	if e.Process != "" {
+		who.Host = todo.HostProcess + e.Process
+	}
 	if e.isGemini() {
 		who.Client = gemini
 	}
@@ -449,11 +460,10 @@ func (e Event) chat() board.Conversation {
 	return who
 }
 
-// mirrors returns the conversation of the agent as it calls its host's own tool. It outlives the
-// process of a hook.
+// mirrors returns the conversation of the agent as it calls its host's own tool.
 func (e Event) mirrors() board.Conversation {
 	who := e.chat()
-	who.Mirrors, who.Lasts, who.Detached = true, lasts, true
+	who.Mirrors = true
 	return who
 }
 

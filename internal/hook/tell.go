@@ -182,14 +182,10 @@ func (e Event) asksInMessage() bool {
 	return false
 }
 
-// remind tells the agent of its open list, which it may have forgotten, as it is now. A
-// mirrored list has its agent again.
+// remind tells the agent of its open list, which it may have forgotten, as it is now.
 func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Source == "clear" || e.Source == "fork" {
 		return e.earlier(ctx, lists)
-	}
-	if err := lists.Stay(ctx, e.mirrors()); err != nil { // as far as it has a list by our tools, their server says so
-		return "", err
 	}
 	return e.show(ctx, lists)
 }

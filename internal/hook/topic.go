@@ -36,8 +36,33 @@ func (e Event) begins(ctx context.Context, lists board.Lists) error {
 			c.Says(todo.Rests, "", at)
 		}
 	})
+	if err != nil {
+		return err
+	}
+	return e.endOthers(ctx, lists)
+}
+
+// endOthers says of the chat that was in the host's process before, and has ended its turn, that it
+// ended: Codex says so as it quits, however many chats it began. A host that has several at a time
+// in a process is known by a plugin of ours, or by the times in its events; it says of each that it
+// ends.
+func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
+	own := lists.Own(e.chat())
+	if own.Host == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
+		return nil
+	}
+	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
+	for _, c := range all {
+		isThere := slices.ContainsFunc(c.Here[:], func(h todo.Here) bool { return h.Process == own.Host })
+		if isThere && c.ID != own.Key && c.Parent == "" && c.Doing == todo.Rests && err == nil {
+			_, err = lists.Hear(ctx, board.Conversation{Key: c.ID}, func(c *todo.Chat, at time.Time) { c.End("", at) })
+		}
+	}
 	return err
 }
+
+// otherAge is how long ago such a chat was used at most.
+const otherAge = 7 * 24 * time.Hour
 
 // start takes in that a session starts. One that goes on is told of its list.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {

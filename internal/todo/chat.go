@@ -3,6 +3,7 @@ package todo
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -53,15 +54,19 @@ type Chat struct {
 
 // Here is a process that serves a chat.
 type Here struct {
-	// Process is its id, or [Detached].
+	// Process is its id; [HostProcess] and an id for one of the chat's host, or [Detached].
 	Process string `json:"process,omitempty"`
-	// Until is when the chat is no more there by it unless it is heard of again, give or take a
-	// minute; zero is as long as the process is alive.
+	// Until is when the chat is no more there by it unless it is heard of again, give or take
+	// five minutes; zero is as long as the process is alive.
 	Until time.Time `json:"until,omitzero"`
 }
 
 // Detached stands for processes that end with each call, as those of hooks and commands do.
 const Detached = "-"
+
+// HostProcess is what an id has before it that is of the process of a chat's host, as its hooks
+// know it.
+const HostProcess = "host "
 
 // Served are the last processes that served a chat, the one that was heard of last first; behind
 // them it has zero values.
@@ -71,7 +76,7 @@ type Served [4]Here
 func (c *Chat) Serve(by Here) {
 	n := slices.IndexFunc(c.Here[:], func(h Here) bool { return h.Process == by.Process })
 	if n >= 0 {
-		if was := c.Here[n].Until; was.IsZero() == by.Until.IsZero() && by.Until.Sub(was).Abs() < hereTick {
+		if was := c.Here[n].Until; was.IsZero() == by.Until.IsZero() && by.Until.Sub(was).Abs() < chatTick {
 			return
 		}
 	} else {
@@ -91,17 +96,38 @@ func (c *Chat) Leave(process string, at time.Time) {
 	}
 }
 
-// hereTick is how exact a [Here] is.
-const hereTick = time.Minute
-
-// IsHere reports whether the chat goes on and a process that lives serves it. A detached one
-// counts only where no other ever did: that one's end is known at once.
-func (c Chat) IsHere(now time.Time, alive func(process string) bool) bool {
-	isServed := slices.ContainsFunc(c.Here[:], func(h Here) bool { return h.Process != "" && h.Process != Detached })
-	return c.Ended.IsZero() && slices.ContainsFunc(c.Here[:], func(h Here) bool {
-		counts := h.Process != "" && (h.Until.IsZero() || now.Before(h.Until))
-		return counts && (h.Process == Detached && !isServed || h.Process != Detached && alive(h.Process))
-	})
+// IsHere reports whether the chat goes on and a process that lives serves it. alive reports
+// whether one lives, as far as that is known here; of a detached one it never is. A host that is
+// known counts as long as it lives. When it does not, what was there by calls until then is gone,
+// too. What is not known counts only where no other ever served the chat: that one's end is known
+// at once.
+func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
+	var calls, guess, gone time.Time // until when, and of a host that is gone
+	isServed := false
+	for _, h := range c.Here {
+		if h.Process == "" || !c.Ended.IsZero() {
+			continue
+		}
+		is, isKnown := alive(h.Process)
+		isHost, until := strings.HasPrefix(h.Process, HostProcess), &calls
+		switch {
+		case isKnown && is && (isHost || h.Until.IsZero()):
+			return true
+		case !isKnown:
+			until = &guess
+		case isHost:
+			until = &gone
+		case !is:
+			until = new(time.Time)
+		}
+		if isServed = isServed || isKnown; h.Until.After(*until) {
+			*until = h.Until
+		}
+	}
+	if !isServed {
+		calls = guess
+	}
+	return now.Before(calls) && calls.Sub(gone) > chatTick
 }
 
 // Doing is what the agent of a chat does, as hooks of its host say it.

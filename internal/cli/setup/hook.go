@@ -46,7 +46,7 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 	if err != nil {
 		return err
 	}
-	event = event.WithFiles(a.Getenv)
+	event = event.WithFiles(a.Getenv).WithHost()
 	event.Finish, event.Language = finish, a.Language
 	if server != "" {
 		return passOn(ctx, a, event, server)

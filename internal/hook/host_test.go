@@ -1,0 +1,136 @@
+package hook_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/hook"
+	"todo-mcp/internal/process"
+	"todo-mcp/internal/todo"
+)
+
+// A host starts this program, which lives until it is killed.
+func TestMain(m *testing.M) {
+	if os.Getenv("BE_A_HOST") != "" {
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// newHost starts a process that is a host, and returns its id, and what kills it.
+func newHost(t *testing.T) (id string, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "BE_A_HOST=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	t.Cleanup(kill)
+	return process.ID(cmd.Process.Pid), kill
+}
+
+// sendFrom sends an event of a chat that a host's process gave a hook.
+func (r *rig) sendFrom(host, session, event string) {
+	r.Helper()
+	e, err := hook.Read(strings.NewReader(strings.Replace(event, "{", `{"session_id":"`+session+`","cwd":"/w",`, 1)))
+	e.Process = host
+	if err == nil {
+		_, err = hook.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
+	}
+	if err != nil {
+		r.Error(event, err)
+	}
+}
+
+// stood returns how a list stands, with what its agent asks.
+func (r *rig) stood(list todo.Snapshot) string {
+	r.Helper()
+	st := r.standing(list)
+	return strings.TrimSpace(string(st.State) + " " + st.Asks)
+}
+
+const (
+	writes  = `{"hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Read","activeForm":"Reading","status":"in_progress"}]}}`
+	asks    = `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -r build"}}`
+	rests   = `{"hook_event_name":"Stop"}`
+	prompts = `{"hook_event_name":"UserPromptSubmit","prompt":"Go"}`
+	starts  = `{"hook_event_name":"SessionStart","source":"startup"}`
+)
+
+// A chat is there as long as its host's process lives, however long nothing is heard of it, and gone
+// as soon as that is killed: then it waits for nobody. One that is resumed is there again. Of a
+// process of another machine it counts for half an hour.
+func TestChatsAreThereWithTheirHost(t *testing.T) {
+	for _, does := range []struct{ event, here string }{{asks, "waiting run `rm -r build`?"}, {prompts, "working"}, {rests, "idle"}} {
+		r := newRig(t)
+		host, kill := newHost(t)
+		r.sendFrom(host, "s", writes)
+		list := r.all()[0]
+		r.sendFrom(host, "s", does.event)
+		if got := r.stood(list); got != does.here {
+			t.Errorf("its host lives: %s, want %s", got, does.here)
+		}
+		later := board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(5 * time.Hour) }))
+		defer later.Close()
+		if states, err := later.As("").States(t.Context(), list); err != nil || states[list.List.ID].State == todo.LeftOpen {
+			t.Error("five hours later, while its host lives:", states, err)
+		}
+		kill()
+		if got := r.stood(list); got != "left open" {
+			t.Errorf("after %s its host was killed: %s", does.event, got)
+		}
+		r.sendFrom("elsewhere/2/3", "s", prompts)
+		if got := r.stood(list); got != "left open" {
+			t.Errorf("its host was killed, and an event is of another machine's: %s", got)
+		}
+		again, _ := newHost(t)
+		r.sendFrom(again, "s", prompts)
+		if got := r.stood(list); got != "working" {
+			t.Errorf("it is resumed: %s", got)
+		}
+	}
+	r := newRig(t)
+	r.sendFrom("elsewhere/2/3", "s", writes)
+	list := r.all()[0]
+	later := board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(31 * time.Minute) }))
+	defer later.Close()
+	states, err := later.As("").States(t.Context(), list)
+	if got := r.stood(list); got != "working" || err != nil || states[list.List.ID].State != todo.LeftOpen {
+		t.Errorf("of another machine: %s, half an hour later %v, %v", got, states, err)
+	}
+}
+
+// Where a host's process begins another chat, the one before, which rests, has ended, until it is
+// gone on with. One that works has not; nor has one of a host with several chats in a process.
+func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
+	for _, c := range []struct{ before, next, want string }{
+		{rests, starts, "left open"},
+		{prompts, starts, "working"},
+		{rests, strings.Replace(starts, "{", `{"host":"opencode",`, 1), "idle"},
+		{rests, strings.Replace(starts, "{", `{"timestamp":"2026-11-27T13:47:08.049Z",`, 1), "idle"},
+	} {
+		r := newRig(t)
+		host, _ := newHost(t)
+		r.sendFrom(host, "one", writes)
+		list := r.all()[0]
+		r.sendFrom(host, "one", c.before)
+		other, _ := newHost(t)
+		r.sendFrom(other, "of another process", starts)
+		if got := r.stood(list); got == "left open" {
+			t.Error("a chat of another process ended it")
+		}
+		r.sendFrom(host, "two", c.next)
+		if got := r.stood(list); got != c.want {
+			t.Errorf("after %s and %s: %s, want %s", c.before, c.next, got, c.want)
+		}
+		r.sendFrom(host, "one", prompts)
+		if got := r.stood(list); got != "working" {
+			t.Errorf("it goes on: %s", got)
+		}
+	}
+}
