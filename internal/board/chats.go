@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,8 +51,8 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 		}
 		if next = was; next.ID == "" {
 			next = l.newChat(c)
-		} else if c.Workspace != "" {
-			next.Folder = c.Workspace
+		} else {
+			next.Folder, next.Client = cmp.Or(c.Workspace, next.Folder), cmp.Or(next.Client, c.Client)
 		}
 		at := l.board.now()
 		next.Use(at)

@@ -72,12 +72,33 @@ const gemini = "gemini"
 
 // isGemini reports whether the event is Gemini CLI's, in whose MCP messages nothing tells the
 // chat.
-func (e Event) isGemini() bool {
+func (e Event) isGemini() bool { return e.client() == gemini }
+
+// transcripts are the folders in which hosts keep chats, with the names of these hosts.
+var transcripts = [][2]string{{"/.claude/", "claude-code"}, {"/.codex/", "codex"}, {"/.qwen/", "qwen-code"}, {"/.gemini/", gemini}}
+
+// client returns the name of the host, as far as the event says it.
+func (e Event) client() string {
 	switch strings.ToLower(e.Name) {
 	case "beforeagent", "afteragent", "beforetool", "aftertool", "precompress":
-		return true
+		return gemini
 	}
-	return strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/."+gemini+"/")
+	if e.Host != "" {
+		return e.Host
+	}
+	path := strings.ReplaceAll(e.Transcript, `\`, "/")
+	for _, t := range transcripts {
+		if strings.Contains(path, t[0]) {
+			return t[1]
+		}
+	}
+	switch {
+	case e.ClientType == "kimi_code_cli":
+		return "kimi-code"
+	case e.Cursor != "":
+		return "cursor"
+	}
+	return ""
 }
 
 // takeOver has the chat be with the server of the one before it, whose process goes on with its

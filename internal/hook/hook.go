@@ -70,8 +70,9 @@ type Event struct {
 	Tasks        jsontext.Value `json:"background_tasks,omitzero"`
 	// Cursor is Cursor's version. Host is the name of the host in MCP, as plugins of ours
 	// tell it; without it the tool's name says which host it is.
-	Cursor string `json:"cursor_version"`
-	Host   string `json:"host"`
+	Cursor     string `json:"cursor_version"`
+	ClientType string `json:"client_type"` // Kimi Code's
+	Host       string `json:"host"`
 	// List is the id of the list that a call of one of our tools wrote, as plugins of ours
 	// tell it of hosts that say nothing of the chat to a server.
 	List string `json:"list"`
@@ -445,13 +446,10 @@ func (e Event) WithHost() Event { e.Process = process.Host(); return e }
 // chat returns the conversation of the agent that the event is of, as servers know it by a hook,
 // by the environment or by what its host sends with a call. It outlives the process of a hook.
 func (e Event) chat() board.Conversation {
-	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.Host, Workspace: e.Folder,
+	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.client(), Workspace: e.Folder,
 		Lasts: lasts, Detached: true}
 	if e.Process != "" {
 		who.Host = todo.HostProcess + e.Process
-	}
-	if e.isGemini() {
-		who.Client = gemini
 	}
 	if e.Agent != "" {
 		who.Parent, who.Key = who.Key, todo.AgentKey(who.Key, e.Agent)
