@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"todo-mcp/internal/audit"
@@ -164,6 +165,14 @@ func (a *App) Settle(ctx context.Context, st *store.Opened) error {
 	ctx, cancel := context.WithTimeout(ctx, a.Request)
 	defer cancel()
 	return spool.Drain(ctx, st)
+}
+
+// FollowSessions has lists show what hosts say in files of their own, until stop is called.
+func (a *App) FollowSessions(ctx context.Context, lists board.Lists) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { hook.FollowSessions(ctx, a.Getenv, lists) })
+	return func() { cancel(); work.Wait() }
 }
 
 // audited returns a store whose saves and purges are written to --audit-log, if

@@ -90,6 +90,7 @@ func (a *service) servePanel(ctx context.Context, l net.Listener, s *server.Serv
 	h, err := a.newWeb(s)
 	if err == nil {
 		a.Logger().Info("panel", "address", "http://"+l.Addr().String()+"/")
+		defer a.FollowSessions(ctx, s.Board.As(""))()
 		err = h.Serve(ctx, l)
 	}
 	if err != nil {

@@ -135,6 +135,9 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if opens {
 		a.browse(ctx, page)
 	}
+	if !signsIn(a.App) {
+		defer a.FollowSessions(ctx, lists)()
+	}
 	return handler.Serve(ctx, listener)
 }
 

@@ -42,7 +42,10 @@ func Watch(fs *flag.FlagSet) app.Run {
 			return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
 		}
 		o.Where = place.String(a.Getenv("HOME"))
-		return a.OnLists(func(lists board.Lists) error { return watchSource(ctx, a, watch.Local{Lists: lists}, o) })
+		return a.OnLists(func(lists board.Lists) error {
+			defer a.FollowSessions(ctx, lists)()
+			return watchSource(ctx, a, watch.Local{Lists: lists}, o)
+		})
 	}
 }
 

@@ -1,0 +1,14 @@
+package hook
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"todo-mcp/internal/board"
+)
+
+// LookAtSessions takes in the files in a folder of Claude Code's once.
+func LookAtSessions(ctx context.Context, home string, lists board.Lists) {
+	sessions{filepath.Join(home, "sessions"), make(map[string]time.Time)}.look(ctx, lists)
+}

@@ -1,0 +1,120 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/process"
+	"todo-mcp/internal/todo"
+)
+
+// session is what Claude Code says of itself in a file for each of its processes.
+type session struct {
+	Process    int    `json:"pid"`
+	ID         string `json:"sessionId"`
+	Status     string `json:"status"`
+	WaitingFor string `json:"waitingFor"`
+	Since      int64  `json:"statusUpdatedAt"` // in Unix milliseconds
+}
+
+const (
+	// lookEvery is how often the files are looked at, of which at most maxSessions are, each of at
+	// most maxSessionFile bytes.
+	lookEvery      = time.Second
+	maxSessions    = 1000
+	maxSessionFile = 64 << 10
+)
+
+// FollowSessions says of the chats of Claude Code what no hook is told, until ctx ends: that a
+// person broke off a question, or approved a command, which runs then. It reads the files in
+// which Claude Code says what it does, and writes none.
+func FollowSessions(ctx context.Context, getenv func(string) string, lists board.Lists) {
+	home := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(cmp.Or(getenv("HOME"), getenv("USERPROFILE")), ".claude"))
+	s := sessions{filepath.Join(home, "sessions"), make(map[string]time.Time)}
+	for filepath.IsAbs(home) {
+		s.look(ctx, lists)
+		if !board.Sleep(ctx, lookEvery) {
+			return
+		}
+	}
+}
+
+// sessions are the files in a folder, with the times of those that were read.
+type sessions struct {
+	folder string
+	read   map[string]time.Time
+}
+
+// look takes in the files that changed since it looked last. One that it cannot take in now it reads
+// again.
+func (s sessions) look(ctx context.Context, lists board.Lists) {
+	folder, err := os.Open(s.folder)
+	if err != nil {
+		return
+	}
+	defer folder.Close()
+	files, _ := folder.ReadDir(maxSessions) // those that cannot be read are not there
+	for _, f := range files {
+		info, err := f.Info()
+		isOne := err == nil && info.Mode().IsRegular() && info.Size() <= maxSessionFile && filepath.Ext(f.Name()) == ".json"
+		if !isOne || s.read[f.Name()].Equal(info.ModTime()) {
+			continue
+		}
+		if now, ok := s.session(info); ok && now.tell(ctx, lists) == nil {
+			s.read[f.Name()] = info.ModTime()
+		}
+	}
+}
+
+// session reads a file, unless another one has its name now.
+func (s sessions) session(info os.FileInfo) (now session, ok bool) {
+	f, err := os.Open(filepath.Join(s.folder, info.Name()))
+	if err != nil {
+		return now, false
+	}
+	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(opened, info) {
+		return now, false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSessionFile))
+	return now, err == nil && json.Unmarshal(data, &now, jsontext.AllowInvalidUTF8(true)) == nil
+}
+
+// tell says of the chat that hooks of this very process told of what the process does now, unless
+// they told of something later.
+func (s session) tell(ctx context.Context, lists board.Lists) error {
+	host, who := process.ID(s.Process), board.Conversation{Key: todo.ChatKey(s.ID)}
+	if host == "" || s.ID == "" || len(s.ID) > todo.MaxLabel {
+		return nil
+	}
+	chat, err := lists.Chat(ctx, who)
+	isOwn := slices.ContainsFunc(chat.Here[:], func(h todo.Here) bool { return h.Process == todo.HostProcess+host })
+	if err != nil || !isOwn {
+		return err
+	}
+	_, err = lists.Hear(ctx, who, func(c *todo.Chat, now time.Time) {
+		at := time.UnixMilli(s.Since)
+		if at.After(now) {
+			at = now
+		}
+		switch isNewer := c.Ended.IsZero() && at.After(c.Since); {
+		case isNewer && s.Status == "idle" && c.Doing != todo.Rests: // else what it asked last is still asked
+			c.Says(todo.Rests, "", at)
+		case isNewer && s.Status == "busy":
+			c.Says(todo.Works, "", at)
+		case isNewer && s.Status == "waiting" && c.Asks == "":
+			c.Says(todo.Asks, todo.OneLine(cmp.Or(strings.TrimSpace(s.WaitingFor), "a person"), todo.MaxTitle), at)
+		}
+	})
+	return err
+}

@@ -1,0 +1,182 @@
+package hook_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/hook"
+)
+
+// does returns what the only chat does.
+func (r *rig) does() string {
+	r.Helper()
+	chats, err := r.lists.OwnChats(r.Context(), time.Time{})
+	if err != nil || len(chats) != 1 {
+		r.Fatal(chats, err)
+	}
+	return doing(chats[0])
+}
+
+// What Claude Code 2.1.332 says in a file of its own, recorded in testdata, is what the chat
+// does then, where its hooks say nothing: after Escape at a prompt, and while a command runs that a
+// person approved.
+func TestSessionsSayWhatNoHookDoes(t *testing.T) {
+	data, err := os.ReadFile("testdata/claude-code-sessions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded map[string]map[string]any
+	if err := json.Unmarshal(data, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ hook, file, want string }{
+		{asks, "after Esc at the prompt", "idle"},
+		{asks, "while it works", "working"},
+		{asks, "permission prompt", "waits: run `rm -r build`?"},
+		{prompts, "after Esc", "idle"},
+		{prompts, "permission prompt", "waits: permission prompt"},
+		{prompts, "while it works", "working"},
+		{rests, "while it works", "working"},
+		{`{"hook_event_name":"Stop","last_assistant_message":"Shall I publish it?"}`, "after Esc", "waits: Shall I publish it?"},
+		{`{"hook_event_name":"SessionEnd","reason":"clear"}`, "while it works", "gone"},
+	} {
+		r := newRig(t)
+		host, kill := newHost(t)
+		r.sendFrom(host, "s", prompts)
+		r.sendFrom(host, "s", c.hook)
+		file := recorded[c.file]
+		file["pid"], file["sessionId"], file["statusUpdatedAt"] = pidOf(host), "s", time.Now().Add(time.Second).UnixMilli()
+		home := t.TempDir()
+		writeSession(t, home, file)
+		hook.LookAtSessions(r.Context(), home, r.lists)
+		if got := r.does(); got != c.want {
+			t.Errorf("%s, then its file says %s: %s, want %s", c.hook, c.file, got, c.want)
+		}
+		kill()
+	}
+}
+
+func pidOf(host string) int {
+	pid, _ := strconv.Atoi(strings.Split(host, "/")[1])
+	return pid
+}
+
+func writeSession(t *testing.T, home string, file map[string]any) (path string) {
+	t.Helper()
+	path = filepath.Join(home, "sessions", "1.json")
+	data, err := json.Marshal(file)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A chat asks still, whatever a file says that is older, of another process or chat, or no such file.
+//
+// BAD-INPUT 171: A host's own file of a chat: cut, huge, of another form, a link, a folder, older than
+// a hook's event, of a process that is gone or another → Nothing comes of it
+func TestSessionsThatSayNothing(t *testing.T) {
+	for name, change := range map[string]func(file map[string]any, path string) error{
+		"older than the hook":     func(f map[string]any, _ string) error { f["statusUpdatedAt"] = 1795788282591; return nil },
+		"of no time":              func(f map[string]any, _ string) error { delete(f, "statusUpdatedAt"); return nil },
+		"of another word":         func(f map[string]any, _ string) error { f["status"] = "dreaming"; return nil },
+		"of another chat":         func(f map[string]any, _ string) error { f["sessionId"] = "other"; return nil },
+		"of no chat":              func(f map[string]any, _ string) error { f["sessionId"] = ""; return nil },
+		"of a long chat":          func(f map[string]any, _ string) error { f["sessionId"] = strings.Repeat("s", 9000); return nil },
+		"of another process":      func(f map[string]any, _ string) error { f["pid"] = os.Getpid(); return nil },
+		"of no process":           func(f map[string]any, _ string) error { f["pid"] = -1; return nil },
+		"of another form":         func(f map[string]any, _ string) error { f["status"] = []int{1}; return nil },
+		"huge":                    func(f map[string]any, _ string) error { f["name"] = strings.Repeat("n", 70<<10); return nil },
+		"cut":                     func(_ map[string]any, path string) error { return os.Truncate(path, 40) },
+		"empty":                   func(_ map[string]any, path string) error { return os.Truncate(path, 0) },
+		"of another kind by name": func(_ map[string]any, path string) error { return os.Rename(path, path+".tmp") },
+		"a link": func(_ map[string]any, path string) error {
+			if err := os.Rename(path, filepath.Dir(path)+".json"); err != nil {
+				return err
+			}
+			return os.Symlink(filepath.Dir(path)+".json", path)
+		},
+		"a folder": func(_ map[string]any, path string) error {
+			return os.Rename(path, path+".tmp")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			host, _ := newHost(t)
+			r.sendFrom(host, "s", asks)
+			file := map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "idle", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()}
+			home := t.TempDir()
+			path := writeSession(t, home, file)
+			if err := change(file, path); err != nil {
+				t.Skip(err) // Windows makes no links
+			}
+			if _, err := os.Lstat(path); err == nil && !strings.Contains("cut empty a link", name) {
+				writeSession(t, home, file)
+			} else if name == "a folder" {
+				if err := os.Mkdir(path, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			hook.LookAtSessions(r.Context(), home, r.lists)
+			if got := r.does(); got != "waits: run `rm -r build`?" {
+				t.Error(got)
+			}
+		})
+	}
+	r := newRig(t)
+	host, kill := newHost(t)
+	r.sendFrom(host, "s", asks)
+	home := t.TempDir()
+	path := writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "busy", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()})
+	kill()
+	hook.LookAtSessions(r.Context(), home, r.lists)
+	if got := r.does(); got != "waits: run `rm -r build`?" {
+		t.Error("of a process that was killed:", got)
+	}
+	hook.LookAtSessions(r.Context(), filepath.Join(home, "not-there"), r.lists)
+	hook.LookAtSessions(r.Context(), path, r.lists)
+	hook.LookAtSessions(r.Context(), "", r.lists)
+}
+
+// The files are followed until that is ended: what a file says later is known, too.
+func TestSessionsAreFollowed(t *testing.T) {
+	r := newRig(t)
+	host, _ := newHost(t)
+	r.sendFrom(host, "s", asks)
+	home := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	done, saved := make(chan struct{}), make(chan struct{}, 1)
+	saved <- struct{}{}
+	go func() {
+		_ = r.store.Watch(ctx, func() {
+			select {
+			case saved <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	go func() {
+		defer close(done)
+		hook.FollowSessions(ctx, func(name string) string { return map[string]string{"CLAUDE_CONFIG_DIR": home}[name] }, r.lists)
+	}()
+	for n, want := range []string{"working", "idle"} {
+		writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": []string{"busy", "idle"}[n], "statusUpdatedAt": time.Now().UnixMilli() + 1})
+		for r.does() != want {
+			<-saved
+		}
+	}
+	cancel()
+	<-done
+}
