@@ -81,6 +81,7 @@ func mirrorHook(event, host string) hookEntry {
 func likeClaudeCode(mirrors hookEntry, more ...hookEntry) []hookEntry {
 	return append([]hookEntry{
 		mirrors, {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"}, {event: "SubagentStop"},
+		{event: "SessionStart", matcher: "startup"}, // as which a chat is on the board from its start
 		{Remind, "SessionStart", "compact|resume|clear|fork"}, {Edits, "UserPromptSubmit", ""},
 		{Waiting, "PermissionRequest", ""}, {Waiting, "Stop", ""}, {Finish, "Stop", ""},
 	}, more...)
