@@ -29,6 +29,14 @@ const (
 	maxSessionText = 1 << 20
 )
 
+// isCopilot reports whether the event is Copilot CLI's, whose agent is told nothing: it reads that in
+// another form. Of the hosts that put the time into events it alone names no file of the chat, or
+// that of its events.
+func (e Event) isCopilot() bool {
+	return len(e.Timestamp) > 0 && e.Host == "" && e.Submitted == "" && !e.isGemini() &&
+		(e.Transcript == "" || strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/session-state/"))
+}
+
 // sessionTodo is an item of a session's database.
 type sessionTodo struct {
 	Title  string `json:"title"`

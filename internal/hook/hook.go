@@ -38,6 +38,7 @@ type Event struct {
 	// Session is the host's id of the chat; in Cursor it is Conversation.
 	Session      string `json:"session_id"`
 	Conversation string `json:"conversation_id"`
+	SessionID    string `json:"sessionId"` // in notices of Copilot CLI
 	// Folder is the path of the folder that the chat works in; in Cursor it is the
 	// first of Roots.
 	Folder string   `json:"cwd"`
@@ -62,9 +63,11 @@ type Event struct {
 	// Last is what the agent said last before its turn ended; in Gemini CLI it is
 	// PromptAnswer. Blocked is true when the turn goes on because a hook kept it
 	// from ending. Tasks are what runs in the background.
-	// Failure is why a turn ended that failed; without it Last says so.
+	// Failure is why a turn ended that failed, in Copilot CLI the message of Error; without it Last
+	// says so.
 	Last         string         `json:"last_assistant_message"`
 	Failure      string         `json:"error_message"`
+	Error        jsontext.Value `json:"error,omitzero"`
 	PromptAnswer string         `json:"prompt_response"`
 	Blocked      bool           `json:"stop_hook_active"`
 	Tasks        jsontext.Value `json:"background_tasks,omitzero"`
@@ -145,7 +148,7 @@ func Read(in io.Reader) (Event, error) {
 	if isNone || json.Unmarshal(data, &e, jsontext.AllowInvalidUTF8(true)) != nil {
 		return Event{}, errNoEvent
 	}
-	e.Session = cmp.Or(e.Session, e.Conversation)
+	e.Session = cmp.Or(e.Session, e.Conversation, e.SessionID)
 	if e.Folder == "" && len(e.Roots) > 0 {
 		e.Folder = e.Roots[0]
 	}
@@ -342,10 +345,10 @@ func (e Event) action() (*act, error) {
 		return silent(inOrder, e.asks), nil
 	case "permissiondenied", "elicitationresult":
 		return silent(inOrder, e.goesOn), nil
-	case "stop", "afteragent", "stopfailure", "interrupt":
+	case "stop", "afteragent", "stopfailure", "erroroccurred", "interrupt":
 		return &act{do: e.endTurn}, nil
 	case "sessionstart":
-		if e.Source == "startup" { // a new chat has no current list yet
+		if e.Source == "startup" || e.Source == "new" { // a new chat has no current list yet
 			return silent(inOrder, e.begins), nil
 		}
 		return &act{do: e.start}, nil

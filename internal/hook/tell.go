@@ -78,6 +78,9 @@ func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) 
 // news tells the agent what others changed in its list since it last saw it. ended is true if
 // its turn had ended.
 func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string, error) {
+	if e.isCopilot() {
+		return "", nil
+	}
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		_, news, err := lists.News(ctx, t, ended)
 		if err != nil || !news.OthersDid() {
@@ -108,7 +111,8 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 // For its main agent a sub-agent says so only of its own question.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
-		if !isMain || c.Asks != "" && c.Asks == todo.OneLine(e.question(), todo.MaxTitle) {
+		question := todo.OneLine(e.question(), todo.MaxTitle)
+		if isAny := question == "" && strings.EqualFold(e.Name, "PermissionDenied"); !isMain || c.Asks != "" && (isAny || c.Asks == question) {
 			c.Says(todo.Works, "", at)
 		}
 	})
@@ -184,6 +188,9 @@ func (e Event) asksInMessage() bool {
 
 // remind tells the agent of its open list, which it may have forgotten, as it is now.
 func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
+	if e.isCopilot() {
+		return "", nil
+	}
 	if e.Source == "clear" || e.Source == "fork" {
 		return e.earlier(ctx, lists)
 	}

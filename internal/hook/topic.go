@@ -122,7 +122,7 @@ func (e Event) topics() (topics []todo.Topic) {
 // by the host, or because a hook kept the turn from ending.
 func (e Event) typed() (prompt string, ok bool) {
 	prompt = strings.TrimSpace(string(e.Prompt))
-	if strings.EqualFold(e.Name, "userpromptsubmit") && len(e.Timestamp) > 0 {
+	if strings.EqualFold(e.Name, "userpromptsubmit") && len(e.Timestamp) > 0 && !e.isCopilot() {
 		prompt = strings.TrimSpace(e.Submitted) // Qwen Code's, which has prompts of its own
 	}
 	if before, after, ok := strings.Cut(prompt, "</hook_context>"); ok && strings.HasPrefix(before, "<hook_context>") {

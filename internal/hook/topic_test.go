@@ -64,7 +64,8 @@ func TestTitles(t *testing.T) {
 		{[]string{prompt("<task-notification>done</task-notification>")}, item},
 		{[]string{event("UserPromptSubmit", `,"prompt":"Tick","source":"loop_wakeup"`)}, item},
 		{[]string{event("UserPromptSubmit", `,"prompt":"Go","source":"user"`)}, "Go"},
-		{[]string{event("UserPromptSubmit", `,"prompt":"Reason","timestamp":"2026"`)}, item},
+		{[]string{event("UserPromptSubmit", `,"prompt":"Reason","timestamp":"2026","transcript_path":"/home/ada/.qwen/projects/p/chats/c.jsonl"`)}, item},
+		{[]string{event("UserPromptSubmit", `,"prompt":"Plan it","timestamp":"2026"`)}, "Plan it"}, // of Copilot CLI
 		{[]string{event("UserPromptSubmit", `,"prompt":"x","submitted_prompt":"Typed","timestamp":"2026"`)}, "Typed"},
 		{[]string{event("BeforeAgent", `,"prompt":"<hook_context>CTX</hook_context>\n\nGo","timestamp":"2026"`)}, "Go"},
 		{[]string{start}, "The parser"},

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
@@ -30,8 +31,18 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 		return "", nil // the agent goes on by itself
 	}
 	question := lastQuestion(e.Last)
-	if strings.EqualFold(e.Name, "stopfailure") { // a person has to have it go on
+	switch strings.ToLower(e.Name) { // a person has to have it go on
+	case "stopfailure":
 		question = cmp.Or(e.Failure, e.Last)
+	case "erroroccurred":
+		question = "the model failed"
+		for text := []byte(e.Error); ; { // the message may be JSON that has one
+			var failure struct{ Message string }
+			if json.Unmarshal(text, &failure, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)) != nil || failure.Message == "" {
+				break
+			}
+			question, text = failure.Message, []byte(failure.Message)
+		}
 	}
 	text, err := "", error(nil)
 	if e.endsTurn() {

@@ -170,9 +170,12 @@ func hookSetups() map[string]*hookSetup {
 			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen-code"), // a prompt comes before each request to the model
 				hookEntry{Waiting, "Notification", "idle_prompt"}, hookEntry{Waiting, "StopFailure", ""}),
 		},
-		"copilot": { // it reads what the agent is told in another form
+		"copilot": { // it reads what the agent is told in another form, and asks for permissions that it has
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
-			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{mirrorHook("PostToolUse", "copilot-cli"), {event: "SessionEnd"}},
+			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{
+				mirrorHook("PostToolUse", "copilot-cli"), {event: "SessionStart"}, {event: "SessionEnd"},
+				{Waiting, "UserPromptSubmit", ""}, {Waiting, "PostToolUse", ""}, {Waiting, "Notification", ""}, {Waiting, "Stop", ""}, {Waiting, "ErrorOccurred", ""},
+			},
 		},
 		"kilo": {file: "$xdg/kilo/plugin/todo-mcp.js", windows: shell.Cmd, entries: []hookEntry{{kind: Mirror}}},
 		"opencode": {

@@ -54,8 +54,9 @@ export const TodoMCP = async ({ directory, client }) => {
     "permission.asked": (p) =>
       say(p.sessionID, { hook_event_name: "PermissionRequest", tool_name: p.permission, tool_input: { command: p.metadata?.command ?? p.patterns?.[0] } }),
     "permission.replied": (p) => say(p.sessionID, { hook_event_name: "PermissionDenied" }), // it goes on, whatever was said
+    "session.created": ({ info }) => info.parentID || say(info.id, { hook_event_name: "SessionStart", source: "startup" }),
     "session.status": (p) => {
-      if (p.status.type !== "busy" || busy.has(p.sessionID)) return
+      if (p.status?.type !== "busy" || busy.has(p.sessionID) || sessions.get(p.sessionID)?.parentID) return
       busy.add(p.sessionID)
       say(p.sessionID, { hook_event_name: "PermissionDenied" })
     },

@@ -47,7 +47,8 @@ const on = (type, properties) => p.event({ event: { type, properties } })
 const system = async () => { const output = { system: [] }; await p["experimental.chat.system.transform"]({ sessionID: "s" }, output); return output.system }
 on("session.created", { info: { id: "s" } })
 on("session.created", { info: { id: "sub", parentID: "s", agent: "general" } })
-for (const type of ["busy", "busy", "idle"]) on("session.status", { sessionID: "s", status: { type } })
+for (const type of ["busy", "busy", "idle", undefined]) on("session.status", { sessionID: "s", status: type && { type } })
+on("session.status", { sessionID: "sub", status: { type: "busy" } })
 on("permission.asked", { sessionID: "s", permission: "bash", patterns: ["x"], metadata: { command: "npm publish" } })
 on("permission.replied", { sessionID: "s" })
 on("session.idle", { sessionID: "sub" })
@@ -58,7 +59,7 @@ on("todo.updated", { sessionID: "s", todos: [] })
 console.log(JSON.stringify(await system()))
 on("session.deleted", { info: { id: "s" } })`
 	for kinds, want := range map[string]string{
-		"all":    `{"path":{"id":"s"},"body":{"parts":[{"type":"text","text":"Your list"}]}} [["Your list"],["Your list"]] [] PermissionDenied:: PermissionRequest:npm publish: PermissionDenied:: SubagentStop::sub Stop:: SessionStart:: PostToolUse:: SessionEnd::`,
+		"all":    `{"path":{"id":"s"},"body":{"parts":[{"type":"text","text":"Your list"}]}} [["Your list"],["Your list"]] [] SessionStart:: PermissionDenied:: PermissionRequest:npm publish: PermissionDenied:: SubagentStop::sub Stop:: SessionStart:: PostToolUse:: SessionEnd::`,
 		"mirror": `[[],[]] [] SubagentStop::sub PostToolUse:: SessionEnd::`,
 		"remind": `[["Your list"],["Your list"]] [] SessionStart::`,
 	} {
