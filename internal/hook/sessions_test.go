@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/hook"
+	"todo-mcp/internal/todo"
 )
 
 // does returns what the only chat does.
@@ -35,7 +36,9 @@ func TestSessionsSayWhatNoHookDoes(t *testing.T) {
 	if err := json.Unmarshal(data, &recorded); err != nil {
 		t.Fatal(err)
 	}
+	recorded["hostile"] = map[string]any{"status": "waiting", "waitingFor": "\u001b[31m\n\u202egate" + strings.Repeat("x", 900)}
 	for _, c := range []struct{ hook, file, want string }{
+		{prompts, "hostile", "waits: " + ("[31m gate" + strings.Repeat("x", 900))[:todo.MaxTitle]},
 		{asks, "after Esc at the prompt", "idle"},
 		{asks, "while it works", "working"},
 		{asks, "permission prompt", "waits: run `rm -r build`?"},
