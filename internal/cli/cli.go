@@ -129,8 +129,7 @@ func noFlags(run app.Run) func(*flag.FlagSet) app.Run {
 func Run(ctx context.Context, args []string, env Env) error {
 	args = commandLine(args)
 	if args[0] == "hook" && !app.IsTerminal(env.Stdin) && !slices.ContainsFunc(args, isHelp) {
-		setup.RunSilently(env, func(env Env) error { return execute(ctx, env, args) })
-		return nil
+		return setup.RunSilently(env, slices.Contains(args, "--wake"), func(env Env) error { return execute(ctx, env, args) })
 	}
 	if env.Signals != nil {
 		ctx = env.Signals(ctx)
@@ -191,7 +190,7 @@ func ExitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	if usage := (app.UsageError{}); errors.As(err, &usage) {
+	if usage, told := (app.UsageError{}), setup.Told(""); errors.As(err, &usage) || errors.As(err, &told) {
 		return 2
 	}
 	return 1

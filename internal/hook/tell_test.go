@@ -177,7 +177,7 @@ func TestWhatTheAgentAsks(t *testing.T) {
 		event("PermissionRequest", `,"tool_name":"Edit","tool_input":{"file_path":"/a/b.go"}`):                                                                                                "Edit /a/b.go?",
 		event("PermissionRequest", `,"tool_name":"Other","tool_input":[7]`):                                                                                                                   "Other?",
 		event("PermissionRequest", `,"tool_name":"Bash","tool_input":{"command":"a\u001b[31m\n\u202eb`+strings.Repeat("x", 9000)+`"}`):                                                        ("run `a [31m b" + strings.Repeat("x", 300))[:todo.MaxTitle],
-		event("ErrorOccurred", `,"timestamp":"2026","error":{"message":"{\"type\":\"x\",\"message\":\"over\\u001b[31m\\nloaded\"}"}`):                                                           "over [31m loaded",
+		event("ErrorOccurred", `,"timestamp":"2026","error":{"message":"{\"type\":\"x\",\"message\":\"over\\u001b[31m\\nloaded\"}"}`):                                                         "over [31m loaded",
 		event("ErrorOccurred", `,"timestamp":"2026","error":[7]`):                                                                                                                             "the model failed",
 		event("ErrorOccurred", `,"timestamp":"2026","error":{"message":{"message":"x"}}`):                                                                                                     "the model failed",
 		stop(`Done. \u001b]0;x\u0007\nAll is built. Shall I publish?`):                                                                                                                        "Shall I publish?",

@@ -24,6 +24,10 @@ func (e Event) endsTurn() bool {
 	return name == "stop" || name == "afteragent"
 }
 
+// ByStatus reports whether the host reads what its agent is told on standard error, from a
+// command that ends with status 2: Kimi Code does at the end of a turn.
+func (e Event) ByStatus() bool { return e.endsTurn() && e.ClientType != "" }
+
 // endTurn says of the chat that its agent asks what it said last, that its model failed, or else
 // that it rests. If it is to finish first, it is told once what is open, and goes on.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
@@ -69,12 +73,17 @@ func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error)
 		if err != nil || len(list.Later) == 0 {
 			return nil, err
 		}
-		_, news, err := lists.News(ctx, t, true)
-		if err != nil || !news.OthersDid() {
-			return nil, err
-		}
-		return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
+		return goOn(ctx, lists, t)
 	})
+}
+
+// goOn tells an agent whose turn has ended the news, with which it goes on.
+func goOn(ctx context.Context, lists board.Lists, t board.Target) (saying, error) {
+	_, news, err := lists.News(ctx, t, true)
+	if err != nil || !news.OthersDid() {
+		return nil, err
+	}
+	return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
 }
 
 // idles says that no turn is under way, as a host says a while after it ended. One that a

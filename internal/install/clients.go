@@ -59,6 +59,7 @@ type hookEntry struct {
 // Forms of hooks: of a command, and of a call of the tool.
 const (
 	commandForm = `type: "command", command, timeout`
+	wakeForm    = `type: "command", command, asyncRewake: true, timeout`
 	calledForm  = `type: "mcp_tool", server, tool: "` + toolName + `", input, timeout`
 )
 
@@ -95,6 +96,8 @@ func ourCalls() string { return "mcp__.*__(" + strings.Join(tools.Names(), "|") 
 const (
 	seconds      = 5
 	codexSeconds = 3
+	// wakeSeconds is for how long an agent at rest is waited for.
+	wakeSeconds = 12 * 60 * 60
 )
 
 // Clients returns the clients to which servers are added. Formats and places are from the programs
@@ -140,7 +143,7 @@ func hookSetups() map[string]*hookSetup {
 				// At the end of a step it tells of all tools that were called in it at once.
 				hookEntry{Edits, "PostToolBatch", ""},
 				hookEntry{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"},
-				hookEntry{Waiting, "StopFailure", ""}),
+				hookEntry{Waiting, "StopFailure", ""}, hookEntry{Wake, "Stop", ""}),
 		},
 		"cursor": {
 			file: "~/.cursor/hooks.json", form: "command, timeout", timeout: seconds, windows: shell.PowerShell, flat: true, version: 1,
@@ -180,7 +183,7 @@ func hookSetups() map[string]*hookSetup {
 		"kilo": {file: "$xdg/kilo/plugin/todo-mcp.js", windows: shell.Cmd, entries: []hookEntry{{kind: Mirror}}},
 		"opencode": {
 			file: "$xdg/opencode/plugin/todo-mcp.js", windows: shell.Cmd,
-			entries: []hookEntry{{kind: Mirror}, {kind: Remind}, {kind: Edits}, {kind: Waiting}},
+			entries: []hookEntry{{kind: Mirror}, {kind: Remind}, {kind: Edits}, {kind: Waiting}, {kind: Wake}},
 			sidebar: "$xdg/opencode/" + sidebarFile, sidebars: "$xdg/opencode/tui.json",
 		},
 	}

@@ -74,7 +74,7 @@ func (r *rig) places() string {
 
 // docs/hooks.md says which client runs which kinds of hooks.
 func TestKindsAreDocumented(t *testing.T) {
-	kinds := append(install.Kinds(), install.Finish)
+	kinds := install.AllKinds()
 	table := "<!-- kinds -->\n| | `" + strings.Join(kinds, "` | `") + "` |\n|---" + strings.Repeat("|---", len(kinds)) + "|\n"
 	for _, c := range install.Clients() {
 		if c.HookKinds() == nil {

@@ -298,8 +298,9 @@ func (h hookFile) setStatusLine() error {
 
 const (
 	// finishFlag is the flag of the hook that makes an agent finish its list, and finishQuery
-	// how a call of the tool that does is shown. serverFlag names the server that a hook tells.
+	// how a call of the tool that does is shown. wakeFlag is that of the one which waits. serverFlag names the server that a hook tells.
 	finishFlag, finishQuery = "--finish", "?finish"
+	wakeFlag                = "--wake"
 	serverFlag              = "--server"
 )
 
@@ -315,7 +316,9 @@ func toolCall(server string, finish bool) string {
 }
 
 // isCalled reports whether the client calls the tool for an event.
-func (h hookFile) isCalled(e hookEntry) bool { return h.name != "" && h.tool[e.event] != nil }
+func (h hookFile) isCalled(e hookEntry) bool {
+	return h.name != "" && h.tool[e.event] != nil && e.kind != Wake
+}
 
 // calls returns what a hook calls, a command or a tool.
 func (h hookFile) calls(e hookEntry) secret {
@@ -325,6 +328,8 @@ func (h hookFile) calls(e hookEntry) secret {
 		return secret{called, called}
 	case e.kind == Finish:
 		return h.command(hookName+" "+finishFlag, h.server...)
+	case e.kind == Wake:
+		return h.command(hookName+" "+wakeFlag, h.server...)
 	}
 	return h.command(hookName, h.server...)
 }
@@ -344,7 +349,10 @@ func (h hookFile) entry(e hookEntry) (entry object) {
 	if e.matcher != "" {
 		entry = object{{"matcher", e.matcher}}
 	}
-	form, called, input := h.form, h.calls(e), object{}
+	form, called, timeout, input := h.form, h.calls(e), h.timeout, object{}
+	if e.kind == Wake {
+		form, timeout = wakeForm, wakeSeconds
+	}
 	if h.isCalled(e) {
 		form = calledForm
 		for _, name := range append([]string{"hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type"}, h.tool[e.event]...) {
@@ -355,7 +363,7 @@ func (h hookFile) entry(e hookEntry) (entry object) {
 		}
 	}
 	run := fill(form, map[string]any{
-		"command": called, "bash": called, "powershell": called, "timeout": h.timeout, "timeoutSec": h.timeout,
+		"command": called, "bash": called, "powershell": called, "timeout": timeout, "timeoutSec": h.timeout,
 		"server": h.name, "input": input,
 	})
 	if h.flat {

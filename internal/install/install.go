@@ -276,6 +276,9 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 			return err
 		}
 		kinds := c.hooks.chosen(o.Hooks)
+		if wanted.URL != "" || m.System == "windows" { // it waits at the store of this machine, for a host whose end it sees
+			kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return k == Wake })
+		}
 		if len(kinds) == 0 && len(o.Hooks) > 0 {
 			change.note("no hooks of it are known for that: it gets the server alone")
 		}

@@ -17,11 +17,15 @@ const (
 	Edits   Kind = "edits"
 	Waiting Kind = "waiting"
 	Finish  Kind = "finish"
+	Wake    Kind = "wake"
 )
 
-// Kinds returns the kinds that who does not choose gets: all that only tell and show. The
-// remaining one, [Finish], makes an agent go on.
+// Kinds returns the kinds that who does not choose gets: all that only tell and show. Those of
+// [AllKinds] beside them, [Finish] and [Wake], make an agent go on.
 func Kinds() []Kind { return []Kind{Mirror, Calls, Remind, Edits, Waiting} }
+
+// AllKinds returns every kind.
+func AllKinds() []Kind { return append(Kinds(), Finish, Wake) }
 
 // About says what hooks of a kind do; nothing of what is no kind.
 func About(k Kind) string {
@@ -32,6 +36,7 @@ func About(k Kind) string {
 		Edits:   "the agent is told of your edits with its next step, not with its next write",
 		Waiting: "a list shows what its agent asks you, until that goes on; comes with edits",
 		Finish:  "an agent that stops with open items is told of them once, and goes on",
+		Wake:    "an agent at rest goes on when you give it something to do; comes with waiting",
 	}[k]
 }
 
@@ -46,24 +51,27 @@ func ParseKinds(text string) ([]Kind, error) {
 		case About(k) != "":
 			kinds = append(kinds, k)
 		case text != "none":
-			return nil, fmt.Errorf("there is no kind of hooks %q; there are %s; all, which is these without %s; and none",
-				name, strings.Join(append(Kinds(), Finish), ", "), Finish)
+			return nil, fmt.Errorf("there is no kind of hooks %q; there are %s; all, which is these without %s and %s; and none",
+				name, strings.Join(AllKinds(), ", "), Finish, Wake)
 		}
 	}
 	return kinds, nil
 }
 
 // chosen returns those of kinds that a client can run, in the order of their table, and what
-// comes with them: edits with waiting, since the same hooks say that an agent goes on, and what
+// comes with them: waiting with wake, and edits with waiting, since the same hooks say that an agent goes on, and what
 // is run anyway.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil
 	}
+	if slices.Contains(kinds, Wake) { // by which it is known that the agent rests
+		kinds = append(slices.Clip(kinds), Waiting)
+	}
 	if slices.Contains(kinds, Waiting) {
 		kinds = append(slices.Clip(kinds), Edits)
 	}
-	for _, k := range append(Kinds(), Finish) {
+	for _, k := range AllKinds() {
 		i := slices.IndexFunc(s.entries, func(e hookEntry) bool { return e.kind == k })
 		if i < 0 {
 			continue
@@ -79,13 +87,13 @@ func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	return all
 }
 
-// hooks returns the hooks for kinds that were chosen, one for each event.
+// hooks returns the hooks for kinds that were chosen, one for each event, and that of [Wake].
 func (s *hookSetup) hooks(kinds []Kind) (all []hookEntry) {
 	for _, e := range s.entries {
 		if len(kinds) == 0 || e.kind != "" && !slices.Contains(kinds, e.kind) {
 			continue
 		}
-		i := slices.IndexFunc(all, func(of hookEntry) bool { return of.event == e.event })
+		i := slices.IndexFunc(all, func(of hookEntry) bool { return of.event == e.event && e.kind != Wake && of.kind != Wake })
 		if i < 0 {
 			all = append(all, e)
 			continue
@@ -116,7 +124,7 @@ func (h hookFile) running(places []place) (all []Kind) {
 	if h.isPlugin() {
 		return h.chosen(pluginKinds(h.root))
 	}
-	for _, k := range h.chosen(append(Kinds(), Finish)) {
+	for _, k := range h.chosen(AllKinds()) {
 		lacks := slices.ContainsFunc(h.entries, func(e hookEntry) bool {
 			return e.kind == k && !slices.ContainsFunc(places, func(p place) bool { return p.serves(e) })
 		})
@@ -133,5 +141,5 @@ func (p place) serves(e hookEntry) bool {
 	first, _, _ := strings.Cut(e.matcher, "|")
 	matches := p.matcher == "" || e.matcher != "" && slices.Contains(strings.Split(p.matcher, "|"), first)
 	finishes := strings.Contains(p.command, finishFlag) || strings.HasSuffix(p.command, finishQuery)
-	return p.event == e.event && matches && (e.kind != Finish || finishes)
+	return p.event == e.event && matches && (e.kind != Finish || finishes) && (e.kind == Wake) == strings.Contains(p.command, wakeFlag)
 }

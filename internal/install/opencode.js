@@ -7,16 +7,20 @@ const kinds = []
 const host = "opencode" // which has the same events as Kilo Code
 
 // Tells of an event, and returns what the agent is to be told; nothing if that is nothing.
-const tell = (event) =>
+// With --wake the command waits, and says it on its standard error with status 2.
+const tell = (event, flag = "") =>
   new Promise((resolve) => {
-    const child = spawn(command, { shell: true, stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+    const child = spawn(command + flag, { shell: true, stdio: ["pipe", "pipe", flag ? "pipe" : "ignore"], windowsHide: true })
     let out = ""
-    child.stdout.setEncoding("utf8")
-    child.stdout.on("data", (text) => {
+    const from = flag ? child.stderr : child.stdout
+    from.setEncoding("utf8")
+    from.on("data", (text) => {
       if (out.length < 1 << 16) out += text
     })
+    if (flag) for (const part of [child, child.stdin, child.stdout, child.stderr]) part.unref?.() // the host may end
     child.on("error", () => resolve())
-    child.on("close", () => {
+    child.on("close", (status) => {
+      if (flag) return resolve(status === 2 ? out.trim() : undefined)
       try {
         resolve(JSON.parse(out).hookSpecificOutput?.additionalContext)
       } catch {
@@ -62,7 +66,12 @@ export const TodoMCP = async ({ directory, client }) => {
     },
     "session.idle": (p) => {
       busy.delete(p.sessionID)
-      return sessions.get(p.sessionID)?.parentID || say(p.sessionID, { hook_event_name: "Stop" }).then((text) => goOn(p.sessionID, text))
+      if (sessions.get(p.sessionID)?.parentID) return
+      const stop = { hook_event_name: "Stop" }
+      say(p.sessionID, stop).then((text) => {
+        if (text || !kinds.includes("wake")) return goOn(p.sessionID, text)
+        return tell({ session_id: p.sessionID, host, cwd: directory, ...stop }, " --wake").then((text) => goOn(p.sessionID, text))
+      })
     },
   }
   // A prompt keeps the turn from ending: the text is told once, whatever becomes of it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -29,7 +30,13 @@ const (
 func Hook(fs *flag.FlagSet) app.Run {
 	finish := fs.Bool("finish", false, "keep a turn from ending while items are open: once, naming them")
 	server := fs.String("server", "", "pass the event on to the todo-mcp server at this `URL`, with the token in TODO_TOKEN")
-	return func(ctx context.Context, a *app.App, _ []string) error { return takeIn(ctx, a, *finish, *server) }
+	wakes := fs.Bool("wake", false, "wait while the agent rests, and end with status 2 when a person gives it something to do")
+	return func(ctx context.Context, a *app.App, _ []string) error {
+		if *wakes {
+			return wake(ctx, a, *server)
+		}
+		return takeIn(ctx, a, *finish, *server)
+	}
 }
 
 // takeIn takes in one event, or passes it on to a server. With finish the end of a turn is
@@ -63,8 +70,11 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 		}
 		return b.As(""), done, nil
 	})
-	if err != nil || told == "" {
+	switch {
+	case err != nil || told == "":
 		return err
+	case event.ByStatus():
+		return Told(told)
 	}
 	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
@@ -91,10 +101,15 @@ func passOn(ctx context.Context, a *app.App, event hook.Event, server string) er
 	return app.PrintJSON(a.Stdout, answer, "")
 }
 
-// RunSilently runs a command that never fails, within silentTimeout. It prints what the
-// command printed if that succeeded in time, and else nothing: what went wrong stands in a
-// log.
-func RunSilently(env app.Env, run func(app.Env) error) {
+// Told is what a host reads on standard error, of a command that ends with status 2.
+type Told string
+
+func (t Told) Error() string { return string(t) }
+
+// RunSilently runs a command that never fails, within silentTimeout unless it waits. It prints
+// what the command printed if that succeeded in time, and else nothing: what went wrong stands in
+// a log. It returns what is [Told].
+func RunSilently(env app.Env, waits bool, run func(app.Env) error) error {
 	shown := env
 	var out bytes.Buffer
 	shown.Stdout, shown.Stderr = &out, io.Discard
@@ -107,13 +122,22 @@ func RunSilently(env app.Env, run func(app.Env) error) {
 		}()
 		ended <- run(shown)
 	}()
+	limit := time.After(silentTimeout)
+	if waits {
+		limit = nil
+	}
+	var told Told
 	select {
 	case err := <-ended:
+		if errors.As(err, &told) {
+			return told
+		}
 		if err == nil {
 			_, err = out.WriteTo(env.Stdout)
 		}
 		app.LogSilently(env.Getenv, err)
-	case <-time.After(silentTimeout):
+	case <-limit:
 		app.LogSilently(env.Getenv, fmt.Errorf("gave up after %s", silentTimeout))
 	}
+	return nil
 }

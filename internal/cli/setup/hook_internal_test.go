@@ -23,13 +23,13 @@ func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
 	env := app.Env{Stdout: &out, Stderr: &out, Getenv: func(name string) string { return map[string]string{"XDG_STATE_HOME": dir, "LocalAppData": dir}[name] }}
-	RunSilently(env, func(env app.Env) error {
+	failed := RunSilently(env, false, func(env app.Env) error {
 		fmt.Fprintln(env.Stdout, "shown")
 		fmt.Fprintln(env.Stderr, "shown")
 		panic("at the disco")
 	})
 	log, err := os.ReadFile(filepath.Join(dir, "todo-mcp", "hook.log"))
-	if err != nil || !strings.Contains(string(log), "panic: at the disco") || out.Len() > 0 {
+	if failed != nil || err != nil || !strings.Contains(string(log), "panic: at the disco") || out.Len() > 0 {
 		t.Errorf("printed %q, logged %q, %v", &out, log, err)
 	}
 }
