@@ -43,13 +43,16 @@ func TestAnAgentAtRestIsWoken(t *testing.T) {
 	<-asked // it has looked at these
 	<-asked
 	r.edits(todo.Edit{Do: todo.EditAdd, Text: "Tell Ann", After: true})
-	var text string
-	for text == "" {
-		select {
-		case text = <-told:
-		case <-asked:
+	ends := func(told <-chan string) string {
+		for {
+			select {
+			case text := <-told:
+				return text
+			case <-asked:
+			}
 		}
 	}
+	text := ends(told)
 	if want := `The user changed the list: set "Read" to completed, added "Tell Ann", named the list "Mine". Go on with it now.`; text != want {
 		t.Errorf("it is told %s, want %s", text, want)
 	}
@@ -59,9 +62,11 @@ func TestAnAgentAtRestIsWoken(t *testing.T) {
 	if text := <-r.wait(func() bool { return true }); text != "" {
 		t.Errorf("when nobody waits it is told %s", text)
 	}
-	goesOn := r.wait(func() bool { return false })
+	goesOn := r.wait(func() bool { asked <- true; return false })
+	<-asked
+	<-asked // it has seen that the agent rests
 	r.tells(event("UserPromptSubmit", ""), "")
-	if text := <-goesOn; text != "" {
+	if text := ends(goesOn); text != "" {
 		t.Errorf("while it goes on it is told %s", text)
 	}
 	var over atomic.Bool

@@ -1,4 +1,4 @@
 package install
 
 // HookKinds returns the kinds of hooks that the client can run.
-func (c Client) HookKinds() []Kind { return c.hooks.chosen(append(Kinds(), Finish)) }
+func (c Client) HookKinds() []Kind { return c.hooks.chosen(AllKinds()) }

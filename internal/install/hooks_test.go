@@ -21,14 +21,14 @@ func withHooks(t *testing.T, client, text string) *rig {
 // A person chooses kinds of hooks: each choice of them is what stands there then, whatever
 // stood there before, it is known again, and none takes all of them away.
 func TestHookKinds(t *testing.T) {
-	all := append(install.Kinds(), install.Finish)
+	all := install.AllKinds()
 	for _, name := range install.Names() {
 		known, text := newRig(t, name), map[string]string{}
 		if known.hooksFile() == "" {
 			continue
 		}
 		changed := withHooks(t, name, "")
-		for _, n := range []int{63, 1, 2, 4, 8, 16, 32, 3, 5, 12, 20, 33, 31} { // each bit is a kind
+		for _, n := range []int{63, 1, 2, 4, 8, 16, 32, 3, 5, 12, 20, 33, 31, 64, 80, 127} { // each bit is a kind
 			var kinds []install.Kind
 			for i, k := range all {
 				if n>>i&1 == 1 {
@@ -43,7 +43,7 @@ func TestHookKinds(t *testing.T) {
 				t.Errorf("%s with %v: %+v, and changed %+v", name, kinds, s, now)
 			}
 			runs := strings.Join(s.Kinds, ",")
-			if name == "claude-code" && !slices.Equal(s.Kinds, kinds) && !(slices.Contains(kinds, install.Waiting) && slices.Contains(s.Kinds, install.Edits)) {
+			if name == "claude-code" && !slices.Equal(s.Kinds, kinds) && !(slices.Contains(s.Kinds, install.Waiting) && slices.Contains(s.Kinds, install.Edits)) {
 				t.Errorf("%s with %v runs %s", name, kinds, runs)
 			}
 			if s.Hooks == install.HooksMissing {
