@@ -227,9 +227,9 @@ cost: build
 	@$(GO) build -C internal/cmd -o ../../bin/cost ./cost
 	@bin/cost $(COST) . bin/todo-mcp testdata/npm-peers
 
-## benchmarks: what Go measures, package by package; benchstat compares two runs; BENCH="-bench Call -count 10" for some of it
+## benchmarks: what Go measures, package by package, with a board in a browser; benchstat compares two runs; BENCH="-bench Call -count 10" for some of it
 benchmarks:
-	@$(GO) test -run '^$$' -benchmem -timeout 60m $(or $(BENCH),-bench .) ./...
+	@$(GO) test -tags e2e -run '^$$' -benchmem -timeout 60m $(or $(BENCH),-bench .) ./...
 
 ## attacks: strangers and slow clients at full size, as a table of memory and time
 attacks:

@@ -38,7 +38,7 @@ func Run(m *testing.M, program *string, report *Table) (code int) {
 }
 
 // Build builds the program for one test and returns its path.
-func Build(t *testing.T) (program string) {
+func Build(t testing.TB) (program string) {
 	t.Helper()
 	dir := t.TempDir()
 	program = filepath.Join(dir, "todo-mcp")

@@ -21,7 +21,7 @@ import (
 
 // measures has Chromium count what a page does from now on, and returns what reads that. The
 // durations, in seconds, are of the processor: a busy machine makes them hardly longer.
-func measures(t *testing.T, ctx context.Context) func() map[string]float64 {
+func measures(t testing.TB, ctx context.Context) func() map[string]float64 {
 	t.Helper()
 	_, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 	if err != nil {

@@ -52,7 +52,7 @@ func (b *browser) start() (err error) {
 const patience = time.Minute
 
 // Tab opens a tab in headless Chromium and returns its context, which ends with the test.
-func Tab(t *testing.T) context.Context {
+func Tab(t testing.TB) context.Context {
 	t.Helper()
 	b := shared
 	if b == nil {
@@ -73,7 +73,7 @@ func Tab(t *testing.T) context.Context {
 }
 
 // Open opens a tab on a page of the panel and waits until it follows changes.
-func Open(t *testing.T, url string) context.Context {
+func Open(t testing.TB, url string) context.Context {
 	t.Helper()
 	ctx := Tab(t)
 	Do(t, ctx, chromedp.Navigate(url))
@@ -82,7 +82,7 @@ func Open(t *testing.T, url string) context.Context {
 }
 
 // Do runs steps in a tab.
-func Do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+func Do(t testing.TB, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -114,7 +114,7 @@ func Press(keys string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp
 }
 
 // Eval returns the value of a script in a tab.
-func Eval[T any](t *testing.T, ctx context.Context, script string) T {
+func Eval[T any](t testing.TB, ctx context.Context, script string) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -126,7 +126,7 @@ func Eval[T any](t *testing.T, ctx context.Context, script string) T {
 }
 
 // Until waits until a script is true.
-func Until(t *testing.T, ctx context.Context, script string) {
+func Until(t testing.TB, ctx context.Context, script string) {
 	t.Helper()
 	// What the script asks for may not be on the page yet.
 	guarded := "(() => { try { return (" + script + ") } catch { return false } })()"
