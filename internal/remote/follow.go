@@ -37,6 +37,7 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 			return fmt.Errorf("follow %s: %w", c.base.Redacted(), err)
 		}
 		lost(err)
+		c.http.CloseIdleConnections() // of a network that is gone
 		try = max(try, 1)
 		c.pause(ctx, try)
 	}

@@ -115,7 +115,8 @@ func TestPanelOutlastsAnOlderPage(t *testing.T) {
 }
 
 // While a page is on its way nothing on the one before says what only that page shows, and no
-// other one is asked for: where lists change faster than pages come, each page is shown.
+// other one is asked for: where lists change faster than pages come, each page is shown. One
+// that does not come is asked for again.
 func TestPanelShowsTheFirstList(t *testing.T) {
 	s, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
@@ -123,6 +124,7 @@ func TestPanelShowsTheFirstList(t *testing.T) {
 		const plain = window.fetch;
 		window.asked = 0;
 		window.fetch = async (...how) => {
+			if (window.fails) { window.fails = false; throw new TypeError('no connection'); }
 			const answer = await plain(...how);
 			window.asked++;
 			await new Promise((free) => { window.letGo = () => (free(), true); });
@@ -140,7 +142,7 @@ func TestPanelShowsTheFirstList(t *testing.T) {
 	}
 	servertest.Apply(t, lists, servertest.In("chat:2"), func(d *todo.Draft) { d.Append("Go on") })
 	servertest.Until(t, ctx, `(window.ticks ??= (setInterval(() => window.ticks++, 100), 0)) > 10`) // longer than refreshes are apart
-	if !servertest.Eval[bool](t, ctx, `window.asked === 1 && letGo()`) {
+	if !servertest.Eval[bool](t, ctx, `(window.fails = true, window.asked === 1 && letGo())`) {
 		t.Error("the page on its way is given up for the next one")
 	}
 	servertest.Until(t, ctx, `!document.getElementById('empty') && !`+waits+`.hidden && !!document.getElementById('card-`+first.List.ID+`')`)

@@ -97,7 +97,7 @@ async function load(url, how) {
   const mine = going = ++loads;
   const { seq } = page();
   let html;
-  try { html = await (await fetch(url, { signal: AbortSignal.timeout(15000) })).text(); } catch { return false; } finally { if (going === mine) going = 0; }
+  try { html = await (await fetch(url, { signal: AbortSignal.timeout(15000) })).text(); } catch { if (how === 'refresh') setTimeout(refresh, 2000); return false; } finally { if (going === mine) going = 0; }
   if (mine !== loads) return false;
   if (how === 'refresh' && page().seq !== seq) { refresh(); return false; } // it may be older than what is shown by now
   const doc = new DOMParser().parseFromString(html, 'text/html');
