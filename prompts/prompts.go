@@ -211,6 +211,8 @@ type Words struct {
 	Ordered       string `json:"ordered"`        // texts
 	Titled        string `json:"titled"`         // title
 	Kept          string `json:"kept"`           // what stays as the user has it
+	Held          string `json:"held"`           // items
+	Early         string `json:"early"`          // items
 	KeptText      string `json:"kept_text"`      // the user's text, the agent's
 	KeptOrder     string `json:"kept_order"`     // texts
 	More          string `json:"more"`           // how many are not named

@@ -31,8 +31,17 @@ func resultNotes(w prompts.Words, o board.Outcome) string {
 	if news := News(w, o.Report); news != "" {
 		lines = append(lines, news)
 	}
-	if len(o.Kept) > 0 {
-		lines = append(lines, fmt.Sprintf(w.Kept, keptChanges(w, o.Report)))
+	if kept := keptChanges(w, o.Report); kept != "" {
+		lines = append(lines, fmt.Sprintf(w.Kept, kept))
+	}
+	var held []todo.Item
+	for _, d := range o.Kept {
+		if d.Kind == todo.Held {
+			held = append(held, d.After)
+		}
+	}
+	if len(held) > 0 {
+		lines = append(lines, fmt.Sprintf(w.Held, firstFew(w, held)))
 	}
 	if o.Elsewhere != "" {
 		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
@@ -121,6 +130,9 @@ func keptChanges(w prompts.Words, r todo.Report) string {
 	for _, d := range r.Kept {
 		if d.Kind == todo.Moved {
 			parts = append(parts, fmt.Sprintf(w.KeptOrder, quoted(r.Ordered, told)))
+			continue
+		}
+		if d.Kind == todo.Held {
 			continue
 		}
 		if d.Kind != todo.Changed {

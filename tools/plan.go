@@ -210,6 +210,7 @@ func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() 
 		return refuse(words().Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
 	}
 	d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(status), Reason: reason})
+	noteEarly(d, words())
 	return nil
 }
 

@@ -60,7 +60,9 @@ func tasks(bare string, input any, read func(*reader, value) *Call, answer func(
 				return Result{Text: fmt.Sprintf(w.UnknownID, unquotedExcerpt(c.Item)), IsError: true}
 			}
 			if c.Change != nil {
-				out.Notes = nil
+				if c.Item == "" && len(out.Notes) > 0 {
+					out.Notes = out.Notes[1:] // which task it took, which is the text
+				}
 				text += resultNotes(w, out)
 			}
 			return newResult(text, text, out.After, shown, countsOf(tasksView(), n))
@@ -268,7 +270,17 @@ func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 	if unknown := c.put(d); len(unknown) > 0 {
 		return refuse(w.UnknownID, unquotedExcerpt(unknown[0]))
 	}
+	noteEarly(d, w)
 	return nil
+}
+
+// noteEarly says in the answer which items the change begins before what they wait for.
+func noteEarly(d *todo.Draft, w prompts.Words) {
+	begun, _ := d.Begun()
+	waiting := todo.OpenWaits(d.Items())
+	if early := slices.DeleteFunc(begun, func(i todo.Item) bool { return len(waiting(i)) == 0 }); len(early) > 0 {
+		d.Note(fmt.Sprintf(w.Early, firstFew(w, early)))
+	}
 }
 
 func taskListed(w prompts.Words, _ *Call, out board.Outcome) string {

@@ -339,7 +339,7 @@ func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 	case errors.As(err, &unclear):
 		p.Message = fmt.Sprintf(w.Unclear, quoted(unclear.Titles, quote), t.view.Words[todo.Completed])
 	case errors.As(err, &taken):
-		p = todo.Problem{Message: fmt.Sprintf(w.Taken, taken.Item.ID, excerpt(taken.Item.Owner)), Sentence: true}
+		p = todo.Problem{Message: fmt.Sprintf(w.Taken, taken.Item.ID, excerpt(cmp.Or(taken.By, "?"))), Sentence: true}
 	case errors.Is(err, todo.ErrCycle):
 		p = todo.Problem{Message: w.Cycle, Sentence: true}
 	case kind == board.KindMissing:

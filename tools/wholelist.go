@@ -121,6 +121,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 				return err
 			}
 			unknown = d.Put(l.view, lines...)
+			noteEarly(d, r.words())
 		} else {
 			unknown = d.Replace(l.view, lines)
 		}

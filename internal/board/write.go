@@ -237,7 +237,7 @@ func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, e
 
 // tell adds to a report what others changed from a revision of a list to the newest one.
 func (a *attempt) tell(base, newest todo.Snapshot, r *todo.Report) {
-	r.Tell(base, newest, &a.sent, a.seen(newest) > 0)
+	r.Tell(base, newest, &a.sent, a.seen(newest) > 0, a.Change != nil)
 }
 
 // save saves the draft of the write if it changed anything, puts away what it replaces,

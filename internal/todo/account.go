@@ -82,7 +82,7 @@ func (s Snapshot) Excerpt() Snapshot {
 	for n, i := range s.Later {
 		s.Later[n].Text = Cut(i.Text, MaxTitle)
 	}
-	s.Order, s.Gone, s.Report, s.Operation, s.Explanation = Hand{}, nil, Report{}, Operation{}, ""
+	s.Order, s.Gone, s.Report, s.Operation, s.Explanation, s.Workers = Hand{}, nil, Report{}, Operation{}, "", nil
 	return s
 }
 

@@ -1,17 +1,89 @@
 package todo
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // This file has how several agents share the items of one list.
 
 // Next stands for the id of an item in [Draft.Take]: the first one that is ready.
 const Next = "next"
 
-// TakenError refuses to take an item that another agent has.
-type TakenError struct{ Item Item }
+// Worker is an agent that works on a list with others.
+type Worker struct {
+	Chat   string `json:"chat"` // its hand
+	Client string `json:"client,omitempty"`
+	Agent  string `json:"agent,omitempty"` // a sub-agent's name
+}
+
+// maxWorkers is how many agents a list knows by name.
+const maxWorkers = 100
+
+// workers returns the agents that work on the list with the writer of a revision. One that
+// comes takes the place of those that are gone.
+func (d *Draft) workers(w Writer) []Worker {
+	of, all := d.Before.List, d.Before.Workers
+	isKnown := func(o Worker) bool { return o.Chat == d.hand }
+	if w.Person || d.hand == "" || len(all) == 0 && d.hand == of.Conversation || d.Before.Revision == 0 || slices.ContainsFunc(all, isKnown) {
+		return all
+	}
+	if len(all) == 0 {
+		all = []Worker{{of.Conversation, of.Client, of.Agent}}
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(o Worker) bool { return !d.isOthers(o.Chat) })
+	if len(all) < maxWorkers {
+		all = append(all, Worker{d.hand, w.Client, w.Agent})
+	}
+	return all
+}
+
+// Has returns the agent that has an item in progress, where several work on the list, and which
+// one of its client it is, from 1; 0 where it is the only one, and an agent without a hand where
+// none is known.
+func (s Snapshot) Has(i Item) (w Worker, number int) {
+	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
+	if at < 0 || i.Status != InProgress || len(s.Workers) < 2 {
+		return Worker{}, 0
+	}
+	w = s.Workers[at]
+	same := 0
+	for n, o := range s.Workers {
+		if o.Client == w.Client && o.Agent == w.Agent {
+			if same++; n <= at {
+				number = same
+			}
+		}
+	}
+	if same == 1 {
+		number = 0
+	}
+	return w, number
+}
+
+// adder returns what a new item has as [Item.Holder].
+func (d *Draft) adder() string {
+	if l := d.Before.List; l.Name != "" && d.hand != PersonsHand && d.hand != l.Conversation {
+		return d.hand
+	}
+	return ""
+}
+
+// TakenError refuses to take an item that another agent has, or to end it. By is that agent's
+// name, as far as known.
+type TakenError struct {
+	Item Item
+	By   string
+}
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("item %s is taken by %q", e.Item.ID, e.Item.Owner)
+	return fmt.Sprintf("item %s is taken by %q", e.Item.ID, e.By)
+}
+
+func (d *Draft) taken(i Item) error {
+	w, _ := d.Before.Has(i)
+	return &TakenError{i, cmp.Or(i.Owner, w.Agent, w.Client)}
 }
 
 // Take gives an item to an owner, or puts it in progress, or both, unless another agent has
@@ -32,7 +104,7 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 		case item.ID != id:
 			continue
 		case d.isTaken(*item, owner, begins):
-			return "", &TakenError{*item}
+			return "", d.taken(*item)
 		}
 		if owner != "" || begins {
 			item.Holder = d.hand
@@ -53,9 +125,47 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 // isTaken reports whether another agent has an item that this one would be the owner of, or
 // would put in progress.
 func (d *Draft) isTaken(i Item, owner string, begins bool) bool {
-	isThere := func(hand string) bool { return hand != "" && hand != d.hand && d.present != nil && d.present(hand) }
-	if i.Status == InProgress && isThere(i.BegunBy) {
+	if i.Status == InProgress && d.isOthers(i.BegunBy) {
 		return owner != "" || begins
 	}
-	return i.Owner != "" && i.Owner != owner && isThere(i.Holder) && (owner != "" || begins)
+	return i.Owner != "" && i.Owner != owner && d.isOthers(i.Holder) && (owner != "" || begins)
+}
+
+// isOthers reports whether a hand is that of another agent, which is present.
+func (d *Draft) isOthers(hand string) bool {
+	return hand != "" && hand != d.hand && d.present != nil && d.present(hand)
+}
+
+// keepOthers keeps on a list with a name what belongs to other agents that are present: none but
+// they and people end what they have in progress, and a whole-list write neither leaves out nor opens again
+// what they added or began. Of a whole-list write it returns the items that it would have ended;
+// another write is refused by a [*TakenError].
+func (d *Draft) keepOthers(isWhole bool) (held []Difference, err error) {
+	if d.Before.List.Name == "" || d.hand == "" || d.hand == PersonsHand {
+		return nil, nil
+	}
+	isTheirs := func(i Item) bool {
+		return d.isOthers(cmp.Or(i.Holder, d.Before.List.Conversation)) || d.isOthers(i.BegunBy)
+	}
+	next := placesOf(d.next.Items)
+	for _, was := range d.Before.Items {
+		at, stays := next[was.ID]
+		if stays && was.Status == d.next.Items[at].Status {
+			continue
+		}
+		ends := !stays || d.next.Items[at].Status.Settled()
+		switch has := was.Status == InProgress && d.isOthers(was.BegunBy); {
+		case ends && has && !isWhole:
+			return nil, d.taken(was)
+		case ends && has && stays:
+			held = append(held, Difference{Kind: Held, After: was})
+			d.next.Items[at].takeStatus(was)
+		case !ends && isWhole && was.Status.Settled() && isTheirs(was):
+			d.next.Items[at].takeStatus(was)
+		}
+	}
+	if isWhole {
+		d.next.Items = withMissing(d.next.Items, d.Before.Items, isTheirs)
+	}
+	return held, nil
 }

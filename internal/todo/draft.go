@@ -130,7 +130,7 @@ func (d *Draft) TakenAway(id string) (Item, bool) {
 func (d *Draft) Append(texts ...string) []Item {
 	from := len(d.next.Items)
 	for _, text := range texts {
-		d.next.Items = append(d.next.Items, Item{ID: d.nextID(), Text: text, Status: Pending, Created: d.now})
+		d.next.Items = append(d.next.Items, Item{ID: d.nextID(), Text: text, Status: Pending, Created: d.now, Holder: d.adder()})
 	}
 	return slices.Clone(d.next.Items[from:])
 }
@@ -240,7 +240,7 @@ func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
-		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
+		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now, Holder: d.adder()}
 		if view.Keys {
 			stored.Key = line.ID
 		}
@@ -295,6 +295,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 		next.Other = d.Before.Revision
 	}
 	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
+	next.Workers = d.workers(w)
 	if next.Archived && !d.archives && !slices.EqualFunc(d.Before.all(), next.all(), Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}
@@ -336,7 +337,7 @@ func (d *Draft) isAnother(line Line, item Item) bool {
 // insert adds a pending item without a text for a line that has one, and returns its index;
 // -1 when it adds none.
 func (d *Draft) insert(view View, line Line) int {
-	n, item := ItemNumber(line.ID), Item{Status: Pending, Created: d.now}
+	n, item := ItemNumber(line.ID), Item{Status: Pending, Created: d.now, Holder: d.adder()}
 	switch {
 	case line.Text == "" || n == 0 && !view.Keys:
 		return -1

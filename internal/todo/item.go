@@ -65,8 +65,9 @@ type Item struct {
 	DueDate  string `json:"due_date,omitempty"`
 	// Details say more than Text, in one line of at most [MaxText] runes; empty for nothing.
 	Details string `json:"details,omitempty"`
-	// Owner names the agent that does the item, and Holder is the hand that named it, see
-	// [Draft.Take]; both are empty when nobody has it.
+	// Owner names the agent that does the item; empty for nobody. Holder is the hand that named
+	// it or took the item, see [Draft.Take], or that added it to a list with a name; empty for
+	// nobody's and, on such a list, for that of the conversation which began it.
 	Owner  string `json:"owner,omitempty"`
 	Holder string `json:"holder,omitempty"`
 	// WaitsFor has the ids of the items that come first, with commas, also when they are

@@ -22,7 +22,8 @@ type Report struct {
 	By Others `json:"by,omitempty"`
 	// Kept is what stays although the agent, which had been told, sent it as it was before
 	// a person changed it: items with another text (Before has the agent's), and with
-	// [Moved] the order, which is in Ordered.
+	// [Moved] the order, which is in Ordered; and with [Held] items that the write would have
+	// ended and that another agent has.
 	Kept []Difference `json:"kept,omitempty"`
 	// Elsewhere is the id of the list when it is not the one that the conversation
 	// holds: the call changed an item that only an earlier list of it has.
@@ -68,18 +69,24 @@ func open(items []Item) (out []Item) {
 }
 
 // Tell adds what others changed from a revision of a list to the newest one, which the writing
-// agent is told: not what it sends itself. isKnown is false if that agent was never shown the
-// list.
-func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown bool) {
-	changed := Diff(base, newest)
-	if !isKnown {
+// agent is told: not what it sends itself, nor in the answer to a write of a list with a name how
+// far other agents are with items that the write does not have. isKnown is false if that agent
+// was never shown the list.
+func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) {
+	changed, isShared := Diff(base, newest), isWrite && newest.List.Name != ""
+	if len(changed) > 0 && (!isKnown || isShared) {
 		own := make(map[string]bool)
 		for _, item := range sent.match(newest.Items) {
 			if item != nil {
 				own[item.ID] = true
 			}
 		}
-		changed = slices.DeleteFunc(changed, func(d Difference) bool { return d.Kind == Added && own[d.After.ID] })
+		changed = slices.DeleteFunc(changed, func(d Difference) bool {
+			if own[d.After.ID] {
+				return !isKnown && d.Kind == Added
+			}
+			return isShared && d.Kind == Changed && d.Before.Text == d.After.Text && !d.After.ByPerson
+		})
 	}
 	if len(changed) > 0 && len(sent.Lines) > 0 {
 		changed = slices.DeleteFunc(changed, sent.saysItself(base))

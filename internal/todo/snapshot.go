@@ -89,6 +89,9 @@ type Snapshot struct {
 	// Worked is when an agent, not a person, last wrote; zero when none did, or when
 	// it is not known.
 	Worked time.Time `json:"worked,omitzero"`
+	// Workers are the agents that work on the list together, in the order in which they came;
+	// empty while it was one alone.
+	Workers []Worker `json:"workers,omitempty"`
 	// GivenTitle is the title that a person, a host or an agent gave the list;
 	// empty for none. See [Snapshot.Title].
 	GivenTitle string `json:"title,omitempty"`

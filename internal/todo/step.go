@@ -55,10 +55,15 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 
 // Settle decides what becomes of a draft beside what the change asks for, checks it, and adds
 // to a report what the writer is told of it. saw is what the writer was shown. It returns
-// [ErrMirrored], [ErrCycle], or an [*InputError] for a list that grows beyond what
+// [ErrMirrored], [ErrCycle], a [*TakenError], or an [*InputError] for a list that grows beyond what
 // [CheckSize] admits.
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyHand(saw, len(s.Sent.Lines) > 0)
+	held, err := d.keepOthers(s.Sent.Lines != nil)
+	if err != nil {
+		return err
+	}
+	report.Kept = append(report.Kept, held...)
 	var cycle error
 	if slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" || i.WaitsFor != "" }) {
 		d.tidy()

@@ -32,6 +32,25 @@ func OpenWaits(items []Item) func(Item) []Item {
 	}
 }
 
+// Next returns the item that comes next of some, the first that waits for no other, else the
+// first; ok is false when none is open. Those are all that are open where status is empty, else
+// those with it.
+func (s Snapshot) Next(status Status) (item Item, ok bool) {
+	waiting := OpenWaits(s.Items)
+	for _, i := range s.Items {
+		if i.Status.Settled() || status != "" && i.Status != status {
+			continue
+		}
+		if len(waiting(i)) == 0 {
+			return i, true
+		}
+		if !ok {
+			item, ok = i, true
+		}
+	}
+	return item, ok
+}
+
 // link sets what the items of lines wait for. The lines name that by the ids which the view
 // shows, or by the list's own. idOf returns the id of a line's item. link returns the names that
 // no item has.

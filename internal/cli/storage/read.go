@@ -169,7 +169,7 @@ const maxReplaced = 16
 // words may come back as the item's text.
 func checkHand(i todo.Item) error {
 	words := strings.SplitN(i.Hand.Replaced, "\n", maxReplaced+1)
-	if len(words) > maxReplaced || len(i.BegunBy) > todo.MaxLabel {
+	if len(words) > maxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {
 		return errors.New("a person's hand has too much")
 	}
 	for _, text := range append(words, i.Hand.Text) {
