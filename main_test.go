@@ -21,7 +21,7 @@ func allowedImports() map[string][]string {
 	return map[string][]string{
 		".":                         {"internal/cli"},
 		"prompts":                   {},
-		"tools":                     {model, board, "prompts"},
+		"tools":                     {model, board, "prompts", "internal/render"},
 		"server":                    {"tools", "prompts", model, board, "internal/clients", "internal/render", "server/card", "server/jsonrpc", "server/subscriptions"},
 		"server/subscriptions":      {model, board},
 		"server/jsonrpc":            {model},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -35,6 +36,7 @@ type viewItem struct {
 	Details  string   `json:"details,omitempty"`
 	Owner    string   `json:"owner,omitempty"`
 	WaitsFor []string `json:"waits_for,omitempty"`
+	Has      string   `json:"has,omitempty"` // see [render.Has]
 }
 
 // NewPage returns the tools that only the app page calls, in core statuses: view, by
@@ -64,7 +66,7 @@ func viewAnswer(_ prompts.Words, _ *Call, out board.Outcome) Result {
 	s, n := out.After, out.After.Progress()
 	text := fmt.Sprintf("%d of %d completed", n.Done, n.Total)
 	shown, counts := show(todo.CoreView(), s, func(l todo.Line, item todo.Item) viewItem {
-		return viewItem{l.ID, l.Text, l.Status, item.Reason, item.Priority, item.DueDate, item.Details, item.Owner, item.Waits()}
+		return viewItem{l.ID, l.Text, l.Status, item.Reason, item.Priority, item.DueDate, item.Details, item.Owner, item.Waits(), render.Has(s, item)}
 	})
 	return newResult(text, text, s, shown, counts)
 }

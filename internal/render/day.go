@@ -120,7 +120,7 @@ func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 func checklist(s todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range s.Items {
-		line := taskLine(todo.Snapshot{}, i)
+		line := taskLine(s, i)
 		if i.Status.Settled() && !i.Started.IsZero() {
 			line += " *(" + Took(i.Ended.Sub(i.Started)) + ")*"
 		}

@@ -49,6 +49,7 @@ type ListDocument struct {
 type ItemDocument struct {
 	todo.Item
 	WaitsFor []string `json:"waits_for,omitempty"` // ids of the items that come first, settled ones too
+	Has      string   `json:"has,omitempty"`       // the agent that has it in progress, where several work on the list
 }
 
 // Document converts a snapshot to its JSON document, without what only the server needs.
@@ -71,7 +72,7 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Worked = &worked
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{shown(i), i.Waits()})
+		d.Items = append(d.Items, ItemDocument{shown(i), i.Waits(), Has(s, i)})
 	}
 	for _, i := range s.Gone {
 		d.Gone = append(d.Gone, shown(i))
@@ -99,7 +100,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 		s.Worked = *cmp.Or(d.Worked, d.Updated)
 	}
 	for _, i := range d.Items {
-		i.Item.WaitsFor = strings.Join(i.WaitsFor, ",")
+		i.Item.WaitsFor, i.Item.Owner = strings.Join(i.WaitsFor, ","), cmp.Or(i.Owner, i.Has)
 		s.Items = append(s.Items, i.Item)
 	}
 	if s.Title() != d.Title {

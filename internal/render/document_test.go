@@ -53,7 +53,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	l := want.List
 	want.List = todo.List{ID: l.ID, Name: l.Name, Parent: l.Parent, Agent: l.Agent, Workspace: l.Workspace, Mirrored: true, Client: l.Client}
 	want.Stood, want.LastID, want.Operation, want.Report = 0, 0, todo.Operation{}, todo.Report{}
-	want.Writer.Agent, want.Writer.Process = "", ""
+	want.Writer.Agent, want.Writer.Process, want.Workers = "", "", nil
 	for _, i := range []*todo.Item{&want.Items[0], &want.Gone[0]} {
 		i.BegunBy, i.ByPerson, i.Said, i.Holder = "", false, false, ""
 	}

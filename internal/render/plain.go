@@ -12,7 +12,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"todo-mcp/internal/todo"
@@ -103,18 +102,15 @@ func StatusLine(s todo.Snapshot, asks string) string {
 	if len(s.Items) == 0 {
 		return ""
 	}
-	first := func(status todo.Status) int {
-		return slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status == status })
-	}
 	n, text := s.Progress(), "done"
 	if asks != "" {
 		text = "asks: " + Safe(asks)
 	} else if item, ok := s.Current(); ok {
 		text = Safe(item.Title())
-	} else if i := first(todo.Pending); i >= 0 {
-		text = Safe(s.Items[i].Text)
-	} else if i := first(todo.Blocked); i >= 0 {
-		text = "blocked: " + Safe(s.Items[i].Text) + inBrackets(s.Items[i].Reason)
+	} else if item, ok := s.Next(todo.Pending); ok {
+		text = Safe(item.Text)
+	} else if item, ok := s.Next(todo.Blocked); ok {
+		text = "blocked: " + Safe(item.Text) + inBrackets(item.Reason)
 	} else if n.Failed > 0 {
 		text = fmt.Sprintf("done, %d failed", n.Failed)
 	}
@@ -145,6 +141,17 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	return inBrackets(status) + inBrackets(Beside(s, item)) + inBrackets(overridden)
 }
 
+// Has names the agent that has an item in progress on a list of several, with its number where
+// two are of one client: "Codex 2". It is empty for others.
+func Has(s todo.Snapshot, item todo.Item) string {
+	w, number := s.Has(item)
+	name := cmp.Or(Safe(w.Agent), Client(w.Client))
+	if name == "" || number == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s %d", name, number)
+}
+
 // Beside says what stands beside the text of an item, safe to display: its priority and due
 // date, who does it, and which open items come first; empty for most.
 func Beside(s todo.Snapshot, item todo.Item) string {
@@ -156,7 +163,7 @@ func Beside(s todo.Snapshot, item todo.Item) string {
 	}
 	add("priority: ", item.Priority)
 	add("due: ", item.DueDate)
-	add("", item.Owner)
+	add("", cmp.Or(item.Owner, Has(s, item)))
 	if waits := todo.OpenWaits(s.Items)(item); len(waits) == 1 {
 		add("waits for ", waits[0].Text)
 	} else if len(waits) > 1 {

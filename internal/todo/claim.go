@@ -141,7 +141,7 @@ func (d *Draft) isOthers(hand string) bool {
 // what they added or began. Of a whole-list write it returns the items that it would have ended;
 // another write is refused by a [*TakenError].
 func (d *Draft) keepOthers(isWhole bool) (held []Difference, err error) {
-	if d.Before.List.Name == "" || d.hand == "" || d.hand == PersonsHand {
+	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.hand == "" || d.hand == PersonsHand {
 		return nil, nil
 	}
 	isTheirs := func(i Item) bool {

@@ -136,17 +136,16 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	return spread(paint(look, name)+"  "+cut(paint(plainText, doing), left), paint(dim, progress(s)), width-1)
 }
 
-// focusItem returns the item that matters most: the current one, else the first that waits
-// or is to do, else the first; zero for a list without items.
+// focusItem returns the item that matters most: the current one, else the next one, else
+// the first; zero for a list without items.
 func focusItem(s todo.Snapshot) (item todo.Item) {
 	if current, ok := s.Current(); ok {
 		return current
 	}
-	i := slices.IndexFunc(s.Items, func(i todo.Item) bool { return !i.Status.Settled() })
-	if len(s.Items) > 0 {
-		item = s.Items[max(i, 0)]
+	if next, ok := s.Next(""); ok || len(s.Items) == 0 {
+		return next
 	}
-	return item
+	return s.Items[0]
 }
 
 // cursorItem returns the item that the keys act on: the one under the cursor of the

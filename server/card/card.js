@@ -84,9 +84,9 @@ function draw(next, early) {
 
 // besideOf says an item's priority and due date, who does it, and what comes first, as the
 // panel does.
-function besideOf({ priority, due_date: due, owner, waits_for: waits }, items) {
+function besideOf({ priority, due_date: due, owner, has, waits_for: waits }, items) {
   const [first, ...more] = items.filter((i) => waits?.includes(i.id) && !/^(completed|failed|cancelled)$/.test(i.status));
-  return [priority && 'priority: ' + priority, due && 'due: ' + due, owner,
+  return [priority && 'priority: ' + priority, due && 'due: ' + due, owner || has,
     first && 'waits for ' + (first.text ?? first.title) + (more.length ? ` and ${more.length} more` : '')].filter(Boolean).join(', ');
 }
 

@@ -85,7 +85,8 @@ func (d drawing) at(f *account.Group) string {
 func (d drawing) cardItem(v itemView) Node {
 	return Li(Class(string(v.Status)), Data("item", v.ID), glyph(string(v.Status)),
 		span("t", span("spoken", Text(statusWords[v.Status]+": ")), formatted(v.Title),
-			If(v.Yours != "", span("yours", Text(v.Yours))), If(v.Reason != "", span("why", formatted(v.Reason)))),
+			If(v.Yours != "", span("yours", Text(v.Yours))), If(v.Reason != "", span("why", formatted(v.Reason))),
+			If(v.Beside != "", span("why small", formatted(v.Beside)))),
 		If(!v.Started.IsZero() || v.Took != "", d.took(v)))
 }
 

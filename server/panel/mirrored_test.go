@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -63,4 +64,31 @@ func mirror(t *testing.T, s *server.Server, change func(d *todo.Draft)) todo.Sna
 	w := servertest.In("mirror:a")
 	w.Begin.Mirrored, w.Target.Conversation.Client, w.Writer.Client = true, "claude-code", "claude-code"
 	return servertest.Apply(t, s.Board.As(""), w, change)
+}
+
+// A card shows what can be begun before what waits for something, for what that waits, and who
+// has which step, where several agents work on one list. The description of a pull request says
+// for what an item waits, too.
+func TestCardOfSeveralAgents(t *testing.T) {
+	s, base := servertest.Site(t)
+	w := servertest.In("a")
+	w.Target.Conversation.Name, w.Writer.Client, w.Target.Conversation.Client = "work", "codex-mcp-client", "codex-mcp-client"
+	servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) {
+		d.Append("Waits", "Reads", "Writes", "Tests")
+		d.Put(todo.CoreView(), todo.Line{ID: "1", WaitsFor: []string{"4"}}, todo.Line{ID: "2", Status: "in_progress"})
+	})
+	w.Target.Conversation.Key, w.Writer.Client = "b", "claude-code"
+	list := servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) { d.SetStatus("3", todo.InProgress) })
+	html := page(t, base+"/")
+	at := -1
+	for _, want := range []string{">Writes<", ">Claude Code<", ">Reads<", ">Codex<", ">Tests<", ">Waits<", ">waits for Tests<"} {
+		next := strings.Index(html[at+1:], want)
+		if next < 0 {
+			t.Fatalf("the card has no %s behind %d", want, at)
+		}
+		at += 1 + next
+	}
+	if text := render.PullRequest([]todo.Snapshot{list}, 0); !strings.Contains(text, "Waits *(waits for Tests)*") {
+		t.Errorf("the pull request does not say what waits:\n%s", text)
+	}
 }

@@ -61,8 +61,8 @@ type itemView struct {
 	ID, Title, Text string // Text is what is edited
 	Status          todo.Status
 	Reason          string       // why the item is blocked
-	Beside          string       // on a list's page: its priority, who does it, and what it waits for
-	Details         string       // there, too
+	Beside          string       // its priority, who does it, and what it waits for
+	Details         string       // on a list's page
 	Started         time.Time    // zero unless the item is in progress and its agent is there
 	Took            string       // how long the item was in progress; empty when unknown
 	Yours           string       // what a person did to it that its agent has not seen
@@ -107,14 +107,14 @@ func stoppedAt(l todo.Snapshot) string {
 	if item, ok := l.Current(); ok {
 		return "stopped at: " + render.Safe(todo.Cut(item.Text, maxShown))
 	}
-	i := slices.IndexFunc(l.Items, func(i todo.Item) bool { return !i.Status.Settled() })
+	next, isOpen := l.Next("")
 	switch n := l.Counts(); {
-	case i < 0:
+	case !isOpen:
 		return ""
 	case n[todo.Completed]+n[todo.Failed]+n[todo.Cancelled] == 0:
 		return "not started"
 	}
-	return "next: " + render.Safe(todo.Cut(l.Items[i].Text, maxShown))
+	return "next: " + render.Safe(todo.Cut(next.Text, maxShown))
 }
 
 // itemOf returns the view of an item; rests is true when no agent works on its
@@ -148,10 +148,12 @@ func cutItem(v itemView) itemView {
 }
 
 // cardItems returns the items of a list that its card shows: the present first, then
-// what went wrong, then what comes next; and how many open ones it leaves out.
+// what went wrong, then what comes next, of which what is ready first; and how many open ones it
+// leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
 	present, rests := nowOf(f), f.States[f.Main.List.ID].State.Rests()
-	var now, also, trouble, next, later []itemView
+	var now, also, trouble, next, waits, later []itemView
+	waiting := todo.OpenWaits(f.Main.Items)
 	for _, i := range f.Main.Items {
 		part, most := &next, openOnCard
 		switch {
@@ -163,15 +165,21 @@ func cardItems(f *account.Group) (items []itemView, more int) {
 			part, most = &trouble, troubleOnCard
 		case i.Status.Settled():
 			continue
+		case len(waiting(i)) > 0:
+			part = &waits
 		}
 		if len(*part) < most {
-			*part = append(*part, cutItem(itemOf(i, rests)))
+			v := cutItem(itemOf(i, rests))
+			v.Beside = todo.Cut(render.Beside(f.Main, i), maxShown)
+			*part = append(*part, v)
 		} else if !i.Status.Settled() {
 			more++
 		}
 	}
+	kept := min(len(waits), openOnCard-len(next))
+	more += len(waits) - kept
 	for _, i := range f.Main.Later[:min(len(f.Main.Later), troubleOnCard)] {
 		later = append(later, cutItem(laterOf(i)))
 	}
-	return slices.Concat(now, also, trouble, next, later), more + len(f.Main.Later) - len(later)
+	return slices.Concat(now, also, trouble, next, waits[:kept], later), more + len(f.Main.Later) - len(later)
 }
