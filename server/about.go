@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -22,12 +23,21 @@ func (s *Server) about() mcp.Implementation {
 	}
 }
 
-// introduceItself has the answers to initialize and server/discover say what the server is.
+// introduceItself has the answers to initialize and server/discover say what the server is, and
+// its instructions name the first tool that the client is listed: of a tool that a client keeps
+// behind a search some models see nothing but their beginning.
 func (s *Server) introduceItself(hooks *mcpserver.Hooks) {
-	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
+	name := func(ctx context.Context, instructions *string) {
+		if listed := s.listed(mcpserver.ClientSessionFromContext(ctx).(*request)); len(listed) > 0 {
+			*instructions = strings.ReplaceAll(*instructions, "{{tool}}", listed[0].Name)
+		}
+	}
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
 		r.ServerInfo = s.about()
+		name(ctx, &r.Instructions)
 	})
-	hooks.AddAfterDiscover(func(_ context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
 		r.EnsureResultMeta().SetServerInfo(s.about())
+		name(ctx, &r.Instructions)
 	})
 }

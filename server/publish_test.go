@@ -133,19 +133,24 @@ func TestPublishAuto(t *testing.T) {
 
 // A client is told with the first answer what it may show people of the server: an icon,
 // the panel's, in less than a kilobyte, a description and the panel's address. No result
-// repeats it.
+// repeats it. The instructions, of which some models see the first 150 characters, name the
+// tool that the client is listed within these.
 func TestAboutTheServer(t *testing.T) {
 	panel, err := os.ReadFile(filepath.Join("panel", "page.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	chattest.Over(t, func(r *chattest.Rig) {
-		c := r.Start(func(c *server.Config) { c.Panel = "http://127.0.0.1:8765/" }).Chat("somebody")
-		first := "server/discover"
+		c := r.Start(func(c *server.Config) { c.Panel, c.Publish = "http://127.0.0.1:8765/", []string{"auto"} }).Chat("somebody")
+		first, tool := "server/discover", "TodoWrite"
 		if !r.By.Modern() {
-			first = "initialize"
+			first, tool = "initialize", clients.Find("codex-mcp-client").Tools[0]
 		}
-		said := c.Asks(first, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`).Raw
+		said := c.Asks(first, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"codex-mcp-client","version":"1"}}`).Raw
+		_, instructions, _ := strings.Cut(said, `"instructions":"`)
+		if !strings.Contains(instructions[:min(len(instructions), 150)], tool) || strings.Contains(said, "{{") {
+			t.Errorf("%s does not name %s at once: %.200s", first, tool, instructions)
+		}
 		for _, want := range []string{`"websiteUrl":"http://127.0.0.1:8765/"`, `"description":"Keeps`, `"mimeType":"image/svg+xml"`, `"title":"Todo lists"`} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s lacks %s: %s", first, want, said)

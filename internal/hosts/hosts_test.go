@@ -90,7 +90,8 @@ func TestInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sentence, _, _ := strings.Cut(instructions, ".")
+	_, sentence, _ := strings.Cut(instructions, "}}") // behind the name of the tool
+	sentence, _, _ = strings.Cut(sentence, ".")
 	for name, want := range map[string]bool{"claude-stdio": true, "codex": true, "gemini": true, "kimi": false, "copilot": false} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, byName(t, name))
