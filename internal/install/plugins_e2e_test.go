@@ -99,7 +99,7 @@ func TestSidebarOfOpencode(t *testing.T) {
 	script := `
 const slots = {}
 await plugin.tui({ state: { path: { directory: "/" } }, lifecycle: { onDispose() {} }, event: { on() {} }, slots: { register: (s) => Object.assign(slots, s.slots) } })
-const node = slots.sidebar_content()
+const node = slots.sidebar_content({}, { session_id: "ses_1" })
 let tries = 0
 const look = () => (node.content || tries++ > 40 ? (console.log(node.content), process.exit()) : setTimeout(look, 50))
 look()`
@@ -112,7 +112,7 @@ look()`
 		"without end":  {"yes", ""},
 		"another form": {`echo '{"items":{"length":1}}'`, ""},
 	} {
-		r.program(c.program)
+		r.program(`[ "$*" = "show --json --chat ses_1" ] || exit 1` + "\n" + c.program)
 		lines := strings.Split(strings.TrimSpace(r.node(plugin, "default as plugin", script)), "\n")
 		if lines[0] != c.first || len(lines) > 16 || strings.ContainsAny(strings.Join(lines, ""), "\x1b\u202e") {
 			t.Errorf("%s is drawn as %q", name, lines)

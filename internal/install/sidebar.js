@@ -1,4 +1,4 @@
-// Draws the list of this folder that an agent keeps by todo-mcp in opencode's sidebar
+// Draws the list that the agent of a chat keeps by todo-mcp in opencode's sidebar
 // (docs/hooks.md). It never makes opencode wait or fail: what cannot be read is not drawn.
 import { spawn } from "node:child_process"
 import { createElement } from "@opentui/solid"
@@ -7,10 +7,11 @@ const command = "todo-mcp show --json"
 const marks = { completed: "✓", in_progress: "▸", failed: "✗", blocked: "!", cancelled: "–" }
 const most = { items: 12, text: 100, bytes: 1 << 20, time: 3000 } // of time milliseconds
 
-// Returns what is drawn of the list of a folder; nothing if there is none.
-const read = (cwd) =>
+// Returns what is drawn of the list of a chat; nothing if there is none.
+const read = (cwd, chat) =>
   new Promise((resolve) => {
-    const child = spawn(command, { cwd, shell: true, stdio: ["ignore", "pipe", "ignore"], windowsHide: true })
+    if (!/^\w+$/.test(chat)) return resolve("")
+    const child = spawn(`${command} --chat ${chat}`, { cwd, shell: true, stdio: ["ignore", "pipe", "ignore"], windowsHide: true })
     const end = () => {
       child.stdout.destroy() // what the shell started ends by this
       child.kill()
@@ -58,18 +59,19 @@ const draw = (list) => {
 }
 
 const tui = async (api) => {
-  const drawn = new Set() // what is on the screen
+  const drawn = new Map() // what is on the screen, with its session
+  const texts = new Map() // by chat
   let reads = false
-  let text = ""
   const refresh = async () => {
     if (reads || drawn.size === 0) return
     reads = true
-    text = await read(api.state.path.directory)
-    reads = false
-    for (const node of drawn) {
+    for (const [node, session] of drawn) {
+      const chat = session?.session_id // which it may change
+      if (!node.isDestroyed) texts.set(chat, await read(api.state.path.directory, chat))
       if (node.isDestroyed) drawn.delete(node)
-      else node.content = text
+      else node.content = texts.get(chat)
     }
+    reads = false
   }
   const clock = setInterval(refresh, 3000)
   clock.unref?.()
@@ -80,10 +82,10 @@ const tui = async (api) => {
   api.slots.register({
     order: 450, // behind its own list
     slots: {
-      sidebar_content() {
+      sidebar_content(_context, session) {
         const node = createElement("text")
-        node.content = text
-        drawn.add(node)
+        node.content = texts.get(session?.session_id) ?? ""
+        drawn.set(node, session)
         refresh()
         return node
       },

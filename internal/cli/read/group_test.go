@@ -39,6 +39,7 @@ func TestGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(todo.ChatKey("ses1"), "", todo.InProgress) // another chat in the folder
 	write("main", "", todo.InProgress)
 	write("main/agent:helper", "helper", todo.Blocked)
 	blocked, err := lists.Find(t.Context(), board.Query{})
@@ -62,6 +63,7 @@ func TestGroup(t *testing.T) {
 		"show Part of main --json":              "\"state\": \"waiting\",\n *\"asks\": \"run `npm publish`",
 		"show Part of main/agent":               `(?m)^waiting · `,
 		"show --folder /src/app --json":         `"state": "waiting"`,
+		"show --chat ses1 --json":               `"title": "Part of [^"]*ses1"`,
 	} {
 		words := strings.Fields(strings.ReplaceAll(args, "Part of ", "Part_of_"))
 		for i, word := range words {

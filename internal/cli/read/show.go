@@ -22,6 +22,7 @@ func Show(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "the same as --format json")
 	width := fs.Uint16("width", 60, "at most `N` columns of a status line")
 	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
+	chat := fs.String("chat", "", "the list that the agent of a chat keeps by todo-mcp, by the host's `ID` of the chat")
 	claudeCode := fs.Bool("claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		if *asJSON {
@@ -30,6 +31,15 @@ func Show(fs *flag.FlagSet) app.Run {
 		a.Folder = *folder
 		if *claudeCode || *format == "statusline" {
 			return statusLine(ctx, a, args, *claudeCode, int(*width))
+		}
+		if *chat != "" {
+			return a.OnLists(func(lists board.Lists) error {
+				list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: todo.ChatKey(*chat)}})
+				if err != nil {
+					return fmt.Errorf("the list of the chat %s: %w", *chat, err)
+				}
+				return show(ctx, a, lists, list, *format)
+			})
 		}
 		return a.OnList(ctx, args, func(lists board.Lists, list todo.Snapshot) error {
 			return show(ctx, a, lists, list, *format)
