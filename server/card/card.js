@@ -135,7 +135,7 @@ function fold() {
   offer();
   if (past && !open) { // one line in the place of what a later card shows
     main.classList.add('past');
-    $('fold').textContent = 'Updated, ' + $('count').textContent;
+    $('fold').textContent = 'Continues below, ' + $('count').textContent;
     $('fold').setAttribute('aria-expanded', false);
     $('panel').hidden = $('pin').hidden = true;
     return;
@@ -427,7 +427,7 @@ function plan() {
   clearTimeout(timer);
   const has = (...statuses) => drawn.items.some((i) => statuses.includes(i.status));
   const follows = !over && misses < enough && !!drawn.list, running = follows && has('in_progress');
-  main.classList.toggle('live', running && !drawn.rests);
+  main.classList.toggle('live', running && !drawn.rests && !past);
   // A reopened chat shows an old result: refresh once, even if nothing runs. So
   // does a result without ids, by which a person ticks.
   const once = !checked && drawn.list && (has('pending', 'blocked') || mayCall() && drawn.items.some((i) => !i.id));

@@ -187,7 +187,7 @@ func TestAppSuperseded(t *testing.T) {
 	c.call("TodoWrite", strings.Replace(plan, "status: 'in_progress'", "status: 'completed'", 1))
 	c.rows("completed Read the schema", "completed Write the migration", "completed Run the tests", "pending Write less", "pending Ship it")
 	line := func(count string) string {
-		return `document.querySelector('main').classList.contains('past') && document.getElementById('fold').textContent === 'Updated, ` + count + `' && !document.getElementById('items').checkVisibility() && document.getElementById('head').clientHeight < 2`
+		return `document.querySelector('main').classList.contains('past') && document.getElementById('fold').textContent === 'Continues below, ` + count + `' && !document.getElementById('items').checkVisibility() && document.getElementById('head').clientHeight < 2`
 	}
 	servertest.Until(t, first, line("3 of 5 done"))
 	if servertest.Eval[bool](t, c.frame, `document.querySelector('main').classList.contains('past')`) {
