@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 			Begin:  todo.List{ParentConversation: r.parent},
 			Writer: todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent},
 			Change: call.Change,
-			Title:  r.said[metaTitle],
+			Title:  cmp.Or(r.said[metaTitle], call.Title),
 		}
 		if len(r.said) > 0 {
 			w.Operation, w.Before = r.operation()

@@ -51,6 +51,7 @@ type todoPatchInput struct {
 		Status    string   `json:"status,omitempty" jsonschema:"enum=STATUSES,description=How far it is; may be left out with merge"`
 		BlockedBy []string `json:"blockedBy,omitempty" jsonschema:"description=Ids of items that come first"`
 	} `json:"todos" jsonschema:"description=The items to set\\, in working order"`
+	planTitle
 	Merge bool `json:"merge,omitempty" jsonschema:"description=true changes only these items; false or left out: they are the whole list"`
 }
 
@@ -60,6 +61,7 @@ type updatePlanInput struct {
 		Step   string `json:"step" jsonschema:"minLength=1,description=What to do: Run the tests"`
 		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
 	} `json:"plan" jsonschema:"description=All steps\\, in working order"`
+	planTitle
 }
 
 type todowriteInput struct {
@@ -68,6 +70,7 @@ type todowriteInput struct {
 		Status   string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
 		Priority string `json:"priority,omitempty" jsonschema:"enum=high,enum=medium,enum=low,description=How much it matters"`
 	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+	planTitle
 }
 
 type manageInput struct {
@@ -77,6 +80,7 @@ type manageInput struct {
 		Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
 		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
 	} `json:"todoList,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read"`
+	planTitle
 }
 
 type crushInput struct {
@@ -85,6 +89,7 @@ type crushInput struct {
 		Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
 		ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
 	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+	planTitle
 }
 
 type todoListInput struct {
@@ -92,6 +97,7 @@ type todoListInput struct {
 		Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
 		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
 	} `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
+	planTitle
 }
 
 // listShown is an item in the structured content of these whole-list tools.

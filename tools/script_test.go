@@ -342,7 +342,7 @@ func (s *session) answer(tool *tools.Tool, args, operation string) tools.Result 
 	case call.Change == nil:
 		out.After = s.list()
 	default:
-		w := board.Write{Target: call.Target, Writer: todo.Writer{Variant: tool.Name}, Change: call.Change}
+		w := board.Write{Target: call.Target, Writer: todo.Writer{Variant: tool.Name}, Change: call.Change, Title: call.Title}
 		w.Conversation = who()
 		if operation != "" {
 			w.Operation = todo.Operation{ID: operation, Digest: tool.Name + args}
@@ -365,4 +365,48 @@ func (s *session) list() todo.Snapshot {
 		return todo.Snapshot{}
 	}
 	return snapshot
+}
+
+// A whole-list tool names the list that it begins, and one without a title; what the list was given
+// it leaves as it is (T11). A title of another kind is passed over.
+func TestPlansAreNamed(t *testing.T) {
+	s, named := newSession(t, func(*tools.Options) {}), 0
+	for _, tool := range s.tools {
+		if !strings.Contains(string(tool.InputSchema()), `"Of a new plan"`) {
+			continue
+		}
+		named++
+		text, args := fmt.Sprint("First by tool ", named), map[string]any{}
+		item := map[string]string{"id": "1", "status": "pending", "activeForm": "Doing", "text": text}
+		list := map[string]string{"update_plan": "plan", "manage_todo_list": "todoList"}[tool.Name]
+		if list == "" {
+			list = "todos"
+		}
+		if tool.Name == "TodoWrite" || tool.Name == "write_todos" {
+			delete(item, "id")
+		}
+		if tool.Name == "manage_todo_list" {
+			item["status"] = "not-started"
+		}
+		args[list] = []any{item}
+		write := func(title any, want string) {
+			t.Helper()
+			args["title"] = title
+			raw, err := json.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result := s.answer(tool, string(raw), ""); result.IsError || s.list().Title() != want {
+				t.Errorf("%s: %.20q: the list is called %.20q, want %.20q; %s", tool.Name, title, s.list().Title(), want, result.Text)
+			}
+		}
+		write(7, text)
+		write(" Write\n a \x1bparser ", "Write a parser")
+		write("Another", "Write a parser")
+		item["text"] = fmt.Sprint("Then by tool ", named)
+		write(strings.Repeat("x", 2*todo.MaxTitle), strings.Repeat("x", todo.MaxTitle))
+	}
+	if named != 9 {
+		t.Errorf("%d tools name their plans", named)
+	}
 }

@@ -12,6 +12,7 @@ import (
 // Todos left out or null reads the list (docs/spec/variants.md K1).
 type setTodoListInput struct {
 	Todos []setTodoListItem `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
+	planTitle
 }
 
 type setTodoListItem struct {

@@ -19,6 +19,7 @@ type todoWriteInput struct {
 		// Reason is published with AllStatuses (docs/spec/variants.md T10).
 		Reason string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
 	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+	planTitle
 }
 
 // todoWriteShown is an item in the structured content of TodoWrite and write_todos.

@@ -116,6 +116,9 @@ type Call struct {
 	// Target is what the call says about its list; of whose conversation it is, and of
 	// which sub-agent, its caller knows.
 	board.Target
+	// Title is what the list is called unless it was given a title, as [todo.OneLine] has it;
+	// empty for none.
+	Title string
 	// Change is the change to apply; nil for a call that only reads, or is an Edit.
 	Change todo.Change
 	// Edit is what a person does by the tick tool; zero in other calls.

@@ -43,6 +43,11 @@ type wholeList struct {
 	accepted func(w prompts.Words) string
 }
 
+// planTitle is the argument by which a whole-list tool has its caller name a plan that begins.
+type planTitle struct {
+	Title string `json:"title,omitempty" jsonschema:"description=Of a new plan"`
+}
+
 // partly says which calls change only the items that they name.
 type partly int
 
@@ -109,7 +114,11 @@ func (l wholeList) read(r *reader, args value) *Call {
 	if merge {
 		target = board.Target{Append: true}
 	}
-	return &Call{Target: target, Change: func(d *todo.Draft) error {
+	title := ""
+	if v := args.get("title"); v.kind == '"' && v.surrogate == 0 {
+		title = todo.OneLine(v.text, todo.MaxTitle)
+	}
+	return &Call{Target: target, Title: title, Change: func(d *todo.Draft) error {
 		if len(r.problems) > 0 { // with long texts
 			if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
 				return err

@@ -26,7 +26,7 @@ type Write struct {
 	// for none. What was applied by it then is not applied again.
 	Before string
 	Change todo.Change
-	// Title is the list's title from its host, unless it was given one, also by others
+	// Title is the list's title from its host or its agent, unless it was given one, also by others
 	// meanwhile; empty for none. One that [todo.CleanTitle] refuses is passed over.
 	Title string
 	// Seen is the revision that the writer saw, for a person who edits it; 0 is the

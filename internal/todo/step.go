@@ -17,7 +17,7 @@ type Step struct {
 	Earlier []Item
 	// Present reports whether a chat is there, by its id; nil is that none is.
 	Present func(hand string) bool
-	// Title is the list's title from its host, unless it was given one; empty for none. One
+	// Title is the list's title from its host or its agent, unless it was given one; empty for none. One
 	// that [CleanTitle] refuses is passed over.
 	Title string
 	// Mirrors is true for a write of a copy, which alone changes the items of a list that is

@@ -117,7 +117,7 @@ const commandLasts = 30 * time.Minute
 // names, or else to the working directory's own list (docs/spec/variants.md
 // C3).
 func todoWriteTo(a *app.App, call *tools.Call) board.Write {
-	w := board.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
+	w := board.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change, Title: call.Title}
 	who := board.Conversation{Key: "dir:" + app.Absolute(""), Client: w.Writer.Client, Workspace: app.Absolute(""),
 		Lasts: commandLasts, Detached: true}
 	if a.List != "" {
