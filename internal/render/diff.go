@@ -100,9 +100,23 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 func LeftOut(s todo.Snapshot) string {
 	var texts []string
 	for _, i := range s.LeftOut() {
-		texts = append(texts, "“"+Cut(Safe(i.Text), 40)+"”")
+		texts = append(texts, i.Text)
 	}
-	return strings.Join(texts, ", ")
+	return Quoted(texts...)
+}
+
+// Quoted returns the beginnings of texts in quotes, of more than four the first three and how
+// many more there are: “Read”, “Write”.
+func Quoted(texts ...string) string {
+	var parts []string
+	for n, text := range texts {
+		if n == 3 && len(texts) > 4 {
+			parts = append(parts, fmt.Sprintf("%d more", len(texts)-n))
+			break
+		}
+		parts = append(parts, "“"+Cut(Safe(text), 40)+"”")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Revision returns the lines of a history about a revision: its number, when and by whom it

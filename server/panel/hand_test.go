@@ -83,7 +83,7 @@ func TestPanelSaysWhatBecameOfAPersonsHand(t *testing.T) {
 	h.edit(`{"do":"status","id":"2","status":"completed"}`)
 	has("overridden and ticked", h.item("2"), "you ticked, waits to be seen", "your words, overridden", back)
 	has("its revision", page(t, h.list+"?revision=2"), `<span class="overridden yours">overridden</span>`)
-	has("the agent's", page(t, h.list+"?revision=8"), `<span class="small">overrode your words</span>`, "1 moved, overrode your order", "repeated what you replaced")
+	has("the agent's", page(t, h.list+"?revision=8"), `<span class="small">overrode your words</span>`, "”, overrode your order", "repeated what you replaced")
 
 	h.edit(`{"do":"back","id":"2"}`)
 	h.edit(`{"do":"back"}`)

@@ -35,8 +35,8 @@ type revision struct {
 }
 
 // revisionOf says what changed from one revision to a later one. before is the zero
-// Snapshot for a first revision.
-func (page *listPage) revisionOf(before, at todo.Snapshot) revision {
+// Snapshot for a first revision, and by the list for which this one was put away.
+func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	r := revision{N: at.Revision, By: agentOf(at), Person: at.Writer.Person, At: at.Updated.In(page.now.Location())}
 	r.By.Name = render.Writer(at.Writer, r.By.Name, "You")
 	if r.Person {
@@ -45,21 +45,21 @@ func (page *listPage) revisionOf(before, at todo.Snapshot) revision {
 	if account.Told(before, at) {
 		r.Fate = page.hand.OfRevision(r.N)
 	}
-	n, counts := 0, make(map[string]int)
+	n, items := 0, make(map[string][]string)
 	for _, d := range todo.Diff(before, at) {
 		for _, what := range verbs(d) {
-			counts[what]++
+			items[what] = append(items[what], cmp.Or(d.After.Text, d.Before.Text))
 			n++
 		}
 	}
 	var parts []string
-	for _, what := range []string{"completed", "started", "blocked", "failed", "cancelled", "reopened", "reworded", "edited", "added", "removed", "moved"} {
-		if counts[what] > 0 {
-			parts = append(parts, fmt.Sprint(counts[what], " ", what))
+	for _, what := range []string{"completed", "began", "blocked", "failed", "cancelled", "reopened", "reworded", "edited", "added", "removed", "moved"} {
+		if len(items[what]) > 0 {
+			parts = append(parts, what+" "+render.Quoted(items[what]...))
 		}
 	}
 	if before.Revision > 0 {
-		besides := render.Besides(before, at)
+		besides := render.Besides(before, at, by)
 		parts, n = append(parts, besides...), n+len(besides)
 	}
 	if against := render.AgainstHand(before, at); against != "" {
@@ -91,7 +91,11 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 			before = at // what it changed is not known
 		}
 		if at.Revision >= first {
-			page.changes = append(page.changes, page.revisionOf(before, at))
+			var by todo.Snapshot
+			if at.ReplacedBy != "" && before.ReplacedBy != at.ReplacedBy {
+				by, _ = lists.Load(ctx, at.ReplacedBy, 0) // one that is gone is named by its id
+			}
+			page.changes = append(page.changes, page.revisionOf(before, at, by))
 		}
 		if page.at.Revision == 0 && at.Revision >= shown {
 			page.compare(before, at)

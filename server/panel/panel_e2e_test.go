@@ -83,7 +83,7 @@ func TestPanelHistory(t *testing.T) {
 	key("[")
 	servertest.Until(t, ctx, fmt.Sprintf(at, 2, 3)+` && document.getElementById('status-text').textContent === 'Old revision'`)
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#items li')].map((li) => li.querySelector('bdi').textContent + ': ' + li.querySelector('.small').textContent).sort().join() === 'First: removed,Step: added'`)
-	if tick := servertest.Eval[string](t, ctx, `document.querySelector('#ticks [aria-current]').getAttribute('aria-label')`); tick != "Revision 2, Claude Code, 1 added, 1 removed" {
+	if tick := servertest.Eval[string](t, ctx, `document.querySelector('#ticks [aria-current]').getAttribute('aria-label')`); tick != "Revision 2, Claude Code, added “Step”, removed “First”" {
 		t.Errorf("the tick says %q", tick)
 	}
 	key(kb.ArrowLeft)

@@ -102,7 +102,9 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 // A list that was deleted and brought back has its whole history.
 func TestHistoryAcrossADeletion(t *testing.T) {
 	_, url := servertest.Site(t)
-	servertest.Writer(t, url, "tester")(servertest.Todos("pending", "A"))
+	write := servertest.Writer(t, url, "tester")
+	write(servertest.Todos("pending", "A"))
+	write(servertest.Todos("completed", "A"))
 	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
 	for _, do := range []string{"delete", "undelete"} {
 		if status, _, text := servertest.Post(t, list+"/edit", `{"do":"`+do+`"}`); status != http.StatusOK {
@@ -110,12 +112,12 @@ func TestHistoryAcrossADeletion(t *testing.T) {
 		}
 	}
 	html := page(t, list)
-	for _, want := range []string{"brought back<", "deleted<", "1 added<"} {
+	for _, want := range []string{"brought back<", "deleted<", "added “A”<", "completed “A”<"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("lacks %s: %s", want, html)
 		}
 	}
-	if old := page(t, list+"?revision=2"); !strings.Contains(old, "Revision 2 of 3") || strings.Contains(old, `id="restore"`) || strings.Contains(old, ".md?revision=2") {
+	if old := page(t, list+"?revision=3"); !strings.Contains(old, "Revision 3 of 4") || strings.Contains(old, `id="restore"`) || strings.Contains(old, ".md?revision=3") {
 		t.Errorf("the revision that deleted it: %s", old)
 	}
 }

@@ -14,8 +14,8 @@ import (
 func TestPanelSearchesWhatLeft(t *testing.T) {
 	_, base := servertest.Site(t)
 	write := servertest.Writer(t, base, "gemini-cli")
-	write(servertest.Todos("pending", "Paint <b>it</b>", "Buy rope"))
-	write(servertest.Todos("pending", "Dry the hull", "Buy rope"))
+	write(servertest.Todos("pending", "Buy rope", "Paint <b>it</b>"))
+	write(servertest.Todos("pending", "Buy rope", "Dry the hull"))
 	id := servertest.ListIDs(t, base)[0]
 	if html := page(t, base+"/?q=paint"); strings.Contains(html, "row-"+id) || !strings.Contains(html, `href="./?history=true&amp;q=paint"`) {
 		t.Errorf("a search finds what left a list unasked: %s", html)

@@ -46,7 +46,7 @@ var (
 	stateWords = map[todo.State]string{todo.Working: "Working", todo.Idle: "Idle", todo.Waiting: "Waiting for you",
 		todo.LeftOpen: "Left open", todo.Away: "Archived", todo.Finished: "Finished", todo.InVain: "Failed"}
 	// newStatus says in one word that an item got a status, where that is another word.
-	newStatus = map[todo.Status]string{todo.InProgress: "started", todo.Pending: "reopened"}
+	newStatus = map[todo.Status]string{todo.InProgress: "began", todo.Pending: "reopened"}
 )
 
 // verbs returns what a difference is, in the words of a summary; several when an

@@ -175,7 +175,11 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 	before := todo.Snapshot{}
 	for r, err := range lists.Revisions(ctx, list.List.ID, max(first-2, 0)) { // one more, from which the first one differs
 		if err == nil && r.Revision >= first {
-			err = printRevision(a, before, r, hand, asJSON)
+			var by todo.Snapshot
+			if r.ReplacedBy != "" {
+				by, _ = lists.Load(ctx, r.ReplacedBy, 0) // see above
+			}
+			err = printRevision(a, before, r, by, hand, asJSON)
 		}
 		if err != nil {
 			return err
@@ -186,12 +190,13 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 }
 
 // printRevision prints one revision; before is the revision before it, from
-// which it differs, and hand what became of what people changed.
-func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, asJSON bool) error {
+// which it differs, by the list for which it was put away, and hand what became of what people
+// changed.
+func printRevision(a *app.App, before, r, by todo.Snapshot, hand account.Hand, asJSON bool) error {
 	if asJSON {
 		return app.PrintJSON(a.Stdout, render.Document(r), "")
 	}
-	head, changes := render.Revision(before, r, hand, time.Local)
+	head, changes := render.Revision(before, r, hand, time.Local, by)
 	text := head + "\n"
 	for _, line := range changes {
 		text += "  " + line + "\n"
