@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -15,9 +16,9 @@ import (
 // Day is what was done on one day: the lists in which an agent wrote or an item changed,
 // by project. As JSON it is the answer of /api/today.
 type Day struct {
-	Date string    `json:"date"` // 2006-01-02
+	Date string    `json:"date"` // 2006-01-02, the first of several
 	From time.Time `json:"from"` // midnight where it was asked for
-	To   time.Time `json:"to"`   // the next midnight
+	To   time.Time `json:"to"`   // the next midnight, or that after the last day
 	Tally
 	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
 	// More is true when there was more than an account holds: [MaxDayLists], or the texts
@@ -96,25 +97,32 @@ type DayItem struct {
 // During reads the lists that changed in a time; it is [board.Lists.During].
 type During func(ctx context.Context, from, to time.Time, with todo.ChangedList) error
 
-// ParseDay returns noon of a day as a person writes it (2006-01-02), in now's time zone;
-// now where the text is empty.
+// ParseDay returns noon of a day as a person writes it, in now's time zone: 2006-01-02,
+// yesterday, or a weekday, which is the last one up to today; now where the text is empty.
 func ParseDay(text string, now time.Time) (time.Time, error) {
-	day, err := time.Parse(time.DateOnly, text)
-	switch {
-	case text == "":
+	if text == "" {
 		return now, nil
-	case err != nil:
-		return now, fmt.Errorf("a date is written as %s, not %q", now.Format(time.DateOnly), todo.Cut(text, maxDate))
+	}
+	for ago := range 7 {
+		day := time.Date(now.Year(), now.Month(), now.Day()-ago, 12, 0, 0, 0, now.Location())
+		name := day.Weekday().String()
+		if strings.EqualFold(text, name) || strings.EqualFold(text, name[:3]) || ago == 1 && strings.EqualFold(text, "yesterday") {
+			return day, nil
+		}
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return now, fmt.Errorf("a day is written as %s, yesterday or monday, not %q", now.Format(time.DateOnly), todo.Cut(text, maxDate))
 	}
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
 const maxDate = 20 // runes of what is no date that an error shows
 
-// DayOf returns the account of the day on which a time is, in its time zone, as far as it
-// has come by now.
-func DayOf(ctx context.Context, during During, at, now time.Time) (Day, error) {
-	next := time.Date(at.Year(), at.Month(), at.Day()+1, 12, 0, 0, 0, at.Location())
+// DayOf returns the account of the day on which a time is, in its time zone, or of the days up
+// to that of a later one, as far as they have come by now.
+func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, error) {
+	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
 		Projects: []DayProject{}}, now: now}
 	err := during(ctx, d.From, d.To, d.read)

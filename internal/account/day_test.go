@@ -85,7 +85,7 @@ func (d *diary) edit(at, title string, e todo.Edit) {
 // told returns the account of a day in lines.
 func (d *diary) told(at time.Time) (lines []string) {
 	d.t.Helper()
-	day, err := account.DayOf(d.t.Context(), d.lists.During, at, d.now)
+	day, err := account.DayOf(d.t.Context(), d.lists.During, at, at, d.now)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestDays(t *testing.T) {
 		{"UTC", "2026-03-29", 24}, {"Europe/Berlin", "2026-03-29", 23}, {"Europe/Berlin", "2026-10-25", 25},
 		{"Asia/Beirut", "2023-03-26", 23}, {"Asia/Beirut", "2023-03-25", 24}, {"Africa/Cairo", "2026-04-24", 23},
 		{"UTC", "0001-01-01", 24}, {"UTC", "9999-12-31", 24},
-		{"UTC", "2026-02-29", 0}, {"UTC", "yesterday", 0}, {"UTC", "2026-3-1", 0}, {"UTC", strings.Repeat("9", 5000), 0},
+		{"UTC", "2026-02-29", 0}, {"UTC", "tomorrow", 0}, {"UTC", "2026-3-1", 0}, {"UTC", strings.Repeat("9", 5000), 0},
 	} {
 		zone, err := time.LoadLocation(c.zone)
 		if err != nil {
@@ -201,7 +201,7 @@ func TestDays(t *testing.T) {
 			}
 			continue
 		}
-		day, _ := account.DayOf(t.Context(), newDiary(t).lists.During, at, noon())
+		day, _ := account.DayOf(t.Context(), newDiary(t).lists.During, at, at, noon())
 		if got := day.To.Sub(day.From).Hours(); err != nil || day.Date != c.date || got != c.hours {
 			t.Errorf("%s in %s: %s, %v hours, %v", c.date, c.zone, day.Date, got, err)
 		}
@@ -210,7 +210,7 @@ func TestDays(t *testing.T) {
 	for n := range account.MaxDayLists + 1 {
 		d.write("01 10:00", fmt.Sprint("chat ", n), "/src/app", fmt.Sprint("c:x", n))
 	}
-	day, err := account.DayOf(t.Context(), d.lists.During, d.now, d.now)
+	day, err := account.DayOf(t.Context(), d.lists.During, d.now, d.now, d.now)
 	if err != nil || day.Lists != account.MaxDayLists || !day.More {
 		t.Errorf("%d lists, more %t, %v", day.Lists, day.More, err)
 	}
@@ -219,7 +219,7 @@ func TestDays(t *testing.T) {
 	for n := range 5<<20/todo.MaxSize + 1 {
 		d.write("01 10:00", fmt.Sprint("chat ", n), "/src/app", items)
 	}
-	day, err = account.DayOf(t.Context(), d.lists.During, d.now, d.now)
+	day, err = account.DayOf(t.Context(), d.lists.During, d.now, d.now, d.now)
 	for _, l := range day.Projects[0].Lists {
 		for _, i := range l.CompletedItems {
 			held += len(i.Text)
@@ -227,5 +227,28 @@ func TestDays(t *testing.T) {
 	}
 	if err != nil || !day.More || held > 4<<20 || held < 3<<20 || day.Completed*todo.MaxText < 4<<20 {
 		t.Errorf("%d bytes of %d items, more %t, %v", held, day.Completed, day.More, err)
+	}
+}
+
+// A day may be called as people call it; a weekday is the last one, today included.
+func TestDaysByName(t *testing.T) {
+	for text, want := range map[string]string{"": "2026-03-04", "yesterday": "2026-03-03", "Wednesday": "2026-03-04", "thu": "2026-02-26", "MONDAY": "2026-03-02"} {
+		at, err := account.ParseDay(text, noon())
+		if got := at.Format(time.DateOnly); err != nil || got != want {
+			t.Errorf("%q is %s, want %s, %v", text, got, want, err)
+		}
+	}
+}
+
+// Of several days all is told together.
+func TestSeveralDays(t *testing.T) {
+	d := newDiary(t)
+	d.write("01 10:00", "a", "/src/app", "c:A")
+	d.write("02 10:00", "a", "/src/app", "c:B")
+	d.write("03 10:00", "b", "/src/app", "c:C p:D")
+	d.at("04 10:00")
+	day, err := account.DayOf(t.Context(), d.lists.During, d.now.AddDate(0, 0, -2), d.now, d.now)
+	if err != nil || day.Date != "2026-03-02" || day.Completed != 2 || day.Open != 1 || day.To != todo.Midnight(d.now.AddDate(0, 0, 1)) {
+		t.Errorf("%+v, %v", day, err)
 	}
 }

@@ -50,7 +50,11 @@ func heading(text string) string { return strings.ReplaceAll(escape(text), "#", 
 
 func dayName(d account.Day) string {
 	noon := d.From.Add(12 * time.Hour)
-	return noon.Format("Monday, 2 January 2006")
+	name := noon.Format("Monday, 2 January 2006")
+	if d.To.Sub(noon) > day {
+		return "Since " + name
+	}
+	return name
 }
 
 func projectName(p account.DayProject) string { return cmp.Or(Safe(p.Project), "no folder") }

@@ -116,7 +116,7 @@ func today(w http.ResponseWriter, r *edge.Request) error {
 		return edge.BadRequest("%v", err)
 	}
 	day, err := edge.InTurn(r, func() (account.Day, error) {
-		return account.DayOf(r.Context(), r.Lists.During, at, now)
+		return account.DayOf(r.Context(), r.Lists.During, at, at, now)
 	})
 	if err != nil {
 		return err

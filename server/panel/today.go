@@ -35,7 +35,7 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 		if err != nil {
 			return "", edge.BadRequest("%s", err)
 		}
-		day, err := account.DayOf(r.Context(), r.Lists.During, at, now)
+		day, err := account.DayOf(r.Context(), r.Lists.During, at, at, now)
 		if err != nil || isMarkdown {
 			return render.DayMarkdown(day), err
 		}

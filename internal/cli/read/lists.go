@@ -27,6 +27,7 @@ const maxLists = 500
 type listsOptions struct {
 	json, all, archived, history bool
 	state, project, search       *string
+	since                        time.Time
 }
 
 // Lists shows all lists.
@@ -39,13 +40,21 @@ func Lists(fs *flag.FlagSet) app.Run {
 		"working", "idle", "waiting", "left-open", "finished", "failed", "open")
 	o.project = fs.String("project", "", "only lists of this `PROJECT`, or of the folder with this path (. is this one)")
 	o.search = fs.String("search", "", "of all lists, those with this `TEXT` in their title, items, project or agent")
+	since := fs.String("since", "", "of all lists, those that changed since a `DAY`: 2006-01-02, yesterday or monday")
 	fs.BoolVar(&o.history, "history", false, "with --search: also those that had it in an earlier revision, and in which")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		*o.search = todo.Cut(strings.TrimSpace(*o.search), todo.MaxTitle)
 		if o.history && *o.search == "" {
 			return app.Usagef("--history needs a text to --search")
 		}
-		o.all = o.all || *o.search != "" && !o.archived
+		if *since != "" {
+			day, err := account.ParseDay(*since, time.Now())
+			if err != nil {
+				return app.UsageError{Err: err}
+			}
+			o.since = todo.Midnight(day)
+		}
+		o.all = o.all || (*o.search != "" || *since != "") && !o.archived
 		return a.OnLists(func(lists board.Lists) error { return o.show(ctx, a, lists) })
 	}
 }
@@ -156,7 +165,7 @@ func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.S
 
 // isWanted reports whether a list is one of those that are asked for, in whatever state.
 func (o listsOptions) isWanted(l todo.Snapshot) bool {
-	return (o.all || l.Archived == o.archived) && inProject(l.List, *o.project)
+	return (o.all || l.Archived == o.archived) && !l.Updated.Before(o.since) && inProject(l.List, *o.project)
 }
 
 // choose returns the lists that are to be shown, in the order of the board, each main

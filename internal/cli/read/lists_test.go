@@ -78,6 +78,8 @@ func TestManyLists(t *testing.T) {
 		"--archived":                   `(?s)^TITLE[^\n]*\nThe first plan +0/1 +archived .* The second plan +laid-out\n$`,
 		"--search=part":                `(?s)^TITLE[^\n]*\n(The main part|helper: The other part|reader: The third part) [^\n]*\n(The|helper|reader)[^\n]*\n(The|helper|reader)[^\n]*\n$`,
 		"--search=part --json":         `"state": "left open"`,
+		"--since=yesterday --archived": `(?s)^TITLE[^\n]*\nThe first plan +0/1 +archived `,
+		"--since=2100-01-01":           `^No list is like that`,
 	} {
 		got := programtest.Succeeds(t, append(append([]string{"lists"}, strings.Fields(asked)...), "--store", "sqlite:"+file)...)
 		if !regexp.MustCompile(want).MatchString(got) {

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -14,17 +15,25 @@ import (
 
 // Today shows what was done on a day.
 func Today(fs *flag.FlagSet) app.Run {
-	date := fs.String("date", "", "another `DAY`: 2006-01-02")
+	date := fs.String("date", "", "another `DAY`: 2006-01-02, yesterday or monday")
+	since := fs.String("since", "", "all from a `DAY` on")
 	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown or json", "text", "markdown", "json")
 	asJSON := fs.Bool("json", false, "the same as --format json")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		now := time.Now()
-		at, err := account.ParseDay(*date, now)
-		if err != nil {
+		at, err := account.ParseDay(cmp.Or(*since, *date), now)
+		switch {
+		case err != nil:
 			return app.UsageError{Err: err}
+		case *since != "" && *date != "":
+			return app.Usagef("--since and --date are two ways to say which days")
+		}
+		last := at
+		if *since != "" {
+			last = now
 		}
 		return a.OnLists(func(lists board.Lists) error {
-			day, err := account.DayOf(ctx, lists.During, at, now)
+			day, err := account.DayOf(ctx, lists.During, at, last, now)
 			switch {
 			case err != nil:
 				return err
