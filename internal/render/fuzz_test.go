@@ -59,7 +59,7 @@ func dayOf(t *testing.T, s todo.Snapshot) account.Day {
 	one := func(_ context.Context, _, _ time.Time, with todo.ChangedList) error {
 		return with(todo.Standing{State: todo.Working}, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })
 	}
-	day, err := account.DayOf(t.Context(), one, s.Updated, s.Updated)
+	day, err := account.DayOf(t.Context(), one, s.Updated, s.Updated, s.Updated)
 	if err != nil || len(day.Projects) != 1 {
 		t.Fatalf("%+v, %v", day, err)
 	}

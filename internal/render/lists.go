@@ -37,6 +37,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 	for _, s := range slices.Concat(snaps, others) {
 		titles[s.List.ID] = ListTitle(s)
 	}
+	apart := Apart(snaps, now)
 	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "FOUND", "REVISION", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
 		done, _, _ := strings.Cut(StatusLine(s, ""), " ")
@@ -49,7 +50,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 			revision = fmt.Sprintf("%d of %d", said.Revision, s.Revision)
 		}
 		rows = append(rows, []string{
-			ListTitle(s), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext), Cut(Safe(said.Text), maxNext), revision,
+			ListTitle(s) + inBrackets(apart[s.List.ID]), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext), Cut(Safe(said.Text), maxNext), revision,
 			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName),
 			Cut(cmp.Or(titles[s.ReplacedBy], short(s.ReplacedBy)), maxNext), id,
 		})

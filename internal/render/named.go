@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"todo-mcp/internal/todo"
@@ -60,6 +61,21 @@ func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bo
 // sub-agent's name, if it is the list of one, and safe to display.
 func ListTitle(s todo.Snapshot) string {
 	return strings.TrimPrefix(Safe(s.List.Agent)+": "+Safe(s.Title()), ": ")
+}
+
+// Apart returns, by the id of each list that reads as another one of its project, when it began.
+func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
+	alike, apart := make(map[string]int), make(map[string]string)
+	reads := func(l todo.Snapshot) string { return l.List.Workspace + "\n" + fold(ListTitle(l)) }
+	for _, l := range lists {
+		alike[reads(l)]++
+	}
+	for _, l := range lists {
+		if alike[reads(l)] > 1 {
+			apart[l.List.ID] = Moment(l.List.Created, now)
+		}
+	}
+	return apart
 }
 
 // titles returns what a list is called, folded.

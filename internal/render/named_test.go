@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"todo-mcp/internal/todo"
 )
 
@@ -94,5 +96,20 @@ func TestClient(t *testing.T) {
 		if got := Client(name); got != want {
 			t.Errorf("%q is called %q, want %q", name, got, want)
 		}
+	}
+}
+
+// Lists of one project that read alike are told apart by when they began.
+func TestApart(t *testing.T) {
+	at := time.Date(2026, 3, 4, 9, 14, 0, 0, time.UTC)
+	list := func(id, folder, title string, minutes int) todo.Snapshot {
+		return todo.Snapshot{List: todo.List{ID: id, Workspace: folder, Topic: title, Created: at.Add(time.Duration(minutes) * time.Minute)}, Updated: at}
+	}
+	lists := []todo.Snapshot{list("a", "/app", "Fix it", 0), list("b", "/app", "fix  IT", 1), list("c", "/web", "Fix it", 2), list("d", "/app", "Other", 3)}
+	if diff := cmp.Diff(map[string]string{"a": "09:14", "b": "09:15"}, Apart(lists, at)); diff != "" {
+		t.Error(diff)
+	}
+	if table := Lists(lists, nil, nil, at, 0); !strings.Contains(table, "Fix it (09:14)") || strings.Contains(table, "Other (") {
+		t.Error(table)
 	}
 }

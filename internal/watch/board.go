@@ -21,12 +21,13 @@ func (m *model) boardRows(width int) (rows []row) {
 			rows = append(rows, row{draw: func(bool) []string { return drawn }})
 		}
 	}
+	apart := render.Apart(slices.Collect(maps.Values(m.lists)), m.now)
 	add := func(heading string, groups []account.Group) {
 		if len(groups) > 0 {
 			line(heading)
 		}
 		for _, f := range groups {
-			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string { return m.boardLines(f, width, selected) }})
+			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string { return m.boardLines(f, apart[f.Main.List.ID], width, selected) }})
 		}
 	}
 	if m.filter != "" {
@@ -101,9 +102,10 @@ const (
 	leastTitle    = 16
 )
 
-// boardLines draws a list in one line: cursor, sign, title, progress and time; below it for
+// boardLines draws a list in one line: cursor, sign, title, with apart when it began where another
+// one is called alike, progress and time; below it for
 // what it waits, and of the selected one the item at hand where no pane beside it shows that.
-func (m *model) boardLines(f account.Group, width int, selected bool) []string {
+func (m *model) boardLines(f account.Group, apart string, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
 		right += spread("", m.listTime(f), timeWidth)
@@ -120,6 +122,9 @@ func (m *model) boardLines(f account.Group, width int, selected bool) []string {
 	sign := stateLook(f.State())
 	if f.State().Rests() && f.Main.Progress().Failed > 0 {
 		sign = paint(bad, "✗")
+	}
+	if apart != "" {
+		right = paint(dim, apart) + right
 	}
 	title := cut(paint(titleRole, listName(f.Main)), width-4-render.Cells(right))
 	lines := []string{spread(cursor+sign+" "+title, right+" ", width)}

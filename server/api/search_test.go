@@ -23,11 +23,11 @@ func TestSearch(t *testing.T) {
 			d.Append(texts...)
 		})
 	}
-	write("reworded", "Write the NEEDLE parser")
+	write("reworded", "Begin", "Write the NEEDLE parser")
 	for n := range 250 {
 		write(fmt.Sprint("hay ", n), "something else")
 	}
-	write("reworded", "Write the lexer")
+	write("reworded", "Begin", "Write the lexer")
 	write("newest", "needles")
 	for query, want := range map[string]string{
 		"search=needle":                      "needles 1 false",

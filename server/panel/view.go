@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -103,8 +104,11 @@ func nowOf(f *account.Group) *itemView {
 	return &v
 }
 
+// stoppedAt says where the work on a list ended, but not what its title says.
 func stoppedAt(l todo.Snapshot) string {
-	if item, ok := l.Current(); ok {
+	if item, ok := l.Current(); ok && strings.HasPrefix(l.Title(), todo.OneLine(item.Text, todo.MaxTitle)) {
+		return ""
+	} else if ok {
 		return "stopped at: " + render.Safe(todo.Cut(item.Text, maxShown))
 	}
 	next, isOpen := l.Next("")
