@@ -130,15 +130,15 @@ func TestEachNoticeOnce(t *testing.T) {
 		if _, err := d.boards[1].As("").Hear(d.Context(), chat("a"), asks); err != nil {
 			d.Fatal(err)
 		}
-		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 2 run `npm publish`?\\x1b[2J")
+		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 1 +1 run `npm publish`?\\x1b[2J")
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
 		if err := d.boards[0].As("").Leave(d.Context(), chat("a")); err != nil {
 			d.Fatal(err)
 		}
-		d.expect(2*time.Minute, "12m0s: Claude Code: left_open 1/2: Step 2 ")
+		d.expect(2*time.Minute, "12m0s: Claude Code: left_open 1/2: Step 1 +1 Step 2")
 		d.agent(2, "a", "completed", "completed")
-		d.expect(time.Hour, "13m0s: Claude Code: finished 2/2: Step 2 ")
+		d.expect(time.Hour, "13m0s: Claude Code: finished 2/2: Step 1 +1 ")
 	})
 }
 
