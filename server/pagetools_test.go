@@ -44,10 +44,10 @@ func TestListStateForThePage(t *testing.T) {
 			if want != "" {
 				want += state.ID
 			}
-			if state.Title != "B" || state.Current != "2" || state.Started.Before(before) || state.Started.After(time.Now()) || state.Panel != want || state.Written != 0 || state.Rests {
+			if state.Title != "A +2" || state.Current != "2" || state.Started.Before(before) || state.Started.After(time.Now()) || state.Panel != want || state.Written != 0 || state.Rests {
 				t.Errorf("%+v, want panel %s", state, want)
 			}
-			if state := listState(chat, "TodoWrite", chattest.Arguments("TodoWrite", "c:A p:B p:C")); state.Current != "" || !state.Started.IsZero() || state.Title != "B" {
+			if state := listState(chat, "TodoWrite", chattest.Arguments("TodoWrite", "c:A p:B p:C")); state.Current != "" || !state.Started.IsZero() || state.Title != "A +2" {
 				t.Errorf("nothing in progress: %+v", state)
 			}
 		})

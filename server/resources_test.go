@@ -57,14 +57,14 @@ func TestListsResource(t *testing.T) {
 		workspace := ""
 		if r.By.Piped() {
 			workspace = "/work/project"
-			if byTitle["A2"] != 0 {
+			if byTitle["A1 +1"] != 0 {
 				t.Errorf("the caller's workspace comes first: %+v", got.Lists)
 			}
 		}
-		if a := got.Lists[byTitle["A2"]]; a.List != c.Conversation("a").Current() || a.Completed != 1 || a.Total != 2 || a.Workspace != workspace || a.Client != "tester" || time.Since(a.Updated) > time.Minute {
+		if a := got.Lists[byTitle["A1 +1"]]; a.List != c.Conversation("a").Current() || a.Completed != 1 || a.Total != 2 || a.Workspace != workspace || a.Client != "tester" || time.Since(a.Updated) > time.Minute {
 			t.Errorf("a's: %+v", a)
 		}
-		if e := got.Lists[byTitle["E2"]]; e.List != elsewhere.After.List.ID || e.Completed != 1 || e.Total != 2 || e.Workspace != "/elsewhere" || e.Client != "other" || !e.Updated.Equal(now) {
+		if e := got.Lists[byTitle["E1 +2"]]; e.List != elsewhere.After.List.ID || e.Completed != 1 || e.Total != 2 || e.Workspace != "/elsewhere" || e.Client != "other" || !e.Updated.Equal(now) {
 			t.Errorf("another client's: %+v", e)
 		}
 	})
