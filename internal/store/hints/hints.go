@@ -16,13 +16,6 @@ type Hints struct {
 	slots sync.Map // of chan struct{}
 }
 
-// Add adds a watcher and returns its slot, until it is removed.
-func (h *Hints) Add() (slot chan struct{}, remove func()) {
-	slot = make(chan struct{}, 1)
-	h.slots.Store(slot, true)
-	return slot, func() { h.slots.Delete(slot) }
-}
-
 // Send hints every watcher that has no hint waiting already.
 func (h *Hints) Send() {
 	for slot := range h.slots.Range {
@@ -38,13 +31,14 @@ func (h *Hints) Send() {
 type Look func() (again time.Duration, err error)
 
 // Watch adds a watcher and calls hint at once, and then for each hint that is sent. look,
-// unless it is nil, is called at once, too, then whenever something comes from told, and
-// when it says. Watch returns nil when ctx ends, [board.ErrClosed] when closed is closed, and
-// the error of look.
-func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), told <-chan struct{}, look Look) error {
-	slot, remove := h.Add()
-	defer remove()
-	again := time.NewTimer(0)
+// unless it is nil, is called as long after the first hint as settle says, or after each if
+// that is not 0, then whenever something comes from told, and when it says. Watch returns nil
+// when ctx ends, [board.ErrClosed] when closed is closed, and the error of look.
+func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), settle time.Duration, told <-chan struct{}, look Look) error {
+	slot := make(chan struct{}, 1)
+	h.slots.Store(slot, true)
+	defer h.slots.Delete(slot)
+	again := time.NewTimer(settle)
 	defer again.Stop()
 	if look == nil {
 		again.Stop()
@@ -54,7 +48,9 @@ func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), 
 		looks := false
 		select {
 		case <-slot:
-			hint()
+			if hint(); settle > 0 {
+				again.Reset(settle)
+			}
 		case <-again.C:
 			looks = true
 		case <-told:

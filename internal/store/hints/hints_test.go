@@ -23,7 +23,7 @@ func TestWatchBeginsAmongHints(t *testing.T) {
 	for n := range 20_000 {
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- h.Watch(ctx, nil, end, nil, nil) }()
+		go func() { done <- h.Watch(ctx, nil, end, 0, nil, nil) }()
 		select {
 		case err := <-done:
 			if err != nil {

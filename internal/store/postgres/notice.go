@@ -150,16 +150,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	settled := make(chan struct{}, 1)
-	settle := time.AfterFunc(settleAfter, func() {
-		select {
-		case settled <- struct{}{}:
-		default:
-		}
-	})
-	defer settle.Stop()
-	first := func() { hint(); settle.Reset(settleAfter) }
-	return s.notices.watchers.Watch(ctx, s.ctx.Done(), first, settled, func() (time.Duration, error) {
+	return s.notices.watchers.Watch(ctx, s.ctx.Done(), hint, settleAfter, nil, func() (time.Duration, error) {
 		hint()
 		return 0, nil
 	})

@@ -20,7 +20,7 @@ import (
 // queries returns what is read of the tables: it is made when a store is opened first.
 var queries = sync.OnceValue(tables.Dialect{
 	Schema:  `todo_mcp.`,
-	Columns: `h.seq, h.body, l.meta`,
+	Columns: `h.seq, l.id, h.revision, h.body, l.meta`,
 	Newest:  `JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`,
 	Settled: `(SELECT todo_mcp.settled())`,
 	Like:    `ILIKE`,

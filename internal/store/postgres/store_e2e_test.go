@@ -129,3 +129,12 @@ func TestOpenRefusals(t *testing.T) {
 		}
 	}
 }
+
+func TestCheck(t *testing.T) {
+	s := fresh(t)
+	storetest.RunCheck(t, s, "todo_mcp.", func(sql string) {
+		if _, err := s.pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

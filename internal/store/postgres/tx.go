@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,8 +21,7 @@ import (
 // of lists, and what chats have seen. These it remembers; what is written waits for
 // the next other read or the commit, to be sent with it.
 type tx struct {
-	tables.Reader
-	saver   tables.Saver
+	tables.Saver
 	store   *Store
 	conn    *pgxpool.Conn
 	pending *pgx.Batch
@@ -57,18 +55,14 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), seen: make(map[board.Key][]board.Seen),
 		chats: make(map[string]todo.Chat), locked: make(map[string]bool), peeked: make(map[string]int64)}
-	t.Reader = newReader(t, &s.Health, t.do)
-	t.saver = tables.Saver{Reader: t.Reader, SQL: queries(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive}
+	t.Saver = tables.Saver{Reader: newReader(t, &s.Health, t.do), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive, Do: t.do}
 	return t, nil
 }
-
-// seenBy returns what selects what a chat has seen.
-var seenBy = sync.OnceValue(func() string { return numbered(queries().SeenBy) })
 
 // queueChat locks a chat, and then reads it.
 func (t *tx) queueChat(id string) {
 	t.lockChat(id)
-	t.pending.Queue(chatOf(), plain(id)).Query(func(found pgx.Rows) error {
+	t.pending.Queue(numbered(queries().ChatOf), plain(id)).Query(func(found pgx.Rows) error {
 		all, err := tables.Collect(rows{found}, scanChat)
 		if errors.Is(err, board.ErrDamaged) {
 			all, err = nil, nil // it counts as none
@@ -77,9 +71,6 @@ func (t *tx) queueChat(id string) {
 		return err
 	})
 }
-
-// chatOf returns what selects a chat.
-var chatOf = sync.OnceValue(func() string { return numbered(queries().ChatOf) })
 
 // Chat implements board.Tx. Another chat than the transaction's own is not locked, since that
 // one's may read this: who saves it finds out whether it is still as it was read.
@@ -116,7 +107,7 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 			if seq, isPeeked := t.peeked[c.ID]; isPeeked && seq != was.Seq {
 				return errRaced
 			}
-			c, err = t.saver.SaveChat(ctx, was, c)
+			c, err = t.Saver.SaveChat(ctx, was, c)
 			return err
 		})
 	}
@@ -127,24 +118,10 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	return c, err
 }
 
-// SetKey implements board.Tx.
-func (t *tx) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
-	return t.do(ctx, "save key", func() error { return t.saver.SetKey(ctx, k, chat, until) })
-}
-
-// Claim implements board.Tx.
-func (t *tx) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
-	err = t.do(ctx, "save notice", func() error {
-		earlier, err = t.saver.Claim(ctx, n, at, within)
-		return err
-	})
-	return earlier, err
-}
-
 // queueSeen locks a chat, and then reads what it has seen.
 func (t *tx) queueSeen(of board.Key) {
 	t.lockChat(of.Chat)
-	t.pending.Queue(seenBy(), plain(of.Principal), plain(of.Chat), of.Mirrors).Query(func(found pgx.Rows) (err error) {
+	t.pending.Queue(numbered(queries().SeenBy), plain(of.Principal), plain(of.Chat), of.Mirrors).Query(func(found pgx.Rows) (err error) {
 		t.seen[of], err = tables.Collect(rows{found}, scanSeen)
 		return err
 	})
@@ -265,7 +242,7 @@ func (t *tx) See(ctx context.Context, s board.Seen) error {
 	if s.Current && board.Current(all) != s.List {
 		t.queueLock(s.List)
 	}
-	t.seen[s.Key], err = t.saver.See(ctx, all, s, false)
+	t.seen[s.Key], err = t.Saver.See(ctx, all, s, false)
 	return err
 }
 
@@ -273,11 +250,6 @@ func (t *tx) See(ctx context.Context, s board.Seen) error {
 func (t *tx) Named(ctx context.Context, principal, name string) (string, error) {
 	t.lockChat(principal + "\x00" + name)
 	return t.Reader.Named(ctx, principal, name)
-}
-
-// SetName implements board.Tx.
-func (t *tx) SetName(ctx context.Context, principal, name, list string) error {
-	return t.do(ctx, "save name", func() error { return t.saver.SetName(ctx, principal, name, list) })
 }
 
 // Save implements board.Tx.
@@ -292,7 +264,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 		if !isLocked && next.Revision > 1 && !next.Follows(before) {
 			return errRaced // it was only found, so that another server may have changed it since
 		}
-		if saved, err = t.saver.Save(ctx, next); err == nil && saved.Revision == 1 && saved.List.ParentConversation != "" {
+		if saved, err = t.Saver.Save(ctx, next); err == nil && saved.Revision == 1 && saved.List.ParentConversation != "" {
 			err = one(ctx, t, []any{&saved.List.Parent}, `SELECT todo_mcp.held($1, $2, $3)`, saved.List.Principal, saved.List.ParentConversation, saved.List.Mirrored)
 			t.lists[id] = saved
 		}
@@ -306,12 +278,10 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 
 // Purge implements board.Tx.
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	return t.do(ctx, "purge list", func() error {
-		clear(t.seen)
-		clear(t.chats)
-		clear(t.peeked)
-		return t.saver.Purge(ctx, list, by, now)
-	})
+	clear(t.seen)
+	clear(t.chats)
+	clear(t.peeked)
+	return t.Saver.Purge(ctx, list, by, now)
 }
 
 // Exec implements [tables.DB].

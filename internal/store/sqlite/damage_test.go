@@ -68,3 +68,9 @@ func TestDamagedChat(t *testing.T) {
 		}
 	}
 }
+
+// BAD-INPUT 130: a check finds what is wrong with revisions.
+func TestCheck(t *testing.T) {
+	path, s := newStore(t)
+	storetest.RunCheck(t, s, "", func(sql string) { execSQL(t, openRaw(t, path), sql) })
+}

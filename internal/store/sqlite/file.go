@@ -293,15 +293,15 @@ const (
 	codeConstraint = 19
 	codeNotADB     = 26
 
-	// codeShortRead is an extended result code.
+	// codeShortRead is an extended result code: a file has less than SQLite knows to be in it.
 	codeShortRead = 522
 )
 
-// failedWith reports whether err is an SQLite error with one of the primary
-// result codes.
+// failedWith reports whether err is an SQLite error with one of some result codes, primary or
+// extended ones.
 func failedWith(err error, codes ...int) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && slices.Contains(codes, e.Code()&0xff)
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (slices.Contains(codes, e.Code()&0xff) || slices.Contains(codes, e.Code()))
 }
 
 // busy reports whether err comes from another connection or process that has

@@ -68,7 +68,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		others.close()
 		s.removeFolder()
 	}()
-	return s.watchers.Watch(ctx, s.quit, hint, others.heard, func() (again time.Duration, err error) {
+	return s.watchers.Watch(ctx, s.quit, hint, 0, others.heard, func() (again time.Duration, err error) {
 		before, now := open, int64(0)
 		again = lookOften
 		if left := s.spoolTime(); !left.Equal(spool) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
@@ -22,6 +21,7 @@ var queries = sync.OnceValue(tables.Dialect{
 	Newest: `LEFT JOIN history h ON h.seq = l.seq`,
 	Sum:    sumOf,
 	Like:   `LIKE`,
+	Checks: []string{`SELECT 'SQLite: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
 	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
@@ -40,8 +40,9 @@ const (
 	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
 )
 
-// read reads one row and returns what it says, or an error unless it is as it was written.
-func (r *row) read(rows tables.Rows) (todo.Snapshot, error) {
+// scanSnapshot reads a row of a query for snapshots.
+func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
+	var r row
 	into := make([]any, len(r))
 	for i := range r {
 		into[i] = &r[i]
@@ -64,21 +65,16 @@ func (r *row) read(rows tables.Rows) (todo.Snapshot, error) {
 		return todo.Snapshot{}, damaged("history", r[rowList], r[rowRevision])
 	}
 	seq, _ := r[rowSeq].(int64)
+	list, _ := r[rowID].(string)
+	revision, _ := r[rowRevision].(int64)
 	body, _ := r[rowBody].(string)
 	meta, _ := r[rowMeta].(string)
-	s, err := record.Snapshot([]byte(body), []byte(meta), seq)
+	current, _ := r[rowCurrent].(string)
+	s, err := tables.Decode(seq, list, revision, []byte(body), []byte(meta), current)
 	if err != nil {
-		return s, fmt.Errorf("%w: %w", errRecord, err)
+		err = fmt.Errorf("%w: %w", errRecord, err)
 	}
-	if s.List.ParentConversation != "" {
-		s.List.Parent, _ = r[rowCurrent].(string)
-	}
-	return s, nil
-}
-
-// scanSnapshot reads a row of a query for snapshots.
-func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
-	return new(row).read(rows)
+	return s, err
 }
 
 // scanSeen reads a row of what chats have seen.

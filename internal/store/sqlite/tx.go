@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
@@ -72,18 +71,13 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 
 // Save implements board.Tx.
 func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
-	if saved, err = w.saver.Save(ctx, next); err == nil {
+	if saved, err = w.Saver.Save(ctx, next); err == nil {
 		saved, err = w.Load(ctx, saved.List.ID, 0)
 	}
 	if err != nil {
 		return todo.Snapshot{}, w.fail("save snapshot", err)
 	}
 	return saved, nil
-}
-
-// Purge implements board.Tx.
-func (w *writer) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	return w.fail("purge list", w.saver.Purge(ctx, list, by, now))
 }
 
 // Chat implements board.Tx. It keeps what it reads, also that there is no such chat.
@@ -102,24 +96,13 @@ func (w *writer) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 func (w *writer) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	was, err := w.Chat(ctx, c.ID)
 	if err == nil {
-		c, err = w.saver.SaveChat(ctx, was, c)
+		c, err = w.Saver.SaveChat(ctx, was, c)
 	}
 	if err != nil {
 		return c, w.fail("save chat", err)
 	}
 	w.memory.chats[c.ID] = c
 	return c, nil
-}
-
-// SetKey implements board.Tx.
-func (w *writer) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
-	return w.fail("save key", w.saver.SetKey(ctx, k, chat, until))
-}
-
-// Claim implements board.Tx.
-func (w *writer) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
-	earlier, err = w.saver.Claim(ctx, n, at, within)
-	return earlier, w.fail("save notice", err)
 }
 
 // seenBy returns what a chat has seen but for damaged rows, and whether there are such.
@@ -155,7 +138,7 @@ func (w *writer) See(ctx context.Context, s board.Seen) error {
 		err = w.Exec(`DELETE FROM seen WHERE principal = ? AND chat = ? AND mirrors = ?`, s.Principal, s.Chat, s.Mirrors)
 	}
 	if err == nil {
-		known, err = w.saver.See(ctx, known, s, isDamaged)
+		known, err = w.Saver.See(ctx, known, s, isDamaged)
 	}
 	if err != nil {
 		return w.fail("save what a chat has seen", err)
@@ -163,11 +146,6 @@ func (w *writer) See(ctx context.Context, s board.Seen) error {
 	w.memory.put += (len(known) + 1) * (rowOverhead + len(s.Principal) + len(s.Chat))
 	w.memory.seen[s.Key] = known
 	return nil
-}
-
-// SetName implements board.Tx.
-func (w *writer) SetName(ctx context.Context, principal, name, list string) error {
-	return w.fail("save name", w.saver.SetName(ctx, principal, name, list))
 }
 
 // Remove implements [tables.DB].

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 
-	"modernc.org/sqlite" // its error type
-
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
@@ -18,10 +16,9 @@ import (
 // of the request that it runs. It does not use the callers' contexts, because one
 // transaction serves many callers.
 type writer struct {
-	tables.Reader
+	tables.Saver
 	*statements
 	store  *Store
-	saver  tables.Saver
 	file   *file
 	conn   *sql.Conn
 	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
@@ -32,8 +29,8 @@ type writer struct {
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Reader = tables.NewReader(queries(), w.read, scans, &s.Health)
-	w.saver = tables.Saver{Reader: w.Reader, SQL: queries(), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
+	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, scans, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
+	w.Do = func(_ context.Context, what string, run func() error) error { return w.fail(what, run()) }
 	return w
 }
 
@@ -73,7 +70,7 @@ func (w *writer) close() {
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
-	*w = writer{store: w.store, saver: w.saver, Reader: w.Reader}
+	*w = writer{store: w.store, Saver: w.Saver}
 }
 
 // open opens the file that the path names. First it merges the log into the file that is
@@ -129,7 +126,7 @@ var errGone = errors.New("the store file or its log (-wal) was moved, deleted or
 // be merged a second time, over what was saved since.
 func (w *writer) mergeLog() error {
 	err := w.checkpoint("TRUNCATE")
-	if isShort(err) {
+	if failedWith(err, codeShortRead) {
 		return nil // another process has merged and emptied it
 	}
 	return err
@@ -139,7 +136,7 @@ func (w *writer) mergeLog() error {
 // than it knows to be there. Of one that a process merged and emptied it knows that.
 func (w *writer) checkLog() error {
 	err := w.checkpoint("PASSIVE")
-	if isShort(err) {
+	if failedWith(err, codeShortRead) {
 		return fmt.Errorf("%w: %s was cut, and what was saved last is lost: end all programs that use the store, then run `todo-mcp check`; if that finds a problem, restore a backup (`todo-mcp backup --restore FILE`)", errGone, w.store.log)
 	}
 	return describe(w.store.path, err)
@@ -152,12 +149,6 @@ func (w *writer) checkpoint(mode string) error {
 		err = errLogInUse
 	}
 	return err
-}
-
-// isShort reports whether an error says that a file has less than SQLite knows to be in it.
-func isShort(err error) bool {
-	e := (*sqlite.Error)(nil)
-	return errors.As(err, &e) && e.Code() == codeShortRead
 }
 
 // settleLog merges a log that other processes left. Its last commits may be in the system's

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,4 +192,39 @@ func readNewest(t testing.TB, s board.Store, _ int) {
 	}
 	found, err := s.Find(t.Context(), board.Query{AfterSeq: newest - 1, OldestFirst: true, Deleted: true})
 	checkFound(t, len(found), 1, err)
+}
+
+// RunCheck tests that a check of a store finds what is wrong with revisions, and nothing before.
+// exec changes the store's tables, whose names have a schema before them.
+func RunCheck(t *testing.T, s interface {
+	board.Store
+	Check(ctx context.Context, found func(problem string)) (revisions int, err error)
+}, schema string, exec func(sql string)) {
+	damages := map[string][2]string{
+		"gap":     {"DELETE FROM %shistory WHERE list = 'gap' AND revision = 2", "revision 3 follows revision 1"},
+		"body":    {"UPDATE %shistory SET body = '{' WHERE list = 'body' AND revision = 2", ""},
+		"newest":  {"UPDATE %slists SET revision = 2 WHERE id = 'newest'", "its row does not name its newest revision"},
+		"excerpt": {"UPDATE %slists SET excerpt = '{}' WHERE id = 'excerpt'", "what pages with many lists show of it is not"},
+	}
+	for id := range damages {
+		for n := range int64(3) {
+			mustSave(t, s, list(id, "x", n+1))
+		}
+	}
+	check := func() (problems string) {
+		revisions, err := s.Check(t.Context(), func(problem string) { problems += problem + "\n" })
+		if err != nil || revisions < 3*len(damages)-1 {
+			t.Errorf("a check read %d revisions, %v", revisions, err)
+		}
+		return problems
+	}
+	if found := check(); found != "" {
+		t.Errorf("nothing is wrong: %s", found)
+	}
+	for id, d := range damages {
+		exec(fmt.Sprintf(d[0], schema))
+		if found := check(); !strings.Contains(found, id) || !strings.Contains(found, d[1]) {
+			t.Errorf("%s: found %q", d[0], found)
+		}
+	}
 }

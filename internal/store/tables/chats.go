@@ -88,7 +88,7 @@ func chatValues(c todo.Chat) (body string, values []any, err error) {
 
 // Chat implements [board.Reader]. One that is damaged counts as none.
 func (r Reader) Chat(ctx context.Context, id string) (todo.Chat, error) {
-	found, _, err := good(ctx, r, "read chat", r.sql.ChatOf, r.chat, id)
+	found, _, err := good(ctx, r, "read chat", r.sql.ChatOf, r.scans.Chat, id)
 	return append(found, todo.Chat{})[0], err
 }
 
@@ -117,31 +117,23 @@ func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 			where = append(where, "seq < "+r.sql.settled)
 		}
 	}
-	found, _, err := good(ctx, r, "read chats", r.sql.AllChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, r.chat, args...)
+	found, _, err := good(ctx, r, "read chats", r.sql.AllChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, r.scans.Chat, args...)
 	return found, err
 }
 
 // Named implements [board.Reader].
 func (r Reader) Named(ctx context.Context, principal, name string) (string, error) {
-	found, err := collect(ctx, r, "read name", r.sql.named, func(rows Rows) (list string, err error) { return list, rows.Scan(&list) }, principal, name)
-	return append(found, "")[0], err
+	return value[string](ctx, r, "read name", r.sql.named, principal, name)
 }
 
 // SetName implements [board.Tx].
 func (s *Saver) SetName(ctx context.Context, principal, name, list string) error {
-	err := s.checkRoom(ctx, principal)
-	if err == nil {
-		s.Used.Add(principal, RowSize)
-		err = s.DB.Exec(s.SQL.setName, principal, name, list)
-	}
-	return err
+	return s.Do(ctx, "save name", func() error { return s.addRow(ctx, principal, s.sql.setName, principal, name, list) })
 }
 
 // Keyed implements [board.Reader].
 func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
-	found, err := collect(ctx, r, "read key", r.sql.keyed, func(rows Rows) (chat string, err error) { return chat, rows.Scan(&chat) },
-		append(keyValues(k), record.UnixNano(time.Now()))...)
-	return append(found, "")[0], err
+	return value[string](ctx, r, "read key", r.sql.keyed, append(keyValues(k), record.UnixNano(time.Now()))...)
 }
 
 func keyValues(k board.ChatKey) []any { return []any{k.Principal, k.User, string(k.Kind), k.Text} }
@@ -154,24 +146,24 @@ func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, erro
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrEncode, err)
 	}
-	isNew, store := was.ID == "", s.SQL.saveChat
+	isNew, store := was.ID == "", s.sql.saveChat
 	if isNew {
 		err = s.checkRoom(ctx, c.Principal)
 	} else if was.Used.Equal(c.Used) && was.Ended.Equal(c.Ended) && was.Principal == c.Principal && was.User == c.User {
-		store = s.SQL.sayChat
+		store = s.sql.sayChat
 	}
 	if err == nil {
 		c.Seq, err = s.DB.NextSeq()
 	}
 	if err == nil {
-		err = s.DB.Exec(store, append(s.SQL.summed(values), c.Seq)...)
+		err = s.DB.Exec(store, append(s.sql.summed(values), c.Seq)...)
 	}
 	if !isNew || err != nil {
 		return c, err
 	}
 	s.Used.Add(c.Principal, RowSize+len(body))
-	if err = s.DB.Exec(s.SQL.holdsList, c.ID); err == nil {
-		err = s.DB.Remove(s.SQL.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
+	if err = s.DB.Exec(s.sql.holdsList, c.ID); err == nil {
+		err = s.DB.Remove(s.sql.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
 	}
 	return c, err
 }
@@ -179,7 +171,17 @@ func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, erro
 // tidyChats removes chats that nobody used for too long, and those without a list that
 // ended long enough ago.
 func (s *Saver) tidyChats(now time.Time) error {
-	return s.DB.Remove(s.SQL.oldChats, record.UnixNano(now.Add(-board.SeenAge)), record.UnixNano(now.Add(-board.BareChatAge)))
+	return s.DB.Remove(s.sql.oldChats, record.UnixNano(now.Add(-board.SeenAge)), record.UnixNano(now.Add(-board.BareChatAge)))
+}
+
+// addRow stores a row of a principal that is of no list, if there is room.
+func (s *Saver) addRow(ctx context.Context, principal, sql string, args ...any) error {
+	err := s.checkRoom(ctx, principal)
+	if err == nil {
+		s.Used.Add(principal, RowSize)
+		err = s.DB.Exec(sql, args...)
+	}
+	return err
 }
 
 // checkRoom returns [board.ErrStoreFull] when no list of a principal can be written any more.
@@ -194,33 +196,26 @@ func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 
 // SetKey implements [board.Tx].
 func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
-	of := keyValues(k)[:3]
-	err := errors.Join(s.DB.Exec(s.SQL.oldKeys, record.UnixNano(time.Now())), s.checkRoom(ctx, k.Principal))
-	if err == nil {
-		s.Used.Add(k.Principal, RowSize)
-		err = s.DB.Exec(s.SQL.setKey, append(keyValues(k), chat, record.UnixNano(until))...)
-	}
-	if err == nil {
-		err = s.DB.Exec(s.SQL.moreKeys, append(of, of...)...)
-	}
-	return err
+	return s.Do(ctx, "save key", func() error {
+		of := keyValues(k)[:3]
+		return errors.Join(s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
+			s.addRow(ctx, k.Principal, s.sql.setKey, append(keyValues(k), chat, record.UnixNano(until))...),
+			s.DB.Exec(s.sql.moreKeys, append(of, of...)...))
+	})
 }
 
 // Claim implements [board.Tx].
 func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
-	found, err := collect(ctx, s.Reader, "read notice", s.SQL.notice, func(rows Rows) (at int64, err error) { return at, rows.Scan(&at) },
-		n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
-	if err != nil || len(found) > 0 {
-		return time.Unix(0, append(found, 0)[0]), err
-	}
-	err = errors.Join(s.DB.Exec(s.SQL.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))),
-		s.DB.Exec(s.SQL.oldKeys, record.UnixNano(time.Now())), s.checkRoom(ctx, n.Principal))
-	if err == nil {
-		s.Used.Add(n.Principal, RowSize)
-		err = s.DB.Exec(s.SQL.claim, n.Principal, n.What, record.UnixNano(at))
-	}
-	if err == nil {
-		err = s.DB.Exec(s.SQL.moreNotices, n.Principal, n.Principal)
-	}
-	return time.Time{}, err
+	return earlier, s.Do(ctx, "save notice", func() error {
+		before, err := value[int64](ctx, s.Reader, "read notice", s.sql.notice, n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
+		if err == nil && before != 0 {
+			earlier = time.Unix(0, before)
+		}
+		if err != nil || before != 0 {
+			return err
+		}
+		return errors.Join(s.DB.Exec(s.sql.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))), s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
+			s.addRow(ctx, n.Principal, s.sql.claim, n.Principal, n.What, record.UnixNano(at)),
+			s.DB.Exec(s.sql.moreNotices, n.Principal, n.Principal))
+	})
 }

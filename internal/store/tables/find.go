@@ -30,6 +30,8 @@ type Dialect struct {
 	Lock, SkipLocked string
 	// Like compares a text with a pattern without regard to the case of ASCII letters.
 	Like string
+	// Checks select what is wrong with the database itself, as it is said.
+	Checks []string
 	// Settled is below which seq nothing is saved any more; empty where saves are in
 	// the order of seq.
 	Settled string
@@ -47,6 +49,8 @@ type SQL struct {
 	AllSeen, SeenBy string
 
 	loadRevision, history        string
+	checks                       []string
+	excerpted                    string // the newest revisions beside their excerpts
 	seenOn, currentSeen          string
 	current, seen, settled, like string
 
@@ -90,10 +94,11 @@ func (d Dialect) Queries() *SQL {
 	q := &SQL{
 		Revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
 		Newest:    columns + `lists l ` + d.Newest,
-		Excerpts:  `SELECT l.seq, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
+		Excerpts:  `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
 		AllSeen: `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + sum +
 			` FROM ` + seen + ` c`,
-		current: current, seen: seen, settled: d.Settled, like: d.Like,
+		current: current, seen: seen, settled: d.Settled, like: d.Like, checks: d.checks(),
+		excerpted: `SELECT l.id, h.body, l.excerpt FROM ` + d.Schema + `lists l JOIN ` + d.Schema + `history h ON h.list = l.id AND h.revision = l.revision`,
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`

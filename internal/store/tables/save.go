@@ -44,14 +44,15 @@ type DB interface {
 	Size(ctx context.Context) (int64, error)
 }
 
-// Saver stores lists and chats in a transaction.
+// Saver stores lists and chats in a transaction, and reads them there.
 type Saver struct {
-	Reader Reader // of the transaction
-	SQL    *SQL
-	DB     DB
-	Keep   board.Keep
-	Used   *Used
-	Alive  func(process string) bool // as of [board.Store]
+	Reader
+	DB    DB
+	Keep  board.Keep
+	Used  *Used
+	Alive func(process string) bool // as of [board.Store]
+	// Do runs what a method does, and names it in its error.
+	Do func(ctx context.Context, what string, run func() error) error
 }
 
 // Used is what a store remembers of how much each principal uses, who has a share, and,
@@ -144,7 +145,7 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	before, err := s.DB.Load(ctx, next.List.ID, 0)
 	if errors.Is(err, board.ErrDamaged) {
 		before = todo.Snapshot{List: next.List}
-		err = s.DB.Scan(ctx, s.SQL.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)
+		err = s.DB.Scan(ctx, s.sql.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)
 		next.Revision = before.Revision + 1
 	}
 	if err != nil && !errors.Is(err, board.ErrNotFound) {
@@ -171,9 +172,9 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	}
 	// What many indexes are of is written only where it changes.
 	id := next.List.ID
-	err = s.DB.Exec(s.SQL.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
+	err = s.DB.Exec(s.sql.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
 	if err == nil && next.Deleted != before.Deleted {
-		err = s.DB.Exec(s.SQL.setDeleted, next.Deleted, id)
+		err = s.DB.Exec(s.sql.setDeleted, next.Deleted, id)
 	}
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
 		err = s.drop(id, 0, first-1)
@@ -184,9 +185,9 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 
 // drop removes the stored revisions of a list from one to another.
 func (s *Saver) drop(list string, from, to int64) error {
-	err := s.DB.Exec(s.SQL.countDropped, list, from, to, list)
+	err := s.DB.Exec(s.sql.countDropped, list, from, to, list)
 	if err == nil {
-		err = s.DB.Exec(s.SQL.drop, list, from, to)
+		err = s.DB.Exec(s.sql.drop, list, from, to)
 	}
 	return err
 }
@@ -218,7 +219,7 @@ func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
 		return err
 	}
 	s.DB.Remember(*first, bytes)
-	return s.DB.Exec(s.SQL.addList, append(s.SQL.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
+	return s.DB.Exec(s.sql.addList, append(s.sql.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
 		bytes, int(first.Spare()), excerpt)...)
 }
 
@@ -233,10 +234,10 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	if next.Seq, err = s.DB.NextSeq(); err != nil {
 		return 0, "", err
 	}
-	values := s.SQL.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
+	values := s.sql.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
 	values[4] = string(body) // it is stored as text
 	s.Used.Add(next.List.Principal, len(body))
-	return len(body), string(short), s.DB.Exec(s.SQL.addRevision, append(values, next.Seq)...)
+	return len(body), string(short), s.DB.Exec(s.sql.addRevision, append(values, next.Seq)...)
 }
 
 // makeRoom returns an error when a list may not begin, or not change, see
@@ -247,7 +248,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 		if begins && err == nil {
 			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), record.UnixNano(since), s.Keep.Begun}
 			var last int64
-			err = s.DB.Scan(ctx, s.SQL.usage, args, &u.Lists, &u.Begun, &last)
+			err = s.DB.Scan(ctx, s.sql.usage, args, &u.Lists, &u.Begun, &last)
 			saved = time.Unix(0, last)
 		}
 		return u, err
@@ -266,7 +267,7 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 		for range 5 {
 			args = append(args, RowSize, principal)
 		}
-		return own, s.DB.Scan(ctx, s.SQL.own, append(args, principal), &own)
+		return own, s.DB.Scan(ctx, s.sql.own, append(args, principal), &own)
 	})
 	return u, err
 }
@@ -284,9 +285,9 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 		}
 		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
 		if kind == todo.SpareDeleted {
-			return s.forget(s.SQL.spare, forList, args...)
+			return s.forget(s.sql.spare, forList, args...)
 		}
-		some, _, err := good(ctx, s.Reader, "read excerpts", s.SQL.spareLists, ScanSnapshot, args...)
+		some, _, err := good(ctx, s.Reader, "read excerpts", s.sql.spareLists, ScanSnapshot, args...)
 		if err != nil {
 			return err
 		}
@@ -295,7 +296,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 			switch {
 			case err != nil:
 			case kind == todo.SpareUnseen:
-				err = s.forget(s.SQL.list, forList, id)
+				err = s.forget(s.sql.list, forList, id)
 			default:
 				err = s.purge(ctx, id, forList, todo.Writer{}, now)
 			}
@@ -307,8 +308,8 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 // forget removes the lists that a query selects, with all that belongs to them, and the chats
 // that held no other: but for the one that begins or changes another list, which it is for.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
-	err := s.DB.Remove(fmt.Sprintf(s.SQL.chatsOf, lists), append(slices.Clone(args), forList.Conversation)...)
-	for _, statement := range s.SQL.forget {
+	err := s.DB.Remove(fmt.Sprintf(s.sql.chatsOf, lists), append(slices.Clone(args), forList.Conversation)...)
+	for _, statement := range s.sql.forget {
 		if err == nil {
 			err = s.DB.Remove(fmt.Sprintf(statement, lists), slices.Clone(args)...)
 		}
@@ -323,28 +324,28 @@ const maxTrash, maxOldSeen = 4, 100
 // tidy removes lists that were deleted too long ago to bring them back, and forgets what chats have
 // seen that nobody used for too long.
 func (s *Saver) tidy(now time.Time, forList todo.List) error {
-	err := s.forget(s.SQL.trash, forList, record.UnixNano(now.Add(-board.TrashAge)), maxTrash)
+	err := s.forget(s.sql.trash, forList, record.UnixNano(now.Add(-board.TrashAge)), maxTrash)
 	if err != nil {
 		return err
 	}
-	return s.DB.Remove(s.SQL.oldSeen, record.UnixNano(now.Add(-board.SeenAge)), maxOldSeen)
+	return s.DB.Remove(s.sql.oldSeen, record.UnixNano(now.Add(-board.SeenAge)), maxOldSeen)
 }
 
 // Purge implements [board.Tx]. One revision without content takes the place of all.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	return s.purge(ctx, list, todo.List{}, by, now)
+	return s.Do(ctx, "purge list", func() error { return s.purge(ctx, list, todo.List{}, by, now) })
 }
 
 // purge is [Saver.Purge], which makes room for another list unless that is the zero one.
 func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
-	if err := s.DB.Scan(ctx, s.SQL.lockList, []any{list}, &principal, &newest, &begun, new(bool)); errors.Is(err, sql.ErrNoRows) {
+	if err := s.DB.Scan(ctx, s.sql.lockList, []any{list}, &principal, &newest, &begun, new(bool)); errors.Is(err, sql.ErrNoRows) {
 		return board.ErrNotFound
 	} else if err != nil {
 		return err
 	}
-	if err := s.forget(s.SQL.list, forList, list); err != nil {
+	if err := s.forget(s.sql.list, forList, list); err != nil {
 		return err
 	}
 	last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
@@ -361,27 +362,27 @@ func (s *Saver) See(ctx context.Context, others []board.Seen, c board.Seen, all 
 			return others, err
 		}
 		s.Used.Add(c.Principal, RowSize)
-		if err := s.DB.Remove(s.SQL.moreSeen, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
+		if err := s.DB.Remove(s.sql.moreSeen, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
 			return others, err
 		}
 	}
 	for _, now := range slices.Backward(after) { // the current one is the first, and there is one at a time
 		ended := !now.Current && now.List == board.Current(others)
 		if all || ended || now.List == set.List {
-			store := s.SQL.setSeen
+			store := s.sql.setSeen
 			isAsBefore := func(o board.Seen) bool {
 				return o.List == now.List && o.Held == now.Held && o.Current == now.Current && o.At.Equal(now.At)
 			}
 			if !all && slices.ContainsFunc(others, isAsBefore) { // but for what no index is of, as after most calls
-				store = s.SQL.sawMore
+				store = s.sql.sawMore
 			}
-			if err := s.DB.Exec(store, s.SQL.summed(SeenValues(now))...); err != nil {
+			if err := s.DB.Exec(store, s.sql.summed(SeenValues(now))...); err != nil {
 				return after, err
 			}
 		}
 	}
 	if set.Held > 0 && !slices.ContainsFunc(others, func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }) {
-		return after, s.DB.Exec(s.SQL.holdsList, c.Chat)
+		return after, s.DB.Exec(s.sql.holdsList, c.Chat)
 	}
 	return after, nil
 }

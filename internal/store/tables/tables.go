@@ -30,12 +30,10 @@ type Query func(ctx context.Context, what, sql string, args []any, read func(Row
 // Reader implements [board.Reader]. Of several rows it leaves out those that are damaged, and
 // notes them.
 type Reader struct {
-	sql      *SQL
-	query    Query
-	snapshot func(Rows) (todo.Snapshot, error)
-	seenRow  func(Rows) (board.Seen, error)
-	chat     func(Rows) (todo.Chat, error)
-	health   *Health
+	sql    *SQL
+	query  Query
+	scans  Scans
+	health *Health
 }
 
 // Scans read a row of the dialect's columns; an error that wraps [board.ErrDamaged] is about
@@ -48,19 +46,17 @@ type Scans struct {
 
 // NewReader returns a reader by way of query.
 func NewReader(sql *SQL, query Query, scans Scans, health *Health) Reader {
-	return Reader{sql, query, scans.Snapshot, scans.Seen, scans.Chat, health}
+	return Reader{sql, query, scans, health}
 }
 
-// collect runs a query and reads all its rows.
-func collect[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, err error) {
-	err = r.query(ctx, what, sql, args, func(rows Rows) (err error) {
-		found, err = Collect(rows, scan)
-		return err
+// value runs a query and reads the one column of its first row; the zero value where there is none.
+func value[T any](ctx context.Context, r Reader, what, sql string, args ...any) (found T, err error) {
+	return found, r.query(ctx, what, sql, args, func(rows Rows) error {
+		if rows.Next() {
+			return rows.Scan(&found)
+		}
+		return rows.Err()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 // Collect reads all rows.
@@ -121,7 +117,7 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 	isThere := false
 	err = r.query(ctx, "read snapshots", sql, args, func(rows Rows) (err error) {
 		if isThere = rows.Next(); isThere {
-			found, err = r.snapshot(rows)
+			found, err = r.scans.Snapshot(rows)
 		}
 		return cmp.Or(err, rows.Err())
 	})
@@ -133,7 +129,7 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 
 // History implements [board.Reader].
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.snapshot, list, after)
+	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.scans.Snapshot, list, after)
 }
 
 // Find implements [board.Reader]. Where saves may be stored in another order than their
@@ -147,7 +143,7 @@ func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 	if q.Excerpt && q.Operation == "" {
 		return atMostGood(ctx, r, "read excerpts", sql, q.Limit, ScanSnapshot, args...)
 	}
-	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.snapshot, args...)
+	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.scans.Snapshot, args...)
 }
 
 // saying reads of each list the last revision that says a text, of as many lists as the
@@ -156,7 +152,7 @@ func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []an
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
 		for int64(len(found)) < atMost(q.Limit) && rows.Next() {
-			s, err := r.snapshot(rows)
+			s, err := r.scans.Snapshot(rows)
 			if errors.Is(err, board.ErrDamaged) {
 				r.health.note(err)
 				continue
@@ -175,7 +171,7 @@ func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []an
 
 // Seen implements [board.Reader].
 func (r Reader) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
-	found, _, err := good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.seenRow, of.Principal, of.Chat, of.Mirrors)
+	found, _, err := good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.scans.Seen, of.Principal, of.Chat, of.Mirrors)
 	return found, err
 }
 
@@ -185,24 +181,35 @@ func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.See
 	if list == "" {
 		sql, args = r.sql.currentSeen, args[:1]
 	}
-	found, _, err := good(ctx, r, "read what chats have seen", sql, r.seenRow, args...)
+	found, _, err := good(ctx, r, "read what chats have seen", sql, r.scans.Seen, args...)
 	return found, err
 }
 
-// ScanSnapshot reads a row of a Seq, a body, what is the same in all revisions of the list,
-// and the list that is now the current one of the parent's conversation.
+// ScanSnapshot reads a row of a Seq, the list's id, the number of a revision, its body, what is
+// the same in all revisions of the list, and the list that is now the current one of the
+// parent's conversation.
 func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
-	var seq int64
+	var seq, revision int64
 	var body, meta []byte
-	var current string
-	if err := rows.Scan(&seq, &body, &meta, &current); err != nil {
+	var list, current string
+	if err := rows.Scan(&seq, &list, &revision, &body, &meta, &current); err != nil {
 		return todo.Snapshot{}, err
 	}
+	return Decode(seq, list, revision, body, meta, current)
+}
+
+// Decode returns the snapshot of such a row, or an error that wraps [board.ErrDamaged].
+func Decode(seq int64, list string, revision int64, body, meta []byte, current string) (todo.Snapshot, error) {
 	s, err := record.Snapshot(body, meta, seq)
-	if err == nil && s.List.ParentConversation != "" {
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("list %s, revision %d: %w", list, revision, err)
+	case s.Revision != revision || s.List.ID != list:
+		return todo.Snapshot{}, fmt.Errorf("list %s, revision %d: %w: it has the content of list %s, revision %d", list, revision, board.ErrDamaged, s.List.ID, s.Revision)
+	case s.List.ParentConversation != "":
 		s.List.Parent = current
 	}
-	return s, err
+	return s, nil
 }
 
 // ScanSeen reads a row of what chats have seen, and into more what the dialect has behind it.
