@@ -37,7 +37,7 @@ func (r *Hub) Open(c Client) *Stream {
 	}
 	s.sub.stream = s
 	for _, c := range s.sub.wants {
-		c.pending, c.stale = true, true
+		c.pending, c.seen = true, -1
 		signal(s.sub.wake)
 	}
 	return s
@@ -94,63 +94,58 @@ func (s *Stream) beginToWatch() {
 // it up in another process.
 func (s *subscriber) changed(list todo.List) {
 	for w, c := range s.wants {
-		c.stale = w.uri == Current
-		if c.pending = c.pending || w.uri == All || w.uri == One+list.ID || c.stale && c.list == list.ID; c.pending || c.stale {
+		if w.uri == Current || w.uri == All || w.uri == One+list.ID {
+			c.pending = true
 			signal(s.wake)
 		}
 	}
 }
 
-// due returns the URIs that the client is to be notified of now, after it has read which
-// lists are current where that is stale. What cannot be read is read the next time.
-func (s *Stream) due() []string {
+// due returns the URIs that the client is to be notified of now, after it has read current
+// lists. What cannot be read is read the next time.
+func (s *Stream) due() (uris []string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	for _, c := range maps.Clone(s.sub.wants) {
-		if !c.stale {
+	for w, c := range maps.Clone(s.sub.wants) {
+		if !c.pending || s.ctx.Err() != nil {
 			continue
 		}
-		c.stale = false
-		s.hub.mu.Unlock()
-		list, err := s.hub.current(s.ctx, s.sub.Client, c.who)
-		s.hub.mu.Lock()
-		switch {
-		case err != nil:
-			c.stale = true
-		case list != c.list:
-			c.list, c.pending = list, true
-		}
-	}
-	if s.ctx.Err() != nil {
-		return nil // they are for the next stream
-	}
-	var uris []string
-	for w, c := range s.sub.wants {
-		if c.pending {
-			uris = append(uris, w.uri)
-		}
 		c.pending = false
+		if w.uri == Current {
+			s.hub.mu.Unlock()
+			seq, err := s.hub.current(s.ctx, s.sub.Client, c.who)
+			s.hub.mu.Lock()
+			if s.ctx.Err() != nil {
+				return nil // all are for the next stream
+			}
+			isNews := c.seen < 0 || err == nil && seq != c.seen
+			if c.pending = c.pending || err != nil; !isNews {
+				continue
+			}
+			c.seen = seq
+		}
+		uris = append(uris, w.uri)
 	}
 	slices.Sort(uris)
 	return slices.Compact(uris) // several conversations may want the same
 }
 
-// current reads the id of a conversation's current list, which is empty if there is none,
-// when it has its turn, or fails within [readTimeout].
-func (r *Hub) current(ctx context.Context, c Client, who board.Conversation) (string, error) {
+// current reads the Seq of a conversation's current list, which is 0 if there is none, when it
+// has its turn, or fails within [readTimeout].
+func (r *Hub) current(ctx context.Context, c Client, who board.Conversation) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	select {
 	case r.reading <- struct{}{}:
 		defer func() { <-r.reading }()
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return 0, ctx.Err()
 	}
 	list, err := r.Board.For(c.Identity).Current(ctx, board.Target{Conversation: who})
 	if errors.Is(err, board.ErrNotFound) {
 		err = nil
 	}
-	return list.List.ID, err
+	return list.Seq, err
 }
 
 func (s *Stream) notification(uri string) mcp.JSONRPCNotification {

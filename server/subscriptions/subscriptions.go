@@ -84,11 +84,10 @@ type want struct {
 
 // current is how a want stands.
 type current struct {
-	pending bool // the client is to be notified
+	pending bool // the client is to be notified, for [Current] if that is another revision now
 	// For [Current]:
-	who   board.Conversation
-	list  string // its current list, as it was last read
-	stale bool   // it may be another one now
+	who  board.Conversation
+	seen int64 // the Seq of its current list, as it was last read; 0 for none, -1 if any is news
 }
 
 // New returns a hub without subscriptions. [Hub.Close] must be called.
@@ -111,7 +110,7 @@ func (r *Hub) Moved(of board.Identity, conversation string) {
 	for _, sub := range r.clients {
 		for w, c := range sub.wants {
 			if w.uri == Current && w.conversation == conversation && sub.Principal == of.Principal {
-				c.stale = true
+				c.pending = true
 				signal(sub.wake)
 			}
 		}
@@ -127,7 +126,7 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	}
 	w, now := want{uri: uri}, &current{}
 	if uri == Current {
-		w.conversation, now.who, now.stale = c.Conversation.Key, c.Conversation, true
+		w.conversation, now.who, now.pending = c.Conversation.Key, c.Conversation, true
 	}
 	r.mu.Lock()
 	sub := r.clients[c.Session]
@@ -137,7 +136,7 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 		return nil
 	}
 	if uri == Current {
-		now.list, _ = r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
+		now.seen, _ = r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
 	}
 	r.mu.Lock()
 	stream, err := r.add(c, w, now)
