@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/board"
 	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -283,16 +283,21 @@ func TestWorkspacePagesOverPlans(t *testing.T) {
 // however many lists changed after it.
 func TestWorkspaceFindsOldLists(t *testing.T) {
 	store := memory.New()
-	save := func(l todo.List, text string) {
-		t.Helper()
-		l.Conversation = "c"
-		if _, err := storetest.Save(t.Context(), store, todo.Snapshot{List: l, Revision: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}); err != nil {
-			t.Fatal(err)
+	err := store.Update(t.Context(), board.Key{}, func(tx board.Tx) (err error) {
+		save := func(l todo.List, text string) {
+			l.Conversation = "c"
+			if err == nil {
+				_, err = tx.Save(t.Context(), todo.Snapshot{List: l, Revision: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}})
+			}
 		}
-	}
-	save(todo.List{ID: "oldest", Name: "release"}, "A")
-	for n := range 2001 {
-		save(todo.List{ID: fmt.Sprint("sub", n), Parent: "oldest", Agent: "helper"}, "B")
+		save(todo.List{ID: "oldest", Name: "release"}, "A")
+		for n := range 2001 {
+			save(todo.List{ID: fmt.Sprint("sub", n), Parent: "oldest", Agent: "helper"}, "B")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	for _, query := range []string{"?list=oldest", "?list=release", ""} {
