@@ -196,11 +196,11 @@ func (s *Settings) httpRows() []*Setting {
 			"PEM file with the certificate for TLS; read again when it changes"},
 		{HTTPGroup, "tls-key", "", text(&s.TLSKey, "FILE"),
 			"PEM file with the certificate's key"},
-		{HTTPGroup, "trusted-proxies", "", parsed(&s.Proxies, "NETWORKS", parseNetworks),
+		{HTTPGroup, "trusted-proxies", "", parsed(&s.Proxies, "NETWORKS", each(parseNetwork)),
 			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"},
 		{HTTPGroup, "max-rate", "100", number(&s.MaxRate, "N", 1, 0, 1_000_000),
 			"most requests a second of one who signed in, and twice as many at once; 0 is any number"},
-		{HTTPGroup, "allowed-hosts", "", parsed(&s.Hosts, "NAMES", parseHosts),
+		{HTTPGroup, "allowed-hosts", "", parsed(&s.Hosts, "NAMES", each(parseHost)),
 			"more Host names to answer to, with commas, without scheme and port"},
 		{HTTPGroup, "allowed-origins", "", list(&s.Origins, func(origins []string) error {
 			_, err := edge.Trust(origins)
@@ -220,7 +220,7 @@ func (s *Settings) httpRows() []*Setting {
 // notifyRows are the settings for telling a person who is away.
 func (s *Settings) notifyRows() []*Setting {
 	return []*Setting{
-		{NotifyGroup, "notify", "", secret(many(parsed(&s.Notify.Targets, "URLS", parseTargets))),
+		{NotifyGroup, "notify", "", secret(many(parsed(&s.Notify.Targets, "URLS", each(notify.Parse)))),
 			"where you are told that a list waits for you, is finished or was left open, with commas: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
 		{NotifyGroup, "notify-texts", "false", boolean(&s.Notify.Texts),
 			"tell also the title of the list, and what its agent asks or waits for"},

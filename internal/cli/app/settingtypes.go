@@ -13,7 +13,6 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/notify"
 	"todo-mcp/internal/store"
 	"todo-mcp/server/edge"
 )
@@ -115,16 +114,18 @@ func list(into *[]string, check func([]string) error) kind {
 	return many(parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), check(words(text)) }))
 }
 
-// parseTargets reads addresses to which notices go.
-func parseTargets(text string) (targets []notify.Target, err error) {
-	for _, word := range words(text) {
-		t, err := notify.Parse(word)
-		if err != nil {
-			return nil, err
+// each returns what reads the words of a text, each as parse does.
+func each[T any](parse func(word string) (T, error)) func(text string) ([]T, error) {
+	return func(text string) (all []T, err error) {
+		for _, word := range words(text) {
+			one, err := parse(word)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
 		}
-		targets = append(targets, t)
+		return all, nil
 	}
-	return targets, nil
 }
 
 // checkStore returns nil for a place that [store.Locate] accepts.
@@ -168,38 +169,32 @@ func parsePublicURL(text string) (string, error) {
 	return text, err
 }
 
-// parseHosts reads hosts as a Host header names them, but without a port.
-func parseHosts(text string) (hosts []string, err error) {
-	for _, word := range words(strings.ToLower(text)) {
-		host := strings.Trim(word, "[]")
-		if _, err := netip.ParseAddr(host); err != nil && strings.ContainsAny(host, ":/*?#@%[] ") {
-			return nil, errors.New("must be names of hosts with commas, such as todo.example.com, without scheme, port and path; * stands for none")
-		}
-		hosts = append(hosts, host)
+// parseHost reads a host as a Host header names it, but without a port.
+func parseHost(word string) (string, error) {
+	host := strings.Trim(strings.ToLower(word), "[]")
+	if _, err := netip.ParseAddr(host); err != nil && strings.ContainsAny(host, ":/*?#@%[] ") {
+		return "", errors.New("must be names of hosts with commas, such as todo.example.com, without scheme, port and path; * stands for none")
 	}
-	return hosts, nil
+	return host, nil
 }
 
 // widestNetwork is how many bits of an address a network of proxies has at least. Private
 // networks have 7 or more: a wider one has everybody, who could say for whom they call.
 const widestNetwork = 7
 
-// parseNetworks reads networks, and addresses as the networks of them alone.
-func parseNetworks(text string) (networks []netip.Prefix, err error) {
-	for _, word := range words(text) {
-		p, err := netip.ParsePrefix(word)
-		if ip, alone := netip.ParseAddr(word); alone == nil {
-			p, err = ip.Prefix(ip.BitLen())
-		}
-		if err != nil {
-			return nil, errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
-		}
-		if p.Bits() < widestNetwork {
-			return nil, fmt.Errorf("%s has more than proxies in it: name their own networks, such as 10.0.0.0/8", p)
-		}
-		networks = append(networks, p.Masked())
+// parseNetwork reads a network, or an address as the network of it alone.
+func parseNetwork(word string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(word)
+	if ip, alone := netip.ParseAddr(word); alone == nil {
+		p, err = ip.Prefix(ip.BitLen())
 	}
-	return networks, nil
+	if err != nil {
+		return p, errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
+	}
+	if p.Bits() < widestNetwork {
+		return p, fmt.Errorf("%s has more than proxies in it: name their own networks, such as 10.0.0.0/8", p)
+	}
+	return p.Masked(), nil
 }
 
 var (
