@@ -20,8 +20,7 @@ import (
 
 // noteMisread has a request know why mcp-go could not read its params.
 func noteMisread(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
-	var unread *mcpserver.UnparsableMessageError
-	if errors.As(err, &unread) {
+	if unread, ok := errors.AsType[*mcpserver.UnparsableMessageError](err); ok {
 		mcpserver.ClientSessionFromContext(ctx).(*request).misread = unread
 	}
 }
@@ -55,8 +54,8 @@ func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 
 // misreading says what is wrong with params, and quotes nothing of them.
 func misreading(err error) string {
-	var odd *json.UnmarshalTypeError
-	if !errors.As(err, &odd) {
+	odd, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
 		return "params: not of the shape that the protocol has for this method"
 	}
 	isOfGo := func(name string) bool { return name != strings.ToLower(name[:1])+name[1:] } // an embedded struct

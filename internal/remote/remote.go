@@ -268,8 +268,8 @@ func (r *refused) Error() string {
 // connected has been true, a wrong response is worth a retry: it may come from
 // a proxy while the server restarts.
 func isPermanent(err error, connected bool) bool {
-	var r *refused
-	if !errors.As(err, &r) {
+	r, isRefused := errors.AsType[*refused](err)
+	if !isRefused {
 		return !connected && errors.Is(err, errNotTodoServer)
 	}
 	switch r.status {

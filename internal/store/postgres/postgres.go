@@ -189,15 +189,16 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 
 // named adds to an error what was being done, and why the context ended.
 func named(ctx context.Context, what string, err error) error {
-	var said *pgconn.PgError
-	switch refused := (*pgconn.ConnectError)(nil); {
+	said, isSaid := errors.AsType[*pgconn.PgError](err)
+	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
+	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &said) && slices.Contains(otherTables, said.Code):
+	case isSaid && slices.Contains(otherTables, said.Code):
 		err = fmt.Errorf("%w; or its tables are away", board.ErrTooNew)
 	case isAway(err):
 		err = board.ErrUnavailable // what pgx says names the host and the user, and agents read it
-	case errors.As(err, &refused):
+	case isRefused:
 		err = errors.New("the database refuses connections")
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, board.ErrUnknownOutcome):
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
@@ -215,21 +216,16 @@ const otherSchemaCode = "TM001"
 // isAway reports whether no connection could be made, other than by a refusal: what the
 // database says when it starts or stops is none.
 func isAway(err error) bool {
-	var failed *pgconn.ConnectError
-	var said *pgconn.PgError
-	return errors.As(err, &failed) && (!errors.As(err, &said) || strings.HasPrefix(said.Code, "57P"))
+	_, failed := errors.AsType[*pgconn.ConnectError](err)
+	said, isSaid := errors.AsType[*pgconn.PgError](err)
+	return failed && (!isSaid || strings.HasPrefix(said.Code, "57P"))
 }
 
 // outcome returns the error of what changes something. It wraps
 // [board.ErrUnknownOutcome] unless the database refused it, or never received it.
 func outcome(err error) error {
-	var refused *pgconn.PgError
-	switch {
-	case err == nil, pgconn.SafeToRetry(err):
-		return err
-	case errors.As(err, &refused) && !endsConnection(refused.Code):
-		return err
-	case errors.Is(err, pgx.ErrTxCommitRollback):
+	refused, isRefused := errors.AsType[*pgconn.PgError](err)
+	if err == nil || pgconn.SafeToRetry(err) || isRefused && !endsConnection(refused.Code) || errors.Is(err, pgx.ErrTxCommitRollback) {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,14 +47,9 @@ var errRaced = errors.New("another server changed the list or its chat")
 
 // raced reports whether a transaction failed only because of another one.
 func raced(err error) bool {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		switch refused.Code {
-		case "40P01", "40001", "23505": // deadlock, serialization failure, unique violation
-			return true
-		}
-	}
-	return errors.Is(err, errRaced)
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	codes := []string{"40P01", "40001", "23505"} // deadlock, serialization failure, unique violation
+	return ok && slices.Contains(codes, refused.Code) || errors.Is(err, errRaced)
 }
 
 // try runs a change once, in a transaction that it commits: beside others, or alone.
