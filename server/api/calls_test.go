@@ -250,11 +250,11 @@ func TestWorkspaceHasTheChatsPlans(t *testing.T) {
 func TestWorkspacePagesOverPlans(t *testing.T) {
 	_, address := servertest.Site(t)
 	one, other := servertest.Writer(t, address, "one"), servertest.Writer(t, address, "other")
-	const plans, items = 104, 50
+	const plans, items = 104, 10
 	for n := range plans {
 		texts := make([]string, items)
 		for i := range texts {
-			texts[i] = fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("x", 160))
+			texts[i] = fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("<", 160)) // six bytes each as JSON
 		}
 		one(servertest.Todos("pending", texts...))
 	}
