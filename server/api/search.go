@@ -33,71 +33,58 @@ func search(w http.ResponseWriter, r *edge.Request, text string) error {
 	if err != nil {
 		return err
 	}
-	s := searching{r: r, text: todo.Cut(text, todo.MaxTitle), page: newPage(limit, maxLists), before: before}
+	history := false
 	switch r.URL.Query().Get("history") {
 	case "true":
-		s.history = true
+		history = true
 	case "", "false":
 	default:
 		return edge.BadRequest("history must be true or false")
 	}
-	if _, err := edge.InTurn(r, s.look); err != nil {
+	p, text := newPage(limit, maxLists), todo.Cut(text, todo.MaxTitle)
+	more, err := edge.InTurn(r, func() (bool, error) {
+		for looked := 0; looked < maxSearched; looked += listsRead {
+			lists, err := find(r.Context(), r, board.Query{BeforeSeq: before, Limit: listsRead})
+			if err == nil {
+				before, err = p.addSaying(r, text, history, lists, before)
+			}
+			if err != nil || p.full || len(lists) < listsRead {
+				return p.full, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
 		return err
 	}
-	if s.more {
-		link(w, "next", r.URL.Query(), "before", s.before)
+	if more {
+		link(w, "next", r.URL.Query(), "before", before)
 	}
-	return edge.WriteJSON(w, http.StatusOK, s.page.form(0))
+	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
-// searching is a search on its way through the lists, the last changed first.
-type searching struct {
-	r       *edge.Request
-	text    string
-	history bool
-	page    *page
-	before  int64 // the Seq below which lists were not looked at
-	more    bool  // there may be such lists
-}
-
-// look looks through lists until the page is full, there are no more or it has looked
-// through maxSearched.
-func (s *searching) look() (none struct{}, err error) {
-	for looked := 0; looked < maxSearched; looked += listsRead {
-		lists, err := find(s.r.Context(), s.r, board.Query{BeforeSeq: s.before, Limit: listsRead})
-		if err == nil {
-			err = s.among(lists)
-		}
-		if err != nil || s.page.full || len(lists) < listsRead {
-			s.more = s.page.full
-			return none, err
-		}
-	}
-	s.more = true
-	return none, nil
-}
-
-// among adds to the page which of some lists say the text.
-func (s *searching) among(lists []todo.Snapshot) (err error) {
+// addSaying adds which of some lists say a text, or ever did, until the page is full. It returns
+// the Seq below which it has not looked.
+func (p *page) addSaying(r *edge.Request, text string, history bool, lists []todo.Snapshot, before int64) (_ int64, err error) {
 	said := map[string]todo.Said{}
-	if s.history {
-		if said, err = s.r.Lists.Said(s.r.Context(), s.text, lists...); err != nil {
-			return err
+	if history {
+		if said, err = r.Lists.Said(r.Context(), text, lists...); err != nil {
+			return before, err
 		}
 	}
 	for _, l := range lists {
 		where, found := said[l.List.ID]
-		if now, ok := render.Found(l, render.Client(account.Client(l)), s.text); ok {
+		if now, ok := render.Found(l, render.Client(account.Client(l)), text); ok {
 			where, found = now, true
 		}
 		if found {
-			if err := s.page.add(l, foundList{render.Document(l), where}); err != nil || s.page.full {
-				return err
+			if err := p.add(l, foundList{render.Document(l), where}); err != nil || p.full {
+				return before, err
 			}
 		}
-		s.before = l.Seq
+		before = l.Seq
 	}
-	return nil
+	return before, nil
 }
 
 // today answers with the account of the day ?date=, else of this one, in the time zone
