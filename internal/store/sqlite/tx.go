@@ -43,10 +43,7 @@ func (w *writer) fail(what string, err error) error {
 // Seen implements board.Tx.
 func (w *writer) Seen(_ context.Context, of board.Key) ([]board.Seen, error) {
 	all, _, err := w.seenBy(of)
-	if err != nil {
-		return nil, w.fail("read what the chat has seen", err)
-	}
-	return slices.Clone(all), nil
+	return slices.Clone(all), err
 }
 
 // Load implements board.Tx. It keeps the newest revisions that it reads.
@@ -64,7 +61,7 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 	if l := &found.List; l.ParentConversation != "" {
 		all, _, err := w.seenBy(board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored})
 		l.Parent = board.Current(all)
-		return found, w.fail("read what the chat of the main agent has seen", err)
+		return found, err
 	}
 	return found, nil
 }
@@ -105,40 +102,26 @@ func (w *writer) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	return c, nil
 }
 
-// seenBy returns what a chat has seen but for damaged rows, and whether there are such.
-func (w *writer) seenBy(of board.Key) (found []board.Seen, isDamaged bool, err error) {
+// seenBy is [tables.Reader.SeenBy]. It keeps what is whole.
+func (w *writer) seenBy(of board.Key) (found []board.Seen, damaged int, err error) {
 	if known, ok := w.memory.seen[of]; ok {
-		return known, false, nil
+		return known, 0, nil
 	}
-	err = w.query(context.Background(), queries().SeenBy, []any{of.Principal, of.Chat, of.Mirrors}, func(rows tables.Rows) error {
-		for rows.Next() {
-			s, err := scanSeen(rows)
-			switch {
-			case errors.Is(err, errRecord):
-				isDamaged = true
-			case err != nil:
-				return err
-			default:
-				found = append(found, s)
-			}
-		}
-		return rows.Err()
-	})
-	if err == nil && !isDamaged {
+	if found, damaged, err = w.SeenBy(context.Background(), of); err == nil && damaged == 0 {
 		w.memory.put += (len(found) + 1) * (rowOverhead + len(of.Principal) + len(of.Chat))
 		w.memory.seen[of] = found
 	}
-	return found, isDamaged, err
+	return found, damaged, err
 }
 
 // See implements board.Tx. It removes damaged rows of the chat, which would come back.
 func (w *writer) See(ctx context.Context, s board.Seen) error {
-	known, isDamaged, err := w.seenBy(s.Key)
-	if err == nil && isDamaged {
+	known, damaged, err := w.seenBy(s.Key)
+	if err == nil && damaged > 0 {
 		err = w.Exec(`DELETE FROM seen WHERE principal = ? AND chat = ? AND mirrors = ?`, s.Principal, s.Chat, s.Mirrors)
 	}
 	if err == nil {
-		known, err = w.Saver.See(ctx, known, s, isDamaged)
+		known, err = w.Saver.See(ctx, known, s, damaged > 0)
 	}
 	if err != nil {
 		return w.fail("save what a chat has seen", err)

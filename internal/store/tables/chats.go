@@ -27,16 +27,9 @@ type chatSQL struct {
 // chatQueries returns the statements of a dialect.
 func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q chatSQL) {
 	chats, keys, notices, seen := d.Schema+"chats", d.Schema+"keys", d.Schema+"notices", d.Schema+"seen"
-	sum := ""
-	if d.Sum != nil {
-		sum = ", sum"
-	}
-	q.AllChats = `SELECT seq, id, principal, member, used, ended, body` + sum + ` FROM ` + chats
+	q.AllChats = `SELECT seq, id, principal, member, used, ended, body` + d.ifSummed(`, sum`) + ` FROM ` + chats
 	q.ChatOf = q.AllChats + ` WHERE id = ?`
-	q.sayChat = insert(chats, `id, principal, member, used, ended, body`, `, seq`) + ` ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq`
-	if d.Sum != nil {
-		q.sayChat += `, sum = excluded.sum`
-	}
+	q.sayChat = insert(chats, `id, principal, member, used, ended, body`, `, seq`) + ` ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + d.ifSummed(`, sum = excluded.sum`)
 	q.saveChat = q.sayChat + `, principal = excluded.principal, member = excluded.member, used = excluded.used, ended = excluded.ended`
 	its := `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
 	q.holdsList = `UPDATE ` + chats + ` SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM ` + seen + ` k WHERE ` + its + `)`

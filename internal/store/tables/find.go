@@ -81,21 +81,25 @@ func (s *SQL) summed(columns []any) []any {
 	return append(columns, s.sum(columns...))
 }
 
+// ifSummed returns a part of a statement where rows have a checksum, else nothing.
+func (d Dialect) ifSummed(sql string) string {
+	if d.Sum == nil {
+		return ""
+	}
+	return sql
+}
+
 // Queries returns the queries of a dialect.
 func (d Dialect) Queries() *SQL {
 	seen := d.Schema + "seen"
 	current := `coalesce((SELECT b.list FROM ` + seen + ` b WHERE l.parent_conversation <> '' AND b.principal = l.principal
 		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
 	columns := `SELECT ` + d.Columns + `, ` + current + ` FROM ` + d.Schema
-	sum := ""
-	if d.Sum != nil {
-		sum = ", c.sum"
-	}
 	q := &SQL{
 		Revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
 		Newest:    columns + `lists l ` + d.Newest,
 		Excerpts:  `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
-		AllSeen: `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + sum +
+		AllSeen: `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + d.ifSummed(`, c.sum`) +
 			` FROM ` + seen + ` c`,
 		current: current, seen: seen, settled: d.Settled, like: d.Like, checks: d.checks(),
 		excerpted: `SELECT l.id, h.body, l.excerpt FROM ` + d.Schema + `lists l JOIN ` + d.Schema + `history h ON h.list = l.id AND h.revision = l.revision`,
@@ -117,10 +121,7 @@ func (d Dialect) Queries() *SQL {
 func (d Dialect) saves(q *SQL) {
 	history, lists, seen := d.Schema+"history", d.Schema+"lists", d.Schema+"seen"
 	insert := func(table, columns, more string) string {
-		if d.Sum != nil {
-			columns += ", sum"
-		}
-		columns += more
+		columns += d.ifSummed(`, sum`) + more
 		return `INSERT INTO ` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(columns, ",")) + `)`
 	}
 	q.sum, q.forget, q.chatSQL = d.Sum, d.Forget, d.chatQueries(insert)
@@ -133,10 +134,7 @@ func (d Dialect) saves(q *SQL) {
 		WHERE list = ? AND revision BETWEEN ? AND ?) WHERE id = ?`
 	q.drop = `DELETE FROM ` + history + ` WHERE list = ? AND revision BETWEEN ? AND ?`
 	q.sawMore = insert(seen, `principal, chat, mirrors, list, revision, process, held, current, at`, ``) + `
-		ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process`
-	if d.Sum != nil {
-		q.sawMore += `, sum = excluded.sum`
-	}
+		ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process` + d.ifSummed(`, sum = excluded.sum`)
 	q.setSeen = q.sawMore + `, held = excluded.held, current = excluded.current, at = excluded.at`
 	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
 		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? AND updated >= ?` + limit + `) AS lately),

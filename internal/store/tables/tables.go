@@ -171,8 +171,13 @@ func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []an
 
 // Seen implements [board.Reader].
 func (r Reader) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
-	found, _, err := good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.scans.Seen, of.Principal, of.Chat, of.Mirrors)
+	found, _, err := r.SeenBy(ctx, of)
 	return found, err
+}
+
+// SeenBy is Seen, and returns how many rows are damaged, too.
+func (r Reader) SeenBy(ctx context.Context, of board.Key) (found []board.Seen, damaged int, err error) {
+	return good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.scans.Seen, of.Principal, of.Chat, of.Mirrors)
 }
 
 // SeenOn implements [board.Reader].
