@@ -2,7 +2,6 @@ package subscriptions
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -142,10 +141,7 @@ func (r *Hub) current(ctx context.Context, c Client, who board.Conversation) (in
 		return 0, ctx.Err()
 	}
 	list, err := r.Board.For(c.Identity).Current(ctx, board.Target{Conversation: who})
-	if errors.Is(err, board.ErrNotFound) {
-		err = nil
-	}
-	return list.Seq, err
+	return list.Seq, board.PassOver(err)
 }
 
 func (s *Stream) notification(uri string) mcp.JSONRPCNotification {

@@ -141,11 +141,8 @@ func (i importer) plan(ctx context.Context) (missing int64, err error) {
 	bd := board.NewBoard(i.store)
 	defer bd.Close()
 	for principal, n := range begun {
-		for page, err := range bd.As(principal).Pages(ctx, board.Query{Excerpt: true}) {
-			if err != nil {
-				return 0, err
-			}
-			n += len(page)
+		if err := forAll(ctx, bd.As(principal), func(todo.Snapshot) { n++ }); err != nil {
+			return 0, err
 		}
 		if err := i.keep.CheckLists(n - 1); err != nil {
 			return 0, err
@@ -170,10 +167,7 @@ func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) 
 			found, err = i.store.Load(ctx, named, 0)
 		}
 	}
-	if errors.Is(err, board.ErrNotFound) {
-		err = nil
-	}
-	return found, err
+	return found, board.PassOver(err)
 }
 
 // write saves what is missing. The error says how much was saved before it; the same
