@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"todo-mcp/internal/atomicfile"
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/hook"
 )
@@ -40,7 +39,7 @@ func wake(ctx context.Context, a *app.App, server string) error {
 		return err
 	}
 	defer done()
-	if err := atomicfile.Write(file, mine, nil); err != nil {
+	if err := os.WriteFile(file, mine, 0o600); err != nil {
 		return err
 	}
 	defer func() {
