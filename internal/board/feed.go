@@ -241,18 +241,20 @@ func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.S
 		if err != nil {
 			return nil, after, err
 		}
+		hasOpen := false
 		for _, id := range lists {
 			s, err := f.store.Load(ctx, id, 0)
 			if err != nil {
 				continue // it is gone, or damaged: its chat says nothing of it
 			}
+			hasOpen = hasOpen || s.Open() && !s.Archived
 			if c.Seq < s.Seq {
 				continue // who is sent this revision finds what the chat says
 			}
 			s.Stood = c.Seq
 			stands = append(stands, s)
 		}
-		if c.Parent == "" && c.Doing != todo.NotKnown || !c.Ended.IsZero() {
+		if c.Parent == "" && !hasOpen && (c.Doing != todo.NotKnown || !c.Ended.IsZero()) {
 			stands = append(stands, c.AsList())
 		}
 		after = c.Seq

@@ -104,7 +104,7 @@ func (s Snapshot) Check() error {
 			return fmt.Errorf("item %d: id %q is missing or a repeat", n+1, item.ID)
 		}
 		seen[item.ID] = true
-		if isLater := n >= len(s.Items); isLater != laterID.MatchString(item.ID) {
+		if isLater := n >= len(s.Items); isLater != strings.HasPrefix(item.ID, laterPrefix) {
 			return fmt.Errorf("item %d: what waits for the end of a turn, and nothing else, has an id as later-1", n+1)
 		}
 	}

@@ -64,7 +64,7 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 
 // adder returns what a new item has as [Item.Holder].
 func (d *Draft) adder() string {
-	if l := d.Before.List; l.Name != "" && d.hand != PersonsHand && d.hand != l.Conversation {
+	if l := d.Before.List; l.Name != "" && d.Before.Revision > 0 && d.hand != PersonsHand && d.hand != l.Conversation {
 		return d.hand
 	}
 	return ""

@@ -1,7 +1,6 @@
 package todo
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 )
@@ -10,8 +9,6 @@ import (
 
 // laterPrefix begins the ids of these items, which take no number of the agent's.
 const laterPrefix = "later-"
-
-var laterID = regexp.MustCompile("^" + laterPrefix + "[0-9a-z]{1,16}$")
 
 // all returns the items with those that wait for the end of the turn.
 func (s Snapshot) all() []Item {

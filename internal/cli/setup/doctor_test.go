@@ -98,7 +98,7 @@ func TestStoreFills(t *testing.T) {
 	if strings.Contains(string(quiet), "% full") {
 		t.Errorf("an empty store is full: %s", quiet)
 	}
-	for n := range 52 {
+	for n := range 42 {
 		programtest.Succeeds(t, append([]string{"TodoWrite", "--list", fmt.Sprint(n), `{"todos":[` + strings.Join(items, ",") + `]}`}, limits...)...)
 	}
 	doctor(t, s.URL+"/mcp", append(limits, "--addr", "127.0.0.1:0")...).expect(t, "!", "% full")
