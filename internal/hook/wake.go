@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/process"
 	"todo-mcp/internal/todo"
 )
 
@@ -18,14 +19,14 @@ const (
 
 // Wake waits while the agent of an event that ended its turn rests, and returns what it is told
 // when a person gives it something to do, which it then is at; empty when it goes on otherwise,
-// when isOver says that nobody waits for it, or when ctx ends.
+// when isOver says that nobody waits for it, when its host is gone, or when ctx ends.
 func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) (string, error) {
 	if e.Agent != "" || !e.endsTurn() || e.waitsForAgents() {
 		return "", nil
 	}
 	tick := time.NewTicker(wakeTick)
 	defer tick.Stop()
-	for began, rested := time.Now(), false; !isOver(); {
+	for began, rested := time.Now(), false; !isOver() && !e.isHostGone(); {
 		chat, err := lists.Chat(ctx, e.chat())
 		rests := chat.Doing == todo.Rests
 		if err != nil || !rests && (rested || time.Since(began) > restsSoon) {
@@ -47,6 +48,11 @@ func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) 
 		}
 	}
 	return "", nil
+}
+
+func (e Event) isHostGone() bool {
+	is, isKnown := process.IsAlive(e.Process)
+	return isKnown && !is
 }
 
 // work returns what an agent at rest is told if a person gave it something to do since it saw its

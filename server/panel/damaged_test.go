@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/store/sqlite"
@@ -20,7 +21,7 @@ func TestDamagedListAtWork(t *testing.T) {
 	write := func(lists board.Lists, key, agent, text string) string {
 		t.Helper()
 		w := servertest.In(key)
-		w.Target.Conversation.Detached, w.Target.Agent, w.Begin = true, agent, todo.List{Agent: agent}
+		w.Target.Conversation.Detached, w.Target.Conversation.Lasts, w.Target.Agent, w.Begin = true, time.Hour, agent, todo.List{Agent: agent}
 		if agent != "" {
 			w.Begin.ParentConversation = "keel"
 		}

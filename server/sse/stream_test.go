@@ -49,6 +49,9 @@ func TestStalledReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stalled.Close()
+	if err := stalled.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil { // some systems take in tens of megabytes else
+		t.Fatal(err)
+	}
 	fmt.Fprintf(stalled, "GET /api/events HTTP/1.1\r\nHost: %s\r\n\r\n", host)
 	reader := bufio.NewReader(stalled)
 	if status, err := reader.ReadString('\n'); err != nil || !strings.Contains(status, "200") {

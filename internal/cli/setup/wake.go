@@ -22,9 +22,8 @@ const wakeTimeout = 12 * time.Hour
 func wake(ctx context.Context, a *app.App, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
-	host := os.Getppid()
 	event, err := hook.Read(a.Stdin)
-	if err != nil || server != "" || a.Getenv("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli" {
+	if event = event.WithHost(); err != nil || event.Process == "" || server != "" || a.Getenv("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli" {
 		return err
 	}
 	event.Language, a.Brief = a.Language, true
@@ -47,7 +46,7 @@ func wake(ctx context.Context, a *app.App, server string) error {
 			_ = os.Remove(file) // what stays there names no process that waits
 		}
 	}()
-	text, err := event.Wake(ctx, b.As(""), func() bool { return !isNewest() || isGone(host) })
+	text, err := event.Wake(ctx, b.As(""), func() bool { return !isNewest() })
 	if err != nil || text == "" {
 		return err
 	}
