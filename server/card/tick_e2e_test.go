@@ -54,7 +54,7 @@ func TestAppTitleTimeAndPanel(t *testing.T) {
 	c := newChat(t, s)
 	c.mount(``)
 	c.call("TodoWrite", plan)
-	c.until(`document.querySelector('h1').textContent === 'Run the tests'`)
+	c.until(`document.querySelector('h1').textContent === 'Read the schema +4'`)
 	c.until(timeText + `.endsWith('s') && document.querySelector('li:has(time)').className.startsWith('in_progress')`)
 	early := servertest.Eval[string](t, c.frame, timeText)
 	c.until(timeText + ` !== ''  && ` + timeText + fmt.Sprintf(` !== %q`, early))
@@ -162,7 +162,7 @@ func TestAppTicksOnlyWhereAllowed(t *testing.T) {
 			c.mount(`{}, {serverResources: {}}`)
 		}
 		c.call("TodoWrite", plan)
-		c.until(`drawn.items[0]?.id === '1' && ` + timeText + ` !== '' && document.querySelector('h1').textContent === 'Run the tests'`)
+		c.until(`drawn.items[0]?.id === '1' && ` + timeText + ` !== '' && document.querySelector('h1').textContent === 'Read the schema +4'`)
 		if n := servertest.Eval[int](t, c.frame, `document.querySelectorAll('.tick').length`); n != 0 {
 			t.Errorf("refuse %v: %d items can be ticked", refuse, n)
 		}

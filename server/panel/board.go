@@ -345,7 +345,7 @@ func firstSteps(r *edge.Request) Node {
 	address, here := r.Site()+"/mcp", edge.IsLoopback(r.Host)
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
 		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
-			"The list shows here as soon as it is written.")),
+			"Its list shows here at once.")),
 		If(here, toType("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:",
 			program()+" install")),
 		toType("Claude Code alone, with this server:", "claude mcp add --transport http --scope user todo "+address),

@@ -227,7 +227,7 @@ func TestPanelDrawsCodeAndBold(t *testing.T) {
 	}
 	servertest.Do(t, ctx, servertest.Press(kb.Escape))
 	servertest.Eval[bool](t, ctx, `document.querySelector('#title bdi').click(), true`)
-	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0] {
+	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0]+" +3" {
 		t.Errorf("the title's field has %q", got)
 	}
 }

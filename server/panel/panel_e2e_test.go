@@ -190,7 +190,7 @@ func TestPanelEdit(t *testing.T) {
 	// "Two" is the wording that the person replaced, as the agent was told: it still means
 	// that item ("A person's hand").
 	agent(servertest.Todos("pending", "One", "Two", "Four", "Five"))
-	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 4`)
+	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 5`)
 	for edit, want := range map[string]int{
 		`{"do":"status","id":"99","status":"completed"}`: 409, `{"do":"status","id":"1","status":"done"}`: 400, `{"do":"add","text":"  "}`: 400,
 		`{"do":"add","text":"a\u0000"}`: 400, `{"do":"dance"}`: 400, `nothing`: 400,

@@ -58,7 +58,7 @@ func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	cut()
 	servertest.Do(t, ctx, servertest.Press(kb.Enter))
 	servertest.Until(t, ctx, `document.querySelector('#i-1 .field')?.value === 'One, typed' && document.querySelector('#i-1 [role=alert]').textContent.includes('Not saved yet')`)
-	servertest.Until(t, ctx, `document.getElementById('lost')?.textContent.includes('Connection lost') && document.body.classList.contains('stale')`)
+	servertest.Until(t, ctx, `document.getElementById('lost')?.textContent.includes('This is what stood') && document.body.classList.contains('stale')`)
 	down.Store(false)
 	servertest.Until(t, ctx, servertest.IsLive+` && !document.querySelector('#lost, .field') && document.querySelector('#i-1 bdi').textContent === 'One, typed'`)
 	// What the server refuses stays in the field as well.
@@ -104,16 +104,16 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 		servertest.Apply(t, srv.Board.As(""), w, func(d *todo.Draft) { d.SetStatus(id, status) })
 	}
 	agent(todo.Blocked, "1")
-	told("Finished: Unseen,Waiting for you: Known")
+	told("Finished: Unseen,Waiting for you: Known +1")
 	agent(todo.Failed, "2")
-	told("Finished: Unseen,Waiting for you: Known,An item failed: Known")
+	told("Finished: Unseen,Waiting for you: Known +1,An item failed: Known +1")
 	// Who does it oneself is not told of it.
 	if status, _, body := servertest.Post(t, base+"/lists/"+known+"/edit", `{"do":"status","id":"1","status":"completed"}`); status != 200 {
 		t.Fatal(status, body)
 	}
 	other(servertest.Todos("pending", "More"))
 	other(servertest.Todos("completed", "More"))
-	told("Finished: Unseen,Waiting for you: Known,An item failed: Known,Finished: More")
+	told("Finished: Unseen,Waiting for you: Known +1,An item failed: Known +1,Finished: More")
 }
 
 // On the board: the theme by its key, search as one types, rename, archive and delete from a card's
@@ -140,7 +140,7 @@ func TestPanelBoardActions(t *testing.T) {
 	}
 	servertest.Until(t, ctx, card+` === 'The boat' && `+toast("Renamed"))
 	servertest.Do(t, ctx, servertest.Press("u"))
-	servertest.Until(t, ctx, card+` === 'Paint the boat'`)
+	servertest.Until(t, ctx, card+` === 'Paint the boat +1'`)
 	for _, name := range []string{"Archive", "Delete"} {
 		act(name)
 		servertest.Until(t, ctx, `!document.querySelector('.card') && `+toast(name))
@@ -148,7 +148,7 @@ func TestPanelBoardActions(t *testing.T) {
 			t.Errorf("the deleted list is answered with %d", status)
 		}
 		servertest.Eval[bool](t, ctx, `document.querySelector('#toast button').click(), true`)
-		servertest.Until(t, ctx, card+` === 'Paint the boat'`)
+		servertest.Until(t, ctx, card+` === 'Paint the boat +1'`)
 	}
 	servertest.Eval[bool](t, ctx, `document.querySelector('[data-clear]').click(), true`)
 	servertest.Until(t, ctx, `!document.getElementById('finished') && document.querySelector('#kinds li:last-child .n').textContent === '1'`)
