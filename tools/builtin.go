@@ -36,7 +36,8 @@ func BuiltIns() []BuiltIn {
 		{Host: "opencode", Name: "todowrite", read: mirrorList("todos", "content")},
 		{Host: "kilo", Name: "todowrite", read: mirrorList("todos", "content")},
 		{Host: "qwen-code", Name: "todo_write", read: mirrorQwen},
-		{Host: "copilot-cli", Name: "sql", read: mirrorCopilot},
+		{Host: "copilot-cli", Name: "sql", read: mirrorTitles},
+		{Host: "kimi-code", Name: "TodoList", read: mirrorTitles},
 		{Host: "cursor", Name: "TodoWrite", read: mirrorList("todos", "content")},
 	}
 }
@@ -102,7 +103,7 @@ func (v value) mended(limit int) value {
 // texts of items are under another. Hosts use the core statuses, each some of them, and ids of
 // their own; with merge true they change some items.
 func mirrorList(list, text string) func(r *reader, input, response value) *Call {
-	l := wholeList{view: withIDs(todo.CoreView()), list: list, text: text, active: "activeForm", partly: byMerge, mirrors: true,
+	l := wholeList{view: withIDs(todo.CoreView()), list: list, text: text, active: "activeForm", partly: byMerge, mirrors: true, takesAnyWord: true,
 		reads: []string{"blockedBy", "priority", "due_date", "reason", "explanation"}}
 	return func(r *reader, input, _ value) *Call {
 		if args, ok := r.arguments(input, list); ok {
@@ -123,9 +124,9 @@ func mirrorQwen(r *reader, input, response value) *Call {
 	return mirrorList("todos", "content")(r, input, response)
 }
 
-// mirrorCopilot reads what Copilot CLI's tool sql made of the session's todos, which the hook
-// adds to the call. Other SQL is no matter of a list.
-func mirrorCopilot(r *reader, input, response value) *Call {
+// mirrorTitles reads what Copilot CLI's tool sql made of the session's todos, which the hook
+// adds to the call, and Kimi Code's tool. Other SQL is no matter of a list, and what only reads it.
+func mirrorTitles(r *reader, input, response value) *Call {
 	if input.get("todos").missing() {
 		return nil
 	}

@@ -146,7 +146,7 @@ var All = sync.OnceValue(func() []Client {
 		}},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
 		{Name: "lmstudio", Title: "LM Studio", Prefixes: []string{"lm studio", "lmstudio"}, SharesConnection: true},
-		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Sees: SeesWholeResult, Tools: []string{"TodoList"}, Setup: &Setup{
+		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Pairs: true, Sees: SeesWholeResult, Tools: []string{"TodoList"}, Setup: &Setup{
 			Files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"}, // of its forerunner, kimi-cli
 		}},
 		{Name: "kimi-cli", Title: "Kimi CLI", Prefixes: []string{"kimi"}},

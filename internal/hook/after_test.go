@@ -32,6 +32,7 @@ var ended = map[string]struct{ event, field string }{
 	"Qwen Code":   {event("Stop", `,"timestamp":"2026-11-27T13:48:44.881Z","permission_mode":"auto","prompt_id":"d4########5","stop_hook_active":true,"last_assistant_message":"DONE-QN","background_tasks":[],"crons":[]`), "reason"},
 	"Gemini CLI":  {event("AfterAgent", `,"timestamp":"2026-11-27T13:41:45.545Z","prompt":"RIG-GN0 go","prompt_response":"DONE-GN","stop_hook_active":false`), "reason"},
 	"opencode":    {event("Stop", `,"host":"opencode"`), "additionalContext"},
+	"Kimi Code":   {event("Stop", `,"client_type":"kimi_code_cli","session_title":"RIG-MQ go","stop_hook_active":false`), "permissionDecisionReason"},
 	"a question":  {event("Stop", `,"last_assistant_message":"Shall I go on?"`), "reason"},
 }
 

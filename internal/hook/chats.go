@@ -74,6 +74,10 @@ const gemini = "gemini"
 // chat.
 func (e Event) isGemini() bool { return e.client() == gemini }
 
+// isKimi reports whether the event is Kimi Code's, which waits for few hooks, and gives its model
+// what one says at a prompt and at the end of a turn alone.
+func (e Event) isKimi() bool { return e.ClientType != "" }
+
 // transcripts are the folders in which hosts keep chats, with the names of these hosts.
 var transcripts = [][2]string{{"/.claude/", "claude-code"}, {"/.codex/", "codex"}, {"/.qwen/", "qwen-code"}, {"/.gemini/", gemini}}
 
@@ -93,7 +97,7 @@ func (e Event) client() string {
 		}
 	}
 	switch {
-	case e.ClientType == "kimi_code_cli":
+	case e.isKimi():
 		return "kimi-code"
 	case e.Cursor != "":
 		return "cursor"

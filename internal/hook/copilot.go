@@ -104,7 +104,7 @@ func sessionTodos(ctx context.Context, path string) (todos []sessionTodo, err er
 	if err != nil {
 		return nil, err
 	}
-	rows, err := conn.QueryContext(ctx, `SELECT substr(title, 1, ?), CASE status WHEN 'done' THEN 'completed' ELSE coalesce(status, 'pending') END
+	rows, err := conn.QueryContext(ctx, `SELECT substr(title, 1, ?), coalesce(status, 'pending')
 		FROM main.todos ORDER BY rowid LIMIT ?`, todo.MaxText, todo.MaxItems+1)
 	if err != nil {
 		return nil, err

@@ -216,6 +216,18 @@ var errNoEvent = errors.New("the event is not JSON of the shape that hosts send"
 // text: Claude Code, Codex, Gemini CLI and Qwen Code read it alike. At the end of a turn it
 // keeps the turn from ending: in most hosts by a decision, which Claude Code would call a problem.
 func (e Event) Answer(text string) any {
+	if e.isKimi() {
+		type decision struct {
+			Decision string `json:"permissionDecision,omitempty"`
+			Reason   string `json:"permissionDecisionReason,omitempty"`
+			Message  string `json:"message,omitempty"`
+		}
+		answer := decision{Message: text}
+		if e.endsTurn() {
+			answer = decision{Decision: "deny", Reason: text}
+		}
+		return map[string]decision{"hookSpecificOutput": answer}
+	}
 	isClaudeCode := len(e.Tasks) > 0 && len(e.Timestamp) == 0
 	if e.endsTurn() && e.Host == "" && !isClaudeCode {
 		return struct {
@@ -343,7 +355,7 @@ func (e Event) action() (*act, error) {
 			return silent(inOrder, e.idles), nil
 		}
 		return silent(inOrder, e.asks), nil
-	case "permissiondenied", "elicitationresult":
+	case "permissiondenied", "permissionresult", "elicitationresult":
 		return silent(inOrder, e.goesOn), nil
 	case "stop", "afteragent", "stopfailure", "erroroccurred", "interrupt":
 		return &act{do: e.endTurn}, nil
@@ -352,8 +364,8 @@ func (e Event) action() (*act, error) {
 			return silent(inOrder, e.begins), nil
 		}
 		return &act{do: e.start}, nil
-	case "precompress":
-		if e.Trigger != "manual" {
+	case "precompress", "postcompact":
+		if e.isGemini() && e.Trigger != "manual" {
 			return nil, ErrNotNeeded // it comes before each request
 		}
 		return silent(inOrder, e.forgets), nil

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/tools"
@@ -27,7 +28,7 @@ func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Tar
 		own := e.chat()
 		of = append(of, own, own)
 		of[1].Mirrors = true
-		if e.Agent == "" && e.isGemini() {
+		if e.Agent == "" && clients.Find(e.client()).Pairs {
 			chat, err := lists.Chat(ctx, own)
 			if err != nil {
 				return "", err
@@ -69,7 +70,7 @@ func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err er
 
 // usedTool says that the agent, which has used a tool, goes on, and tells it the news.
 func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) {
-	if err := e.goesOn(ctx, lists); err != nil {
+	if err := e.goesOn(ctx, lists); err != nil || e.isKimi() {
 		return "", err
 	}
 	return e.news(ctx, lists, false)

@@ -22,7 +22,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if was.Forgot && e.isGemini() {
+	if was.Forgot {
 		return e.show(ctx, lists)
 	}
 	return e.news(ctx, lists, !was.Doing.InTurn())
@@ -68,6 +68,9 @@ const otherAge = 7 * 24 * time.Hour
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.begins(ctx, lists); err != nil {
 		return "", err
+	}
+	if e.isKimi() {
+		return "", e.forgets(ctx, lists)
 	}
 	return e.remind(ctx, lists)
 }

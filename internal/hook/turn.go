@@ -24,10 +24,6 @@ func (e Event) endsTurn() bool {
 	return name == "stop" || name == "afteragent"
 }
 
-// ByStatus reports whether the host reads what its agent is told on standard error, from a
-// command that ends with status 2: Kimi Code does at the end of a turn.
-func (e Event) ByStatus() bool { return e.endsTurn() && e.ClientType != "" }
-
 // endTurn says of the chat that its agent asks what it said last, that its model failed, or else
 // that it rests. If it is to finish first, it is told once what is open, and goes on.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
@@ -55,14 +51,17 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if text == "" && err == nil && e.Finish && e.endsTurn() && !e.Blocked && question == "" {
 		text, err = e.finish(ctx, lists)
 	}
-	if text != "" && err == nil {
+	does := todo.Rests
+	switch {
+	case err != nil:
+		return "", err
+	case text != "" && e.isKimi():
+		does = todo.NotKnown // of the end of a turn that goes on it tells nothing
+	case text != "":
 		return text, e.goesOn(ctx, lists)
 	}
-	if err != nil {
-		return "", err
-	}
-	_, err = lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, todo.OneLine(question, todo.MaxTitle), at) })
-	return "", err
+	_, err = lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.Says(does, todo.OneLine(question, todo.MaxTitle), at) })
+	return text, err
 }
 
 // afterTurn returns what keeps the agent from ending its turn: what a person added for then. It

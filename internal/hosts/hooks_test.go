@@ -267,6 +267,33 @@ func TestHooksOfQwen(t *testing.T) {
 	r.checkMirrored(r.lists()[0], todo.Idle, "qwen-code", "1 completed Read the grammar/2 in_progress Write the lexer")
 }
 
+// Kimi Code's TodoList is on the board, its agent is told of open items at the end of its turn, and
+// of the list of ours that a person edited with the prompt that goes on with the chat, each once.
+func TestHooksOfKimi(t *testing.T) {
+	files := func(r *rig) {
+		r.installWith([]string{"--hooks=all,finish", "kimi"}, "KIMI_CODE_HOME="+filepath.Join(r.home, "kimi"))
+	}
+	r := newRig(t, client{name: "kimi-hooks", command: kimi, files: files})
+	write := func(first, second string) plan {
+		return call("TodoList", object{"todos": []object{{"title": "Read the grammar", "status": first}, {"title": "Write the lexer", "status": second}}})
+	}
+	told := func(n, of int, text string) {
+		t.Helper()
+		turns, _ := r.model.turns()
+		if got := strings.Count(turns[min(n, len(turns)-1)].Raw, text); len(turns) != of || got != 1 {
+			t.Errorf("in %d requests its model is told %d times of %s", len(turns), got, text)
+		}
+	}
+	r.run(anew, write("in_progress", "pending"), write("done", "in_progress"))
+	told(3, 4, "Before you end your turn")
+	r.checkMirrored(r.lists()[0], todo.LeftOpen, "kimi-code", "1 completed Read the grammar/2 in_progress Write the lexer")
+	r = newRig(t, client{name: "kimi-edits", command: kimi, files: files})
+	r.run(anew, newPlan("Bake bread", 3, 0))
+	r.add("Salt it")
+	r.run(resume)
+	told(0, 2, "Salt it")
+}
+
 // What Copilot CLI's agent writes into its table of todos is on the board.
 func TestHooksOfCopilot(t *testing.T) {
 	r := newRig(t, client{name: "copilot-hooks", files: func(r *rig) {

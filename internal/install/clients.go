@@ -66,6 +66,9 @@ const (
 // isPlugin reports whether the file is a plugin.
 func (s *hookSetup) isPlugin() bool { return filepath.Ext(s.file) == ".js" }
 
+// isList reports whether all hooks stand in one list, each with its event.
+func (s *hookSetup) isList() bool { return filepath.Ext(s.file) == ".toml" }
+
 // mirrorHook is the hook for an event that is told of calls of a host's built-in tools.
 func mirrorHook(event, host string) hookEntry {
 	var names []string
@@ -178,6 +181,15 @@ func hookSetups() map[string]*hookSetup {
 			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{
 				mirrorHook("PostToolUse", "copilot-cli"), {event: "SessionStart"}, {event: "SessionEnd"},
 				{Waiting, "UserPromptSubmit", ""}, {Waiting, "PostToolUse", ""}, {Waiting, "Notification", ""}, {Waiting, "Stop", ""}, {Waiting, "ErrorOccurred", ""},
+			},
+		},
+		"kimi": { // it waits for few hooks, and reads what one says at a prompt and at the end of a turn alone; a matcher is a regular expression
+			file: "$KIMI_CODE_HOME/config.toml|~/.kimi-code/config.toml", form: "command, timeout", timeout: seconds, windows: shell.Cmd, flat: true,
+			entries: []hookEntry{
+				{Mirror, "PostToolUse", "^TodoList$"}, {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"}, {event: "SessionStart", matcher: "startup"},
+				{Remind, "PostCompact", ""}, {Remind, "SessionStart", "resume"}, {Remind, "UserPromptSubmit", ""}, {Edits, "UserPromptSubmit", ""},
+				{Waiting, "PermissionRequest", ""}, {Waiting, "PermissionResult", ""}, {Waiting, "PreToolUse", "^AskUserQuestion$"}, {Waiting, "PostToolUse", "^AskUserQuestion$"},
+				{Waiting, "PostToolUseFailure", "^AskUserQuestion$"}, {Waiting, "Stop", ""}, {Waiting, "StopFailure", ""}, {Waiting, "Interrupt", ""}, {Finish, "Stop", ""},
 			},
 		},
 		"kilo": {file: "$xdg/kilo/plugin/todo-mcp.js", windows: shell.Cmd, entries: []hookEntry{{kind: Mirror}}},

@@ -43,8 +43,8 @@ func TestClients(t *testing.T) {
 			}
 			before = r.sampleHooks().files()
 			shown = r.install(install.Options{Hooks: install.Kinds()})
-			if filepath.Ext(hooks) == ".json" {
-				r.golden("hooks.after.json", r.read(hooks))
+			if ext := filepath.Ext(hooks); ext != ".js" {
+				r.golden("hooks.after"+ext, r.read(hooks))
 			}
 			if s := r.look(); s.Hooks != install.HooksThere || s.Name != "todo" {
 				t.Errorf("it is %+v", s)

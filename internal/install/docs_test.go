@@ -104,10 +104,10 @@ func TestHooksAreDocumented(t *testing.T) {
 		if !strings.Contains(section, "`"+filepath.ToSlash(r.m.Short(file))+"`") {
 			t.Errorf("docs/hooks.md does not name %s for %s", r.m.Short(file), r.Title)
 		}
-		if filepath.Ext(file) != ".json" {
+		if filepath.Ext(file) == ".js" {
 			continue
 		}
-		r.golden("hooks.json", strings.ReplaceAll(text, r.m.Home, "/usr/local"))
+		r.golden("hooks"+filepath.Ext(file), strings.ReplaceAll(text, r.m.Home, "/usr/local"))
 		if name == "claude-code" {
 			r.expectPlugin(text)
 		}

@@ -52,23 +52,76 @@ func readTOML(data []byte) (root map[string]any, err error) {
 }
 
 // setTOML returns a TOML file with another value at a path, nil for none: a table, a server
-// in it and, if any, a key. All lines of the server, which stands as a table and the tables
-// below it, are written anew, as Codex itself writes them, without comments. All else stays,
-// or it is an error. A new server stands behind all else.
+// in it and, if any, a key; or an array of tables and the place of an item, which is new or goes.
+// All lines of the server, which stands as a table and the tables below it, are written anew, as
+// Codex itself writes them, without comments. All else stays, or it is an error. What is new
+// stands behind all else.
 func setTOML(data []byte, value any, path []any) ([]byte, error) {
-	table, name := path[0].(string), path[1].(string)
-	before, behind := cutServer(string(data), table, name)
+	table := path[0].(string)
+	before, behind := cutTOML(string(data), table, path[1])
 	newline := newlineOf(data)
 	if strings.HasSuffix(before, newline+newline) {
 		before = strings.TrimSuffix(before, newline)
 	}
 	wanted, err := readTOML(data)
+	if wanted == nil {
+		wanted = make(map[string]any)
+	}
+	set := setServer
+	if _, isItem := path[1].(int); isItem {
+		set = setItem
+	}
+	block, wrong := set(wanted, value, path)
+	if block != "" {
+		if before != "" && !strings.HasSuffix(before, "\n") {
+			before += newline
+		}
+		if before != "" {
+			before += newline
+		}
+		before, err = before+strings.ReplaceAll(block, "\n", newline), cmp.Or(err, wrong)
+	}
+	says := func(root map[string]any) string {
+		servers, isTable := root[table].(map[string]any)
+		items, isArray := root[table].([]any)
+		if (isTable || isArray) && len(servers)+len(items) == 0 { // which is as none
+			delete(root, table)
+		}
+		return fmt.Sprintf("%#v", root) // a value that is no number is not equal to itself
+	}
+	text := []byte(before + behind)
+	if now, wrong := readTOML(text); wrong != nil || says(now) != says(wanted) {
+		err = errNotEdited
+	}
+	return text, err
+}
+
+// setItem sets the item of an array at a path in what a file says, and returns its text.
+func setItem(wanted map[string]any, value any, path []any) (block string, err error) {
+	table, n := path[0].(string), path[1].(int)
+	all, _ := wanted[table].([]any)
+	fields, isNew := value.(object)
+	if !isNew {
+		wanted[table] = slices.Delete(all, n, n+1)
+		return "", nil
+	}
+	block = "[[" + table + "]]\n"
+	for _, of := range fields {
+		text, wrong := inLine(of.value) // a text is as TOML has it
+		block, err = block+of.key+" = "+text+"\n", cmp.Or(err, wrong)
+	}
+	added, wrong := readTOML([]byte(block))
+	items, _ := added[table].([]any)
+	wanted[table] = append(all, items...)
+	return block, cmp.Or(err, wrong)
+}
+
+// setServer sets the value at a path to a server in what a file says, and returns the server's text.
+func setServer(wanted map[string]any, value any, path []any) (block string, err error) {
+	table, name := path[0].(string), path[1].(string)
 	servers, _ := wanted[table].(map[string]any)
 	if servers == nil {
 		servers = make(map[string]any)
-		if wanted == nil {
-			wanted = make(map[string]any)
-		}
 		wanted[table] = servers
 	}
 	entry, _ := servers[name].(map[string]any)
@@ -83,42 +136,28 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	servers[name] = entry
 	if entry == nil {
 		delete(servers, name)
-	} else {
-		if before != "" && !strings.HasSuffix(before, "\n") {
-			before += newline
-		}
-		if before != "" {
-			before += newline
-		}
-		block, wrong := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
-		_, text, _ := strings.Cut(string(block), "\n") // without the header of the table of servers
-		before, err = before+strings.ReplaceAll(text, "\n", newline), cmp.Or(err, wrong)
+		return "", nil
 	}
-	says := func(root map[string]any) string {
-		if all, _ := root[table].(map[string]any); len(all) == 0 { // which is as none
-			delete(root, table)
-		}
-		return fmt.Sprintf("%#v", root) // a value that is no number is not equal to itself
-	}
-	text := []byte(before + behind)
-	if now, wrong := readTOML(text); wrong != nil || says(now) != says(wanted) {
-		err = errNotEdited
-	}
-	return text, err
+	data, err := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
+	_, block, _ = strings.Cut(string(data), "\n") // without the header of the table of servers
+	return block, err
 }
 
-// cutServer returns what stands before the first table of a server, and what stands behind,
-// with the comments and empty lines before another table.
-func cutServer(text, table, name string) (before, behind string) {
+// cutTOML returns what stands before the first table of a server, by its name, or before an item,
+// by its place, and what stands behind, with the comments and empty lines before another table.
+func cutTOML(text, table string, which any) (before, behind string) {
 	var kept [2]strings.Builder
-	at, isCut, lead := 0, false, ""
+	at, isCut, lead, n := 0, false, "", 0
+	name, _ := which.(string)
 	for line := range strings.Lines(text) {
 		content := strings.TrimSpace(line)
 		if root, err := readTOML([]byte(line)); err == nil && strings.HasPrefix(content, "[") {
 			servers, _ := root[table].(map[string]any)
-			if isCut = servers[name] != nil; isCut {
+			items, _ := root[table].([]any)
+			if isCut = servers[name] != nil || len(items) > 0 && which == n; isCut {
 				at = 1
 			}
+			n += len(items)
 		}
 		switch {
 		case !isCut:

@@ -22,6 +22,7 @@ const (
 
 const (
 	hooksKey      = "hooks"
+	eventKey      = "event"
 	statusLineKey = "statusLine"
 	versionKey    = "version"
 	pluginsKey    = "plugin"
@@ -198,24 +199,33 @@ func (h hookFile) places() (all []place, err error) {
 	if h.machine.runs(line["command"], "show") {
 		all = append(all, place{event: statusLineKey, path: []any{statusLineKey}})
 	}
+	if h.isList() {
+		hooks, _ := h.root[hooksKey].([]any)
+		for n, value := range hooks {
+			hook, _ := value.(map[string]any)
+			event, _ := hook[eventKey].(string)
+			all = append(all, h.placesIn(hook, event, hooksKey, n)...)
+		}
+		return all, lineErr
+	}
 	events, err := h.object(hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
 		groups, _ := events[event].([]any)
 		for n, value := range groups {
 			group, _ := value.(map[string]any)
-			all = append(all, h.placesIn(group, event, n)...)
+			all = append(all, h.placesIn(group, event, hooksKey, event, n)...)
 		}
 	}
 	return all, cmp.Or(err, lineErr)
 }
 
-// placesIn returns where the hooks of this program stand in the n-th group of an event.
-func (h hookFile) placesIn(group map[string]any, event string, n int) (here []place) {
+// placesIn returns where the hooks of this program stand in the group of an event at a path.
+func (h hookFile) placesIn(group map[string]any, event string, path ...any) (here []place) {
 	matcher, _ := group["matcher"].(string)
 	if matcher == "*" { // is all, as is none
 		matcher = ""
 	}
-	hooks, path := []any{group}, []any{hooksKey, event, n}
+	hooks := []any{group}
 	if !h.flat {
 		hooks, _ = group[hooksKey].([]any)
 	}
@@ -271,7 +281,11 @@ func (h hookFile) install(kinds []Kind) error {
 		err = h.set(h.version, versionKey)
 	}
 	for _, e := range missing {
-		err = cmp.Or(err, h.set(h.entry(e), hooksKey, e.event, newItem))
+		path := []any{hooksKey, e.event, newItem}
+		if h.isList() {
+			path = []any{hooksKey, newItem}
+		}
+		err = cmp.Or(err, h.set(h.entry(e), path...))
 	}
 	return cmp.Or(err, h.setStatusLine())
 }
@@ -346,8 +360,11 @@ func (h hookFile) command(name string, more ...string) secret {
 
 // entry returns what stands in the list of an event for a hook.
 func (h hookFile) entry(e hookEntry) (entry object) {
+	if h.isList() {
+		entry = object{{eventKey, e.event}}
+	}
 	if e.matcher != "" {
-		entry = object{{"matcher", e.matcher}}
+		entry = append(entry, field{"matcher", e.matcher})
 	}
 	form, called, timeout, input := h.form, h.calls(e), h.timeout, object{}
 	if e.kind == Wake {

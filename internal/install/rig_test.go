@@ -139,8 +139,10 @@ func (r *rig) section(name string) *txtar.File {
 // sampleHooks puts the sample of its file of hooks in its place, if there is one. Some have
 // both in one file.
 func (r *rig) sampleHooks() *rig {
-	if hooks := r.section("hooks.before.json"); hooks != nil {
-		r.write(r.hooksFile(), string(hooks.Data))
+	if path := r.hooksFile(); path != "" {
+		if hooks := r.section("hooks.before" + filepath.Ext(path)); hooks != nil {
+			r.write(path, string(hooks.Data))
+		}
 	}
 	return r
 }

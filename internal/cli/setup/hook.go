@@ -70,11 +70,8 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 		}
 		return b.As(""), done, nil
 	})
-	switch {
-	case err != nil || told == "":
+	if err != nil || told == "" {
 		return err
-	case event.ByStatus():
-		return Told(told)
 	}
 	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
