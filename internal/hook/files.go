@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,12 +13,17 @@ import (
 
 // WithFiles returns the event with what files beside the chat and the environment say of it,
 // which are read on the machine of the chat alone: which chat one was forked from, whose tasks
-// it shares, and the branch of its folder, where nothing better says what the chat is about.
+// it shares, whether its turn ended with a plan, and the branch of its folder, where nothing better
+// says what the chat is about.
 func (e Event) WithFiles(getenv func(string) string) Event {
 	switch strings.ToLower(e.Name) {
 	case "sessionstart":
 		if e.Source == "fork" {
 			e.Parent = e.forkedFrom()
+		}
+	case "stop":
+		if e.Last == "" && e.client() == "codex" && e.endsWithPlan() {
+			e.Last = planQuestion
 		}
 	case "posttooluse":
 		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); len(id) <= todo.MaxName {
@@ -43,19 +49,8 @@ const maxEnd = 1 << 20
 // forkedFrom returns the id of the chat that this one was forked from, as the host's file
 // of the chat says it; empty where that does not.
 func (e Event) forkedFrom() string {
-	info, err := os.Stat(e.Transcript)
-	if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(e.Transcript) {
-		return ""
-	}
-	f, err := os.Open(e.Transcript)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data := make([]byte, maxEnd)
-	for _, from := range []int64{max(0, info.Size()-maxEnd), 0} {
-		n, _ := f.ReadAt(data, from) // what cannot be read is not there
-		found := parent.FindAllSubmatch(data[:n], -1)
+	for _, atEnd := range []bool{true, false} {
+		found := parent.FindAllSubmatch(e.transcript(atEnd), -1)
 		for i := len(found) - 1; i >= 0; i-- {
 			if id := string(found[i][1]); id != e.Session {
 				return id
@@ -63,6 +58,34 @@ func (e Event) forkedFrom() string {
 		}
 	}
 	return ""
+}
+
+// endsWithPlan reports whether the turn that the host's file of the chat has last proposed a plan,
+// about which Codex then asks. A text in such a file has its quotes escaped.
+func (e Event) endsWithPlan() bool {
+	data := e.transcript(true)
+	turn := bytes.LastIndex(data, []byte(`"type":"task_started"`))
+	return bytes.Contains(data[max(0, turn):], []byte(`"item":{"type":"Plan"`))
+}
+
+// transcript returns the beginning or the end of the host's file of the chat, as far as it can be
+// read.
+func (e Event) transcript(atEnd bool) []byte {
+	info, err := os.Stat(e.Transcript)
+	if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(e.Transcript) {
+		return nil
+	}
+	f, err := os.Open(e.Transcript)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, from := make([]byte, maxEnd), int64(0)
+	if atEnd {
+		from = max(0, info.Size()-maxEnd)
+	}
+	n, _ := f.ReadAt(data, from)
+	return data[:n]
 }
 
 // branch returns the branch of the Git repository that a folder is in; empty for none.

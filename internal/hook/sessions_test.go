@@ -3,6 +3,7 @@ package hook_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -182,4 +183,33 @@ func TestSessionsAreFollowed(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+// At the end of a turn that proposed a plan Codex 0.171 asks whether to implement it, which its file
+// of the chat alone says: as it was recorded there.
+func TestCodexAsksAboutItsPlan(t *testing.T) {
+	const turn = `{"type":"event_msg","payload":{"type":"task_started","turn_id":"01","collaboration_mode_kind":"plan"}}` + "\n"
+	const plan = `{"type":"event_msg","payload":{"type":"item_completed","thread_id":"01","turn_id":"01","item":{"type":"Plan","id":"01","text":"# Split the parser"}}}` + "\n"
+	text, _ := json.Marshal(map[string]string{"output": plan})
+	for _, c := range []struct{ file, last, want string }{
+		{turn + plan, `null`, "waits: Go on with this plan?"},
+		{turn + plan, `"Done."`, "idle"},
+		{turn + plan + turn, `null`, "idle"},
+		{turn + string(text), `null`, "idle"},
+		{strings.Repeat(turn, 20_000) + plan[:40] + "\x00", `null`, "idle"},
+		{"", `null`, "idle"},
+	} {
+		r := newRig(t)
+		path := filepath.Join(t.TempDir(), ".codex", "rollout.jsonl")
+		if c.file != "" {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(c.file), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		where, _ := json.Marshal(path)
+		r.tells(event("Stop", `,"last_assistant_message":`+c.last+`,"transcript_path":`+string(where)), "")
+		if got := r.does(); got != c.want {
+			t.Errorf("after %s: %s, want %s", c.file[:min(300, len(c.file))], got, c.want)
+		}
+	}
 }

@@ -140,6 +140,9 @@ func (e Event) asks(ctx context.Context, lists board.Lists) error {
 	})
 }
 
+// planQuestion is what an agent asks that has a plan.
+const planQuestion = "Go on with this plan?"
+
 // question returns what the agent asks; empty when it asks for nothing.
 func (e Event) question() string {
 	if e.Message != "" && !e.asksInMessage() {
@@ -168,7 +171,7 @@ func (e Event) question() string {
 	case input.Command != "":
 		return "run `" + input.Command + "`?"
 	case tool == "ExitPlanMode": // Claude Code's, by which it asks whether its plan is good
-		return "Go on with this plan?"
+		return planQuestion
 	case tool == "" && of == "":
 		return e.Message
 	}

@@ -35,6 +35,7 @@ export const TodoMCP = async ({ directory, client }) => {
   const sessions = new Map() // what is known of each, by its id
   const reminders = new Map() // what the agent of each is told with every request
   const busy = new Set() // whose turn is known to run
+  const failures = new Map() // why the turn of each ends that has failed
   let told = Promise.resolve()
   // A sub-agent has a session of its own, whose parent is that of the main agent.
   const say = (id, event) => {
@@ -54,20 +55,34 @@ export const TodoMCP = async ({ directory, client }) => {
     "todo.updated": (p) => reminders.delete(p.sessionID), // it knows its list again
     "session.deleted": (p) => reminders.delete(p.info.id),
   }
+  const asks = (p, questions) => say(p.sessionID, { hook_event_name: "PermissionRequest", tool_input: { questions } })
+  const goesOn = (p) => say(p.sessionID, { hook_event_name: "PermissionDenied" })
   const waiting = {
     "permission.asked": (p) =>
       say(p.sessionID, { hook_event_name: "PermissionRequest", tool_name: p.permission, tool_input: { command: p.metadata?.command ?? p.patterns?.[0] } }),
-    "permission.replied": (p) => say(p.sessionID, { hook_event_name: "PermissionDenied" }), // it goes on, whatever was said
+    "permission.replied": (p) => goesOn(p), // whatever was said
+    "question.asked": (p) => asks(p, p.questions),
+    "question.replied": (p) => goesOn(p),
+    "question.rejected": (p) => goesOn(p),
+    "session.error": ({ sessionID, error }) => error?.name === "MessageAbortedError" || failures.set(sessionID, error?.data?.message ?? error?.name),
     "session.created": ({ info }) => info.parentID || say(info.id, { hook_event_name: "SessionStart", source: "startup" }),
     "session.status": (p) => {
-      if (p.status?.type !== "busy" || busy.has(p.sessionID) || sessions.get(p.sessionID)?.parentID) return
+      if (sessions.get(p.sessionID)?.parentID) return
+      if (p.status?.type === "retry") { // it tries again by itself: a person may know better
+        busy.delete(p.sessionID)
+        asks(p, [{ question: `${p.status.message}; next try ${new Date(p.status.next).toTimeString().slice(0, 5)}` }])
+      }
+      if (p.status?.type !== "busy" || busy.has(p.sessionID)) return
       busy.add(p.sessionID)
-      say(p.sessionID, { hook_event_name: "PermissionDenied" })
+      failures.delete(p.sessionID)
+      goesOn(p)
     },
     "session.idle": (p) => {
       busy.delete(p.sessionID)
       if (sessions.get(p.sessionID)?.parentID) return
-      const stop = { hook_event_name: "Stop" }
+      const failure = failures.get(p.sessionID)
+      failures.delete(p.sessionID)
+      const stop = failure ? { hook_event_name: "StopFailure", error_message: failure } : { hook_event_name: "Stop" }
       say(p.sessionID, stop).then((text) => {
         if (text || !kinds.includes("wake")) return goOn(p.sessionID, text)
         return tell({ session_id: p.sessionID, host, cwd: directory, ...stop }, " --wake").then((text) => goOn(p.sessionID, text))

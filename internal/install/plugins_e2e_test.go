@@ -21,7 +21,7 @@ func (r *rig) node(plugin, imports, script string) string {
 	r.write(path, strings.ReplaceAll(r.read(plugin), `from "@opentui/solid"`, `from "./solid.mjs"`))
 	r.write(filepath.Join(filepath.Dir(path), "solid.mjs"), "export const createElement = (kind) => ({ kind })")
 	cmd := exec.Command("node", "--input-type=module", "-e", "import { "+imports+` } from "`+path+"\"\n"+script)
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(r.m.Executable)+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "TZ=UTC", "PATH="+filepath.Dir(r.m.Executable)+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.Fatalf("%v: %s", err, out)
@@ -51,6 +51,13 @@ for (const type of ["busy", "busy", "idle", undefined]) on("session.status", { s
 on("session.status", { sessionID: "sub", status: { type: "busy" } })
 on("permission.asked", { sessionID: "s", permission: "bash", patterns: ["x"], metadata: { command: "npm publish" } })
 on("permission.replied", { sessionID: "s" })
+on("question.asked", { sessionID: "s", questions: [{ question: "Which store?" }] })
+on("question.rejected", { sessionID: "s" })
+on("session.status", { sessionID: "s", status: { type: "retry", attempt: 1, message: "Overloaded", next: 0 } })
+on("session.status", { sessionID: "s", status: { type: "busy" } })
+on("session.error", { sessionID: "s", error: { name: "UnknownError", data: { message: "Refused" } } })
+on("session.idle", { sessionID: "s" })
+on("session.error", { sessionID: "s", error: { name: "MessageAbortedError" } })
 on("session.idle", { sessionID: "sub" })
 on("session.idle", { sessionID: "s" })
 on("session.compacted", { sessionID: "s" })
@@ -59,7 +66,7 @@ on("todo.updated", { sessionID: "s", todos: [] })
 console.log(JSON.stringify(await system()))
 on("session.deleted", { info: { id: "s" } })`
 	for kinds, want := range map[string]string{
-		"all":    `{"path":{"id":"s"},"body":{"parts":[{"type":"text","text":"Your list"}]}} [["Your list"],["Your list"]] [] SessionStart:: PermissionDenied:: PermissionRequest:npm publish: PermissionDenied:: SubagentStop::sub Stop:: SessionStart:: PostToolUse:: SessionEnd::`,
+		"all":    `{"path":{"id":"s"},"body":{"parts":[{"type":"text","text":"Your list"}]}} {"path":{"id":"s"},"body":{"parts":[{"type":"text","text":"Your list"}]}} [["Your list"],["Your list"]] [] SessionStart:: PermissionDenied:: PermissionRequest:npm publish: PermissionDenied:: PermissionRequest:Which store?: PermissionDenied:: PermissionRequest:Overloaded; next try 00:00: PermissionDenied:: StopFailure:Refused: SubagentStop::sub Stop:: SessionStart:: PostToolUse:: SessionEnd::`,
 		"mirror": `[[],[]] [] SubagentStop::sub PostToolUse:: SessionEnd::`,
 		"remind": `[["Your list"],["Your list"]] [] SessionStart::`,
 	} {
@@ -75,14 +82,21 @@ on("session.deleted", { info: { id: "s" } })`
 		words := strings.Join(got, " ")
 		for line := range strings.Lines(r.read(log)) {
 			var e struct {
-				Name  string                   `json:"hook_event_name"`
-				Input struct{ Command string } `json:"tool_input"`
-				Agent string                   `json:"agent_id"`
+				Name  string `json:"hook_event_name"`
+				Input struct {
+					Command   string
+					Questions []struct{ Question string }
+				} `json:"tool_input"`
+				Agent   string `json:"agent_id"`
+				Failure string `json:"error_message"`
 			}
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
 				t.Fatal(err)
 			}
-			words += " " + e.Name + ":" + e.Input.Command + ":" + e.Agent
+			for _, q := range e.Input.Questions {
+				e.Input.Command = q.Question
+			}
+			words += " " + e.Name + ":" + e.Input.Command + e.Failure + ":" + e.Agent
 		}
 		if words != want {
 			t.Errorf("%s: %s\nwant %s", kinds, words, want)
