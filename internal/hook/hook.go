@@ -487,7 +487,11 @@ func (e Event) leave(ctx context.Context, lists board.Lists) error {
 	if err != nil || known.ID == "" && e.Agent != "" {
 		return err
 	}
-	end := func(c *todo.Chat, at time.Time) { c.End(e.Reason, at) }
+	end := func(c *todo.Chat, at time.Time) {
+		if !e.isOld(c, at) {
+			c.End(e.Reason, at)
+		}
+	}
 	_, err = lists.Hear(ctx, e.chat(), end)
 	for _, who := range []board.Conversation{e.chat(), e.mirrors()} {
 		current, missing := lists.Current(ctx, board.Target{Conversation: who})

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"todo-mcp/internal/board"
@@ -94,7 +95,14 @@ func TestChatsAreThereWithTheirHost(t *testing.T) {
 			t.Errorf("it is resumed: %s", got)
 		}
 	}
+	reused, _ := newHost(t) // which has the number of the chat's, that was killed
 	r := newRig(t)
+	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", asks)
+	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", writes)
+	if got := r.stood(r.all()[0]); got != "left open" {
+		t.Errorf("another process has the number of its host's: %s", got)
+	}
+	r = newRig(t)
 	r.sendFrom("elsewhere/2/3", "s", writes)
 	list := r.all()[0]
 	later := board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(31 * time.Minute) }))
@@ -133,4 +141,31 @@ func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
 			t.Errorf("it goes on: %s", got)
 		}
 	}
+}
+
+// A machine sleeps for hours: what works is not said to go on working meanwhile, what waits waits
+// since it asked, and all go on where they were.
+func TestTheMachineSleeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, host := newRig(t), process.ID(os.Getpid())
+		r.sendFrom(host, "s", writes)
+		list, tool := r.all()[0], `{"hook_event_name":"PostToolBatch"}`
+		for _, c := range []struct{ event, now, later, after string }{
+			{prompts, "working", "idle", "working"},
+			{asks, "waiting run `rm -r build`?", "waiting run `rm -r build`?", "working"},
+			{rests, "idle", "idle", "working"},
+		} {
+			r.sendFrom(host, "s", c.event)
+			now, since := r.stood(list), r.standing(list).Since
+			time.Sleep(8 * time.Hour)
+			later := r.stood(list)
+			if !r.standing(list).Since.Equal(since) {
+				t.Errorf("after %s it waits since %v, want %v", c.event, r.standing(list).Since, since)
+			}
+			r.sendFrom(host, "s", tool)
+			if got := r.stood(list); now != c.now || later != c.later || got != c.after {
+				t.Errorf("after %s: %s, %s and %s, want %+v", c.event, now, later, got, c)
+			}
+		}
+	})
 }

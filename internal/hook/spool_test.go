@@ -372,6 +372,30 @@ func TestSpoolBeforeWhoGoesAway(t *testing.T) {
 	}
 }
 
+// What waited in the spool until something later was known of its chat says nothing of it any more,
+// unless the clock was set back.
+func TestSpoolIsOvertaken(t *testing.T) {
+	const idle, ended = `{"hook_event_name":"Notification","notification_type":"idle_prompt"}`, `{"hook_event_name":"SessionEnd","reason":"other"}`
+	for _, c := range []struct{ later, waited, want string }{
+		{rests, asks, "idle"}, {rests, prompts, "idle"}, {prompts, idle, "working"}, {prompts, ended, "working"}, {prompts, starts, "working"},
+		{rests, `{"hook_event_name":"PermissionDenied"}`, "idle"},
+	} {
+		r := newSpoolRig(t)
+		r.sendFrom("", "s", c.later)
+		r.put(time.Now().Add(-time.Minute), strings.Replace(c.waited, "{", `{"session_id":"s","cwd":"/w",`, 1))
+		if got := r.does(); got != c.want {
+			t.Errorf("%s after %s: %s, want %s", c.waited, c.later, got, c.want)
+		}
+	}
+	r := newSpoolRig(t)
+	r.lists = board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(time.Hour) })).As("")
+	r.sendFrom("", "s", rests)
+	r.put(time.Now(), strings.Replace(asks, "{", `{"session_id":"s","cwd":"/w",`, 1))
+	if got := r.does(); got != "waits: run `rm -r build`?" {
+		t.Errorf("the clock was set back: %s", got)
+	}
+}
+
 // A store that fails is used without what was left, which is tried again after a while, or as
 // soon as more comes.
 func TestSpoolBeforeABrokenStore(t *testing.T) {

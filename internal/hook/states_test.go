@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"todo-mcp/internal/hook"
@@ -13,7 +14,7 @@ import (
 )
 
 // What a chat does is true after each event that its host was recorded to tell its hooks: see
-// the tables in testdata/states.
+// the tables in testdata/states. An event comes ten seconds after the one before, or at once.
 func TestStatesAreTrue(t *testing.T) {
 	files, err := filepath.Glob("testdata/states/*.txt")
 	if err != nil || len(files) == 0 {
@@ -28,7 +29,7 @@ func TestStatesAreTrue(t *testing.T) {
 		for section := range strings.SplitSeq(string(data), "\n\n") {
 			title, events, _ := strings.Cut(section, "\n")
 			if events != "" {
-				t.Run(host+strings.TrimPrefix(title, "#"), func(t *testing.T) { playStates(t, events) })
+				t.Run(host+strings.TrimPrefix(title, "#"), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { playStates(t, events) }) })
 			}
 		}
 	}
@@ -39,7 +40,10 @@ func playStates(t *testing.T, events string) {
 	r := newRig(t)
 	for line := range strings.Lines(events) {
 		event, want, _ := strings.Cut(strings.TrimSpace(line), " → ")
-		if err := r.send(strings.Replace(event, "{", `{"session_id":"s","cwd":"/w",`, 1)); err != nil && !errors.Is(err, hook.ErrNotNeeded) {
+		if !strings.HasPrefix(event, "at once ") {
+			time.Sleep(10 * time.Second)
+		}
+		if err := r.send(strings.Replace(strings.TrimPrefix(event, "at once "), "{", `{"session_id":"s","cwd":"/w",`, 1)); err != nil && !errors.Is(err, hook.ErrNotNeeded) {
 			t.Error(err)
 		}
 		chats, err := r.lists.OwnChats(t.Context(), time.Time{})

@@ -113,6 +113,9 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
 		question := todo.OneLine(e.question(), todo.MaxTitle)
+		if e.isLate(c, at) {
+			return
+		}
 		if isAny := question == "" && strings.EqualFold(e.Name, "PermissionDenied"); !isMain || c.Asks != "" && (isAny || c.Asks == question) {
 			c.Says(todo.Works, "", at)
 		}
@@ -134,7 +137,7 @@ func (e Event) asks(ctx context.Context, lists board.Lists) error {
 		return nil
 	}
 	return e.hear(ctx, lists, func(c *todo.Chat, _ bool, at time.Time) {
-		if c.Asks == "" || e.Message == "" || len(e.Details) > 0 { // else it says less than what came before
+		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else it says less than what came before
 			c.Says(todo.Asks, question, at)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/hook"
@@ -118,7 +120,9 @@ func (r *rig) standing(list todo.Snapshot) todo.Standing {
 // While an agent waits for a permission or an answer, its list says so and for what, until
 // it goes on: whatever comes, the next prompt, the end of a tool, a denial or a write. One
 // that has ended its turn without a question rests. A list without open items waits for nobody.
-func TestTheAgentWaits(t *testing.T) {
+func TestTheAgentWaits(t *testing.T) { synctest.Test(t, theAgentWaits) }
+
+func theAgentWaits(t *testing.T) {
 	r := newRig(t)
 	prompt, tool := event("UserPromptSubmit", ""), event("PostToolUse", `,"tool_name":"Bash","tool_input":{},"tool_response":{}`)
 	permission := event("PermissionRequest", `,"tool_name":"Bash","tool_input":{"command":"npm publish"}`)
@@ -139,6 +143,7 @@ func TestTheAgentWaits(t *testing.T) {
 		r.stands(todo.Working, "")
 		r.tells(event("Stop", ""), "")
 		r.stands(todo.Idle, "")
+		time.Sleep(10 * time.Second) // else what says so is late
 		goesOn()
 		r.stands(todo.Working, "")
 	}

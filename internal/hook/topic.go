@@ -32,7 +32,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 // compressed it may be in the midst of a turn.
 func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	_, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
-		if e.Source != "compact" {
+		if e.Source != "compact" && !e.isLate(c, at) {
 			c.Says(todo.Rests, "", at)
 		}
 	})

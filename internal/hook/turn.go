@@ -85,11 +85,33 @@ func goOn(ctx context.Context, lists board.Lists, t board.Target) (saying, error
 	return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
 }
 
+// lateFor is how long after a later event one may come that its host told at the same time, or for
+// which it did not wait: a hook takes no longer.
+const lateFor = 5 * time.Second
+
+// isLate reports whether what the event says of the chat is of before what is known of it: see
+// isOld, or what it tells begins no turn and the turn has just ended, or begun. Where a plugin of
+// ours tells, nothing overtakes another.
+func (e Event) isLate(c *todo.Chat, at time.Time) bool {
+	overtaken := c.Doing == todo.Rests
+	if strings.EqualFold(e.Name, "SessionStart") {
+		overtaken = c.Doing.InTurn()
+	}
+	return e.isOld(c, at) || overtaken && e.Host == "" && !e.endsTurn() && at.Sub(c.Since) < lateFor
+}
+
+// isOld reports whether the event waited in the spool until a later one was applied: while the store
+// is locked one whose host waits is applied at once.
+func (e Event) isOld(c *todo.Chat, at time.Time) bool {
+	since := cmp.Or(c.Since, c.Ended)
+	return e.id != "" && at.Before(since) && since.Before(time.Now()) // else the clock was set back
+}
+
 // idles says that no turn is under way, as a host says a while after it ended. One that a
 // person broke off ends without an event, and what it asked is asked no more.
 func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
-		if c.Doing != todo.Rests {
+		if c.Doing != todo.Rests && !e.isOld(c, at) {
 			c.Says(todo.Rests, "", at)
 		}
 	})
