@@ -52,6 +52,16 @@ func Sort(all []Group, now time.Time) (b Board) {
 	return b
 }
 
+// Lapsed returns how many groups are archived since today because nobody changed them.
+func (b Board) Lapsed(now time.Time) (n int) {
+	for _, f := range b.Archived {
+		if f.Main.Lapsed && !f.Main.Updated.Add(todo.LapseAfter).Before(todo.Midnight(now)) {
+			n++
+		}
+	}
+	return n
+}
+
 // compareActive orders lists with an agent: those that wait for a person, those that
 // work, those that are idle, and each of these by when it began, the newest first. So
 // nothing moves because an agent wrote.

@@ -25,8 +25,7 @@ type Board struct {
 	now     func() time.Time
 	process string
 	feed    *feed
-	// archiveAfter is how long after its last change a settled list counts as
-	// archived; 0 is never.
+	// archiveAfter is what [WithArchiveAfter] sets.
 	archiveAfter time.Duration
 
 	attending sync.Once
@@ -40,7 +39,7 @@ type Option func(*Board)
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
 // WithArchiveAfter makes settled lists count as archived when nobody has changed
-// them for that long; 0, the default, is never. Nothing is written for it: it is
+// them for that long, and those left open after [todo.LapseAfter]; 0, the default, is never. Nothing is written for it: it is
 // decided when a list is read (see [todo.Snapshot.Archived]), so that another setting
 // has its effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }

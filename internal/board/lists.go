@@ -70,16 +70,39 @@ func (l Lists) Load(ctx context.Context, list string, revision int64) (todo.Snap
 	if err == nil && s.Deleted {
 		return todo.Snapshot{}, errNoSnapshot
 	}
-	if revision == 0 {
-		s = l.board.archived(s)
+	if err == nil && revision == 0 {
+		newest := []todo.Snapshot{s}
+		err = l.archive(ctx, newest)
+		s = newest[0]
 	}
 	return s, err
 }
 
-// archived returns a newest snapshot as [WithArchiveAfter] has it.
+// archived returns a newest snapshot as [WithArchiveAfter] has it if no agent of it is here.
 func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
-	s.Archived = s.Archived || b.archiveAfter > 0 && s.Settled() && b.now().Sub(s.Updated) >= b.archiveAfter
+	age := b.now().Sub(s.Updated)
+	s.Lapsed = b.archiveAfter > 0 && !s.Archived && s.Open() && age >= todo.LapseAfter
+	s.Archived = s.Archived || s.Lapsed || b.archiveAfter > 0 && s.Settled() && age >= b.archiveAfter
 	return s
+}
+
+// archive makes newest snapshots such as [WithArchiveAfter] has them.
+func (l Lists) archive(ctx context.Context, lists []todo.Snapshot) error {
+	var lapsed []*todo.Snapshot
+	for i, s := range lists {
+		if lists[i] = l.board.archived(s); lists[i].Lapsed {
+			lapsed = append(lapsed, &lists[i])
+		}
+	}
+	who := l.attendance(len(lapsed))
+	for _, s := range lapsed {
+		agent, err := who.attend(ctx, *s)
+		if err != nil {
+			return err
+		}
+		s.Lapsed, s.Archived = !agent.Here, !agent.Here
+	}
+	return nil
 }
 
 // Find reads the newest snapshot of each list that matches. It sets
@@ -94,8 +117,8 @@ func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 		q.Workspace = new(todo.Folder(*q.Workspace))
 	}
 	found, err := l.board.store.Find(ctx, q)
-	for i, s := range found {
-		found[i] = l.board.archived(s)
+	if err == nil {
+		err = l.archive(ctx, found)
 	}
 	if !q.OldestFirst && q.AfterSeq == 0 && q.BeforeSeq == 0 {
 		slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/board"
 	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/store/storetest"
@@ -134,8 +135,8 @@ func TestLeaving(t *testing.T) {
 }
 
 // A settled list that nobody changed for the time counts as archived without a
-// write, and a list that is open never does. Brought back, it stays for as long
-// again.
+// write, and one that is left open after two weeks, which is said that day. Brought back,
+// it stays for as long again.
 func TestArchiveAfter(t *testing.T) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := board.WithClock(func() time.Time { return now })
@@ -186,6 +187,34 @@ func TestArchiveAfter(t *testing.T) {
 	expect("brought back", settled, false)
 	now = now.Add(24 * time.Hour)
 	expect("a day later", settled, true)
+
+	now = now.Add(todo.LapseAfter)
+	expect("its agent is here", open, false)
+	checkErr(t, lists.Leave(ctx, board.Conversation{Key: "session:open"}))
+	expect("left open for two weeks", open, true)
+	if s, err := never.As("").Load(ctx, open, 0); err != nil || s.Archived {
+		t.Errorf("with no time: archived %v, %v", s.Archived, err)
+	}
+	said := func(when time.Time, want int) {
+		t.Helper()
+		all, err := lists.Find(ctx, board.Query{})
+		checkErr(t, err)
+		states, err := lists.States(ctx, all...)
+		checkErr(t, err)
+		if b := account.Sort(account.Groups(all, states), when); len(b.Left) > 0 || b.Lapsed(when) != want {
+			t.Errorf("at %s %d are left open, and %d lapsed that day", when, len(b.Left), b.Lapsed(when))
+		}
+	}
+	said(now, 0) // it did two days ago
+	said(now.AddDate(0, 0, -2), 1)
+	_, err = lists.Archive(ctx, open, false, person())
+	checkErr(t, err)
+	expect("left open and brought back", open, false)
+	now = now.Add(todo.LapseAfter - 1)
+	expect("before two more weeks", open, false)
+	now = now.Add(1)
+	expect("after two more weeks", open, true)
+	said(now, 1)
 }
 
 // BAD-INPUT 107: A person and an agent change one item a hundred times → Each is told each time;

@@ -28,6 +28,7 @@ type ListDocument struct {
 	User      string     `json:"user,omitempty"`     // who was signed in as the client
 	Person    bool       `json:"person,omitempty"`   // a person wrote this revision
 	Archived  bool       `json:"archived,omitempty"` // put away: front ends do not show it by default
+	Lapsed    bool       `json:"lapsed,omitempty"`   // because nobody changed it for two weeks
 	// ReplacedBy is the id of the list for which the same chat put this one away.
 	ReplacedBy string `json:"replaced_by,omitempty"`
 	Deleted    bool   `json:"deleted,omitempty"`  // by a person: front ends remove it
@@ -58,7 +59,7 @@ func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
 		Revision: s.Revision, Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
-		Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
+		Archived: s.Archived, Lapsed: s.Lapsed, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
 		AllCompleted: s.AllCompleted(), Explanation: s.Explanation, Order: s.Order, Items: []ItemDocument{},
 	}
 	if s.Writer.Client != d.Client {
@@ -93,7 +94,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored, Client: d.Client},
 		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
-		Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Later: d.Later, Items: []todo.Item{},
+		Archived: d.Archived, Lapsed: d.Lapsed, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Later: d.Later, Items: []todo.Item{},
 	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated

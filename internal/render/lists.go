@@ -77,6 +77,17 @@ func Quiet(chats []account.Group) string {
 	return strings.TrimSuffix(text+": "+strings.Join(projects, ", "), ": ")
 }
 
+// Lapsed says in one line how many lists were archived because nobody changed them; empty for none.
+func Lapsed(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 list that nobody touched for two weeks was archived"
+	}
+	return fmt.Sprint(n, " lists that nobody touched for two weeks were archived")
+}
+
 // Question returns for what a list waits for a person, by how it stands: what its agent asks,
 // or the first blocked item, and why; empty for a list that does not wait. Safe to display.
 func Question(s todo.Snapshot, st todo.Standing) string {

@@ -109,6 +109,9 @@ type Snapshot struct {
 	// Archived is true when the list was put away, so that front ends do not show
 	// it by default. A later change of its items brings it back.
 	Archived bool `json:"archived,omitempty"`
+	// Lapsed is true when Archived is so because the list was left open and nobody changed it for
+	// [LapseAfter]. It is never stored.
+	Lapsed bool `json:"-"`
 	// ReplacedBy is the id of the list that its conversation began instead, which put
 	// this one away; empty otherwise.
 	ReplacedBy string `json:"replaced_by,omitempty"`

@@ -32,6 +32,9 @@ const (
 // IdleAfter is for how long after its last write an agent counts as working.
 const IdleAfter = 10 * time.Minute
 
+// LapseAfter is for how long nobody changes a list that is left open until it counts as archived.
+const LapseAfter = 14 * 24 * time.Hour
+
 // Rests reports whether no agent works on a list in this state.
 func (s State) Rests() bool { return s == LeftOpen || s == Away || s.Ended() }
 

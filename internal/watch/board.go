@@ -41,6 +41,7 @@ func (m *model) boardRows(width int) (rows []row) {
 	}
 	line(render.Quiet(b.Quiet))
 	add("left open", b.Left)
+	line(render.Lapsed(b.Lapsed(m.now)))
 	add("finished today", b.Finished)
 	if last := account.LastDay(b.Past, m.now); len(b.Active)+len(b.Finished) == 0 && len(last) > 0 {
 		add("finished on "+last[0].Updated().In(m.now.Location()).Format("Mon 2 Jan"), last)

@@ -222,6 +222,9 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 	}
 	page.add(s, s.kinds()[1], rest)
 	page.add(s, s.kinds()[2], rest)
+	if lapsed := render.Lapsed(s.Lapsed(s.now)); lapsed != "" {
+		page.more = A(Class("link"), Href("./?show=archived"), Text(lapsed))
+	}
 	if project != nil {
 		if len(s.Active) > 0 {
 			g := &page.sections[0]

@@ -75,7 +75,7 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 	if err != nil {
 		return err
 	}
-	found, quiet := o.choose(read, states)
+	found, quiet, lapsed := o.choose(read, states)
 	out := a.Stdout
 	switch {
 	case o.json:
@@ -94,6 +94,9 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 	rest := o.rest(read, len(found))
 	if len(quiet) > 0 {
 		rest = render.Quiet(quiet) + " (--all shows them)\n" + rest
+	}
+	if lapsed != "" {
+		rest = lapsed + "\n" + rest
 	}
 	if isCut {
 		rest += fmt.Sprintf("The last %d lists were looked at; --all shows all.\n", maxLists)
@@ -171,10 +174,10 @@ func (o listsOptions) isWanted(l todo.Snapshot) bool {
 // choose returns the lists that are to be shown, in the order of the board, each main
 // list before the lists of its sub-agents. In states it gives a main list the state of its
 // group. Chats that are idle without a list are counted, unless they are asked for.
-func (o listsOptions) choose(read reading, states map[string]todo.Standing) (found []todo.Snapshot, quiet []account.Group) {
+func (o listsOptions) choose(read reading, states map[string]todo.Standing) (found []todo.Snapshot, quiet []account.Group, lapsed string) {
 	b := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
 	if o.isPlain() && !o.json {
-		quiet, b.Quiet = b.Quiet, nil
+		quiet, b.Quiet, lapsed = b.Quiet, nil, render.Lapsed(b.Lapsed(time.Now()))
 	}
 	for _, f := range slices.Concat(b.Active, b.Quiet, b.Past, b.Archived) {
 		if f.Bare() && !o.all && !o.archived {
@@ -191,7 +194,7 @@ func (o listsOptions) choose(read reading, states map[string]todo.Standing) (fou
 			}
 		}
 	}
-	return found, quiet
+	return found, quiet, lapsed
 }
 
 // inProject reports whether a list is of a project, which is named by the last
