@@ -105,16 +105,16 @@ func TestBoard(t *testing.T) {
 	away, elsewhere := list("away", 1, "pending"), list("elsewhere", 0, "pending")
 	away.Archived, elsewhere.List.Workspace = true, "/src/web"
 	all := account.Groups([]todo.Snapshot{away, elsewhere, list("idle", 1, "pending"), list("old", 3, "pending"), list("new", 2, "pending"), list("waits", 9, "blocked"),
-		list("left", 30, "pending"), list("left later", 50, "pending"), list("left later/s", 5, "completed"),
+		list("left", 30, "pending"), list("gone/s", 6, "pending"), list("left later", 50, "pending"), list("left later/s", 5, "completed"),
 		list("today", 4, "completed"), list("yesterday", 25, "completed"), list("same day", 30, "completed"), list("before", 70, "completed")},
-		states("away: left open, elsewhere: working, idle: idle, old: working, new: working, waits: waiting, left: left open, left later: left open, "+
+		states("away: left open, elsewhere: working, idle: idle, old: working, new: working, waits: waiting, left: left open, gone/s: left open, left later: left open, "+
 			"left later/s: finished, today: finished, yesterday: finished, same day: finished, before: finished"))
 	b := account.Sort(all, noon())
 	for _, c := range []struct{ what, got, want string }{
 		{"active", ids(b.Active), "waits elsewhere new old idle"},
 		{"left open", ids(b.Left), "left later left"},
 		{"finished", ids(b.Finished), "today"},
-		{"past", ids(b.Past), "today left later yesterday left same day before"},
+		{"past", ids(b.Past), "today left later gone/s yesterday left same day before"},
 		{"archived", ids(b.Archived), "away"},
 		{"last day", ids(account.LastDay(b.Past[1:], noon())), "yesterday same day"},
 		{"of one folder", ids(b.Only(func(f account.Group) bool { return f.Main.List.Workspace == "/src/web" }).Active), "elsewhere"},

@@ -13,7 +13,7 @@ import (
 type Board struct {
 	Active   []Group // an agent is there; see [Projects] for their order
 	Quiet    []Group // chats that are idle, without a list
-	Left     []Group // left open
+	Left     []Group // left open, no sub-agent's alone
 	Finished []Group // today
 	Past     []Group // all that rest: those left open, and those finished on any day
 	Archived []Group // put away
@@ -42,7 +42,9 @@ func Sort(all []Group, now time.Time) (b Board) {
 			b.Active = append(b.Active, *f)
 			continue
 		case state == todo.LeftOpen:
-			b.Left = append(b.Left, *f)
+			if f.Main.List.Agent == "" { // else a sub-agent outlived its chat
+				b.Left = append(b.Left, *f)
+			}
 		case !f.Updated().Before(todo.Midnight(now)):
 			b.Finished = append(b.Finished, *f)
 		}

@@ -345,6 +345,12 @@ func (e Event) action() (*act, error) {
 				return lists.Bind(ctx, e.chat(), e.List)
 			}), nil
 		}
+		if sub, task := e.launched(); task != "" {
+			return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
+				_, err := lists.Hear(ctx, sub.chat(), func(c *todo.Chat, _ time.Time) { c.Agent = task })
+				return err
+			}), nil
+		}
 		return e.mirrorAction()
 	case "posttoolusefailure", "posttoolbatch":
 		return &act{do: e.usedTool}, nil
@@ -388,6 +394,24 @@ func isOurs(tool string) bool {
 	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), isSuffix)
 }
 
+// launched returns an event as one of the sub-agent of whose launch it tells, and what that is
+// called by its task; empty where it tells of none.
+func (e Event) launched() (sub Event, task string) {
+	var input struct {
+		Description string `json:"description"`
+		Kind        string `json:"subagent_type"`
+	}
+	var response struct {
+		Agent string `json:"agentId"`
+	}
+	isOne := (e.Tool == "Agent" || e.Tool == "Task") && json.Unmarshal(e.Input, &input) == nil && json.Unmarshal(e.Response, &response) == nil
+	if !isOne || response.Agent == "" || len(response.Agent) > todo.MaxLabel || len(input.Kind) > todo.MaxLabel {
+		return Event{}, ""
+	}
+	e.Agent, e.AgentType = response.Agent, input.Kind
+	return e, todo.AgentName(todo.OneLine(input.Description, todo.MaxTitle))
+}
+
 // mirrorAction returns what mirrors a call of a built-in tool. After any other tool the
 // agent is told the news.
 func (e Event) mirrorAction() (*act, error) {
@@ -412,14 +436,17 @@ func (e Event) mirrorAction() (*act, error) {
 		return nil, err
 	}
 	return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
-		_, err := lists.Apply(ctx, e.mirror(tool, call))
+		known, err := lists.Chat(ctx, e.chat())
+		if err == nil {
+			_, err = lists.Apply(ctx, e.mirror(tool, call, cmp.Or(known.Agent, todo.AgentName(e.agent()))))
+		}
 		return err
 	}), nil
 }
 
-// mirror returns the write of a call of a built-in tool to the list that mirrors it.
-func (e Event) mirror(tool tools.BuiltIn, call *tools.Call) board.Write {
-	agent := todo.AgentName(e.agent())
+// mirror returns the write of a call of a built-in tool to the list that mirrors it; agent is the
+// sub-agent's name.
+func (e Event) mirror(tool tools.BuiltIn, call *tools.Call, agent string) board.Write {
 	w := board.Write{
 		Begin:     todo.List{Mirrored: true},
 		Writer:    todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
@@ -493,22 +520,25 @@ func (e Event) leave(ctx context.Context, lists board.Lists) error {
 		}
 	}
 	_, err = lists.Hear(ctx, e.chat(), end)
+	if e.Agent == "" {
+		err = errors.Join(err, e.endSubs(ctx, lists, end))
+	}
 	for _, who := range []board.Conversation{e.chat(), e.mirrors()} {
 		current, missing := lists.Current(ctx, board.Target{Conversation: who})
-		var subs []todo.Snapshot
-		switch {
-		case missing != nil:
-			err = errors.Join(err, board.PassOver(missing))
-		case e.Agent == "":
-			subs, missing = lists.Find(ctx, board.Query{Parent: current.List.ID})
-			err = errors.Join(err, missing)
-		case current.Settled() && !current.Archived:
+		if missing == nil && e.Agent != "" && current.Settled() && !current.Archived {
 			_, missing = lists.Archive(ctx, current.List.ID, true, current.Writer)
-			err = errors.Join(err, missing)
 		}
-		for _, sub := range subs {
-			_, failed := lists.Hear(ctx, board.Conversation{Key: sub.List.Conversation}, end)
-			err = errors.Join(err, failed)
+		err = errors.Join(err, board.PassOver(missing))
+	}
+	return err
+}
+
+// endSubs says of the chats of the sub-agents that they ended, whether they have lists or not.
+func (e Event) endSubs(ctx context.Context, lists board.Lists, end func(*todo.Chat, time.Time)) error {
+	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
+	for _, c := range all {
+		if c.Parent == lists.Own(e.chat()).Key && c.Ended.IsZero() && err == nil {
+			_, err = lists.Hear(ctx, board.Conversation{Key: c.ID}, end)
 		}
 	}
 	return err

@@ -2,11 +2,15 @@ package hook_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -107,6 +111,55 @@ func TestLateEventsOfAClearedChat(t *testing.T) {
 		r.tells(event("SessionEnd", `,"reason":"clear"`), "")
 		r.tells(late, "")
 		r.tells(of("new", started("clear")), readSession)
+	}
+}
+
+// A sub-agent is called by its task as it is launched, by whichever tools it writes. Its list
+// stands in its chat's row, also from a worktree, and when that ends it is no list left open.
+func TestSubAgentsAreCalledByTheirTasks(t *testing.T) {
+	inWorktree := func(name string) string {
+		return strings.Replace(recorded(t, name), `"cwd":"/home/ada/parser"`, `"cwd":"/home/ada/parser/.claude/worktrees/look"`, 1)
+	}
+	r := newRig(t)
+	r.tells(started("startup"), "")
+	for _, e := range []string{recorded(t, "claude-code-agent-after"), inWorktree("claude-code-ours-subagent"), inWorktree("claude-code-todowrite-subagent")} {
+		r.tells(e, "")
+	}
+	if chat, err := r.lists.Caller(t.Context(), "toolu_s4"); err != nil || chat.Agent != "look" {
+		t.Errorf("the caller is %+v, %v", chat, err)
+	}
+	shown := func() account.Board {
+		lists, err := r.lists.WithChats(t.Context(), r.all())
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, err := r.lists.States(t.Context(), lists...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return account.Sort(account.Groups(lists, states), time.Now())
+	}
+	p := shown().Projects()
+	if len(p) != 1 || p[0].Folder != "/home/ada/parser" || len(p[0].Groups) != 1 || len(p[0].Groups[0].Subs) != 1 ||
+		render.ListTitle(p[0].Groups[0].Subs[0]) != "look: Sub builtin" {
+		t.Errorf("the board has %+v", p)
+	}
+	r.tells(event("SessionEnd", `,"reason":"other"`), "")
+	if b := shown(); len(b.Active)+len(b.Left)+len(b.Finished) > 0 || len(b.Past) != 1 {
+		t.Errorf("after its chat: %+v", b)
+	}
+}
+
+// What does not say which sub-agent was launched, and for what, names none.
+func TestLaunchesThatSayNothing(t *testing.T) {
+	r, good := newRig(t), recorded(t, "claude-code-agent-after")
+	for _, c := range [][2]string{{`"description":"look","prompt"`, `"description":7,"prompt"`}, {`"agentId":"a6a23da6fed0d7661"`, `"agentId":""`},
+		{`"a6a23da6fed0d7661","d`, `"` + strings.Repeat("a", 2000) + `","d`}, {`"description":"look","prompt"`, `"description":"\n\u0007","prompt"`}, {`"Agent"`, `"Bash"`}} {
+		r.tells(strings.Replace(good, c[0], c[1], 1), "")
+	}
+	chats, err := r.lists.OwnChats(t.Context(), time.Time{})
+	if err != nil || slices.ContainsFunc(chats, func(c todo.Chat) bool { return c.Parent != "" }) {
+		t.Errorf("%+v, %v", chats, err)
 	}
 }
 

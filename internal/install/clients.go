@@ -143,6 +143,7 @@ func hookSetups() map[string]*hookSetup {
 				"Stop": {"last_assistant_message", "stop_hook_active", "background_tasks"},
 			},
 			entries: likeClaudeCode(mirrorHook("PostToolUse", "claude-code"), hookEntry{Calls, "PreToolUse", ourCalls()},
+				hookEntry{Calls, "PostToolUse", "Agent|Task"}, // says for what a sub-agent is there
 				// At the end of a step it tells of all tools that were called in it at once.
 				hookEntry{Edits, "PostToolBatch", ""},
 				hookEntry{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"},

@@ -166,9 +166,10 @@ func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.S
 	return err
 }
 
-// isWanted reports whether a list is one of those that are asked for, in whatever state.
-func (o listsOptions) isWanted(l todo.Snapshot) bool {
-	return (o.all || l.Archived == o.archived) && !l.Updated.Before(o.since) && inProject(l.List, *o.project)
+// isWanted reports whether a list is one of those that are asked for, in whatever state. One of a
+// sub-agent, which may be in a worktree, is of its main list's project, too.
+func (o listsOptions) isWanted(l, main todo.Snapshot) bool {
+	return (o.all || l.Archived == o.archived) && !l.Updated.Before(o.since) && (inProject(l.List, *o.project) || inProject(main.List, *o.project))
 }
 
 // choose returns the lists that are to be shown, in the order of the board, each main
@@ -189,7 +190,7 @@ func (o listsOptions) choose(read reading, states map[string]todo.Standing) (fou
 			hasState := word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
 			_, says := read.said[l.List.ID]
-			if o.isWanted(l) && (o.all || !cleared) && hasState && (*o.search == "" || says) {
+			if o.isWanted(l, f.Main) && (o.all || !cleared) && hasState && (*o.search == "" || says) {
 				found = append(found, l)
 			}
 		}
