@@ -65,15 +65,18 @@ type DayProject struct {
 
 // DayList is what was done in one list.
 type DayList struct {
-	ID     string     `json:"list"`
-	Parent string     `json:"parent,omitempty"`
-	Agent  string     `json:"agent,omitempty"`
-	Title  string     `json:"title"`
-	Client string     `json:"client,omitempty"`
-	State  todo.State `json:"state"`          // now, or of an earlier day how the list was left then
-	Asks   string     `json:"asks,omitempty"` // what its agent waits for a person to answer now
-	Began  time.Time  `json:"began"`          // when the list began
-	Ended  time.Time  `json:"changed"`        // when it changed last on that day
+	ID     string `json:"list"`
+	Parent string `json:"parent,omitempty"`
+	Agent  string `json:"agent,omitempty"`
+	Title  string `json:"title"`
+	Client string `json:"client,omitempty"`
+	// Apart tells it from others of its project: its branch, unless that is main or master, and when
+	// it began where another one reads alike.
+	Apart string     `json:"apart,omitempty"`
+	State todo.State `json:"state"`          // now, or of an earlier day how the list was left then
+	Asks  string     `json:"asks,omitempty"` // what its agent waits for a person to answer now
+	Began time.Time  `json:"began"`          // when the list began
+	Ended time.Time  `json:"changed"`        // when it changed last on that day
 	Tally
 	// The items as they were last on that day: those that were completed or failed then,
 	// also where the list does not have them any more; those that are blocked; and the
@@ -193,10 +196,28 @@ func (d *dayReader) sort() {
 		return cmp.Or(last[b.Folder].Compare(last[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})
 	for _, p := range d.Projects {
+		d.tellApart(p.Lists)
 		slices.SortStableFunc(p.Lists, func(a, b DayList) int {
 			return cmp.Or(began[main(a)].Compare(began[main(b)]), cmp.Compare(main(a), main(b)),
 				cmp.Compare(a.Agent, b.Agent), a.Began.Compare(b.Began))
 		})
+	}
+}
+
+// tellApart says of the lists of a project that read alike when they began.
+func (d *dayReader) tellApart(lists []DayList) {
+	format, alike := "15:04", make(map[[3]string]int)
+	if d.To.Sub(d.From) > 36*time.Hour {
+		format = "2 Jan 15:04"
+	}
+	reads := func(l DayList) [3]string { return [3]string{l.Agent, l.Title, l.Apart} }
+	for _, l := range lists {
+		alike[reads(l)]++
+	}
+	for i, l := range lists {
+		if alike[reads(l)] > 1 {
+			lists[i].Apart = strings.TrimSpace(l.Apart + " " + l.Began.In(d.From.Location()).Format(format))
+		}
 	}
 }
 
@@ -274,7 +295,7 @@ func (l *listDay) end(st todo.Standing) DayList {
 	case st.State == todo.Working:
 		l.worked += working(s, l.day.now, l.day.From, l.day.To)
 	}
-	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: s.Title(), Client: Client(s),
+	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: s.Title(), Apart: s.List.OffMain(), Client: Client(s),
 		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated}
 	if list.Agent == "" && !s.IsChat() {
 		list.Lists = 1

@@ -230,6 +230,32 @@ func TestDays(t *testing.T) {
 	}
 }
 
+// Lists of a project that read alike are told apart by when they began, of several days with the day.
+func TestListsOfADayThatReadAlike(t *testing.T) {
+	d := newDiary(t)
+	d.write("02 09:00", "one", "/src/app", "c:fix")
+	d.write("02 09:05", "two", "/src/app", "c:fix")
+	d.write("02 09:06", "three", "/src/app", "c:other")
+	d.write("02 09:07", "four", "/src/web", "c:fix")
+	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for last, want := range map[time.Time]string{noon: " ;09:00 09:05  ;", noon.AddDate(0, 0, 1): " ;2 Mar 09:00 2 Mar 09:05  ;"} {
+		day, err := account.DayOf(t.Context(), d.lists.During, noon, last, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range day.Projects {
+			for _, l := range p.Lists {
+				got += l.Apart + " "
+			}
+			got += ";"
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A day may be called as people call it; a weekday is the last one, today included.
 func TestDaysByName(t *testing.T) {
 	for text, want := range map[string]string{"": "2026-03-04", "yesterday": "2026-03-03", "Wednesday": "2026-03-04", "thu": "2026-02-26", "MONDAY": "2026-03-02"} {

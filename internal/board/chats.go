@@ -320,7 +320,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, chats []
 				titled, chat.With, with.With = &with, with.ID, chat.ID
 			}
 		}
-		topic = titled.Take(a.at)
+		topic, a.Begin.Branch = titled.Take(a.at), titled.Branch
 		if err == nil && with != before {
 			chats = append(chats, with)
 		}

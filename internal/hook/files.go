@@ -13,11 +13,11 @@ import (
 
 // WithFiles returns the event with what files beside the chat and the environment say of it,
 // which are read on the machine of the chat alone: which chat one was forked from, whose tasks
-// it shares, whether its turn ended with a plan, and the branch of its folder, where nothing better
-// says what the chat is about.
+// it shares, whether its turn ended with a plan, and the branch of its folder.
 func (e Event) WithFiles(getenv func(string) string) Event {
 	switch strings.ToLower(e.Name) {
 	case "sessionstart":
+		e.Branch = branch(e.Folder)
 		if e.Source == "fork" {
 			e.Parent = e.forkedFrom()
 		}
@@ -30,9 +30,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 			e.TaskList = id
 		}
 	case "userpromptsubmit", "beforeagent":
-		if typed, isTyped := e.typed(); isTyped && firstLine(typed) == "" {
-			e.Branch = branch(e.Folder)
-		}
+		e.Branch = branch(e.Folder)
 	}
 	return e
 }

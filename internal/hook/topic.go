@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -95,6 +96,7 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 	}
 	return lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		c.GoOn()
+		c.Branch = cmp.Or(todo.OneLine(e.Branch, todo.MaxTitle), c.Branch)
 		for _, t := range topics {
 			c.Titled(t, at)
 		}
@@ -155,8 +157,9 @@ func firstLine(prompt string) string {
 // project returns the name of the event's folder with its branch; empty where that is none for
 // a task: then it says no more than every list of the folder does.
 func (e Event) project() string {
-	if e.Branch == "" || e.Branch == "main" || e.Branch == "master" {
+	l := todo.List{Workspace: e.Folder, Branch: e.Branch}
+	if l.OffMain() == "" {
 		return ""
 	}
-	return (todo.List{Workspace: e.Folder}).Project() + " (" + e.Branch + ")"
+	return l.Place()
 }

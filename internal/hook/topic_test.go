@@ -2,11 +2,13 @@ package hook_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/board"
 	"todo-mcp/internal/todo"
@@ -19,6 +21,26 @@ func plan(status string) todo.Line { return todo.Line{Text: "Read the grammar", 
 func prompt(text string) string {
 	quoted, _ := json.Marshal(text)
 	return event("UserPromptSubmit", `,"prompt":`+string(quoted))
+}
+
+// A prompt says on which branch the chat is; a list has that with which it began, and what is no
+// branch leaves it as it was.
+func TestTheBranchOfAChat(t *testing.T) {
+	r, folder := newRig(t), t.TempDir()
+	says := func(head string) {
+		if err := errors.Join(os.MkdirAll(filepath.Join(folder, ".git"), 0o700), os.WriteFile(filepath.Join(folder, ".git", "HEAD"), []byte(head), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		r.tells(strings.Replace(prompt("Write a parser"), "/home/ada/parser", filepath.ToSlash(folder), 1), "")
+	}
+	says("ref: refs/heads/retry\n")
+	began := r.agent(plan("pending")).After.List
+	says("ref: refs/heads/main\n")
+	says("0123456789\n")
+	chats, err := r.lists.OwnChats(t.Context(), time.Time{})
+	if err != nil || len(chats) != 1 || began.Branch != "retry" || began.OffMain() != "retry" || chats[0].Branch != "main" || chats[0].AsList().List.OffMain() != "" {
+		t.Errorf("the list is on %q, the chats %+v, %v", began.Branch, chats, err)
+	}
 }
 
 // A list is called as its chat is, else by the first prompt since the list before, else by

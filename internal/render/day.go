@@ -60,7 +60,7 @@ func dayName(d account.Day) string {
 func projectName(p account.DayProject) string { return cmp.Or(Safe(p.Project), "no folder") }
 
 func listTitle(l account.DayList) string {
-	return strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title), ": ")
+	return strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title)+inBrackets(l.Apart), ": ")
 }
 
 // dayNotes says how a list stands, what its agent asks, how long it worked and in which

@@ -19,6 +19,7 @@ type ListDocument struct {
 	Parent    string     `json:"parent,omitempty"` // id of the main list, if this is a sub-agent's
 	Agent     string     `json:"agent,omitempty"`
 	Workspace string     `json:"workspace,omitempty"`
+	Branch    string     `json:"branch,omitempty"` // of the workspace's Git repository, as the list began
 	Revision  int64      `json:"revision"`
 	Updated   *time.Time `json:"updated,omitempty"`  // RFC 3339, UTC
 	Worked    *time.Time `json:"worked,omitempty"`   // when an agent wrote, where a person did since
@@ -57,7 +58,7 @@ type ItemDocument struct {
 // Times of the revision are truncated to the second. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
-		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
+		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace, Branch: s.List.Branch,
 		Revision: s.Revision, Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
 		Archived: s.Archived, Lapsed: s.Lapsed, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
 		AllCompleted: s.AllCompleted(), Explanation: s.Explanation, Order: s.Order, Items: []ItemDocument{},
@@ -92,7 +93,7 @@ func shown(i todo.Item) todo.Item {
 // nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
-		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored, Client: d.Client},
+		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Branch: d.Branch, Mirrored: d.Mirrored, Client: d.Client},
 		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
 		Archived: d.Archived, Lapsed: d.Lapsed, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Later: d.Later, Items: []todo.Item{},
 	}

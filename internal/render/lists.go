@@ -51,7 +51,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 		}
 		rows = append(rows, []string{
 			ListTitle(s) + inBrackets(apart[s.List.ID]), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext), Cut(Safe(said.Text), maxNext), revision,
-			When(s.Updated, now), Cut(Safe(s.List.Project()), maxName), Cut(Client(account.Client(s)), maxName),
+			When(s.Updated, now), Cut(Safe(s.List.Place()), maxName), Cut(Client(account.Client(s)), maxName),
 			Cut(cmp.Or(titles[s.ReplacedBy], short(s.ReplacedBy)), maxNext), id,
 		})
 	}
@@ -142,7 +142,7 @@ func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapsho
 		word = ""
 	}
 	parts := []string{word, strings.TrimSuffix("asks: "+Safe(asks), "asks: "), PutAway(s, lists...), When(f.Since(), now),
-		Safe(s.List.Project()), Client(account.Client(s))}
+		Safe(s.List.Place()), Client(account.Client(s))}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 

@@ -63,10 +63,13 @@ func ListTitle(s todo.Snapshot) string {
 	return strings.TrimPrefix(Safe(s.List.Agent)+": "+Safe(s.Title()), ": ")
 }
 
-// Apart returns, by the id of each list that reads as another one of its project, when it began.
+// Apart returns, by the id of each list that reads as another one of its project and branch, when
+// it began.
 func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
 	alike, apart := make(map[string]int), make(map[string]string)
-	reads := func(l todo.Snapshot) string { return l.List.Workspace + "\n" + fold(ListTitle(l)) }
+	reads := func(l todo.Snapshot) string {
+		return l.List.Workspace + "\n" + l.List.OffMain() + "\n" + fold(ListTitle(l))
+	}
 	for _, l := range lists {
 		alike[reads(l)]++
 	}

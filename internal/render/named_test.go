@@ -99,7 +99,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Lists of one project that read alike are told apart by when they began.
+// Lists of one project that read alike are told apart by branch, or by when they began.
 func TestApart(t *testing.T) {
 	at := time.Date(2026, 3, 4, 9, 14, 0, 0, time.UTC)
 	list := func(id, folder, title string, minutes int) todo.Snapshot {
@@ -108,6 +108,16 @@ func TestApart(t *testing.T) {
 	lists := []todo.Snapshot{list("a", "/app", "Fix it", 0), list("b", "/app", "fix  IT", 1), list("c", "/web", "Fix it", 2), list("d", "/app", "Other", 3)}
 	if diff := cmp.Diff(map[string]string{"a": "09:14", "b": "09:15"}, Apart(lists, at)); diff != "" {
 		t.Error(diff)
+	}
+	lists[1].List.Branch = "retry"
+	if apart := Apart(lists, at); len(apart) > 0 {
+		t.Errorf("those that have their branches beside them: %v", apart)
+	}
+	if table := Lists(lists, nil, nil, at, 0); !strings.Contains(table, "app (retry)") {
+		t.Error(table)
+	}
+	if lists[1].List.Branch = "main"; lists[1].List.Place() != "app" {
+		t.Error("main is said")
 	}
 	if table := Lists(lists, nil, nil, at, 0); !strings.Contains(table, "Fix it (09:14)") || strings.Contains(table, "Other (") {
 		t.Error(table)

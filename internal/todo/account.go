@@ -49,6 +49,22 @@ func (l List) Project() string {
 	return folder[strings.LastIndexAny(folder, `/\`)+1:]
 }
 
+// OffMain returns the branch, unless that is main or master.
+func (l List) OffMain() string {
+	if l.Branch == "main" || l.Branch == "master" {
+		return ""
+	}
+	return l.Branch
+}
+
+// Place returns the project with its branch, if that is not main or master.
+func (l List) Place() string {
+	if l.OffMain() == "" {
+		return l.Project()
+	}
+	return strings.TrimSpace(l.Project() + " (" + l.Branch + ")")
+}
+
 // Counts is the number of items in each status; a status without items is
 // absent.
 type Counts map[Status]int

@@ -23,6 +23,9 @@ type Chat struct {
 	HostID string `json:"host_id,omitempty"`
 	// Folder is the path of the folder that the chat works in, see [Folder].
 	Folder string `json:"folder,omitempty"`
+	// Branch is that of the folder's Git repository, in one line of at most [MaxTitle] runes; empty
+	// where it is not known.
+	Branch string `json:"branch,omitempty"`
 	// Parent is the id of the main agent's chat, and Agent the name of the sub-agent; both
 	// are empty for a main agent.
 	Parent string `json:"parent,omitempty"`
@@ -179,7 +182,7 @@ func (c *Chat) End(why string, at time.Time) {
 // has no items. So who shows lists shows chats, too. It is never saved.
 func (c Chat) AsList() Snapshot {
 	at := cmp.Or(c.Since, c.Used)
-	return Snapshot{List: List{ID: c.ID, Principal: c.Principal, Conversation: c.ID, Client: c.Client, Workspace: c.Folder,
+	return Snapshot{List: List{ID: c.ID, Principal: c.Principal, Conversation: c.ID, Client: c.Client, Workspace: c.Folder, Branch: c.Branch,
 		Chat: c.HostID, Topic: cmp.Or(c.Title.Text, NewChat), Created: cmp.Or(c.Began, at)},
 		Updated: at, Worked: at, Writer: Writer{Client: c.Client, User: c.User}, Seq: c.Seq, Stood: c.Seq}
 }

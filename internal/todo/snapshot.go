@@ -33,6 +33,8 @@ type List struct {
 	// Workspace is the path of the folder the writer worked in, which helps
 	// people to distinguish lists; empty when unknown.
 	Workspace string `json:"workspace,omitempty"`
+	// Branch is the [Chat.Branch] as the list began.
+	Branch string `json:"branch,omitempty"`
 	// Mirrored is true when the list is a copy of one that the agent keeps in a todo
 	// tool of its host's own. Only a write that would begin such a list changes its
 	// items, see [ErrMirrored].

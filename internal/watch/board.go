@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -27,7 +28,9 @@ func (m *model) boardRows(width int) (rows []row) {
 			line(heading)
 		}
 		for _, f := range groups {
-			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string { return m.boardLines(f, apart[f.Main.List.ID], width, selected) }})
+			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string {
+				return m.boardLines(f, strings.TrimSpace(render.Cut(render.Safe(f.Main.List.OffMain()), timeWidth)+" "+apart[f.Main.List.ID]), width, selected)
+			}})
 		}
 	}
 	if m.filter != "" {
@@ -103,8 +106,8 @@ const (
 	leastTitle    = 16
 )
 
-// boardLines draws a list in one line: cursor, sign, title, with apart when it began where another
-// one is called alike, progress and time; below it for
+// boardLines draws a list in one line: cursor, sign, title, with apart its branch, and when it began
+// where another one is called alike, progress and time; below it for
 // what it waits, and of the selected one the item at hand where no pane beside it shows that.
 func (m *model) boardLines(f account.Group, apart string, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))

@@ -102,7 +102,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	if err != nil {
 		return groups{}, err
 	}
-	s := groups{drawing: drawing{p.now()}, many: len(read) == maxRead, places: make(map[string]string)}
+	s := groups{drawing: drawing{now: p.now()}, many: len(read) == maxRead, places: make(map[string]string)}
 	s.load = func(id string) (todo.Snapshot, error) { return r.Lists.Load(ctx, id, 0) }
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
@@ -110,6 +110,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	if read, err = r.Lists.WithChats(ctx, read); err != nil {
 		return groups{}, err
 	}
+	s.apart = render.Apart(read, s.now)
 	states, err := r.Lists.States(ctx, read...)
 	if err != nil {
 		return groups{}, err

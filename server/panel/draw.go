@@ -20,7 +20,10 @@ import (
 type classes = components.Classes
 
 // drawing draws lists as of a time.
-type drawing struct{ now time.Time }
+type drawing struct {
+	now   time.Time
+	apart map[string]string // see [render.Apart]; nil where one list alone is known
+}
 
 // drawn returns a part of a page as HTML.
 func drawn(n Node) string {
@@ -39,7 +42,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 		d.standing("card-", f),
 		H3(A(Href(hrefOf(l, 0)), formatted(titleOf(l)))),
 		If(!l.IsChat(), menu),
-		P(Class("by"), d.by(f)),
+		P(Class("by"), d.by(f), d.apartFrom(l)),
 		question(f),
 		Group(notes),
 		If(!l.IsChat(), P(Class("prog"), progressOf(progress, "/"))),
@@ -50,6 +53,12 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 		P(Class("fold small"),
 			If(more > 0, Span(Textf("%d more to do", more))),
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
+}
+
+// apartFrom says when a list began that reads as another one; where that is not known, the page
+// keeps what it has.
+func (d drawing) apartFrom(l todo.Snapshot) Node {
+	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
 
 // question is a bar that says what an agent asks.
@@ -100,9 +109,9 @@ func (d drawing) row(f *account.Group, query, match string, revision int64) Node
 	} else if text != "" {
 		at = formatted(text)
 	}
-	project := render.Safe(l.List.Project())
+	project := render.Safe(l.List.Place())
 	return Li(d.standing("row-", f), A(Href(hrefOf(l, revision)), lamps[f.State()],
-		El("bdi", Class("cut"), B(rich(titleOf(l), query))),
+		span("name", El("bdi", Class("cut"), B(rich(titleOf(l), query))), d.apartFrom(l)),
 		span("at cut", El("bdi", Text(project)), If(project != "" && at != nil, Text(" · ")), at),
 		who(agentOf(l)),
 		If(!l.IsChat(), span("prog", progressOf(progress, "/"))),
@@ -189,7 +198,8 @@ func (d drawing) by(f *account.Group) Node {
 	if _, _, asks := f.Asks(); asks {
 		word = "Asked" // whether it still waits, not every host says
 	}
-	return Group{who(agentOf(f.Main)), span("sep"),
+	branch := render.Safe(todo.Cut(f.Main.List.OffMain(), 40))
+	return Group{who(agentOf(f.Main)), If(branch != "", Group{span("sep"), El("bdi", Class("cut"), Text(branch))}), span("sep"),
 		Span(classes{"state": true, string(state): state == todo.Working || state == todo.Waiting},
 			If(state == todo.Working, I(Class("lamp beat"))), Text(word)),
 		span("sep"), d.ago(f.Since())}

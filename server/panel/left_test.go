@@ -51,6 +51,32 @@ func page(t *testing.T, url string) string {
 	return html
 }
 
+// Cards and rows of one project that read alike say when they began, also after one of them alone
+// is drawn anew; a branch that is not main stands beside the agent or the project.
+func TestListsThatReadAlike(t *testing.T) {
+	store := memory.New()
+	s := servertest.New(t, store, nil)
+	url := servertest.Serve(t, s, nil).URL
+	write := func(key, branch string) todo.Snapshot {
+		w := servertest.In(key)
+		w.Target.Conversation.Workspace = "/src/app"
+		if _, err := s.Board.As("").Hear(t.Context(), w.Target.Conversation, func(c *todo.Chat, _ time.Time) { c.Branch = branch }); err != nil {
+			t.Fatal(err)
+		}
+		return servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) { d.Append("Fix it") })
+	}
+	one, two, other := write("one", ""), write("two", "main"), write("other", "retry")
+	html := page(t, url)
+	for l, want := range map[string]bool{one.List.ID: true, two.List.ID: true, other.List.ID: false} {
+		if said := regexp.MustCompile(`id="apart-` + l + `" class="small"> \d\d:\d\d<`).MatchString(html); said != want {
+			t.Errorf("%s says when it began: %v", l, said)
+		}
+	}
+	if n := strings.Count(html, ">retry<"); n != 1 {
+		t.Errorf("the branch is said %d times", n)
+	}
+}
+
 // element returns what is between a tag with an id and the next one of the same
 // name that ends.
 func element(t *testing.T, html, tag, id string) string {

@@ -91,7 +91,7 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 // their history at a revision above 0; at one that is not kept, of the next one that is.
 func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, revision int64) (*listPage, error) {
 	l := f.Main
-	page := &listPage{Group: f, drawing: drawing{p.now()}, past: revision > 0}
+	page := &listPage{Group: f, drawing: drawing{now: p.now()}, past: revision > 0}
 	saw, err := lists.Saw(ctx, l)
 	if err != nil {
 		return nil, err

@@ -278,7 +278,7 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 		c.Pieces = map[string]string{"main": drawn(page.main())}
 		u.version, u.unseen = page.version, page.unseen > 0
 	default:
-		d := drawing{p.now()}
+		d := drawing{now: p.now()}
 		c.describe(&f, d)
 		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", "", 0))}
 	}

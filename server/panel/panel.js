@@ -33,7 +33,7 @@ const put = (parent, node, before) => {
 // focus, selection and open folds stay. A newer element is not made older.
 function morph(old, fresh) {
   if (old.nodeType !== 1) { if (old.data !== fresh.data) old.data = fresh.data; return; }
-  if (kept(old) || old.isEqualNode(fresh) || old !== $('main') && Number(old.dataset.seq) > Number(fresh.dataset.seq)) return;
+  if (kept(old) || kept(fresh) || old.isEqualNode(fresh) || old !== $('main') && Number(old.dataset.seq) > Number(fresh.dataset.seq)) return;
   if (old.late !== undefined) { old.late = fresh; return; } // a field stands in it
   if (old.matches('time[data-ago], time[data-run]') && old.dateTime === fresh.dateTime) return;
   const seq = old.dataset.seq;

@@ -110,7 +110,7 @@ func (page *dayPage) list(l account.DayList) Node {
 	}
 	return Li(ID("day-"+l.ID),
 		Div(Class("by"), lamps[l.State],
-			H3(A(Href(href), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))))),
+			H3(A(Href(href), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))), If(l.Apart != "", span("small", Text(" "+render.Safe(l.Apart)))))),
 			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWords[l.State])),
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),

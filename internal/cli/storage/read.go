@@ -151,9 +151,9 @@ func checkLabels(s todo.Snapshot) error {
 	if len(l.Conversation) > 2*todo.MaxWorkspace {
 		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
 	}
-	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, s.ReplacedBy, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process} {
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, l.Branch, s.ReplacedBy, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process} {
 		if len(label) > todo.MaxLabel {
-			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
+			return fmt.Errorf("an id, a client, a branch or an agent is longer than %d bytes", todo.MaxLabel)
 		}
 	}
 	if most := todo.MaxItems * (len(strconv.Itoa(todo.MaxID)) + 1); len(s.Order.Replaced) > todo.MaxReplaced*most || len(s.Order.Text) > most {
