@@ -110,7 +110,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 	if err = a.choose(ctx); err != nil {
 		return Outcome{}, err
 	}
-	if !a.Writer.Person && a.List == "" {
+	if len(a.list.Later) > 0 && !a.Writer.Person && a.List == "" {
 		if err = a.release(ctx, false); err != nil {
 			return Outcome{}, err
 		}
