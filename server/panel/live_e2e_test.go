@@ -13,10 +13,32 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	memory "todo-mcp/internal/store/memorytest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
+
+// A card that is drawn anew by itself still says when its list began, where another one reads alike.
+func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
+	store := memory.New()
+	s := servertest.New(t, store, nil)
+	url := servertest.Serve(t, s, nil).URL
+	write := func(key, text string) string {
+		return servertest.Apply(t, s.Board.As(""), servertest.In(key), func(d *todo.Draft) { d.Append(text) }).List.ID
+	}
+	one, _ := write("one", "Fix it"), write("two", "Fix it")
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(url))
+	servertest.Until(t, ctx, servertest.IsLive)
+	began := `document.getElementById('apart-` + one + `').innerText.trim()`
+	want := servertest.Eval[string](t, ctx, began)
+	write("one", "Ship it")
+	servertest.Until(t, ctx, `document.getElementById('card-`+one+`').innerText.includes('Ship it')`)
+	if got := servertest.Eval[string](t, ctx, began); got != want || len(got) != len("15:04") {
+		t.Errorf("it says %q, and said %q", got, want)
+	}
+}
 
 // What an agent overrode comes back by one click, or by the keyboard, and can be undone:
 // the open page says each time what became of it, by itself, and no row below moves.
