@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func TestKeepAlive(t *testing.T) {
 // the writer nor other readers, and memory does not grow.
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout = 3 * time.Second })
+	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout, c.MaxStreams = 3*time.Second, 4 }) // two of this address
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled, err := net.Dial("tcp", host)
 	if err != nil {
@@ -77,8 +78,16 @@ func TestStalledReader(t *testing.T) {
 		}
 	}
 	<-received
-	// The server has closed the stalled stream: what was sent before can be
-	// read, then the end.
+	// Once the server has closed the stalled stream there is room for another one. What was sent
+	// before can be read, then the end.
+	for isFull := true; isFull; {
+		next, err := http.Get(web.URL + "/api/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next.Body.Close()
+		isFull = next.StatusCode == http.StatusTooManyRequests
+	}
 	stalled.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.Copy(io.Discard, reader); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("12: the stalled stream is not closed: %v", err)
