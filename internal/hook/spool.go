@@ -44,7 +44,7 @@ const (
 	// keepFor is how long an event is kept there that the store fails on.
 	keepFor = 24 * time.Hour
 	// lockTimeout is how long a lock is waited for, and lockEvery how often it is tried.
-	lockTimeout, lockEvery = time.Second, 2 * time.Millisecond
+	lockTimeout, lockEvery = 2 * time.Second, 2 * time.Millisecond
 
 	// What the names of the locks have behind that of the file, and that of the file with
 	// what could not be applied.

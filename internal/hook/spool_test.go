@@ -265,7 +265,7 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 // Events of many chats that come while many processes apply them are all there, once, each
 // chat's in its order.
 func TestSpoolUnderMany(t *testing.T) {
-	const chats, events, drainers = 16, 20, 48
+	const chats, events, drainers = 16, 20, 24
 	r := newSpoolRig(t)
 	told := make(chan struct{}, chats*events)
 	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
