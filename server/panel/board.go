@@ -350,11 +350,11 @@ func firstSteps(r *edge.Request) Node {
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
 		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
 			"Its list shows here at once.")),
-		If(here, toType("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:",
+		If(here, toType("The clients on this machine:",
 			program()+" install")),
 		toType("Claude Code alone, with this server:", "claude mcp add --transport http --scope user todo "+address),
-		toType("Another client, where it asks for the address of an MCP server:", address),
-		toType("Then say to its agent:", "Plan the next steps here in your todo list, and keep it current as you work."),
+		toType("Another client, by its address as an MCP server:", address),
+		toType("Then say to its agent:", "Plan the next steps in your todo list."),
 		P(Class("live"), span("lamp beat"), Span(ID("greeting"), Text(greeting(r)))),
 		If(here, toType("Or see it move first:", program()+" demo")))
 }

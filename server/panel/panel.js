@@ -223,7 +223,7 @@ function lost(at) {
     const at = make('time', { dateTime: new Date(lostAt).toISOString() });
     at.dataset.ago = '';
     const again = make('button', { className: 'btn end', type: 'button', textContent: 'Try now', onclick: () => { clearTimeout(retry); follow(); } });
-    $('main').prepend(make('div', { id: 'lost', className: 'bar lost', role: 'alert' }, make('span', {}, 'This is what stood ', at, '. Trying again.'), again));
+    $('main').prepend(make('div', { id: 'lost', className: 'bar lost', role: 'alert' }, make('span', {}, 'This is what stood ', at, '.'), again));
     $('lost').dataset.keep = 'own';
     tick();
   }
