@@ -93,7 +93,7 @@ func writeSession(t *testing.T, home string, file map[string]any) (path string) 
 // a hook's event, of a process that is gone or another → Nothing comes of it
 func TestSessionsThatSayNothing(t *testing.T) {
 	for name, change := range map[string]func(file map[string]any, path string) error{
-		"older than the hook":     func(f map[string]any, _ string) error { f["statusUpdatedAt"] = 1795788282591; return nil },
+		"older than the hook":     func(f map[string]any, _ string) error { f["statusUpdatedAt"] = int64(1795788282591); return nil },
 		"of no time":              func(f map[string]any, _ string) error { delete(f, "statusUpdatedAt"); return nil },
 		"of another word":         func(f map[string]any, _ string) error { f["status"] = "dreaming"; return nil },
 		"of another chat":         func(f map[string]any, _ string) error { f["sessionId"] = "other"; return nil },

@@ -70,7 +70,7 @@ func (l List) Place() string {
 type Counts map[Status]int
 
 // Excerpt returns the snapshot with four of its items at most: the first that is open or else
-// the last, the current one, the first that is blocked, and the first of a list without a topic. Texts have at most [MaxTitle] runes. The others
+// the last, the current one, the first that is blocked, and the first of all. Texts have at most [MaxTitle] runes. The others
 // are counted in Rest, so that Title, Counts, Progress, Open, Current and State say the
 // same of both. It is for pages with many lists, and never saved as a revision.
 func (s Snapshot) Excerpt() Snapshot {
@@ -83,7 +83,7 @@ func (s Snapshot) Excerpt() Snapshot {
 	all := s.Items
 	s.Items, s.Rest = make([]Item, 0, 4), nil
 	for n, i := range all {
-		if n != open && n != blocked && (n > 0 || s.List.Topic != "") && (i.ID != current.ID || i.Status != InProgress) {
+		if n != open && n != blocked && n > 0 && (i.ID != current.ID || i.Status != InProgress) {
 			if s.Rest == nil {
 				s.Rest = make(Counts, 2)
 			}

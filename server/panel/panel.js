@@ -94,7 +94,8 @@ function steady(change) {
 let loads = 0, going = 0;
 // load shows another address in the place of this one.
 async function load(url, how) {
-  const mine = going = ++loads;
+  const mine = ++loads;
+  going = mine;
   const { seq } = page();
   let html;
   try { html = await (await fetch(url, { signal: AbortSignal.timeout(15000) })).text(); } catch { if (how === 'refresh') setTimeout(refresh, 2000); return false; } finally { if (going === mine) going = 0; }
