@@ -17,7 +17,7 @@ func (a *service) hook(ctx context.Context, lists board.Lists, event json.RawMes
 		return nil, err
 	}
 	e.Language = a.Language
-	told, err := hook.Do(ctx, e.WithFiles(a.Getenv), func() (board.Lists, func(), error) { return lists, func() {}, nil })
+	told, err := hook.Do(ctx, e.WithFiles(a.Getenv).WithHost(), func() (board.Lists, func(), error) { return lists, func() {}, nil })
 	if err != nil && !errors.Is(err, hook.ErrNotNeeded) {
 		return nil, err
 	}

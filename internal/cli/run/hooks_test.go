@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/board"
+	"todo-mcp/internal/process"
 	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -87,6 +92,18 @@ func TestHookTool(t *testing.T) {
 	}
 	if lists := programtest.Succeeds(t, "lists", "--json", "--store", store); strings.Count(lists, `"list": `) != 1 || !strings.Contains(lists, `"revision": 1`) {
 		t.Errorf("the lists are %s", lists)
+	}
+	// The chat is there as long as the host that started the server, which is a part of this process.
+	st, err := sqlite.Open(strings.TrimPrefix(store, "sqlite:"), board.Keep{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chats, err := st.Chats(t.Context(), board.ChatQuery{})
+	if isHosts := func(h todo.Here) bool { return h.Process == todo.HostProcess+process.Host() }; err != nil || len(chats) != 1 || !slices.ContainsFunc(chats[0].Here[:], isHosts) {
+		t.Errorf("the chats are %+v, %v", chats, err)
+	}
+	if err := st.Close(); err != nil {
+		t.Error(err)
 	}
 	// Over HTTP a host posts its events itself: no file that one names is read.
 	s := programtest.Serve(t, "--store", "memory")

@@ -46,7 +46,7 @@ func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Liste
 	if err != nil {
 		return err
 	}
-	config.List = "" // --list applies to the stdio client only
+	config.List, config.Hook = "", nil // --list and hooks are of the stdio client alone
 	s, err := server.New(config)
 	if err != nil {
 		return err
