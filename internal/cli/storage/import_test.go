@@ -152,6 +152,9 @@ func TestImportReadsStrictly(t *testing.T) {
 		"a person's words":      {`"text":"A"`, `"text":"A","hand":{"text":"\u009b31m"}`, "a person's hand: control character"},
 		"a replaced wording":    {`"text":"A"`, `"text":"A","hand":{"replaced":"x\n` + huge + `"}`, "a person's hand: the text has more than 4000 characters"},
 		"replaced wordings":     {`"text":"A"`, `"text":"A","hand":{"replaced":"` + strings.Repeat(`x\n`, 20) + `x"}`, "a person's hand has too much"},
+		"what waits":            {`"revision":1`, `"revision":1,"later":[{"id":"later-1","text":"B","status":"pending","hand":{"text":"\u009b31m"}}]`, "a person's hand: control character"},
+		"what waits, its id":    {`"revision":1`, `"revision":1,"later":[{"id":"2","text":"B","status":"pending"}]`, "has an id as later-1"},
+		"who works":             {`"revision":1`, `"revision":1,"workers":[{"chat":"` + huge + `"}]`, ""}, // it is passed over
 		"a conversation":        {`"name":"n"`, `"name":"n","conversation":"` + huge + `"`, "the conversation is longer than"},
 		"the next revision":     {`}}`, "}}\n" + secondLine(2, 2), ""},
 		"an id given twice":     {`}}`, "}}\n" + secondLine(2, 2) + "\n" + secondLine(3, 1), "line 3: last_id 1 is below 2"},

@@ -112,20 +112,21 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 	s = exported.Snapshot
 	s.Order = exported.Order.Hand
 	s.Order.Text, s.Order.Replaced = cmp.Or(s.Order.Text, exported.Order.Person), cmp.Or(s.Order.Replaced, exported.Order.Was)
-	s.List.ParentConversation = "" // chats are not in the file; Parent is
-	s.Rest = nil                   // it is no excerpt
-	s.Operation = todo.Operation{} // as export writes it: who may repeat it is not in the file
+	s.List.ParentConversation, s.Workers = "", nil // chats are not in the file; Parent is
+	s.Rest = nil                                   // it is no excerpt
+	s.Operation = todo.Operation{}                 // as export writes it: who may repeat it is not in the file
 	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
 		return s, err
 	}
 	if s.LastID < 0 || s.LastID > todo.MaxID {
 		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
 	}
-	for n, item := range append(slices.Clone(s.Items), s.Gone...) {
+	for n, item := range slices.Concat(s.Items, s.Gone, s.Later) {
 		if err := checkHand(item); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
-		if id := todo.ItemNumber(item.ID); id == 0 || id > s.LastID {
+		isLater := n >= len(s.Items)+len(s.Gone) // whose id has another form
+		if id := todo.ItemNumber(item.ID); !isLater && (id == 0 || id > s.LastID) {
 			return s, fmt.Errorf("item %d: id %q must be a number from 1 to last_id, which is %d", n+1, render.Safe(todo.Cut(item.ID, 40)), s.LastID)
 		}
 	}
