@@ -36,9 +36,9 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 }
 
 // Hear changes what is known of the chat of a conversation by what was heard of it, and makes it
-// if it is new. A detached one is there by that. It writes only where that changes something, or where more is to be done in the
-// same transaction, and returns the chat as it was; for another user's chat it returns
-// [ErrNotFound].
+// if it is new. A detached one is there by that. It writes only where that changes something, or
+// where more is to be done in the same transaction, and returns the chat as it was; for another
+// user's chat it returns [ErrNotFound].
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), more ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
 	id, next := c.Key, todo.Chat{}

@@ -22,7 +22,7 @@ func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]t
 			asked++
 		}
 	}
-	who := l.attendance(asked)
+	who := l.attendance(asked, lists...)
 	for _, s := range lists {
 		var agent todo.Agent
 		if asks(s) {
@@ -41,7 +41,7 @@ func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]t
 func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.Standing, err error) {
 	q := Query{Parent: main.List.ID}
 	if main.IsChat() {
-		q = Query{UpdatedSince: main.List.Created}
+		q = Query{UpdatedSince: main.List.Created, Excerpt: true}
 	}
 	if subs, err = l.Find(ctx, q); err != nil {
 		return nil, nil, err
@@ -86,14 +86,20 @@ type attendance struct {
 	current map[string]map[string][]string // the lists that chats hold, by principal and chat
 	chats   map[string]todo.Chat
 	alive   map[string]life // processes
+	open    map[string]bool // whether lists that were read are open, and not archived
 }
 
 // fewLists is how many lists are asked for one by one.
 const fewLists = 16
 
-func (l Lists) attendance(lists int) *attendance {
-	return &attendance{lists: l, few: lists <= fewLists, holders: make(map[string]map[string][]Seen),
-		current: make(map[string]map[string][]string), chats: make(map[string]todo.Chat), alive: make(map[string]life)}
+// attendance begins to find that of so many lists, or chats. read are lists that were read.
+func (l Lists) attendance(many int, read ...todo.Snapshot) *attendance {
+	a := &attendance{lists: l, few: many <= fewLists, holders: make(map[string]map[string][]Seen), current: make(map[string]map[string][]string),
+		chats: make(map[string]todo.Chat), alive: make(map[string]life), open: make(map[string]bool, len(read))}
+	for _, s := range read {
+		a.open[s.List.ID] = s.Open() && !s.Archived
+	}
+	return a
 }
 
 // attend returns what is known of the agents that hold a list.
@@ -104,7 +110,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 		if err != nil {
 			return agent, fmt.Errorf("find what the agent does: %w", err)
 		}
-		isHere, err := a.hasRow(ctx, chat, a.lists.isOpen(ctx))
+		isHere, err := a.hasRow(ctx, chat)
 		agent.Here = isHere
 		return agent.And(chat), err
 	}

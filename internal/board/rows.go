@@ -14,7 +14,8 @@ import (
 const chatAge = 7 * 24 * time.Hour
 
 // WithChats returns lists and, behind them, as [todo.Chat.AsList], the chats of the identity's own
-// user of which hooks say what their agents do, and which are here without an open list. The list of a sub-agent whose main agent is such a chat has it as its Parent.
+// user of which hooks say what their agents do, and which are here without an open list. The list
+// of a sub-agent whose main agent is such a chat has it as its Parent.
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {
@@ -24,19 +25,9 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Sna
 	if err != nil {
 		return nil, fmt.Errorf("read the chats: %w", err)
 	}
-	read := make(map[string]todo.Snapshot, len(lists))
-	for _, s := range lists {
-		read[s.List.ID] = s
-	}
-	isOpen := func(list string) (bool, error) {
-		if s, ok := read[list]; ok {
-			return s.Open() && !s.Archived, nil
-		}
-		return l.isOpen(ctx)(list)
-	}
-	who, without := l.attendance(len(chats)), make(map[string]bool)
+	who, without := l.attendance(len(chats), lists...), make(map[string]bool)
 	for _, c := range slices.Backward(chats) {
-		has, err := who.hasRow(ctx, c, isOpen)
+		has, err := who.hasRow(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -61,28 +52,30 @@ func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error)
 		return todo.Snapshot{}, cmp.Or(err, errNoSnapshot)
 	}
 	s := c.AsList()
-	has, err := l.attendance(1).hasRow(ctx, c, l.isOpen(ctx))
+	has, err := l.attendance(1).hasRow(ctx, c)
 	s.Deleted = !has
 	return s, err
 }
 
-// isOpen returns a function that reports whether a list is open, and not archived.
-func (l Lists) isOpen(ctx context.Context) func(list string) (bool, error) {
-	return func(list string) (bool, error) {
-		s, err := l.Load(ctx, list, 0)
+// isOpen reports whether a list is open, and not archived.
+func (a *attendance) isOpen(ctx context.Context, list string) (is bool, err error) {
+	is, isRead := a.open[list]
+	if !isRead {
+		s, err := a.lists.Load(ctx, list, 0)
 		return err == nil && s.Open() && !s.Archived, PassOver(err)
 	}
+	return is, nil
 }
 
 // hasRow reports whether hooks say what the agent of a chat does, and the chat is here and holds no
 // list that is open. The chat of a sub-agent is a part of its main agent's.
-func (a *attendance) hasRow(ctx context.Context, c todo.Chat, isOpen func(list string) (bool, error)) (bool, error) {
+func (a *attendance) hasRow(ctx context.Context, c todo.Chat) (bool, error) {
 	if c.Parent != "" || c.Doing == todo.NotKnown || !a.isHere(c) {
 		return false, nil
 	}
 	held, err := a.held(ctx, c)
 	for _, list := range held {
-		if open, err := isOpen(list); open || err != nil {
+		if open, err := a.isOpen(ctx, list); open || err != nil {
 			return false, err
 		}
 	}

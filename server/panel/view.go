@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,11 +32,10 @@ const (
 // readGroup reads a main list, or a chat without one, with its sub-agents' lists and how they
 // stand.
 func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group, error) {
-	read := func(ctx context.Context, id string) (todo.Snapshot, error) { return lists.Load(ctx, id, 0) }
-	if todo.IsChatID(id) {
-		read = lists.ChatAsList
+	main, err := lists.Load(ctx, id, 0)
+	if errors.Is(err, board.ErrNotFound) && todo.IsChatID(id) {
+		main, err = lists.ChatAsList(ctx, id)
 	}
-	main, err := read(ctx, id)
 	if err != nil {
 		return account.Group{}, err
 	}
