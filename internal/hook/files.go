@@ -26,7 +26,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 			e.Last = planQuestion
 		}
 	case "posttooluse":
-		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); len(id) <= todo.MaxName {
+		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); id != "" && len(id) <= todo.MaxName {
 			e.TaskList = id
 		}
 	case "userpromptsubmit", "beforeagent":

@@ -436,10 +436,15 @@ func (e Event) mirrorAction() (*act, error) {
 		return nil, err
 	}
 	return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
-		known, err := lists.Chat(ctx, e.chat())
-		if err == nil {
-			_, err = lists.Apply(ctx, e.mirror(tool, call, cmp.Or(known.Agent, todo.AgentName(e.agent()))))
+		agent := todo.AgentName(e.agent())
+		if agent != "" {
+			known, err := lists.Chat(ctx, e.chat())
+			if err != nil {
+				return err
+			}
+			agent = cmp.Or(known.Agent, agent)
 		}
+		_, err := lists.Apply(ctx, e.mirror(tool, call, agent))
 		return err
 	}), nil
 }
@@ -482,7 +487,8 @@ func (e Event) sharedName() string {
 	return name
 }
 
-// WithHost returns an event that the host gave this process with the host's process.
+// WithHost returns an event that the host gave this process, or the server that it started as this
+// process, with the host's process.
 func (e Event) WithHost() Event { e.Process = process.Host(); return e }
 
 // chat returns the conversation of the agent that the event is of, as servers know it by a hook,

@@ -8,8 +8,33 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
 	"todo-mcp/internal/board"
+	"todo-mcp/internal/hook"
 )
+
+// What is no regular file in the place of a host's own file of a chat says nothing (BAD-INPUT 171).
+func TestNoSession(t *testing.T) {
+	for kind, plant := range strangers {
+		r := newRig(t)
+		host, _ := newHost(t)
+		r.sendFrom(host, "s", asks)
+		home := t.TempDir()
+		path := writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "idle", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()})
+		victim := filepath.Join(home, "victim.json")
+		if err := os.Rename(path, victim); err != nil {
+			t.Fatal(err)
+		}
+		if err := plant(path, victim); err != nil {
+			t.Fatal(err)
+		}
+		hook.LookAtSessions(r.Context(), home, r.lists)
+		if got := r.does(); got != "waits: run `rm -r build`?" {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}
 
 // strangers make what is no regular file at a path: a link leads to victim.
 var strangers = map[string]func(path, victim string) error{

@@ -106,12 +106,6 @@ func TestSessionsThatSayNothing(t *testing.T) {
 		"cut":                     func(_ map[string]any, path string) error { return os.Truncate(path, 40) },
 		"empty":                   func(_ map[string]any, path string) error { return os.Truncate(path, 0) },
 		"of another kind by name": func(_ map[string]any, path string) error { return os.Rename(path, path+".tmp") },
-		"a link": func(_ map[string]any, path string) error {
-			if err := os.Rename(path, filepath.Dir(path)+".json"); err != nil {
-				return err
-			}
-			return os.Symlink(filepath.Dir(path)+".json", path)
-		},
 		"a folder": func(_ map[string]any, path string) error {
 			return os.Rename(path, path+".tmp")
 		},
@@ -124,9 +118,9 @@ func TestSessionsThatSayNothing(t *testing.T) {
 			home := t.TempDir()
 			path := writeSession(t, home, file)
 			if err := change(file, path); err != nil {
-				t.Skip(err) // Windows makes no links
+				t.Fatal(err)
 			}
-			if _, err := os.Lstat(path); err == nil && !strings.Contains("cut empty a link", name) {
+			if _, err := os.Lstat(path); err == nil && !strings.Contains("cut empty", name) {
 				writeSession(t, home, file)
 			} else if name == "a folder" {
 				if err := os.Mkdir(path, 0o700); err != nil {

@@ -59,8 +59,8 @@ func ParseKinds(text string) ([]Kind, error) {
 }
 
 // chosen returns those of kinds that a client can run, in the order of their table, and what
-// comes with them: waiting with wake, and edits with waiting, since the same hooks say that an agent goes on, and what
-// is run anyway.
+// comes with them: waiting with wake, and edits with waiting, since the same hooks say that an
+// agent goes on, and what is run anyway.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil

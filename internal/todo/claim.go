@@ -137,8 +137,8 @@ func (d *Draft) isOthers(hand string) bool {
 }
 
 // keepOthers keeps on a list with a name what belongs to other agents that are present: none but
-// they and people end what they have in progress, and a whole-list write neither leaves out nor opens again
-// what they added or began. Of a whole-list write it returns the items that it would have ended;
+// they and people end what they have in progress, and a whole-list write neither leaves out nor
+// opens again what they added or began. Of a whole-list write it returns the items that it would have ended;
 // another write is refused by a [*TakenError].
 func (d *Draft) keepOthers(isWhole bool) (held []Difference, err error) {
 	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.hand == "" || d.hand == PersonsHand {

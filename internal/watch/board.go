@@ -106,9 +106,8 @@ const (
 	leastTitle    = 16
 )
 
-// boardLines draws a list in one line: cursor, sign, title, with apart its branch, and when it began
-// where another one is called alike, progress and time; below it for
-// what it waits, and of the selected one the item at hand where no pane beside it shows that.
+// boardLines draws a list in one line: cursor, sign, title, with apart its branch, and when it
+// began where another one is called alike, progress and time; below it for what it waits, and of the selected one the item at hand where no pane beside it shows that.
 func (m *model) boardLines(f account.Group, apart string, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
