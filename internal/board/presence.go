@@ -46,11 +46,9 @@ func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Sn
 	if subs, err = l.Find(ctx, q); err != nil {
 		return nil, nil, err
 	}
-	if main.IsChat() {
-		subs = slices.DeleteFunc(subs, func(s todo.Snapshot) bool {
-			return s.List.Parent != "" || s.List.ParentConversation != main.List.ID
-		})
-	}
+	subs = slices.DeleteFunc(subs, func(s todo.Snapshot) bool {
+		return main.IsChat() && (s.List.Parent != "" || s.List.ParentConversation != main.List.ID)
+	})
 	states, err = l.States(ctx, append(subs, main)...)
 	return subs, states, err
 }

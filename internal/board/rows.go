@@ -58,13 +58,12 @@ func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error)
 }
 
 // isOpen reports whether a list is open, and not archived.
-func (a *attendance) isOpen(ctx context.Context, list string) (is bool, err error) {
-	is, isRead := a.open[list]
-	if !isRead {
-		s, err := a.lists.Load(ctx, list, 0)
-		return err == nil && s.Open() && !s.Archived, PassOver(err)
+func (a *attendance) isOpen(ctx context.Context, list string) (bool, error) {
+	if is, isRead := a.open[list]; isRead {
+		return is, nil
 	}
-	return is, nil
+	s, err := a.lists.Load(ctx, list, 0)
+	return err == nil && s.Open() && !s.Archived, PassOver(err)
 }
 
 // hasRow reports whether hooks say what the agent of a chat does, and the chat is here and holds no

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -52,10 +53,7 @@ var forms = map[string]struct {
 // lines returns what is told below the head; quote makes of a list's text what the
 // receiver shows as it is.
 func (n *Notice) lines(quote func(string) string) (lines []string) {
-	client := n.Client
-	if client == "" {
-		client = "An agent"
-	}
+	client := cmp.Or(n.Client, "An agent")
 	switch {
 	case n.Event == "test":
 	case n.Total == 0: // a chat without a list
