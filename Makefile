@@ -38,7 +38,7 @@ SHARED    = ^(TestKilled|TestClaims)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo|TestCases)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages release-snapshot release
+.PHONY: test means build fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages owner release-snapshot release
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -113,7 +113,7 @@ allocations:
 ## functions: what may only shrink, against testdata/ratchet.txt, and the functions that a call passes, which it lists in bin/functions; LOWER=-lower lowers limits to what is left
 functions:
 	@echo "== what may only shrink"
-	@$(PLAIN) $(GO) build -C internal/cmd -cover -covermode=atomic -coverpkg=todo-mcp/... -o ../../bin/ratchet ./ratchet
+	@$(PLAIN) $(GO) build -C internal/cmd -cover -covermode=atomic -coverpkg=github.com/todo-mcp/todo-mcp/... -o ../../bin/ratchet ./ratchet
 	@folder=$$(mktemp -d); GOCOVERDIR=$$folder bin/ratchet $(LOWER) . bin/functions; result=$$?; rm -r $$folder; exit $$result
 
 # Who may mount here is root, or who has fusermount.
@@ -238,6 +238,11 @@ attacks:
 ## packages: what is in packaging/, by the linters of its formats
 packages:
 	@./.ci/packages
+
+## owner: makes the module's path and all links name the account on GitHub that publishes this; OWNER=name
+owner:
+	@test -n "$(OWNER)" || { echo "make owner OWNER=name: the account that publishes is missing"; exit 2; }
+	@path=$$($(GO) list -m) && git grep -lI "$$path" | xargs sed -i "s#$$path#github.com/$(OWNER)/todo-mcp#g" && $(GO) list -m
 
 ## release-snapshot: what a release of the newest commit would publish, into dist/; TWICE=1 builds it twice and compares
 release-snapshot:

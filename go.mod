@@ -1,4 +1,4 @@
-module todo-mcp
+module github.com/todo-mcp/todo-mcp
 
 go 1.26.0
 

@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
 // version is set by the linker in a release, and empty otherwise.

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/postgrestest"
-	"todo-mcp/server/servertest"
+	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // program is the path of the real binary, and report what the tests found; both

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"sync"
 
-	"todo-mcp/internal/asutf8"
+	"github.com/todo-mcp/todo-mcp/internal/asutf8"
 )
 
 //go:embed *.md zh/*.md vi/*.md words/*.json

@@ -11,15 +11,15 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/clients"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // T7: a model can do what an error tells it, with the arguments that the listed schema

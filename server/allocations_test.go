@@ -14,7 +14,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
 // cost is what a call allocates; compared with the floor, how many times as much.

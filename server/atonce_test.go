@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
 // BAD-INPUT 44, 51: a call that two processes make at once with one id is applied

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/chattest"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/server"
 )
 
 // BAD-INPUT 42: names of lists that are none are refused, at the start of a server

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
 )
 
 // D5: eight agents, each with a server and a store of its own on one file, share thirty steps,

@@ -8,10 +8,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
-	"todo-mcp/server/stdio"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/stdio"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // The client of the official Go SDK works over HTTP and over a pipe, in both

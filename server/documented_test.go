@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
 // The documents have the tables of clients that the program has. -update rewrites

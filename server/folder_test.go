@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
 )
 
 // BAD-INPUT 109: A header `Todo-Folder` that is a literal `${PWD}`, relative, an address

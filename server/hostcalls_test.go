@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
 )
 
 // hookSays says, as a hook of Claude Code does, which chat makes a call before it comes.

@@ -14,8 +14,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
 // noteMisread has a request know why mcp-go could not read its params.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
 // missing is the id of no list.

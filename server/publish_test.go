@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/clients"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")

@@ -10,9 +10,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/server/subscriptions"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/server/subscriptions"
 )
 
 const jsonType = "application/json"

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // todo://lists lists the unfinished lists of main agents with what a model needs

@@ -12,10 +12,10 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"todo-mcp/internal/clients"
-	"todo-mcp/server/jsonrpc"
-	"todo-mcp/server/subscriptions"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/server/subscriptions"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // A client of the sessionless protocol belongs to no session, and two programs

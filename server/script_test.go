@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
 )
 
 // TestScripts plays the conversations in testdata ([chattest.Script]) on each transport,

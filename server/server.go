@@ -26,13 +26,13 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"golang.org/x/time/rate"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/server/card"
-	"todo-mcp/server/subscriptions"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/server/card"
+	"github.com/todo-mcp/todo-mcp/server/subscriptions"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.

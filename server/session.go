@@ -12,11 +12,11 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/card"
-	"todo-mcp/server/jsonrpc"
-	"todo-mcp/server/subscriptions"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/card"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/server/subscriptions"
 )
 
 // Peer describes the sender of one message, as its transport knows it.

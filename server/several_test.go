@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/render"
-	"todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/server"
 )
 
 // Who has which step is said where several agents work on one list, with a number where two are

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // hosts are the names that measured clients give in clientInfo.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // limited serves a server over HTTP and returns what begins a session.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // reader reads a call's arguments and collects every problem in them.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // viewInput is the arguments of the view tool.

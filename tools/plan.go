@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // planResult is the structured content of create_todos and update_todo. Its

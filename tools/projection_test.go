@@ -12,8 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // variant is a whole-list variant as a model uses it: it encodes a list, as the

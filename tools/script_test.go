@@ -16,12 +16,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/chattest"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")

@@ -3,9 +3,9 @@ package tools
 import (
 	"strings"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // setTodoListInput is the arguments of SetTodoList (system 4). A call with

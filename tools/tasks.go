@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // taskCreateInput, taskUpdateInput, taskListInput and taskGetInput are the arguments of

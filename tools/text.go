@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // What follows reads lists that models write as text in place of JSON

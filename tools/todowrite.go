@@ -3,9 +3,9 @@ package tools
 import (
 	"github.com/invopop/jsonschema"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2 and 3).

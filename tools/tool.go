@@ -22,9 +22,9 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // Policy is what to do with several items in progress (docs/spec/variants.md

@@ -10,9 +10,9 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // wholeList is how a tool takes the whole list in its arguments.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // LongAfter is how long an item may be in progress before its time is marked.

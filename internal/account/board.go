@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Board is groups in the parts of the board. The lists that rest stand in the order

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Day is what was done on one day: the lists in which an agent wrote or an item changed,

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Fate is what became of a change that a person made to a list. The zero value says

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // handed is a list through its revisions, the last one at the end.

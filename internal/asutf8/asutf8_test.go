@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 	"unicode/utf16"
 
-	"todo-mcp/internal/asutf8"
+	"github.com/todo-mcp/todo-mcp/internal/asutf8"
 )
 
 const text = "{\"a\": \"Tür 🚪\"}\r\n"

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
 func TestWrite(t *testing.T) {

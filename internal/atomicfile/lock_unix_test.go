@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
 // BAD-INPUT 114: a pipe in the place of a lock is not waited for, a link there is not followed,

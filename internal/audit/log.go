@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // maxWaiting is how many bytes of lines wait for a log that cannot be written.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Store returns a store whose saves and purges are written to a log. What a store

@@ -13,9 +13,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // A snapshot that was read equals itself when it is read again, whatever its agent did

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Chat reads the chat of a conversation; the zero Chat when there is none.

@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // world is several agents in several processes, and people, at work on one store. Each

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // This file chooses the list that a call means. It is the only place with guesses

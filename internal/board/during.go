@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // During calls with with each list that began before a time and was saved after another,

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // looks returns a list as a person sees it: "A: p:A b:B(why), archived".

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],

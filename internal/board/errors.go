@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // pollInterval is how often the feed reads the store without a hint. It bounds how long a

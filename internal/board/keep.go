@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // TrashAge is how long after a person deleted a list it can be brought back; then

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // does says what the chat's agent does, as a hook.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Lists are a board's lists as one principal sees them. No method finds a list

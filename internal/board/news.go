@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // hasDue reports whether what waits for the end of a turn is to be told to the conversation's

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/process"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/process"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // States returns how lists stand, by id.

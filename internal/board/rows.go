@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // chatAge is how long ago a chat was used at most that [Lists.WithChats] looks at.

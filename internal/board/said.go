@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Said returns where a text stood last in each of some lists, or excerpts, in which it

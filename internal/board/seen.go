@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Conversation is who calls, as far as it can be told: one agent in one chat, or

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Reader reads lists and chats. All methods return soon after their context ends.

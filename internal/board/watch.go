@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Watcher receives the newest snapshots of lists. It never delays a writer: of

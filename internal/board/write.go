@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Write is one change to apply to a list.

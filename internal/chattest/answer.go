@@ -6,8 +6,8 @@ import (
 	"errors"
 	"strings"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Answer is what a chat is answered.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Transport is how a chat reaches a server, and the era of its messages.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // A plan is written in short as "p:Read it i:Fix the bug": for each item the letter of

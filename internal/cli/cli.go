@@ -23,12 +23,12 @@ import (
 	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/change"
-	"todo-mcp/internal/cli/read"
-	"todo-mcp/internal/cli/run"
-	"todo-mcp/internal/cli/setup"
-	"todo-mcp/internal/cli/storage"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/cli/change"
+	"github.com/todo-mcp/todo-mcp/internal/cli/read"
+	"github.com/todo-mcp/todo-mcp/internal/cli/run"
+	"github.com/todo-mcp/todo-mcp/internal/cli/setup"
+	"github.com/todo-mcp/todo-mcp/internal/cli/storage"
 )
 
 // Env is what a command uses of its process, see [app.Env].

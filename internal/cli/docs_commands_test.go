@@ -19,8 +19,8 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // built returns a folder with the program as it is built, under both of its names.

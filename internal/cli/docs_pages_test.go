@@ -24,8 +24,8 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
-	"todo-mcp/internal/cli"
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // repository is the folder in which the pages stand.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"todo-mcp/internal/cli"
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }

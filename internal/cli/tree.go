@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/setup"
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/cli/setup"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // aboutArguments says what holds for all commands.

@@ -3,7 +3,7 @@ package clients_test
 import (
 	"testing"
 
-	"todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
 // Another program of a known client's maker is not that client.

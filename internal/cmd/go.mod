@@ -1,4 +1,4 @@
-module todo-mcp/internal/cmd
+module github.com/todo-mcp/todo-mcp/internal/cmd
 
 go 1.26.0
 
@@ -14,10 +14,10 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
 	github.com/tiktoken-go/tokenizer v0.10.0
+	github.com/todo-mcp/todo-mcp v0.0.0
 	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/sys v0.49.0
 	modernc.org/sqlite v1.60.1
-	todo-mcp v0.0.0
 )
 
 require (
@@ -68,4 +68,4 @@ require (
 	rsc.io/qr v0.2.0 // indirect
 )
 
-replace todo-mcp => ../..
+replace github.com/todo-mcp/todo-mcp => ../..

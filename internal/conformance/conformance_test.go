@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
-	"todo-mcp/internal/programtest"
+	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // versions are the protocol versions that the suite has scenarios for: three with

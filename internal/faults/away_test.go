@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 )
 
 // BAD-INPUT 53

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
 // diskFault is a way in which a disk fails, and what a refusal of a write then says.

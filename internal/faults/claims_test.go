@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
 // D5: agents of processes on stdio and over HTTP, on one file, share the steps of a list. What the

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // get returns the status and the body of an address; status 0 is no answer.

@@ -12,9 +12,9 @@ import (
 
 	_ "modernc.org/sqlite" // checks the file without todo-mcp
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // writer makes writes that a history can be searched for.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
 // BAD-INPUT 49

@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
-	"todo-mcp/internal/programtest"
+	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // program is the path of the real binary, and report what the tests found; both

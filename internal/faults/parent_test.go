@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // piped is a server on stdio that a shell starts with its pipe as 3 and 4. The other ends stay

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/postgrestest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // BAD-INPUT 134: The lists are taken away and restored while servers run, also from another

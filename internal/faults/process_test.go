@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // process is a running todo-mcp, and user the account that it runs as; nil is the

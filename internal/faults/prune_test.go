@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // BAD-INPUT 131: `prune` of thousands of lists while agents write → No write waits longer than a

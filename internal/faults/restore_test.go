@@ -16,10 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/postgrestest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // command runs a program and returns what it prints.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // A server whose account on PostgreSQL has no more rights than docs/operations.md gives

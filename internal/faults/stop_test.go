@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // stopTimeout is the default of the setting, and stopGrace what a process may take

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // after adds an item for the end of the turn to the first list.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // Front applies what hooks left in a spool as soon as somebody uses the store: so it is as if

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // of returns an event of another chat.

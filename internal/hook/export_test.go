@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // LookAtSessions takes in the files in a folder of Claude Code's once.

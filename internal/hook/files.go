@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // WithFiles returns the event with what files beside the chat and the environment say of it,

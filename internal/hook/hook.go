@@ -20,11 +20,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"todo-mcp/internal/asutf8"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/process"
-	"todo-mcp/internal/todo"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/asutf8"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/process"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // MaxEvent is the maximum size of an event, in bytes. Hosts put whole results of

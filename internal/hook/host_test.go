@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/process"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/process"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // A host starts this program, which lives until it is killed.

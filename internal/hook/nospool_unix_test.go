@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
 // What is no regular file in the place of a host's own file of a chat says nothing (BAD-INPUT 171).

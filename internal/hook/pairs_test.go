@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 const geminiAsks = `,"message":"x","notification_type":"ToolPermission","details":{"type":"exec","command":"ls"}`

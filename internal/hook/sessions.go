@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/process"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/process"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // session is what Claude Code says of itself in a file for each of its processes.

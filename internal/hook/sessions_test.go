@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // does returns what the only chat does.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Chats of Claude Code that share their tasks have one list, whichever of them writes and however

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // Opener opens the lists, until done is called.

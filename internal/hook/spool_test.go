@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // spoolRig is a board with a spool.

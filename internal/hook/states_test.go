@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // What a chat does is true after each event that its host was recorded to tell its hooks: see

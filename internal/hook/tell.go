@@ -9,11 +9,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // saying puts something in words; nil is nothing to say.

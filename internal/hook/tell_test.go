@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // event returns an event of the chat as Claude Code sends it.

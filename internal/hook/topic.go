@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // prompt takes in a prompt: it may say what the chat's next list is about, and its agent

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // plan is a list that an agent writes, finished or not.

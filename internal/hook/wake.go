@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/process"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/process"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // wait has an agent at rest waited for, and returns what that ends with.

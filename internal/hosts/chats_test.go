@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Two Claude Codes in two folders, at one server over HTTP, keep their lists

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/install"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // install sets a client up as its users do: with the server and the hooks, on the

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // shownAtMost is how many tokens a model may be shown for a write of ten items.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // T10: clients pass on a status and a reason that the schema does not list, and the model

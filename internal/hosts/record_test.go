@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"testing"
 
-	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
-	"todo-mcp/internal/programtest"
+	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // The test binary is also the program that clients start as their MCP server:

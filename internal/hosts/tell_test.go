@@ -16,9 +16,9 @@ import (
 
 	"github.com/creack/pty"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
 // told is a client whose hooks tell its agent of its list.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // outcome is a client after an install.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
 // MaxFile is how large a file of a client may be, in bytes: it is edited in memory. One client

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/shell"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/shell"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // Client is an MCP client that is known ([clients.Client]), and how it is configured.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // BAD-INPUT 167: `uninstall` of a file with a mark, without a last line end, or changed since → As

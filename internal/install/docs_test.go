@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // documented compares a part of a page below docs with what it should be.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 func makePipe(path string) error { return syscall.Mkfifo(path, 0o600) }

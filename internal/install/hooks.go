@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/shell"
+	"github.com/todo-mcp/todo-mcp/internal/shell"
 )
 
 // HookState is whether a client runs the hooks of this program.

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
 // defaultName is what the server is called where another server is not called so.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // The command is the name that PATH finds, and the whole path for what has another

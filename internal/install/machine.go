@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"todo-mcp/internal/shell"
+	"github.com/todo-mcp/todo-mcp/internal/shell"
 )
 
 // Machine is what is asked of the computer on which clients are looked for.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // node runs a script beside a plugin that install wrote, whose commands are ours, and returns

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata and what docs have of the tables")

@@ -20,11 +20,11 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Config says what is told, and where.

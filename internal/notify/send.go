@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/process"
+	"github.com/todo-mcp/todo-mcp/internal/process"
 )
 
 func TestMain(m *testing.M) {

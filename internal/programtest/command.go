@@ -28,8 +28,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // command runs a command, see [Main].

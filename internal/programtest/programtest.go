@@ -77,7 +77,7 @@ func build(dir, program string) error {
 	}
 	built := filepath.Join(shared, "todo-mcp")
 	// As a release is built, so that the tests of releases need not compile it anew.
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0", "-o", built, "todo-mcp")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0", "-o", built, "github.com/todo-mcp/todo-mcp")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)

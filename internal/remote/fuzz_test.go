@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // Whatever a server sends, its events are the same however the bytes arrive, hold

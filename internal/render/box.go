@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // minBox and maxBox are the least and the greatest width of a box.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")

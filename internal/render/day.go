@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Day writes the account of a day as plain lines, each list with its items below.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Diff describes what changed between two snapshots of a list, first besides its items

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // ListDocument is a list as JSON for programs: the list resource, `show --format

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // snapshot returns a list in which every text comes from two, as a store that

@@ -9,8 +9,8 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // The widest that columns of a table of lists are. The title is cut first, down to

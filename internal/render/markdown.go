@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Markdown writes a list as a GitHub task list, under a heading if the list has

@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	unsafe "github.com/yuin/goldmark/renderer/html"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // escape escapes Markdown syntax in a text, and no more than needed.

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // minPrefix is how much of an id must be given at least: less would match by

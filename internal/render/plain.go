@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"strings"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Style is how lines look; the zero value is for output that is not a terminal.

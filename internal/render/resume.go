@@ -4,9 +4,9 @@ import (
 	"regexp"
 	"strings"
 
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/shell"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/shell"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // chatID is the form of the ids of chats that known clients use: none can be taken for an

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // The command that goes on with a chat, for each client that has one; none where the chat

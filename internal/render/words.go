@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Agent is how people are shown the client that an agent works in.

@@ -5,8 +5,8 @@ package replicas
 import (
 	"testing"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // D5: agents of three replicas share the steps of a list.

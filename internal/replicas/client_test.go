@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // newHTTPClient returns an HTTP client with connections of its own.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 )
 
 // sizes are how many replicas there are: two as well, in the long form.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // replica is one server of a fleet. It keeps its address when it starts again.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
 // converse begins a session at a replica, for the list of a name; empty for none.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/postgrestest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // seen is what a watcher was sent, and when.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Observer is told how long each update, load, find and history of a store took, with that

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/postgres"
-	"todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgres"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 )
 
 // Place is where a setting says that lists are kept. Nothing is opened or made on

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // A list's title is the one it was given, else its name, else the text of the first item

@@ -3,7 +3,7 @@ package todo_test
 import (
 	"testing"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // BAD-INPUT 42: which list names are valid.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // boardRows returns the rows of the board: the groups with an agent by project, then

@@ -5,7 +5,7 @@
 // source, and shows when the source is lost. The cursor and what is around it
 // stay where they are when agents write. However the viewer ends (a key, a
 // signal, an error, a panic), it restores the terminal: screen, cursor and line
-// mode. Every text of a list passes through [todo-mcp/internal/render.Safe]
+// mode. Every text of a list passes through [github.com/todo-mcp/todo-mcp/internal/render.Safe]
 // before it reaches the terminal. And [Plain], for output that is not a terminal
 // or a dumb one, writes a line for each event until the reader closes its end.
 //

@@ -3,7 +3,7 @@ package watch
 import (
 	"strings"
 
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // twoPanes is from how many columns on a list is shown beside the lists.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // BAD-INPUT 37: no text of a list, a server's error or a filter reaches the screen

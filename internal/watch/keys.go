@@ -9,7 +9,7 @@ import (
 
 	"github.com/gdamore/tcell/v3"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // place is where the keys go.

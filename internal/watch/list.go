@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // subPrefix begins the id of the row of a sub-agent's list. No item has such an id: they

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // pageLines is how many lines a paragraph of a page may take.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"syscall"
 
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Plain writes lists to out as plain lines, one an event: first how each list

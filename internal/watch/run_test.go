@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func newLists(t *testing.T) board.Lists {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gdamore/tcell/v3"
 
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 type screen struct {

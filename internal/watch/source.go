@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/remote"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/remote"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Source provides lists and their changes, and makes the changes of a person.

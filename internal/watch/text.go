@@ -8,8 +8,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
 
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // role is what a colour stands for. A role never stands alone: each has a sign

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // T8: each write of a main list sends list:update with the list and then

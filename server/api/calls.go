@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"slices"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/sse"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
 // This file serves the event stream of write_todos for front ends

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/sse"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/sse"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // streams are the two event streams, with what they are sending.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // A search finds what lists say, and on demand what they said and in which revision; its

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // BAD-INPUT 63: a change is encoded once, however many streams it is sent on.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/server/auth"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // post sends the form for signing in.

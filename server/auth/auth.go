@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // The scopes of a token. Who may write may also read.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/server/auth"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Below a path of a proxy, which takes it out of requests or leaves it there, a person is led

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/auth"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // events returns what hosts post of the chat "chat", which mean a list.

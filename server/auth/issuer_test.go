@@ -18,9 +18,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"todo-mcp/server/auth"
-	"todo-mcp/server/servertest"
-	"todo-mcp/server/signed"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/signed"
 )
 
 const audience = "https://todo.example.com/mcp"

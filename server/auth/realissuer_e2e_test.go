@@ -24,8 +24,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
-	"todo-mcp/server/auth"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // newRealSite serves to who signs in with an OpenID Connect provider that runs

@@ -19,9 +19,9 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Token is one line of the tokens' file: what is known of a bearer token, which

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // full is a host that can do all that a card asks for.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 const plan = `{todos: [

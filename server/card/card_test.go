@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // withApps returns an initialize request of a client that shows apps of a media

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unicode"
 
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // texts returns the texts on which the two versions of Safe must agree: each

@@ -28,10 +28,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/server/auth"
-	"todo-mcp/server/signed"
-	"todo-mcp/server/sse"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/signed"
+	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
 // Config configures an [Edge]. Board is required.

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"strings"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/auth"
 )
 
 // Error is a failure with its HTTP status and the text that the caller reads.

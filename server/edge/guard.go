@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Trust returns what refuses requests of other origins. An error names the first text

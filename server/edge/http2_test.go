@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"todo-mcp/server/edge"
-	"todo-mcp/server/sse"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
 // serveTLS serves an edge with a certificate for tests until the test ends.

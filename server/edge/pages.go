@@ -14,9 +14,9 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/server/auth"
-	"todo-mcp/server/card"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/card"
 )
 
 // The assets of the page for signing in.

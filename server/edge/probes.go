@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // live answers /livez: the process answers.

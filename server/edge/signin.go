@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/server/auth"
 )
 
 // maxRefusals is how many sign-ins of one address may fail in a second.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/server/edge"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // newLargeSite returns a site whose /large is as much as the largest page of lists, 8 MB:

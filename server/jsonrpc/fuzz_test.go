@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"todo-mcp/server/jsonrpc"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // What Read takes, every reader of JSON reads alike, and the scanner, which finds

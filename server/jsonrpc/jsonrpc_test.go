@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
 // The scanner finds the id and the method wherever they are in a message,

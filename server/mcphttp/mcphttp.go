@@ -17,12 +17,12 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/jsonrpc"
-	"todo-mcp/server/sse"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
 // handler passes messages to a server.

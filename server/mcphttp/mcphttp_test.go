@@ -14,9 +14,9 @@ import (
 	"sync"
 	"testing"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // A slash behind /mcp is the same address, also with a query: what begins there goes on here,

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // The list of a session is left open when the session ends or makes no call for

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/signed"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/signed"
 )
 
 // sessions makes and checks MCP session ids. An id contains the claims of its

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // A session id that this server did not sign is refused (docs/spec/protocol.md:

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store"
 )
 
 // Metrics is what is measured of one process. It is safe for concurrent use, but all

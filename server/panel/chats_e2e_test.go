@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // A chat without a list is on the board from its first event on: what it asks, that it works; idle

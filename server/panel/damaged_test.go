@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // BAD-INPUT 130: a list whose newest revision is damaged is a card of what its excerpt says,

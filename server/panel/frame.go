@@ -12,10 +12,10 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
 // skeleton is what all pages have, with a name in braces for what they do not.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // handed is a list with an agent that keeps to its plan, and a person.

@@ -11,10 +11,10 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 const (

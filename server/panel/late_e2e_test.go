@@ -9,8 +9,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/server/servertest"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // BAD-INPUT 50: an open page to which the store is late keeps what it shows and tries again,

@@ -8,9 +8,9 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // longList is how many items a long list has: of one, the page lays out what is seen. It is

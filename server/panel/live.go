@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/sse"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
 const (

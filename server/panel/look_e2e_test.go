@@ -11,11 +11,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // W4: what each status looks like on the panel. Completed: a filled green tick, the

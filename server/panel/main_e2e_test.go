@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }

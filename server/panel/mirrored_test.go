@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // The page of a mirrored list has no controls for its items, and says why; what an

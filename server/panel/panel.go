@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/server/card"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/sse"
+	"github.com/todo-mcp/todo-mcp/server/card"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
 //go:embed *.css *.js icon* manifest.webmanifest

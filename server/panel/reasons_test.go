@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // What an agent says of an item by TodoWrite is shown on the board and the list's page, in

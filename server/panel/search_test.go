@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // A search finds what stands in lists now, and what left them when it is asked to.

@@ -9,10 +9,10 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
 // maxDayItems is how many items of a list the page of a day shows.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // The page of today goes on as agents work, is copied as markdown, and leads to other days

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // The page of a day shows by project what was done, failed, waits and is open, as its

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/server/edge"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // What is wrong with the store stands above the lists: who watches them is often the only

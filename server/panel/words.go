@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"time"
 
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var unit = regexp.MustCompile(`(\d)([smhd])\b`)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/server"
-	"todo-mcp/server/stdio"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/stdio"
 )
 
 // Pipe is a client that is connected to a server through package stdio.

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/web"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/web"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // The protocol versions that the tests use.

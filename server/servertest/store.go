@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Failing is a store that returns [ErrDisk] while Broken is true, and else the errors that

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/server/edge"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Idle streams get comments, and messages between

@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
-	"todo-mcp/server/stdio"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/stdio"
 )
 
 // BAD-INPUT 164: On stdio: the client is killed and its pipe stays open; only the process that

@@ -20,10 +20,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"todo-mcp/internal/asutf8"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
-	"todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/internal/asutf8"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
 // Serve serves one client until its input ends, its output is closed, ctx ends, or the client

@@ -11,11 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"todo-mcp/internal/board"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/server"
-	"todo-mcp/server/servertest"
-	"todo-mcp/server/stdio"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/stdio"
 )
 
 // Calls sent without waiting for answers are applied in the order in which they were sent

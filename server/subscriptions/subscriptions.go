@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // The URIs of the resources; One is followed by the id of a list.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"net/http"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
-	"todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
 // takeEvents returns what takes the events of hooks, which a host posts by itself or

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/servertest"
-	"todo-mcp/tools"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // marker is in every text of the lists and of the requests.

@@ -3,11 +3,11 @@
 package web
 
 import (
-	"todo-mcp/server"
-	"todo-mcp/server/api"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/mcphttp"
-	"todo-mcp/server/panel"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/api"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/mcphttp"
+	"github.com/todo-mcp/todo-mcp/server/panel"
 )
 
 // New returns an edge with all routes; s answers MCP clients. It returns an

@@ -10,11 +10,11 @@ import (
 	"log/slog"
 	_ "time/tzdata" // images, slim containers and Windows have no files of time zones
 
-	"todo-mcp/internal/audit"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/server/metrics"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/audit"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/server/metrics"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // App is what a command runs with: its name, its environment and its settings.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // A config file and environment are settings, or an error that names the place

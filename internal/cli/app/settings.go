@@ -13,14 +13,14 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/asutf8"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/notify"
-	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/asutf8"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/notify"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // Settings are the values in force. They do not change after [Settings.Collect].

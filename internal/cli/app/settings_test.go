@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/install"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/settings.md")

@@ -13,8 +13,8 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/store"
-	"todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
 // kind is how the value of a setting is written and read.

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/store"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // maxSilentLog is from which size in bytes on the log of silent commands is put in the place

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/audit"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/internal/audit"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/store"
 )
 
 // Open opens the store and returns it with a board on it; done closes both.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // TerminalWidth returns the width of a terminal in columns, 80 when it cannot

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli"
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
-	"todo-mcp/internal/watch"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/watch"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }

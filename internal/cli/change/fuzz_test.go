@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // A text from the editor is refused with its line, or is items that may be stored

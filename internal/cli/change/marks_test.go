@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // asWindows are the forms in which editors and shells of Windows save and pipe a text.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // delete --purge asks for each list, and Ctrl-C is a no.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/jsonrpc"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // The usage lines; docs/spec/variants.md C2 fixes their exact text.

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli"
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }

@@ -8,11 +8,11 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Show shows a list.

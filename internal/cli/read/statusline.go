@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/asutf8"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/asutf8"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // statusLine prints a list in one line for a status bar: the one that is named, or the

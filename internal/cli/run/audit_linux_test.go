@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Changes by an agent, on the panel and by commands are all in the audit log. When

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // firstRun runs `serve` and returns what it prints until the browser was asked to open

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
 // hook takes in an event of a hook that calls the server on its host's machine.

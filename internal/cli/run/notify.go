@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/notify"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/notify"
 )
 
 // Notify sends a test notice to each address, and says what became of it.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/auth"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // desk is the address at which a person who is away is told, with a secret in it.

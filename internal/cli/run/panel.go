@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
 // takeoverInterval is how often a stdio process with --panel tries to listen on the panel's

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli"
-	"todo-mcp/internal/programtest"
-	memory "todo-mcp/internal/store/memorytest"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // panelPage returns the panel's page, or "" when no process serves it.

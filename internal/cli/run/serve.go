@@ -16,15 +16,15 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/install"
-	"todo-mcp/internal/store"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/metrics"
-	mcpstdio "todo-mcp/server/stdio"
-	"todo-mcp/server/web"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/metrics"
+	mcpstdio "github.com/todo-mcp/todo-mcp/server/stdio"
+	"github.com/todo-mcp/todo-mcp/server/web"
 )
 
 // Stdio serves one client on standard input and output.

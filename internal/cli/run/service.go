@@ -15,12 +15,12 @@ import (
 	"syscall"
 	"time"
 
-	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/store"
-	"todo-mcp/server"
-	"todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/auth"
 )
 
 // service is a server as the settings say. Whoever makes one calls end.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // BAD-INPUT 67: the session key is made once, kept, and shared by who comes later;

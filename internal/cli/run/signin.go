@@ -12,9 +12,9 @@ import (
 
 	"github.com/mdp/qrterminal/v3"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/server/auth"
-	"todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
 // exposed reports whether others than this machine can reach the server.

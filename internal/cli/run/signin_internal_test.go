@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // With --lan the network needs a token: the address that is printed signs in, also as a

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/auth"
 )
 
 // A server with a certificate speaks TLS, HTTP/2 too, signs in by it with a cookie

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Whatever happens, standard output carries messages of the protocol alone, one a

@@ -8,12 +8,12 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/change"
-	"todo-mcp/internal/remote"
-	"todo-mcp/internal/todo"
-	"todo-mcp/internal/watch"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/cli/change"
+	"github.com/todo-mcp/todo-mcp/internal/remote"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/watch"
 )
 
 // Watch shows lists live in the terminal.

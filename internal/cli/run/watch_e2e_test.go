@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // terminal is a tmux server, separate from any that the user runs, with one

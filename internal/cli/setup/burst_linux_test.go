@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/programtest"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // burst starts as many processes of the hook at once as there are events, in their order,

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/run"
-	"todo-mcp/internal/install"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/cli/run"
+	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // DoctorName is the command that runs also where settings are wrong, and says so.

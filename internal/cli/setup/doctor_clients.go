@@ -15,9 +15,9 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/cli/run"
-	"todo-mcp/internal/install"
-	"todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/internal/cli/run"
+	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/store"
 )
 
 // clientTimeout is how long the server of one client may take.

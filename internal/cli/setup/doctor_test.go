@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // diagnosis is what `doctor` prints.

@@ -12,11 +12,11 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/remote"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/remote"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 )
 
 // BAD-INPUT 98: a silent command that panics ends like any other: a host would take

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // BAD-INPUT 98: a log of hooks that is a pipe keeps neither a hook nor doctor.

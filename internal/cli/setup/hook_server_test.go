@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // A hook passes what its host tells on to a server that asks who calls, and answers its host

@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/hook"
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 )
 
 // hookRig is a home folder in which a host calls a hook.

@@ -10,9 +10,9 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/install"
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // installer is an `install` or an `uninstall`.

@@ -3,8 +3,8 @@ package setup_test
 import (
 	"testing"
 
-	"todo-mcp/internal/cli"
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }

@@ -11,9 +11,9 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/render"
-	"todo-mcp/server/auth"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/server/auth"
 )
 
 // Token makes, lists and revokes tokens.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
 // wakeTimeout is for how long an agent at rest is waited for.

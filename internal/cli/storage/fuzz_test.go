@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/programtest"
-	memory "todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 )
 
 // What import takes is stored whole and exported as what it was; what it refuses

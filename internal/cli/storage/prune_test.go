@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/programtest"
-	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // What was told is noted for an hour: what is older goes with the next note, whoever's it is,

@@ -13,11 +13,11 @@ import (
 
 	flag "github.com/spf13/pflag"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/store"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Export writes the whole history of lists as NDJSON, one snapshot a line:

@@ -5,7 +5,7 @@ package storage_test
 import (
 	"testing"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // import in a terminal says what it waits for, and ends on Ctrl-C as on the end of

@@ -10,7 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"todo-mcp/internal/cmd/page"
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 )
 
 func run(o options) error {

@@ -4,9 +4,9 @@ package main
 
 import (
 	"fmt"
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"slices"
 	"time"
-	"todo-mcp/internal/cmd/page"
 )
 
 // speeds is what a contender takes of a machine.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/cmd/page"
-	"todo-mcp/internal/programtest"
+	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 var (

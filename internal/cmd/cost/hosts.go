@@ -3,8 +3,8 @@
 package main
 
 import (
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"slices"
-	"todo-mcp/internal/cmd/page"
 	"unicode/utf8"
 )
 

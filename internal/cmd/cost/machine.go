@@ -5,10 +5,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"os"
 	"path/filepath"
 	"strings"
-	"todo-mcp/internal/cmd/page"
 )
 
 // machine returns a line that says when, where and with which versions it was

@@ -18,9 +18,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"os"
 	"path/filepath"
-	"todo-mcp/internal/cmd/page"
 )
 
 func main() {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"todo-mcp/internal/clients"
-	"todo-mcp/internal/cmd/page"
-	"todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
 // sizes are the plans whose writes and answers the table of clients has.

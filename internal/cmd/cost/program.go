@@ -19,7 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/prometheus/procfs"
 
-	"todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
 // patience is how long a server may take for a start or a call.

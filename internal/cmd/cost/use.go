@@ -2,7 +2,7 @@
 
 package main
 
-import "todo-mcp/internal/cmd/page"
+import "github.com/todo-mcp/todo-mcp/internal/cmd/page"
 
 // use is what it takes of a context to keep a plan of ten steps with a server, in a
 // client that shows the text.

@@ -20,9 +20,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/sqlite"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 const (

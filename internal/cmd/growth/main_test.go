@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // BAD-INPUT 65: In a year the finished lists that nobody looked at go, the others stay, and

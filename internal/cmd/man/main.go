@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra/doc"
 
-	"todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
 func main() {

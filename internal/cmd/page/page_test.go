@@ -3,7 +3,7 @@ package page_test
 import (
 	"testing"
 
-	"todo-mcp/internal/cmd/page"
+	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 )
 
 // A section replaces what stood between its marks and nothing else.

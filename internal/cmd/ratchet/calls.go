@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 
-	"todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
 // call is a request to a server. It can be made again and again, and each time the server

@@ -137,11 +137,11 @@ func (p *program) hit() (map[function]bool, error) {
 	}
 	defer f.Close()
 	hit := make(map[function]bool)
-	// A line is todo-mcp/server/call.go:12.34,15.2 3 1: a block from line 12 to 15 with 3
+	// A line is github.com/todo-mcp/todo-mcp/server/call.go:12.34,15.2 3 1: a block from line 12 to 15 with 3
 	// statements, passed once.
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		path, block, ok := strings.Cut(lines.Text(), ".go:")
-		path, ours := strings.CutPrefix(path, "todo-mcp/")
+		path, ours := strings.CutPrefix(path, "github.com/todo-mcp/todo-mcp/")
 		if !ok || !ours || strings.HasPrefix(path, "internal/cmd/") || strings.HasSuffix(block, " 0") {
 			continue
 		}

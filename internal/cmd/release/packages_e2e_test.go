@@ -18,13 +18,13 @@ import (
 
 	"github.com/creack/pty"
 
-	"todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // The packages with the real program, used by the real npm and the tools of bundles.
 func TestPackages(t *testing.T) {
 	r := newRelease(t)
-	build := append(append([]string{"go", "build"}, buildFlags(t, r.version)...), "-o", filepath.Join(t.TempDir(), "todo-mcp"), "todo-mcp")
+	build := append(append([]string{"go", "build"}, buildFlags(t, r.version)...), "-o", filepath.Join(t.TempDir(), "todo-mcp"), "github.com/todo-mcp/todo-mcp")
 	run(t, ".", build...)
 	program := readFile(t, build[len(build)-2])
 	r.build(t, "linux", "amd64_v1", "todo-mcp", program)

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"todo-mcp/internal/cli"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
 // completions writes the shells' scripts that complete command lines, to share.

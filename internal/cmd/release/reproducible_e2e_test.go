@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
-	"todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // Two builds of the same source in different folders, of files with different times, in
@@ -59,7 +59,7 @@ func buildCopy(t *testing.T, name string, inRepository bool) map[string]string {
 // under the race detector.
 func (r release) runCommand(t *testing.T) release {
 	t.Helper()
-	run(t, ".", "go", "run", "-trimpath", "todo-mcp/internal/cmd/release", "-root", r.root, "-version", r.version, "-owner", r.owner, "-image", r.image, r.dist)
+	run(t, ".", "go", "run", "-trimpath", "github.com/todo-mcp/todo-mcp/internal/cmd/release", "-root", r.root, "-version", r.version, "-owner", r.owner, "-image", r.image, r.dist)
 	return r
 }
 

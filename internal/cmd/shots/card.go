@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"todo-mcp/server/card"
+	"github.com/todo-mcp/todo-mcp/server/card"
 )
 
 // host is the smallest host of MCP Apps: it greets the page and sends it the

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 const (

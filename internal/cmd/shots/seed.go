@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
-	"todo-mcp/tools"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // clock is the time of what is written: the lists of the pictures began earlier

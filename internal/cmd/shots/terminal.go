@@ -27,7 +27,7 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "todo-mcp")
-	if out, err := exec.Command("go", "build", "-o", binary, "todo-mcp").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/todo-mcp/todo-mcp").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w: %s", err, out)
 	}
 	tmux := func(args ...string) (string, error) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // Hints are the watchers of one store, each with one slot for a hint: who is slow gets

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/hints"
+	"github.com/todo-mcp/todo-mcp/internal/store/hints"
 )
 
 // A watch that begins while hints are sent ends when it should.

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/hints"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/hints"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Store is a board.Store in memory.

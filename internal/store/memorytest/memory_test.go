@@ -3,9 +3,9 @@ package memorytest_test
 import (
 	"testing"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/memorytest"
-	"todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
 func TestConformance(t *testing.T) {

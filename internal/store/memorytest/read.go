@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // reader implements board.Reader, for the store and for a transaction.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/record"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/record"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // tx is a transaction, which makes the next state.

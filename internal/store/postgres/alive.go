@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
 // The lag of notices grows as long as a save's notice does not come back.

@@ -25,8 +25,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 // Store is a board.Store in a PostgreSQL database.

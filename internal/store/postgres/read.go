@@ -12,9 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // queries returns what is read of the tables: it is made when a store is opened first.

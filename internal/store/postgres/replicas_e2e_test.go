@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 func snapshot(id string, revision int64) todo.Snapshot {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 // schema makes the schema todo_mcp of version 1.

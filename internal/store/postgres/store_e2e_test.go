@@ -13,9 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/postgrestest"
-	"todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
 // private is the server of these tests; it starts with the first that needs it.

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // tx is the transaction of an update. It locks what it reads and may change: the rows

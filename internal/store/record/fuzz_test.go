@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/record"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/record"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Bytes of a damaged file are refused as corrupt, or are a snapshot that is stored

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/store/record"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/store/record"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden record")

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // BackUp writes a copy of the store, as it is at one moment, to a file that is not there

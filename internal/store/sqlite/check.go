@@ -8,8 +8,8 @@ import (
 	"math"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 // Check is [tables.Reader.Check], and has SQLite check its own structures.

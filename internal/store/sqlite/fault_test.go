@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // BAD-INPUT 50: who opens a store merges the log that others left, before its first write.

@@ -15,8 +15,8 @@ import (
 
 	"modernc.org/sqlite" // the driver and its error type
 
-	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // readers is the number of connections that all reads of a store share.

@@ -9,9 +9,9 @@ import (
 
 	"modernc.org/sqlite"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/storetest"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // filled returns a store with as many lists of storetest.Crowd as asked for, and with

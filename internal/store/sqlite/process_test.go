@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // TestMain runs child instead of the tests when TODO_TEST_CHILD names a store

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
 // aliveFile returns the file that a process keeps locked while it is alive. The

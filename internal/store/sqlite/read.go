@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // queries returns what is read of the tables; a list without its newest revision is damaged.

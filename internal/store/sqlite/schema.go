@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 // schema is the SQL that makes the tables of version 1.

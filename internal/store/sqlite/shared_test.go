@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
 // openRaw opens the file as another program would, with one connection.

@@ -22,9 +22,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/hints"
-	"todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/hints"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 // Store is a board.Store in an SQLite file.

@@ -6,7 +6,7 @@ import (
 	"database/sql"
 	"sync"
 
-	"todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 // statements are the statements of a database, or of one connection, prepared when they

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var (

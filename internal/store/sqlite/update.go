@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // maxBatch is the largest number of requests in one transaction.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/tables"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // writer is the writing connection; it is open if it has a connection. It is the board.Tx

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // timeout is how long a test waits for what should happen at once.

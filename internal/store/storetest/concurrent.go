@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // beginOnce tests that only one of many concurrent updates of a key begins the list of

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // RunKeep tests that a store keeps as many revisions and lists as keep allows.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Plan returns the items of a plan of the usual texts, the first of them in progress.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // equateEmpty takes no rows for none.

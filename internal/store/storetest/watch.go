@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // startWatch starts a watch and returns when it has begun: it saves to list id

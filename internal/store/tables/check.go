@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/record"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/record"
 )
 
 // checks returns what selects what is wrong with lists and their revisions together, as it is

@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strings"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/record"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/record"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Dialect is what the SQL of the reads differs in.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/board"
-	"todo-mcp/internal/store/record"
-	"todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/record"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // DB is a transaction of a database, as a [Saver] uses it. SQL has a question mark for
