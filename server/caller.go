@@ -51,6 +51,9 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 		r.readMeta(meta)
 	}
 	known := clients.Find(r.client.Name)
+	if known.ByHost && r.Process && r.server.Host != "" && r.host.ID == "" {
+		r.host, _ = r.lists.Keyed(ctx, board.HostKey, r.server.Host)
+	}
 	// The workspace is what a hook said, else the client's header or roots, else the
 	// working directory, which is empty over HTTP.
 	r.who = board.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: todo.Folder(cmp.Or(r.host.Folder, r.Folder))}
@@ -65,7 +68,7 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 		id = cmp.Or(id, r.said[field])
 	}
 	switch {
-	case r.host.ID != "": // 1: a hook of the host said which chat makes this very call
+	case r.host.ID != "": // 1: a hook of the host said which chat makes this very call, or is in the host's process
 		who.Key, who.Chat = r.host.ID, r.host.HostID
 	case id != "": // 2: the host sent its id of the chat in _meta
 		who.Key, who.Chat = todo.ChatKey(id), todo.HostID(id)
@@ -79,7 +82,6 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 	default: // 6: client and workspace, which several chats of a user may share
 		who.Key, who.Hint, who.Shared = "http:"+who.Client+":"+who.Workspace, true, true
 	}
-	who.Pairs = known.Pairs
 	if r.Process && !known.SharesConnection {
 		r.remember()
 	}
@@ -113,7 +115,7 @@ func (r *request) readMeta(meta *mcp.Meta) {
 		r.client = *client
 	}
 	if id := r.said[metaToolUse]; id != "" {
-		r.host, _ = r.lists.Caller(r.ctx, id)
+		r.host, _ = r.lists.Keyed(r.ctx, board.CallKey, id)
 	}
 }
 

@@ -15,7 +15,7 @@ func hookSays(r *chattest.Rig, principal, call string, by board.Conversation, at
 	r.Helper()
 	b := board.NewBoard(r.Store, board.WithClock(func() time.Time { return at }))
 	defer b.Close()
-	if err := b.As(principal).HearCall(r.Context(), by, call); err != nil {
+	if err := b.As(principal).HearKey(r.Context(), by, board.CallKey, call, board.KeyAge); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -104,5 +104,35 @@ func TestRepeatAfterProof(t *testing.T) {
 	conn.With(`"claudecode/toolUseId":"toolu_2"`).Calls("create_todos", `{"items":["A"]}`)
 	if items := r.Found()[0].Items; len(items) != 2 {
 		t.Errorf("another call with the same content is taken for a repeat: %d items", len(items))
+	}
+}
+
+// A hook of a client that says nothing of the chat to a server names the host's process, and the
+// server of that process writes the chat's lists: what it wrote before passes to it. A server of
+// another process, and one over HTTP, know nothing by that.
+func TestAServerKnowsItsHost(t *testing.T) {
+	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: chattest.Memory()}
+	host := func(id string) *chattest.Chat {
+		return r.Start(func(cfg *server.Config) { cfg.Host = id }).Chat("gemini-cli-mcp-client")
+	}
+	one, two := host("h1"), host("h2")
+	one.Writes("p:A p:B")
+	first := r.Found()[0]
+	lists := board.NewBoard(r.Store).As("")
+	if err := lists.HearKey(t.Context(), heard("s-1", "", ""), board.HostKey, "h1", board.KeyAge); err != nil {
+		t.Fatal(err)
+	}
+	one.Writes("i:A p:B p:C")
+	if l := r.Found()[0]; l.List.ID != first.List.ID || l.Revision != 2 {
+		t.Errorf("the chat in its process goes on with %s at %d, want the list of its process", l.List.ID, l.Revision)
+	}
+	two.Writes("p:X p:Y")
+	if l := r.Found()[0]; l.List.ID == first.List.ID || l.List.Chat != "" {
+		t.Errorf("the server of another process writes list %s of chat %q", l.List.ID, l.List.Chat)
+	}
+	one.Writes("c:A c:B c:C")
+	one.Writes("p:D p:E")
+	if l := r.Found()[0]; l.List.Chat != "s-1" {
+		t.Errorf("the next list is of chat %q", l.List.Chat)
 	}
 }

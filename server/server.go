@@ -55,8 +55,9 @@ type Config struct {
 	// itself may be given it after [New], before the first message. Then only the app page
 	// has it, for links: who adds a server by its address knows that.
 	Panel string
-	// Dir is the working directory; empty when it is unknown.
-	Dir string
+	// Dir is the working directory, and Host the id of the process of the client's host on stdio;
+	// empty when it is unknown.
+	Dir, Host string
 	// Getenv reads the variable in which the client's host names the chat to a server
 	// on stdio; nil means that there are none.
 	Getenv func(string) string

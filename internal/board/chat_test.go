@@ -255,10 +255,10 @@ func TestChatsNeverMerge(t *testing.T) {
 					t.Fatal(err)
 				}
 			case "call":
-				if err := lists.HearCall(ctx, proved(id), fmt.Sprint("call ", n)); err != nil {
+				if err := lists.HearKey(ctx, proved(id), board.CallKey, fmt.Sprint("call ", n), board.KeyAge); err != nil {
 					t.Fatal(err)
 				}
-				if by, err := lists.Caller(ctx, fmt.Sprint("call ", n)); err != nil || by.HostID != id {
+				if by, err := lists.Keyed(ctx, board.CallKey, fmt.Sprint("call ", n)); err != nil || by.HostID != id {
 					t.Fatalf("the call of %s is of %+v, %v", id, by, err)
 				}
 			case "writes":

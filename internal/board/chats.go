@@ -87,23 +87,23 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 	return was, nil
 }
 
-// HearCall is [Lists.Hear], and says that the chat makes the call which its host gave an id: for
-// [KeyAge] that leads to the chat, see [Lists.Caller].
-func (l Lists) HearCall(ctx context.Context, c Conversation, id string) error {
+// HearKey is [Lists.Hear], and has a key of a kind lead to the chat for a time of at most [KeyAge],
+// see [Lists.Keyed].
+func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text string, lasts time.Duration) error {
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
-		return tx.SetKey(ctx, l.callKey(id), chat, l.board.now().Add(KeyAge))
+		return tx.SetKey(ctx, l.chatKey(kind, text), chat, l.board.now().Add(lasts))
 	})
 	return err
 }
 
-func (l Lists) callKey(id string) ChatKey {
-	return ChatKey{l.principal, l.subject, CallKey, todo.HostID(id)}
+func (l Lists) chatKey(kind KeyKind, text string) ChatKey {
+	return ChatKey{l.principal, l.subject, kind, todo.HostID(text)}
 }
 
-// Caller returns the chat that makes the call which its host gave an id, as a hook of the host
-// said before; the zero Chat when none did.
-func (l Lists) Caller(ctx context.Context, id string) (todo.Chat, error) {
-	chat, err := l.board.store.Keyed(ctx, l.callKey(id))
+// Keyed returns the chat to which a key of a kind leads, as a hook of its host said before; the zero
+// Chat when none did.
+func (l Lists) Keyed(ctx context.Context, kind KeyKind, text string) (todo.Chat, error) {
+	chat, err := l.board.store.Keyed(ctx, l.chatKey(kind, text))
 	if err != nil || chat == "" {
 		return todo.Chat{}, err
 	}
@@ -148,141 +148,6 @@ func (l Lists) claim(ctx context.Context, of, what string, within time.Duration)
 	return earlier, nil
 }
 
-// Some hosts do not tell a server which chat calls it, while their hooks know the chat and
-// not the server. Then a chat of hooks and one of a server are taken to be one: each is With
-// the other, where there is no second one that it may be.
-
-// pairAge is how long ago a chat of hooks was used at most, so that a server's may be with it.
-const pairAge = time.Hour
-
-// Pair finds the chat of a server that the chat of a conversation, which hooks tell of, is with:
-// the only one of the same kind of client in the folder that is here and with no other. It
-// returns it, also when it was found before; the zero Chat when there is none.
-func (l Lists) Pair(ctx context.Context, c Conversation) (with todo.Chat, err error) {
-	own, err := l.Hear(ctx, c, func(*todo.Chat, time.Time) {})
-	if err == nil {
-		with, err = l.partner(ctx, l.board.store, own)
-	}
-	if err != nil || with.ID != "" {
-		return with, err
-	}
-	c = l.Own(c)
-	err = l.update(ctx, Key{l.principal, c.Key, c.Mirrors}, func(tx Tx) error {
-		mine, err := tx.Chat(ctx, c.Key)
-		if err != nil {
-			return err
-		}
-		with, err = l.onlyPartner(ctx, tx, mine, true)
-		if err != nil || with.ID == "" {
-			return err
-		}
-		if began, err := l.beganSince(ctx, tx, with, mine.Title.At); err != nil {
-			return err
-		} else if began {
-			mine.Take(l.board.now()) // what it said before it was known to be one did
-		}
-		mine.With, with.With = with.ID, mine.ID
-		_, err = saveChats(ctx, tx, []todo.Chat{mine, with})
-		return err
-	})
-	if err != nil {
-		return todo.Chat{}, fmt.Errorf("find with whom the chat is one: %w", err)
-	}
-	return with, nil
-}
-
-// beganSince reports whether the list that a chat holds began after a time.
-func (l Lists) beganSince(ctx context.Context, r Reader, c todo.Chat, since time.Time) (bool, error) {
-	seen, err := r.Seen(ctx, Key{Principal: c.Principal, Chat: c.ID})
-	if err != nil || Current(seen) == "" {
-		return false, err
-	}
-	list, err := r.Load(ctx, Current(seen), 0)
-	return list.List.Created.After(since), PassOver(err)
-}
-
-// With returns the chat that another one is with, as both say, also when the one or the other is
-// gone: what it holds is the list of both until another is found. It returns the zero Chat when
-// there is none.
-func (l Lists) With(ctx context.Context, c todo.Chat) (todo.Chat, error) {
-	return with(ctx, l.board.store, c)
-}
-
-func with(ctx context.Context, r Reader, c todo.Chat) (todo.Chat, error) {
-	if c.With == "" {
-		return todo.Chat{}, nil
-	}
-	other, err := r.Chat(ctx, c.With)
-	if err != nil || other.With != c.ID {
-		return todo.Chat{}, err
-	}
-	return other, nil
-}
-
-// partner returns the chat that another one is with as long as both are there: that of hooks goes
-// on, and a process serves that of the server.
-func (l Lists) partner(ctx context.Context, r Reader, c todo.Chat) (todo.Chat, error) {
-	other, err := with(ctx, r, c)
-	if err != nil || other.ID == "" {
-		return todo.Chat{}, err
-	}
-	hooks, server := c, other
-	if c.HostID == "" {
-		hooks, server = other, c
-	}
-	if !l.board.isHere(server) || !hooks.Ended.IsZero() {
-		return todo.Chat{}, nil
-	}
-	return other, nil
-}
-
-// TakeOver has the chat of a conversation be with the one that another, which ended, was with, and
-// returns that; the zero Chat when there is none.
-func (l Lists) TakeOver(ctx context.Context, c Conversation, before todo.Chat) (todo.Chat, error) {
-	with, err := l.With(ctx, before)
-	if err != nil || with.ID == "" {
-		return todo.Chat{}, err
-	}
-	_, err = l.Hear(ctx, c, func(mine *todo.Chat, _ time.Time) { mine.With = with.ID }, func(tx Tx, mine string) error {
-		server, err := tx.Chat(ctx, with.ID)
-		if err == nil {
-			server.With = mine
-			_, err = tx.SaveChat(ctx, server)
-		}
-		return err
-	})
-	return with, err
-}
-
-// onlyPartner returns the only chat that another may be one with, of hooks for one of a server and
-// the other way round, which has to be here; the zero Chat when there is none, or are several.
-func (l Lists) onlyPartner(ctx context.Context, r Reader, c todo.Chat, isHooks bool) (found todo.Chat, err error) {
-	all, err := r.Chats(ctx, ChatQuery{Principal: &c.Principal, User: &c.User, UsedSince: l.board.now().Add(-pairAge)})
-	for _, o := range all {
-		isOther := (o.HostID == "") == isHooks && o.Folder == c.Folder && kindOf(o.Client) == kindOf(c.Client)
-		if err != nil || !isOther || c.Folder == "" || o.Parent != "" || !o.Ended.IsZero() {
-			continue
-		}
-		with, err := l.partner(ctx, r, o)
-		switch {
-		case err != nil:
-			return todo.Chat{}, err
-		case with.ID != "" || !l.board.isHere(o):
-			continue
-		case found.ID != "":
-			return todo.Chat{}, nil
-		}
-		found = o
-	}
-	return found, err
-}
-
-// kindOf returns what kind of client one is: hooks and servers know one by other names.
-func kindOf(client string) string {
-	kind, _, _ := strings.Cut(strings.ToLower(client), "-")
-	return kind
-}
-
 // hear finds out what the write of its agent says of the chat of the conversation, and the topic of
 // a list that begins. What it says is saved before the list, with which who watches is told of it,
 // or else after it, which may have made room.
@@ -310,20 +175,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, chats []
 		chat.Says(todo.Works, "", a.at)
 	}
 	if begins && a.Agent == "" && who.Parent == "" && who.Name == "" {
-		titled := &chat
-		var with, before todo.Chat
-		if who.Pairs && !who.Shared {
-			if with, err = lists.partner(ctx, a.tx, chat); err == nil && with.ID == "" {
-				with, err = lists.onlyPartner(ctx, a.tx, chat, false)
-			}
-			if before = with; with.ID != "" {
-				titled, chat.With, with.With = &with, with.ID, chat.ID
-			}
-		}
-		topic, a.Begin.Branch = titled.Take(a.at), titled.Branch
-		if err == nil && with != before {
-			chats = append(chats, with)
-		}
+		topic, a.Begin.Branch = chat.Take(a.at), chat.Branch
 	}
 	if chat != was {
 		chats = append(chats, chat)
@@ -371,29 +223,16 @@ func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	return err
 }
 
-// agentOf returns what is known of the agents of a list by the chats that hold it, and by those
-// that they are with.
+// agentOf returns what is known of the agents of a list by the chats that hold it.
 func (a *attendance) agentOf(ctx context.Context, holders []Seen) (agent todo.Agent, err error) {
 	for _, h := range holders {
 		chat, err := a.chat(ctx, h.Chat)
 		if err != nil {
 			return agent, err
 		}
-		both := []todo.Chat{chat}
-		if chat.With != "" {
-			with, err := a.chat(ctx, chat.With)
-			if err != nil {
-				return agent, err
-			}
-			if with.With == chat.ID {
-				both = append(both, with)
-			}
-		}
-		for _, c := range both {
-			if a.isHere(c) {
-				agent.Here = true
-				agent = agent.And(c)
-			}
+		if a.isHere(chat) {
+			agent.Here = true
+			agent = agent.And(chat)
 		}
 	}
 	return agent, nil

@@ -66,9 +66,9 @@ func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byI
 		target.List = id
 	}
 	known := []any{
-		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, []todo.Snapshot{list}, target, list.List, board.Query{Deleted: true}, board.Key{},
+		id, int64(1), 3, true, time.Unix(0, 0), time.Hour, who, list, []todo.Snapshot{list}, target, list.List, board.Query{Deleted: true}, board.Key{}, board.CallKey,
 		board.Write{Target: target, Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }},
-		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Chat{ID: who.Key, Principal: "team", User: "alice", With: "x"},
+		todo.Edit{Do: todo.EditAdd, Text: "theirs"}, todo.Writer{Client: "x"}, todo.Chat{ID: who.Key, Principal: "team", User: "alice", Client: "x"},
 	}
 	for i := 1; i < method.NumIn(); i++ {
 		of := method.In(i)

@@ -15,11 +15,7 @@ func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 		return ended && len(a.list.Later) > 0, nil
 	}
 	chat, err := a.read.Chat(ctx, a.Conversation.Key)
-	if err != nil {
-		return false, err
-	}
-	other, err := with(ctx, a.read, chat)
-	return !chat.Doing.InTurn() && !other.Doing.InTurn(), err
+	return !chat.Doing.InTurn(), err
 }
 
 // release puts on the list what waited for the end of a turn, if it is due: as the person

@@ -89,24 +89,18 @@ func (a *attendance) held(ctx context.Context, c todo.Chat) (lists []string, err
 	if err := a.read(ctx, c.Principal, ""); err != nil {
 		return nil, err
 	}
-	of := a.current[c.Principal]
-	return slices.Concat(of[c.ID], of[c.With]), nil
+	return a.current[c.Principal][c.ID], nil
 }
 
-// heldBy returns the ids of the lists that a chat, or one that it is with, holds.
+// heldBy returns the ids of the lists that a chat holds.
 func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
-	for _, id := range []string{c.ID, c.With} {
-		for _, mirrors := range []bool{false, true} {
-			if id == "" {
-				continue
-			}
-			seen, err := read.Seen(ctx, Key{c.Principal, id, mirrors})
-			if err != nil {
-				return nil, err
-			}
-			if list := Current(seen); list != "" && !slices.Contains(lists, list) {
-				lists = append(lists, list)
-			}
+	for _, mirrors := range []bool{false, true} {
+		seen, err := read.Seen(ctx, Key{c.Principal, c.ID, mirrors})
+		if err != nil {
+			return nil, err
+		}
+		if list := Current(seen); list != "" {
+			lists = append(lists, list)
 		}
 	}
 	return lists, nil

@@ -39,9 +39,6 @@ type Conversation struct {
 	Hint bool
 	// Shared is true when several chats may have the key at the same time.
 	Shared bool
-	// Pairs is true when hooks of the client know its chats and do not tell a server which of
-	// them calls: it is taken to be the only one in the folder.
-	Pairs bool
 	// Lasts is for how long after its last call the conversation counts as present;
 	// 0 is for as long as the process that serves it is alive.
 	Lasts time.Duration

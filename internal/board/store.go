@@ -151,8 +151,12 @@ type ChatKey struct {
 // is taken for another kind (BAD-INPUT 150).
 type KeyKind string
 
-// CallKey is of a host's id of a call of a tool, as its hook said it before the call arrived.
-const CallKey KeyKind = "call"
+// The kinds of keys: of a host's id of a call of a tool, as its hook said it before the call
+// arrived; and of the id of a host's process, of which one chat alone is in a turn.
+const (
+	CallKey KeyKind = "call"
+	HostKey KeyKind = "host"
+)
 
 // Notice is something that one of several processes does for all of them.
 type Notice struct{ Principal, What string }
@@ -165,7 +169,7 @@ const (
 	BareChatAge = 24 * time.Hour
 	// MaxKeys is how many keys of a kind are kept of a user of a principal.
 	MaxKeys = 1000
-	// KeyAge is for how long the key of a call leads to its chat.
+	// KeyAge is for how long a key leads to its chat.
 	KeyAge = time.Hour
 	// MaxNotices is how many notices are kept of a principal, and NoticeAge for how long.
 	MaxNotices, NoticeAge = 1000, time.Hour

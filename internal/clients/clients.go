@@ -22,9 +22,9 @@ type Client struct {
 	// SharesConnection is true when all chats of the program or its window go through
 	// one process or session, so that a connection is no conversation.
 	SharesConnection bool
-	// Pairs is true when its hooks know its chats, and nothing tells a server which of them
+	// ByHost is true when its hooks know its chats, and the host's process alone tells a server which
 	// calls it.
-	Pairs bool
+	ByHost bool
 	// Variable is the environment variable by which it tells a server on stdio
 	// its id of the chat: a hint, see server.Server.
 	Variable string
@@ -108,7 +108,7 @@ var All = sync.OnceValue(func() []Client {
 			Files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, Servers: "mcp_servers",
 			HTTP: `url, env_http_headers: {"` + FolderHeader + `": "PWD"}`,
 		}},
-		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Pairs: true, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume", Setup: &Setup{
+		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, ByHost: true, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume", Setup: &Setup{
 			After: "start a new session, in a folder that you told it to trust: elsewhere it turns servers off",
 			Files: []string{GeminiFile}, HTTP: "httpUrl", // in earlier versions url was one of SSE
 		}},
@@ -146,7 +146,7 @@ var All = sync.OnceValue(func() []Client {
 		}},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
 		{Name: "lmstudio", Title: "LM Studio", Prefixes: []string{"lm studio", "lmstudio"}, SharesConnection: true},
-		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Pairs: true, Sees: SeesWholeResult, Tools: []string{"TodoList"}, Setup: &Setup{
+		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, ByHost: true, Sees: SeesWholeResult, Tools: []string{"TodoList"}, Setup: &Setup{
 			Files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"}, // of its forerunner, kimi-cli
 		}},
 		{Name: "kimi-cli", Title: "Kimi CLI", Prefixes: []string{"kimi"}},

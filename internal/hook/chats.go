@@ -18,7 +18,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	if err != nil || before.ID == "" {
 		return "", err
 	}
-	if e.isGemini() { // its server goes on with the list
+	if e.isGemini() {
 		return "", e.takeOver(ctx, lists, before)
 	}
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
@@ -105,17 +105,15 @@ func (e Event) client() string {
 	return ""
 }
 
-// takeOver has the chat be with the server of the one before it, whose process goes on with its
-// list, and has its agent told of it: Gemini CLI gives the model nothing that a hook says when
-// a chat was cleared.
+// takeOver has the chat go on with the open list of the one before it, and its agent told of that
+// with the next prompt: Gemini CLI gives the model nothing that a hook says when a chat was cleared.
 func (e Event) takeOver(ctx context.Context, lists board.Lists, before todo.Chat) error {
-	with, err := lists.TakeOver(ctx, e.chat(), before)
-	if err != nil || with.ID == "" {
-		return err
-	}
-	list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: with.ID}})
+	list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: before.ID}})
 	if err != nil || !list.Open() {
 		return board.PassOver(err)
+	}
+	if err := lists.Bind(ctx, e.chat(), list.List.ID); err != nil {
+		return err
 	}
 	return e.forgets(ctx, lists)
 }

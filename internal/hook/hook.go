@@ -22,6 +22,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/asutf8"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/process"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/tools"
@@ -337,7 +338,7 @@ func (e Event) action() (*act, error) {
 			return nil, ErrNotNeeded
 		}
 		return silent(atOnce, func(ctx context.Context, lists board.Lists) error {
-			return lists.HearCall(ctx, e.chat(), e.Call)
+			return lists.HearKey(ctx, e.chat(), board.CallKey, e.Call, board.KeyAge)
 		}), nil
 	case "posttooluse", "aftertool":
 		if e.List != "" {
@@ -421,11 +422,8 @@ func (e Event) mirrorAction() (*act, error) {
 	}
 	tool, ok := tools.FindBuiltIn(host, e.Tool)
 	switch {
-	case isOurs(e.Tool) && e.isGemini():
-		return silent(inOrder, func(ctx context.Context, lists board.Lists) error {
-			_, err := lists.Pair(ctx, e.chat())
-			return err
-		}), nil
+	case isOurs(e.Tool) && clients.Find(e.client()).ByHost:
+		return silent(inOrder, e.leads), nil
 	case isOurs(e.Tool):
 		return nil, nil // its server has written the list
 	case !ok:

@@ -225,7 +225,7 @@ func TestCallsOfOurTools(t *testing.T) {
 	} {
 		r := newRig(t)
 		r.play(name)
-		got, err := r.lists.Caller(t.Context(), want.call)
+		got, err := r.lists.Keyed(t.Context(), board.CallKey, want.call)
 		main := todo.ChatID("", "", todo.ChatKey(claudeChat), false)
 		if isSub := want.chat.Agent != ""; err != nil || (got.ID == main) == isSub || (got.Parent == main) != isSub ||
 			got.HostID != want.chat.HostID || got.Agent != want.chat.Agent || got.Folder != want.chat.Folder {

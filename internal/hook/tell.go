@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 	"github.com/todo-mcp/todo-mcp/tools"
@@ -21,26 +20,12 @@ type saying func(prompts.Words) string
 
 // tell returns what is to be said of the first list of some conversations of which there is
 // something to say, as about tells. Without any they are those of the agent of the event: by our
-// tools, by the host's own, or by the server that its chat is with. Words are read for what is to
-// be said alone.
+// tools, or by the host's own. Words are read for what is to be said alone.
 func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error), of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
 		own := e.chat()
 		of = append(of, own, own)
 		of[1].Mirrors = true
-		if e.Agent == "" && clients.Find(e.client()).Pairs {
-			chat, err := lists.Chat(ctx, own)
-			if err != nil {
-				return "", err
-			}
-			with, err := lists.With(ctx, chat)
-			if err != nil {
-				return "", err
-			}
-			if with.ID != "" {
-				of = append(of, board.Conversation{Key: with.ID})
-			}
-		}
 	}
 	for _, c := range of {
 		say, err := about(board.Target{Conversation: c})

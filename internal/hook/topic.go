@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -20,7 +22,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 		c.Forgot = false
 		c.Says(todo.Works, "", at)
 	})
-	if err != nil {
+	if err = errors.Join(err, e.leads(ctx, lists)); err != nil {
 		return "", err
 	}
 	if was.Forgot {
@@ -48,18 +50,47 @@ func (e Event) begins(ctx context.Context, lists board.Lists) error {
 // in a process is known by a plugin of ours, or by the times in its events; it says of each that it
 // ends.
 func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
-	own := lists.Own(e.chat())
-	if own.Host == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
+	if e.Process == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
 		return nil
 	}
-	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
+	all, err := e.others(ctx, lists)
 	for _, c := range all {
-		isThere := slices.ContainsFunc(c.Here[:], func(h todo.Here) bool { return h.Process == own.Host })
-		if isThere && c.ID != own.Key && c.Parent == "" && c.Doing == todo.Rests && err == nil {
+		if c.Doing == todo.Rests && err == nil {
 			_, err = lists.Hear(ctx, board.Conversation{Key: c.ID}, func(c *todo.Chat, at time.Time) { c.End("", at) })
 		}
 	}
 	return err
+}
+
+// others returns the other chats of main agents that were in the host's process, if that is known.
+func (e Event) others(ctx context.Context, lists board.Lists) ([]todo.Chat, error) {
+	own := lists.Own(e.chat())
+	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
+	return slices.DeleteFunc(all, func(c todo.Chat) bool {
+		isThere := slices.ContainsFunc(c.Here[:], func(h todo.Here) bool { return h.Process == own.Host })
+		return !isThere || c.ID == own.Key || c.Parent != ""
+	}), err
+}
+
+// leads has the host's process lead its server to the chat, where nothing else says which one calls,
+// unless another chat of it is in a turn, too.
+func (e Event) leads(ctx context.Context, lists board.Lists) error {
+	if e.Process == "" || e.Agent != "" || !clients.Find(e.client()).ByHost {
+		return nil
+	}
+	known, err := lists.Keyed(ctx, board.HostKey, e.Process)
+	if err != nil || known.ID == lists.Own(e.chat()).Key {
+		return err
+	}
+	others, err := e.others(ctx, lists)
+	lasts := board.KeyAge
+	if slices.ContainsFunc(others, func(c todo.Chat) bool { return c.Doing.InTurn() }) {
+		lasts = 0
+	}
+	if err != nil || lasts == 0 && known.ID == "" {
+		return err
+	}
+	return lists.HearKey(ctx, e.chat(), board.HostKey, e.Process, lasts)
 }
 
 // otherAge is how long ago such a chat was used at most.

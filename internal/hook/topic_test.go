@@ -3,14 +3,12 @@ package hook_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -161,38 +159,5 @@ func TestTitlesOfNextLists(t *testing.T) {
 		if got := r.all()[n].Title(); got != want {
 			t.Errorf("list %d is called %q, want %q", n, got, want)
 		}
-	}
-}
-
-// Gemini CLI tells a server no chat: the prompt of the one chat in the folder counts, and
-// that of none where there are two.
-func TestTitlesOfGemini(t *testing.T) {
-	prompt := func(session, text string) string {
-		return fmt.Sprintf(`{"session_id":%q,"cwd":"/home/ada/parser","hook_event_name":"BeforeAgent","timestamp":"2026","prompt":%q}`, session, text)
-	}
-	begin := func(r *rig, process string) string {
-		who := board.Conversation{Key: "process:" + process, Hint: true, Pairs: true, Client: "gemini-cli-mcp-client-todo", Workspace: "/home/ada/parser"}
-		lines := []todo.Line{plan("pending")}
-		out, err := r.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()},
-			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.After.Title()
-	}
-	one, two := newRig(t), newRig(t)
-	one.tells(prompt("a", "Write a parser"), "")
-	if got := begin(one, "1"); got != "Write a parser" {
-		t.Errorf("the list of the one chat is called %q", got)
-	}
-	one.tells(prompt("b", "Write docs"), "")
-	if got := begin(one, "2"); got != "Write docs" {
-		t.Errorf("the list of the next chat is called %q", got)
-	}
-	for _, e := range []string{prompt("a", "Write a parser"), prompt("b", "Write docs"), prompt("a", "Write more")} {
-		two.tells(e, "")
-	}
-	if got := begin(two, "1"); got != "Read the grammar" {
-		t.Errorf("the list of one of two chats is called %q", got)
 	}
 }

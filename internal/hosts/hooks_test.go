@@ -252,6 +252,16 @@ func TestHooksOfGemini(t *testing.T) {
 	}
 	r.run(anew, write("in_progress", "pending"), newPlan("Bake bread", 3, 0), write("completed", "blocked"))
 	r.checkOther("gemini-cli", "1 completed Read the grammar/2 blocked Write the lexer")
+	r.checkOneChat()
+}
+
+// checkOneChat checks that the list which the agent wrote with our tool is of the chat of the hooks.
+func (r *rig) checkOneChat() {
+	r.t.Helper()
+	n := slices.IndexFunc(r.lists(), func(s todo.Snapshot) bool { return !s.List.Mirrored })
+	if n < 0 || r.lists()[n].List.Chat == "" {
+		r.t.Errorf("no list of ours is of a chat that hooks know: %+v", r.lists())
+	}
 }
 
 // Qwen Code's todo_write is on the board, where it is on.
@@ -289,6 +299,7 @@ func TestHooksOfKimi(t *testing.T) {
 	r.checkMirrored(r.lists()[0], todo.LeftOpen, "kimi-code", "1 completed Read the grammar/2 in_progress Write the lexer")
 	r = newRig(t, client{name: "kimi-edits", command: kimi, files: files})
 	r.run(anew, newPlan("Bake bread", 3, 0))
+	r.checkOneChat()
 	r.add("Salt it")
 	r.run(resume)
 	told(0, 2, "Salt it")

@@ -48,9 +48,6 @@ type Chat struct {
 	Why   string    `json:"why,omitempty"`
 	// Here are the processes that serve the chat, the one that was heard of last first.
 	Here Served `json:"here,omitzero"`
-	// With is the id of another row that is taken to be the same chat, known by another key. This
-	// is a guess. Empty is none.
-	With string `json:"with,omitempty"`
 	// Seq orders all chats and snapshots of a store by commit, see [Snapshot.Seq].
 	Seq int64 `json:"-"`
 }

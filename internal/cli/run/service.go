@@ -18,6 +18,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/process"
 	"github.com/todo-mcp/todo-mcp/internal/store"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/auth"
@@ -102,7 +103,7 @@ func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 	list, texts, err := a.NewTools()
 	c := server.Config{
 		Board: b, Tools: list, Publish: a.Publish, Structured: a.Content, Texts: texts, Version: a.Version,
-		List: a.List, Panel: a.panel, Dir: app.Absolute(""), Getenv: a.Getenv, Timeout: a.Request, Log: a.Logger(),
+		List: a.List, Panel: a.panel, Dir: app.Absolute(""), Host: process.Host(), Getenv: a.Getenv, Timeout: a.Request, Log: a.Logger(),
 		SessionKey: a.sessionKey,
 	}
 	if a.Metrics != nil {

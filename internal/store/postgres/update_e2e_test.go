@@ -194,13 +194,13 @@ func TestChatsLookAtEachOther(t *testing.T) {
 			_, err = storetest.SaveChat(t.Context(), s, todo.Chat{ID: id("b"), Asks: "push?"})
 		}
 		if err == nil {
-			b.With = id("a")
+			b.Client = "client"
 			_, err = tx.SaveChat(t.Context(), b)
 		}
 		return err
 	})
 	b, err2 := s.Chat(t.Context(), id("b"))
-	if err := errors.Join(err, err2); err != nil || b.Asks != "push?" || b.With != id("a") || tries.Load() != 2 {
+	if err := errors.Join(err, err2); err != nil || b.Asks != "push?" || b.Client != "client" || tries.Load() != 2 {
 		t.Errorf("after %d tries: %+v, %v", tries.Load(), b, err)
 	}
 }

@@ -34,7 +34,7 @@ func chat(id string) todo.Chat {
 	now := time.Now().Round(0).UTC()
 	return todo.Chat{ID: id, Client: "c", HostID: "h", Folder: "/日本/\x00", Parent: "p", Agent: "a",
 		Title: todo.Topic{Text: "Títle \x00 \"<b>", From: todo.FromHost, Taken: true}, Doing: todo.Asks, Asks: "push? \u2028", Since: now, Forgot: true,
-		Used: now, Here: todo.Served{{Process: "p"}, {Process: todo.Detached, Until: now}}, With: "w"}
+		Used: now, Here: todo.Served{{Process: "p"}, {Process: todo.Detached, Until: now}}}
 }
 
 // overSince returns a chat that ended at a time.
