@@ -85,6 +85,8 @@ type DayList struct {
 	FailedItems    []DayItem `json:"failed_items,omitempty"`
 	WaitingItems   []DayItem `json:"waiting_items,omitempty"`
 	OpenItems      []DayItem `json:"open_items,omitempty"`
+
+	folder string // in which it began
 }
 
 // DayItem is one item of a [DayList].
@@ -128,11 +130,11 @@ func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, er
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
 		Projects: []DayProject{}}, now: now}
-	err := during(ctx, d.From, d.To, d.read)
+	err := during(ctx, d.From, d.To, d.add)
 	if errors.Is(err, errFull) {
 		d.More, err = true, nil
 	}
-	d.sort()
+	d.projects()
 	return d.Day, err
 }
 
@@ -141,12 +143,13 @@ var errFull = errors.New("the account holds no more lists")
 // dayReader makes the account of a day as its lists are read.
 type dayReader struct {
 	Day
-	now          time.Time
-	lists, texts int
+	now   time.Time
+	read  []DayList
+	texts int
 }
 
-// read adds a list, if anything was done in it.
-func (d *dayReader) read(st todo.Standing, revisions iter.Seq2[todo.Snapshot, error]) error {
+// add adds a list, if anything was done in it.
+func (d *dayReader) add(st todo.Standing, revisions iter.Seq2[todo.Snapshot, error]) error {
 	l := &listDay{day: d, items: make(map[string]todo.Item)}
 	for r, err := range revisions {
 		if err != nil {
@@ -157,40 +160,36 @@ func (d *dayReader) read(st todo.Standing, revisions iter.Seq2[todo.Snapshot, er
 	if !l.active {
 		return nil
 	}
-	if d.lists == MaxDayLists {
+	if len(d.read) == MaxDayLists {
 		return errFull
 	}
-	d.lists++
-	list, of := l.end(st), l.last.List
-	n := slices.IndexFunc(d.Projects, func(p DayProject) bool { return p.Folder == of.Workspace })
-	if n < 0 {
-		n = len(d.Projects)
-		d.Projects = append(d.Projects, DayProject{Project: of.Project(), Folder: of.Workspace})
-	}
-	p := &d.Projects[n]
-	p.Lists = append(p.Lists, list)
-	p.Tally.add(list.Tally)
-	d.Tally.add(list.Tally)
+	d.read = append(d.read, l.end(st))
 	return nil
 }
 
-// sort brings projects and their lists into order.
-func (d *dayReader) sort() {
-	began := make(map[string]time.Time)
-	last := make(map[string]time.Time)
-	for _, p := range d.Projects {
-		for _, l := range p.Lists {
-			began[l.ID] = l.Began
-			if l.Ended.After(last[p.Folder]) {
-				last[p.Folder] = l.Ended
-			}
-		}
+// projects puts the lists into projects, and both into order. A sub-agent's list stands with that
+// of its main agent, wherever it worked.
+func (d *dayReader) projects() {
+	byID := make(map[string]DayList)
+	for _, l := range d.read {
+		byID[l.ID] = l
 	}
-	main := func(l DayList) string { // a sub-agent's list stands with it
-		if _, ok := began[l.Parent]; ok {
-			return l.Parent
+	main := func(l DayList) DayList { return byID[cmp.Or(byID[l.Parent].ID, l.ID)] }
+	last := make(map[string]time.Time)
+	for _, l := range d.read {
+		folder := main(l).folder
+		n := slices.IndexFunc(d.Projects, func(p DayProject) bool { return p.Folder == folder })
+		if n < 0 {
+			n = len(d.Projects)
+			d.Projects = append(d.Projects, DayProject{Project: todo.List{Workspace: folder}.Project(), Folder: folder})
 		}
-		return l.ID
+		p := &d.Projects[n]
+		p.Lists = append(p.Lists, l)
+		p.Tally.add(l.Tally)
+		d.Tally.add(l.Tally)
+		if l.Ended.After(last[folder]) {
+			last[folder] = l.Ended
+		}
 	}
 	slices.SortStableFunc(d.Projects, func(a, b DayProject) int {
 		return cmp.Or(last[b.Folder].Compare(last[a.Folder]), cmp.Compare(a.Folder, b.Folder))
@@ -198,7 +197,7 @@ func (d *dayReader) sort() {
 	for _, p := range d.Projects {
 		d.tellApart(p.Lists)
 		slices.SortStableFunc(p.Lists, func(a, b DayList) int {
-			return cmp.Or(began[main(a)].Compare(began[main(b)]), cmp.Compare(main(a), main(b)),
+			return cmp.Or(main(a).Began.Compare(main(b).Began), cmp.Compare(main(a).ID, main(b).ID),
 				cmp.Compare(a.Agent, b.Agent), a.Began.Compare(b.Began))
 		})
 	}
@@ -296,7 +295,7 @@ func (l *listDay) end(st todo.Standing) DayList {
 		l.worked += working(s, l.day.now, l.day.From, l.day.To)
 	}
 	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: s.Title(), Apart: s.List.OffMain(), Client: Client(s),
-		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated}
+		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated, folder: s.List.Workspace}
 	if list.Agent == "" && !s.IsChat() {
 		list.Lists = 1
 	}

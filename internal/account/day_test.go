@@ -120,8 +120,8 @@ func TestDay(t *testing.T) {
 	d.write("02 00:04", "night", "/src/app", "c:yesterday c:late p:more")
 	d.write("02 09:00", "main", "/src/web", "i:A p:B p:C p:D")
 	d.write("02 09:06", "main", "/src/web", "c:A i:B p:C p:D")
-	d.write("02 09:07", "main/helper", "/src/web", "i:h")
-	d.write("02 09:08", "main/helper", "/src/web", "c:h")
+	d.write("02 09:07", "main/helper", "/src/web/.claude/worktrees/h", "i:h") // counts where its chat is
+	d.write("02 09:08", "main/helper", "/src/web/.claude/worktrees/h", "c:h")
 	d.write("02 09:30", "main", "/src/web", "c:A f:B b:C p:D")
 	d.write("02 09:31", "main", "/src/web", "i:C c:E")
 	d.edit("02 12:00", "A +3", todo.Edit{Do: todo.EditBlock, Item: "3", Text: "no key yet"})
