@@ -21,17 +21,17 @@ func plans() []plan {
 		checkout(shop),
 		{folder: shop, client: "claude-code", agent: "explorer", steps: []step{{back: 2 * m, items: "c Find the tests\nc List the pages\ni Read the checkout tests|Reading the checkout tests\np Note what they leave out\np Report"}}},
 		{folder: shop, client: "claude-code", agent: "reviewer", steps: []step{{back: m, items: "c Read the diff\ni Check error messages|Checking error messages\np Report"}}},
-		{folder: shop, client: "codex-mcp-client", steps: []step{
+		{folder: shop, client: "codex-mcp-client", topic: "The search test is flaky", steps: []step{
 			{back: 40 * m, items: "i Find where the search test waits|Finding where the search test waits\np Wait for the index instead\np Raise the CI timeout for the search job\np Run the suite 100 times\np Remove the retry wrapper"},
 			{back: 9 * m, items: "c Find where the search test waits\nc Wait for the index instead\np Raise the CI timeout for the search job\np Run the suite 100 times\np Remove the retry wrapper"},
 			{back: 6 * m, person: block("3", "Needs your yes: the change is in .github/workflows")},
 		}},
 		audit(shop),
-		{folder: shop, client: "gemini-cli", steps: []step{
+		{folder: shop, client: "gemini-cli", topic: "Onboarding mails in Japanese", steps: []step{
 			{back: 32 * m, items: "i Collect the onboarding mails|Collecting the onboarding mails\np Translate the welcome mail to Japanese|Translating the welcome mail to Japanese\np Translate the receipt\np Ask Yuki to proofread"},
 			{back: 16 * m, items: "c Collect the onboarding mails\ni Translate the welcome mail to Japanese|Translating the welcome mail to Japanese\np Translate the receipt\np Ask Yuki to proofread"},
 		}},
-		{folder: billing, client: "codex-mcp-client", steps: []step{
+		{folder: billing, client: "codex-mcp-client", topic: "Split invoices by tax region", steps: []step{
 			{back: 58 * m, items: "i Split invoices by tax region|Splitting invoices\np Add the column tax_region\np Fill it for new rows\np Find rows without a region\np Ask Finance about them\np Write the migration\np Backfill tax_region for 2025 rows|Backfilling tax_region for 2025 rows\np Switch readers to the new column\np Drop the old column behind a flag\np Add a metric for rows without a region\np Tell Finance"},
 			{back: 48 * s, items: "c Split invoices by tax region\nc Add the column tax_region\nc Fill it for new rows\nc Find rows without a region\nc Ask Finance about them\nc Write the migration\ni Backfill tax_region for 2025 rows|Backfilling tax_region for 2025 rows\np Switch readers to the new column\np Drop the old column behind a flag\np Add a metric for rows without a region\np Tell Finance"},
 		}},
@@ -52,6 +52,16 @@ func plans() []plan {
 	}
 }
 
+// chats are those without a list.
+func chats() []chat {
+	return []chat{
+		{"/home/ann/code/release-notes", "claude-code", "Publish the changelog of 2.4.0", todo.Asks, "run `npm publish`?", 4 * m},
+		{"/home/ann/code/acme-web", "codex-mcp-client", "Why is the sitemap empty?", todo.Works, "", 40 * s},
+		{"/home/ann/code/acme-web", "qwen-code", "Explain the image loader", todo.Rests, "", 25 * m},
+		{"/home/ann/dotfiles", "claude-code", "Clean up my aliases", todo.Rests, "", 50 * m},
+	}
+}
+
 // rest is a list that its agent has left, or finished.
 func rest(folder, client string, left bool, back time.Duration, title, stopped string, done, open int) plan {
 	lines := []string{"c " + title}
@@ -69,7 +79,7 @@ func rest(folder, client string, left bool, back time.Duration, title, stopped s
 		lines = append(lines, line)
 	}
 	first := strings.ReplaceAll(strings.Join(lines, "\n"), "c ", "p ")
-	return plan{folder: folder, client: client, left: left, steps: []step{{back: back + 20*m, items: first}, {back: back, items: strings.Join(lines, "\n")}}}
+	return plan{folder: folder, client: client, topic: title, left: left, steps: []step{{back: back + 20*m, items: first}, {back: back, items: strings.Join(lines, "\n")}}}
 }
 
 // checkout has a history of fourteen revisions, some of them a person's.
@@ -89,7 +99,7 @@ func checkout(folder string) plan {
 		}
 		return strings.Join(lines, "\n")
 	}
-	return plan{folder: folder, client: "claude-code", steps: []step{
+	return plan{folder: folder, client: "claude-code", topic: "Move checkout to the shared address form", steps: []step{
 		{back: 34 * m, items: at(-1)}, {back: 33 * m, items: at(0)}, {back: 30 * m, items: at(1)}, {back: 27 * m, items: at(2)},
 		{back: 25 * m, person: func(d *todo.Draft) error {
 			_ = d.Edit(todo.Edit{Do: todo.EditText, Item: "6", Text: "Measure LCP on a slow phone before and after; keep it under 2.5 s"})
@@ -123,7 +133,7 @@ func audit(folder string) plan {
 		done = append(done, line("c", name))
 	}
 	items := strings.Join(append(done, line("p", "ghost"), "i Check the danger button on dark backgrounds|Checking the danger button on dark backgrounds", line("p", "split"), line("p", "icon"), line("p", "disabled"), line("p", "focus ring of each"), "p Write the summary"), "\n")
-	return plan{folder: folder, client: "Cursor", steps: []step{
+	return plan{folder: folder, client: "Cursor", topic: "Audit colour contrast of all buttons", steps: []step{
 		{back: 55 * m, items: strings.ReplaceAll(strings.ReplaceAll(items, "c ", "p "), "i Check", "p Check")}, {back: 22*m + 5*s, items: items}, {back: 31 * s, person: status("12", todo.Failed)},
 	}}
 }
@@ -142,5 +152,5 @@ func modules(folder string) plan {
 		lines = append(lines, fmt.Sprintf("%s Port module %d: %s|Porting module %d: %s", mark, n+1, name, n+1, name))
 	}
 	items := strings.Join(lines, "\n")
-	return plan{folder: folder, client: "claude-code", steps: []step{{back: 80 * m, items: "i Port 60 modules to the new build"}, {back: 79 * s, items: items}}}
+	return plan{folder: folder, client: "claude-code", topic: "Port my modules to the new build", steps: []step{{back: 80 * m, items: strings.ReplaceAll(items, "c ", "p ")}, {back: 79 * s, items: items}}}
 }

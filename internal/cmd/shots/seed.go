@@ -29,8 +29,17 @@ type step struct {
 // plan is a list of the pictures.
 type plan struct {
 	folder, client, agent string
+	topic                 string // what its chat was asked, as hooks say
 	steps                 []step
 	left                  bool // its agent has gone
+}
+
+// chat is one without a list, as hooks say.
+type chat struct {
+	folder, client, topic string
+	does                  todo.Doing
+	asks                  string
+	back                  time.Duration
 }
 
 // last returns how long ago the plan was written last.
@@ -71,6 +80,17 @@ func seed(bd *board.Board, c *clock) (list string, err error) {
 			list = id
 		}
 	}
+	for n, chat := range chats() {
+		c.back = chat.back
+		who := board.Conversation{Key: todo.ChatKey(string(rune('a' + n))), Client: chat.client, Workspace: chat.folder, Detached: true, Lasts: time.Hour}
+		_, err := bd.As("").Hear(context.Background(), who, func(c *todo.Chat, at time.Time) {
+			c.Titled(todo.Topic{Text: chat.topic, From: todo.FromPrompt}, at)
+			c.Says(chat.does, chat.asks, at)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
 	return list, nil
 }
 
@@ -81,6 +101,13 @@ func write(b *board.Board, c *clock, p plan, key string) (id string, err error) 
 	begin := todo.List{}
 	if p.agent != "" {
 		conversation.Key, begin.ParentConversation = "shots:sub-"+key, "shots:a"
+	}
+	if p.topic != "" {
+		c.back = p.steps[0].back
+		_, err := lists.Hear(ctx, conversation, func(c *todo.Chat, at time.Time) { c.Titled(todo.Topic{Text: p.topic, From: todo.FromPrompt}, at) })
+		if err != nil {
+			return "", err
+		}
 	}
 	for _, s := range p.steps {
 		c.back = s.back
