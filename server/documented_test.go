@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 // The documents have the tables of clients that the program has. -update rewrites
 // them.
 func TestDocumentedClients(t *testing.T) {
+	checkTable(t, "variants.md", "listed", listedTable())
 	checkTable(t, "variants.md", "clients", clientsTable())
 	checkTable(t, "lists.md", "conversations", conversationsTable())
 }
@@ -43,10 +43,9 @@ func checkTable(t *testing.T, document, mark, want string) {
 	}
 }
 
-// conversationsTable returns in markdown by what each client's chats are told apart.
+// conversationsTable returns in markdown by what clients' chats are told apart.
 func conversationsTable() string {
-	text := "| client | certain by | without that, over stdio | known by |\n|---|---|---|---|\n"
-	for _, c := range clients.All() {
+	return "| client | certain by | without that, over stdio | known by |\n|---|---|---|---|\n" + grouped(func(c clients.Client) string {
 		certain, stdio, known := "its session over HTTP", "its process, from the first write on", "what programs of its kind do"
 		switch {
 		case c.ChatID != "":
@@ -67,9 +66,38 @@ func conversationsTable() string {
 		} else if slices.Contains(strings.Fields("claude-code gemini codex copilot opencode kilo qwen cline continue kimi"), c.Name) {
 			known = "run"
 		}
-		text += fmt.Sprintf("| %s | %s | %s | %s |\n", c.Title, certain, stdio, known)
+		return certain + " | " + stdio + " | " + known
+	}) + "| any other | its session over HTTP | its process, from the first write on | what programs on an SDK do |\n"
+}
+
+// grouped returns rows of a table: clients of which the same is said, and that; without those of
+// which nothing is said.
+func grouped(say func(clients.Client) string) (rows string) {
+	var order []string
+	names := make(map[string][]string)
+	for _, c := range clients.All() {
+		said := say(c)
+		if names[said] == nil {
+			order = append(order, said)
+		}
+		names[said] = append(names[said], c.Title)
 	}
-	return text + "| any other | its session over HTTP | its process, from the first write on | what programs on an SDK do |\n"
+	for _, said := range order {
+		if said != "" {
+			rows += "| " + strings.Join(names[said], ", ") + " | " + said + " |\n"
+		}
+	}
+	return rows
+}
+
+// listedTable returns in markdown which tool each client is listed.
+func listedTable() string {
+	return "| client | tool |\n|---|---|\n" + grouped(func(c clients.Client) string {
+		if len(c.Tools) == 0 {
+			return ""
+		}
+		return "`" + strings.Join(c.Tools, "`, `") + "`"
+	}) + "| all others, and each client over HTTP without a session | `TodoWrite` |\n"
 }
 
 // clientsTable returns in markdown which clients get structured content.

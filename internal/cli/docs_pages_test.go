@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // repository is the folder in which the pages stand.
@@ -167,7 +169,7 @@ func (p page) resolve(link string, all []page) (path string, err error) {
 
 // Every page of docs says first what its reader can do afterwards, and README's first
 // two screens, of 80 lines and 100 columns, are all before its details and say how many
-// clients there are.
+// clients there are, and which tools set dependencies.
 func TestDocsBeginForTheirReader(t *testing.T) {
 	for _, p := range guides(t) {
 		if _, body, _ := strings.Cut(string(p.source), "\n\n"); isIn(p.path, "docs") && !strings.HasPrefix(body, "After this page you can ") {
@@ -186,6 +188,19 @@ func TestDocsBeginForTheirReader(t *testing.T) {
 		}
 		if clients := fmt.Sprintf("[%d clients]", len(install.Clients())); !strings.Contains(first, clients) {
 			t.Errorf("README does not say %s", clients)
+		}
+		all, err := tools.New(tools.Defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var setting []string
+		for _, tool := range all {
+			if bytes.Contains(tool.InputSchema(), []byte("lockedBy")) {
+				setting = append(setting, "`"+tool.Name+"`")
+			}
+		}
+		if said := "only its tools " + strings.Join(setting, " and ") + " set dependencies"; !strings.Contains(first, said) {
+			t.Errorf("README does not say that %s", said)
 		}
 	}
 }

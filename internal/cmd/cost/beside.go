@@ -40,7 +40,7 @@ func (m *meter) beside(own, peers string, runs int) ([]page.Section, error) {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		uses = append(uses, used)
-		tokens = append(tokens, append(append([]string{c.name}, used.cells()...), page.Number(used.instructions.tokens)))
+		tokens = append(tokens, besideCells(c.name, used))
 		times = append(times, append([]string{c.name}, measured[i].cells()...))
 	}
 	machine, err := machine(peers, runs)
@@ -50,6 +50,11 @@ func (m *meter) beside(own, peers string, runs int) ([]page.Section, error) {
 		{Name: "peers", Text: page.Table(append(append([]string{"server"}, useHead()...), "instructions:"), tokens)},
 		{Name: "speed", Text: page.Table(speedHead(), times)},
 	}, err
+}
+
+// besideCells are those of a contender in the table of tokens.
+func besideCells(name string, u use) []string {
+	return append(append([]string{name}, u.cells()...), page.Number(u.instructions.tokens))
 }
 
 // peersInShort says in short what the tables of the contenders say. The first of them is

@@ -16,6 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 var (
@@ -35,9 +36,22 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents, err := m.own(binary)
+	measured, err := os.ReadFile(filepath.Join(root, results))
 	if err != nil {
 		t.Fatal(err)
+	}
+	_, peers, err := page.Section{Name: "peers"}.Put(string(measured))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := m.own(binary, peers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tools.Names() {
+		if !strings.Contains(documents[ourCosts][2].Text, "`"+name+"`") {
+			t.Errorf("docs/cost.md does not say what %s costs", name)
+		}
 	}
 	for path, sections := range documents {
 		holds(t, filepath.Join(root, path), sections)
@@ -64,36 +78,6 @@ func holds(t *testing.T, path string, sections []page.Section) {
 		if diff := cmp.Diff(was, s.Text); diff != "" {
 			t.Errorf("%s of %s changed (-want +got), run with -update if it should:\n%s", s.Name, filepath.Base(path), diff)
 		}
-	}
-}
-
-// README's table of other servers has the figures of RESULTS.md.
-func TestPeersInReadme(t *testing.T) {
-	cost, err := os.ReadFile(filepath.Join(root, results))
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := os.ReadFile(filepath.Join(root, readme))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, peers, _ := strings.Cut(string(cost), "<!-- peers -->\n")
-	peers, _, _ = strings.Cut(peers, "<!-- /peers -->\n")
-	found := 0
-	for line := range strings.Lines(peers) {
-		cells := strings.Split(line, " | ")
-		name := strings.TrimPrefix(cells[0], "| ")
-		_, row, ok := strings.Cut(string(readme), "\n| "+name+" | ")
-		if !ok || name == "---" {
-			continue
-		}
-		found++
-		if want := strings.Join([]string{cells[1], cells[2], cells[7]}, " | "); !strings.HasPrefix(row, want+" | ") {
-			t.Errorf("README says of %s %.30q, RESULTS.md %q", name, row, want)
-		}
-	}
-	if found != 5 {
-		t.Errorf("README has %d of the servers", found)
 	}
 }
 

@@ -8,8 +8,8 @@
 //
 //	cost [-runs N] ROOT PROGRAM PEERS
 //
-// ROOT is the folder of the repository: in docs/cost.md, README.md and RESULTS.md
-// beside this program what stands between marks is replaced.
+// ROOT is the folder of the repository: in docs/cost.md, docs/compare.md, README.md
+// and RESULTS.md beside this program what stands between marks is replaced.
 // PROGRAM is the todo-mcp binary. PEERS is the folder in which npm installed the
 // others. It needs Linux.
 package main
@@ -21,6 +21,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 func main() {
@@ -40,6 +41,7 @@ func main() {
 var (
 	ourCosts = filepath.Join("docs", "cost.md")
 	results  = filepath.Join("internal", "cmd", "cost", "RESULTS.md")
+	compare  = filepath.Join("docs", "compare.md")
 	readme   = "README.md"
 )
 
@@ -55,15 +57,16 @@ func run(root, program, peers string, runs int) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	sections, err := m.own(program)
-	if err != nil {
-		return err
-	}
 	beside, err := m.beside(program, peers, runs)
 	if err != nil {
 		return err
 	}
-	sections[results] = append(sections[results], beside...)
+	at := slices.IndexFunc(beside, func(s page.Section) bool { return s.Name == "peers" })
+	sections, err := m.own(program, beside[at].Text)
+	if err != nil {
+		return err
+	}
+	sections[results] = append(beside, sections[results]...)
 	var errs []error
 	for path, s := range sections {
 		errs = append(errs, page.Write(filepath.Join(root, path), s))

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/tools"
 )
 
 // sizes are the plans whose writes and answers the table of clients has.
@@ -31,8 +33,9 @@ func ownProgram(path string, flags ...string) program {
 }
 
 // own measures the todo-mcp binary and returns the sections that depend on its
-// texts alone, so that lists are kept in memory, by document.
-func (m *meter) own(path string) (map[string][]page.Section, error) {
+// texts alone, so that lists are kept in memory, by document. peers is the table of
+// contenders, as it was measured last: its row of todo-mcp is written anew.
+func (m *meter) own(path, peers string) (map[string][]page.Section, error) {
 	var all []costs
 	for _, r := range readers() {
 		c, err := m.client(ownProgram(path, "--store=memory"), r)
@@ -41,7 +44,7 @@ func (m *meter) own(path string) (map[string][]page.Section, error) {
 		}
 		all = append(all, c)
 	}
-	tools, err := m.tools(path)
+	kept, err := m.tools(path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,14 +52,18 @@ func (m *meter) own(path string) (map[string][]page.Section, error) {
 	if err = cmp.Or(err, m.err); err != nil {
 		return nil, err
 	}
+	before, _, _ := strings.Cut(peers, "| todo-mcp | ")
+	_, after, _ := strings.Cut(peers[len(before):], "\n")
+	peers = before + "| " + strings.Join(besideCells("todo-mcp", kept[0].use), " | ") + " |\n" + after
 	return map[string][]page.Section{
 		ourCosts: {
 			{Name: "conclusion", Text: conclusion(all[0])},
 			{Name: "clients", Text: clientsTable(all)},
-			{Name: "tools", Text: toolsTable(tools)},
+			{Name: "tools", Text: toolsTable(kept)},
 		},
-		results: {{Name: "built-in", Text: builtInTable(ours[0])}},
-		readme:  {{Name: "tools", Text: toolsInShort(tools)}},
+		results: {{Name: "built-in", Text: builtInTable(ours[0])}, {Name: "peers", Text: peers}},
+		compare: {{Name: "cost", Text: chatCosts(all[0])}, {Name: "peers", Text: peersTable(peers)}},
+		readme:  {{Name: "tools", Text: toolsInShort(kept)}},
 	}, nil
 }
 
@@ -142,24 +149,29 @@ func clientsTable(all []costs) string {
 // a context to keep a plan with it.
 type ownTool struct {
 	name  string
-	does  string // for README; empty where it is not there
 	flags []string
 	way   way
 	use
 }
 
-// tools measures tools for a client that shows the text.
+// tools measures all tools for a client that shows the text, the first of them as most
+// clients are listed it.
 func (m *meter) tools(path string) ([]ownTool, error) {
 	all := []ownTool{
-		{name: "`TodoWrite`", does: "replaces the list: content, status, activeForm", flags: []string{"--tools=TodoWrite"}, way: todoMCP()},
+		{name: "`TodoWrite`", flags: []string{"--tools=TodoWrite"}, way: todoMCP()},
 		{name: "`TodoWrite` with `--item-ids`", flags: []string{"--tools=TodoWrite", "--item-ids"}, way: todoWriteIDs()},
 		{name: "`TodoWrite` with `--statuses all`", flags: []string{"--tools=TodoWrite", "--statuses=all"}, way: todoMCP()},
-		{name: "`write_todos`", does: "the same, with a shorter answer", flags: []string{"--tools=write_todos"}, way: todoWrite("write_todos")},
-		{name: "`SetTodoList`", does: "replaces or reads the list: title and status alone", flags: []string{"--tools=SetTodoList"}, way: setTodoList()},
-		{name: "`todo_write`", flags: []string{"--tools=todo_write"}, way: todoPatch()},
-		{name: "`update_plan`", flags: []string{"--tools=update_plan"}, way: updatePlan()},
-		{name: "`TaskCreate`, `TaskUpdate`, `TaskList`, `TaskGet`", flags: []string{"--tools=TaskCreate,TaskUpdate,TaskList,TaskGet"}, way: tasks()},
-		{name: "`create_todos`, `update_todo`", does: "adds steps; moves one step by its number", flags: []string{"--tools=create_todos,update_todo"}, way: createTodos()},
+	}
+	for _, several := range [][]string{{"write_todos"}, {"SetTodoList"}, {"todo_write"}, {"update_plan"}, {"todowrite"}, {"manage_todo_list"}, {"todos"}, {"TodoList"},
+		{"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}, {"create_todos", "update_todo"}} {
+		tool := ownTool{name: "`" + strings.Join(several, "`, `") + "`", flags: []string{"--tools=" + strings.Join(several, ",")}, way: wayOf(several[0])}
+		switch several[0] {
+		case "TaskCreate":
+			tool.way = tasks()
+		case "create_todos":
+			tool.way = createTodos()
+		}
+		all = append(all, tool)
 	}
 	for i, t := range all {
 		used, err := m.use(ownProgram(path, append(t.flags, "--store=memory")...), t.way)
@@ -179,15 +191,43 @@ func toolsTable(all []ownTool) string {
 	return page.Table(append([]string{"tool"}, useHead()...), rows)
 }
 
-// toolsInShort returns README's table of tools.
+// toolsInShort returns README's table: the tools that clients are listed by default.
 func toolsInShort(all []ownTool) string {
 	var rows [][]string
 	for _, t := range all {
-		if t.does != "" {
-			rows = append(rows, []string{t.name, t.does, page.Number(t.listing.tokens), page.Number(t.advanced.tokens), page.Number(t.wasAdvanced.tokens)})
+		name := strings.Trim(t.name, "`")
+		var listed []string
+		for _, c := range clients.All() {
+			if slices.Contains(c.Tools, name) {
+				listed = append(listed, c.Title)
+			}
+		}
+		if name == "TodoWrite" {
+			listed = []string{"Claude Code, Gemini CLI and all others"}
+		}
+		if len(listed) > 0 {
+			rows = append(rows, []string{t.name, strings.Join(listed, ", "), page.Number(t.listing.tokens), page.Number(t.advanced.tokens), page.Number(t.wasAdvanced.tokens)})
 		}
 	}
-	return page.Table([]string{"tool", "what it does", "its description:", "a call:", "the answer:"}, rows)
+	return page.Table([]string{"tool", "listed to", "its description:", "an update:", "the answer:"}, rows) +
+		fmt.Sprintf("\n`--tools NAME` lists another of the %d, `--tools all` all of them.\n", len(tools.Names()))
+}
+
+// chatCosts says what the list costs a chat, for the page that compares.
+func chatCosts(c costs) string {
+	return fmt.Sprintf("**What it costs**: %s tokens of a chat's context for the tool, and %s for each answer to Claude Code ([measured](cost.md)); one process for each client ([its memory](../internal/cmd/bench/RESULTS.md)); no account, no cloud, no telemetry.\n",
+		page.Number(c.listing.tokens), page.Number(c.answers[0].tokens))
+}
+
+// peersTable returns some columns of the table of contenders.
+func peersTable(peers string) string {
+	var rows [][]string
+	for line := range strings.Lines(peers) {
+		if cells := strings.Split(line, " | "); len(rows) > 0 || cells[0] == "| todo-mcp" {
+			rows = append(rows, []string{strings.TrimPrefix(cells[0], "| "), cells[1], cells[2], cells[7]})
+		}
+	}
+	return page.Table([]string{"server", "tools:", "listing:", "session:"}, rows)
 }
 
 // conclusion says in short what the table of clients says, by the row of Claude Code.

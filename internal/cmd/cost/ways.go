@@ -17,6 +17,13 @@ type way struct {
 // whole is the way of a tool that takes the whole plan; argument returns an item
 // as it takes it.
 func whole(tool string, statuses [3]string, argument func(item, string) object) way {
+	list := "todos"
+	switch tool {
+	case "update_plan":
+		list = "plan"
+	case "manage_todo_list":
+		list = "todoList"
+	}
 	write := func(c *connection, items []item, now int) error {
 		todos := []object{}
 		for i, step := range items {
@@ -27,10 +34,9 @@ func whole(tool string, statuses [3]string, argument func(item, string) object) 
 				status = statuses[2]
 			}
 			todos = append(todos, argument(step, status))
-		}
-		list := "todos"
-		if tool == "update_plan" {
-			list = "plan"
+			if tool == "manage_todo_list" {
+				todos[i]["id"] = i + 1
+			}
 		}
 		_, err := c.call(tool, object{list: todos})
 		return err
@@ -48,38 +54,33 @@ func todoWrite(tool string) way {
 	})
 }
 
-func setTodoList() way {
-	return whole("SetTodoList", [3]string{"pending", "in_progress", "done"}, func(step item, status string) object {
-		return object{"title": step.text, "status": status}
-	})
-}
-
-// wayOf returns the way of the tool that a client is listed.
+// wayOf returns the way of a whole-list tool.
 func wayOf(tool string) way {
 	usual := [3]string{"pending", "in_progress", "completed"}
 	switch tool {
 	case "todo_write":
 		return todoPatch()
 	case "update_plan":
-		return updatePlan()
+		return whole(tool, usual, func(step item, status string) object {
+			return object{"step": step.text, "status": status}
+		})
 	case "todowrite":
 		return whole(tool, usual, func(step item, status string) object {
 			return object{"content": step.text, "status": status, "priority": "medium"}
 		})
-	case "TodoList":
-		return whole(tool, [3]string{"pending", "in_progress", "done"}, func(step item, status string) object {
-			return object{"title": step.text, "status": status}
+	case "todos":
+		return whole(tool, usual, func(step item, status string) object {
+			return object{"content": step.text, "active_form": step.active, "status": status}
 		})
+	case "manage_todo_list":
+		return whole(tool, [3]string{"not-started", "in-progress", "completed"}, titled)
+	case "SetTodoList", "TodoList":
+		return whole(tool, [3]string{"pending", "in_progress", "done"}, titled)
 	}
-	return todoMCP()
+	return todoWrite(tool)
 }
 
-// updatePlan is the way of update_plan.
-func updatePlan() way {
-	return whole("update_plan", [3]string{"pending", "in_progress", "completed"}, func(step item, status string) object {
-		return object{"step": step.text, "status": status}
-	})
-}
+func titled(step item, status string) object { return object{"title": step.text, "status": status} }
 
 // todoPatch is the way of todo_write: an update names what changes by ids.
 func todoPatch() way {

@@ -38,7 +38,7 @@ func TestCount(t *testing.T) {
 	root := t.TempDir()
 	for file, text := range map[string]string{
 		"main.go": "package main\n", "server/a.go": "a\nb\n", "server/a_test.go": "a\nb\nc\n", "server/servertest/b.go": "a\n", "internal/cmd/x/x.go": "a\n",
-		"docs/spec/architecture.md": "three short words\n", "docs/why.md": "a\n", "README.md": "a\n", "CHANGELOG.md": "a\n", ".git.d/a.go": "a\n", "node_modules/a.go": "a\n",
+		"docs/spec/architecture.md": "three short words\n", "docs/compare.md": "a\n", "README.md": "a\n", "CHANGELOG.md": "a\n", ".git.d/a.go": "a\n", "node_modules/a.go": "a\n",
 	} {
 		path := filepath.Join(root, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
