@@ -169,7 +169,7 @@ func (p page) resolve(link string, all []page) (path string, err error) {
 
 // Every page of docs says first what its reader can do afterwards, and README's first
 // two screens, of 80 lines and 100 columns, are all before its details and say how many
-// clients there are, and which tools set dependencies.
+// clients there are, which tools set dependencies, and what `install` writes.
 func TestDocsBeginForTheirReader(t *testing.T) {
 	for _, p := range guides(t) {
 		if _, body, _ := strings.Cut(string(p.source), "\n\n"); isIn(p.path, "docs") && !strings.HasPrefix(body, "After this page you can ") {
@@ -186,8 +186,8 @@ func TestDocsBeginForTheirReader(t *testing.T) {
 		if !found || lines > 80 {
 			t.Errorf("README has %d lines before its details", lines)
 		}
-		if clients := fmt.Sprintf("[%d clients]", len(install.Clients())); !strings.Contains(first, clients) {
-			t.Errorf("README does not say %s", clients)
+		if number := fmt.Sprintf("[%d clients]", len(install.Clients())); !strings.Contains(first, number) {
+			t.Errorf("README does not say %s", number)
 		}
 		all, err := tools.New(tools.Defaults())
 		if err != nil {
@@ -201,6 +201,15 @@ func TestDocsBeginForTheirReader(t *testing.T) {
 		}
 		if said := "only its tools " + strings.Join(setting, " and ") + " set dependencies"; !strings.Contains(first, said) {
 			t.Errorf("README does not say that %s", said)
+		}
+		clients, err := os.ReadFile(filepath.Join(repository, "docs", "clients.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range p.blocks() {
+			if entry := strings.NewReplacer(" ", "", "\n", "").Replace(b.code); b.language == "json" && !bytes.Contains(clients, []byte("`"+entry+"`")) {
+				t.Errorf("no client of docs/clients.md is written %s", entry)
+			}
 		}
 	}
 }

@@ -51,7 +51,7 @@ func shootCard(ctx context.Context, file string) error {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(640, 300, chromedp.EmulateScale(1.5)), chromedp.Navigate(site.URL+"/host")); err != nil {
 		return err
 	}
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](`document.querySelector('iframe').offsetHeight > 150`)); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](`parseInt(document.querySelector('iframe').style.height) > 200`)); err != nil {
 		return err
 	}
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())

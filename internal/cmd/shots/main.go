@@ -1,6 +1,7 @@
 // Command shots makes the README's pictures from a running program: it starts a
-// server on a memory store with lists of several agents, and saves
-// screenshots of the panel, in headless Chromium, and of the terminal.
+// server on a memory store with lists of several agents, and saves screenshots of the panel,
+// in headless Chromium, and of the terminal. It runs in internal/cmd, and says beside the
+// pictures what they were drawn from.
 package main
 
 import (
@@ -63,7 +64,14 @@ func run(folder string) error {
 	if err := shootCard(ctx, filepath.Join(folder, "card.png")); err != nil {
 		return fmt.Errorf("card: %w", err)
 	}
-	return shootTerminal(ctx, base, filepath.Join(folder, "terminal.png"))
+	if err := shootTerminal(ctx, base, filepath.Join(folder, "terminal.png")); err != nil {
+		return err
+	}
+	drawn, err := drawnFrom(filepath.Join("..", ".."))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, digests), []byte(drawn), 0o644)
 }
 
 // serve starts a server with the lists of the pictures, on a free loopback port.

@@ -29,7 +29,7 @@ type step struct {
 // plan is a list of the pictures.
 type plan struct {
 	folder, client, agent string
-	topic                 string // what its chat was asked, as hooks say
+	title, asks           string // what hooks tell: the chat's first prompt, and what its agent asks in the end
 	steps                 []step
 	left                  bool // its agent has gone
 }
@@ -102,12 +102,12 @@ func write(b *board.Board, c *clock, p plan, key string) (id string, err error) 
 	if p.agent != "" {
 		conversation.Key, begin.ParentConversation = "shots:sub-"+key, "shots:a"
 	}
-	if p.topic != "" {
-		c.back = p.steps[0].back
-		_, err := lists.Hear(ctx, conversation, func(c *todo.Chat, at time.Time) { c.Titled(todo.Topic{Text: p.topic, From: todo.FromPrompt}, at) })
-		if err != nil {
-			return "", err
-		}
+	hear := func(heard func(*todo.Chat, time.Time)) error {
+		_, err := lists.Hear(ctx, conversation, heard)
+		return err
+	}
+	if c.back = p.steps[0].back; p.title != "" {
+		err = hear(func(chat *todo.Chat, at time.Time) { chat.Titled(todo.Topic{Text: p.title, From: todo.FromPrompt}, at) })
 	}
 	for _, s := range p.steps {
 		c.back = s.back
@@ -123,6 +123,9 @@ func write(b *board.Board, c *clock, p plan, key string) (id string, err error) 
 			return "", err
 		}
 		id = out.After.List.ID
+	}
+	if p.asks != "" {
+		err = hear(func(chat *todo.Chat, at time.Time) { chat.Says(todo.Asks, p.asks, at) })
 	}
 	if p.left {
 		err = lists.Leave(ctx, conversation)

@@ -40,25 +40,27 @@ func shootTerminal(ctx context.Context, url, file string) error {
 		return fmt.Errorf("tmux: %w: %s", err, out)
 	}
 	defer tmux("kill-server")
-	if _, err := waitForText(tmux, "Move checkout"); err != nil {
+	if _, err := waitForText(tmux, "Let checkout", 20*time.Second); err != nil {
 		return err
 	}
 	// Down to the list that shows most: a reason, a person's changes, sub-agents.
-	if out, err := tmux("send-keys", "Down", "Down"); err != nil {
-		return fmt.Errorf("tmux: %w: %s", err, out)
+	for range 9 {
+		screen, err := waitForText(tmux, "─ Let checkout use the shared address form ─", 2*time.Second)
+		if err == nil {
+			return shootText(ctx, screen, file)
+		}
+		if out, err := tmux("send-keys", "Down"); err != nil {
+			return fmt.Errorf("tmux: %w: %s", err, out)
+		}
 	}
-	screen, err := waitForText(tmux, "─ Move checkout to the shared address form ─")
-	if err != nil {
-		return err
-	}
-	return shootText(ctx, screen, file)
+	return errors.New("watch does not show the list of the picture")
 }
 
-// waitForText waits up to 20 s until the terminal shows a text, and returns its
+// waitForText waits for a time until the terminal shows a text, and returns its
 // screen with SGR sequences.
-func waitForText(tmux func(...string) (string, error), text string) (string, error) {
+func waitForText(tmux func(...string) (string, error), text string, atMost time.Duration) (string, error) {
 	plain := regexp.MustCompile("\x1b\\[[0-9;]*m")
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(atMost); ; {
 		screen, err := tmux("capture-pane", "-e", "-p")
 		if err == nil && strings.Contains(plain.ReplaceAllString(screen, ""), text) {
 			return screen, nil
