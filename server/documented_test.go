@@ -58,6 +58,9 @@ func conversationsTable() string {
 		if c.Variable != "" {
 			stdio = "`" + c.Variable + "`, from the first write on"
 		}
+		if c.ByHost {
+			stdio += "; with hooks its host's process"
+		}
 		if c.SharesConnection {
 			stdio = "what it writes: chats share a process"
 		}
