@@ -304,7 +304,7 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 			break
 		}
 		fs := p.Groups
-		g := section{id: "p-" + fs[0].Main.List.ID, count: fmt.Sprint(len(fs), " active")}
+		g := section{id: "p-" + digestOf(p.Folder), count: fmt.Sprint(len(fs), " active")}
 		g.name, g.note, g.href = projectOf(p.Folder)
 		g.moreHref = g.href
 		n := min(len(fs), cards, room)

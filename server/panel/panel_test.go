@@ -3,6 +3,7 @@ package panel_test
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -275,5 +276,19 @@ func TestAddressesBelowAPath(t *testing.T) {
 	html := page(t, web.URL+"/")
 	if !strings.Contains(html, "https://todo.example/todo/mcp") || !strings.Contains(html, `<base href="/todo/">`) {
 		t.Error(html)
+	}
+}
+
+// A project's section of the board is the same one whichever of its lists comes first, so that
+// an open page changes what differs in it alone.
+func TestPanelKeepsSections(t *testing.T) {
+	_, base := servertest.Site(t)
+	section := func(client string) string {
+		t.Helper()
+		servertest.Writer(t, base, client)(servertest.Todos("pending", client))
+		return regexp.MustCompile(`id="p-[^"]*"`).FindString(page(t, base))
+	}
+	if first, second := section("claude-code"), section("codex-mcp-client"); first == "" || first != second {
+		t.Errorf("the section %s became %s", first, second)
 	}
 }
