@@ -136,10 +136,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 		}
 	}
 	o.stream.Aloud()
-	if err := o.stream.Begin(); err != nil {
-		return err
-	}
-	return o.hello()
+	return cmp.Or(o.stream.Begin(), o.hello())
 }
 
 // hello says which process serves the page, which version the page should show, how many

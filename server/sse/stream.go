@@ -100,18 +100,20 @@ func (s *Stream) Prime(id int64) error {
 // Encode returns events as [Stream.SendEncoded] sends them.
 func Encode(events ...Event) ([]byte, error) {
 	var b bytes.Buffer
+	data := json.NewEncoder(&b) // which ends a line
+	data.SetEscapeHTML(false)   // pieces of pages would be half as long again
 	for _, e := range events {
-		data, err := json.Marshal(e.Data)
-		if err != nil {
-			return nil, fmt.Errorf("encode event: %w", err)
-		}
 		if e.ID != 0 {
 			fmt.Fprintf(&b, "id: %d\n", e.ID)
 		}
 		if e.Name != "" {
 			fmt.Fprintf(&b, "event: %s\n", e.Name)
 		}
-		fmt.Fprintf(&b, "data: %s\n\n", data)
+		b.WriteString("data: ")
+		if err := data.Encode(e.Data); err != nil {
+			return nil, fmt.Errorf("encode event: %w", err)
+		}
+		b.WriteByte('\n')
 	}
 	return b.Bytes(), nil
 }
