@@ -122,3 +122,17 @@ func TestProfilesAreForNobody(t *testing.T) {
 		t.Errorf("%d addresses: their form changed", found)
 	}
 }
+
+// What the page on several databases calculates with is what the operator's page measured.
+func TestMillionIsAsMeasured(t *testing.T) {
+	pages := read(t, filepath.Join("..", "docs"), "operations.md", "several-databases.md")
+	measured := regexp.MustCompile(`(?m)^\| .* \| .* \| ([\d,]+(?: [kM]B)?)(?: \(.*\))? \|$`).FindAllStringSubmatch(pages[filepath.Join("..", "docs", "operations.md")], -1)
+	if len(measured) != 4 {
+		t.Fatalf("%d figures of PostgreSQL: their form changed", len(measured))
+	}
+	for _, figure := range measured {
+		if !strings.Contains(pages[filepath.Join("..", "docs", "several-databases.md")], figure[1]) {
+			t.Errorf("docs/several-databases.md does not calculate with %s", figure[1])
+		}
+	}
+}

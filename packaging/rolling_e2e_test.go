@@ -3,6 +3,7 @@
 package packaging
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -51,7 +52,9 @@ func freePort(t *testing.T) string {
 // site is what compose.yaml describes, as processes of this machine: the replicas
 // have an address each in place of a name.
 type site struct {
-	dir, store, tokens string
+	dir, tokens        string
+	database           *postgrestest.Server
+	store              string
 	http, admin, proxy string // ports
 	address, token     string
 	client             *http.Client
@@ -64,26 +67,39 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	s := &site{dir: t.TempDir(), http: freePort(t), admin: freePort(t), proxy: freePort(t),
+	s := &site{dir: t.TempDir(), database: db, http: freePort(t), admin: freePort(t), proxy: freePort(t),
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} // the proxy makes its own certificate
 	if s.store, err = db.NewDatabase(); err != nil {
 		t.Fatal(err)
 	}
 	s.address, s.tokens = "https://localhost:"+s.proxy, filepath.Join(s.dir, "tokens")
-	out, err := exec.Command(program, "token", "new", "ann", "--tokens", s.tokens).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.token = strings.Fields(string(out))[0]
 	return s
 }
 
-// replica starts the replica at an address, with the settings of compose.yaml, and
-// returns when it is ready.
-func (s *site) replica(t *testing.T, ip string) *programtest.Process {
+// newToken returns a new token of a principal.
+func (s *site) newToken(t *testing.T, principal string) string {
 	t.Helper()
-	p, err := programtest.Start(t, program, s.dir, nil, "serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip+":"+s.http, "--admin-addr", ip+":"+s.admin,
-		"--public-url", s.address, "--trusted-proxies", "127.0.0.0/8", "--drain", "3")
+	return strings.Fields(string(s.run(t, nil, "token", "new", principal, "--tokens", s.tokens)))[0]
+}
+
+// run runs a command of the program and returns what it prints.
+func (s *site) run(t *testing.T, in []byte, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = s.dir, []string{"HOME=" + s.dir, "TODO_KEEP_REVISIONS=0"}, bytes.NewReader(in)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", args, err)
+	}
+	return out
+}
+
+// replica starts the replica at an address, with the settings of compose.yaml and others,
+// and returns when it is ready.
+func (s *site) replica(t *testing.T, ip string, others ...string) *programtest.Process {
+	t.Helper()
+	p, err := programtest.Start(t, program, s.dir, nil, append([]string{"serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip + ":" + s.http, "--admin-addr", ip + ":" + s.admin,
+		"--public-url", s.address, "--trusted-proxies", "127.0.0.0/8", "--drain", "3"}, others...)...)
 	if err == nil {
 		_, err = p.URL()
 	}
@@ -115,28 +131,38 @@ func (s *site) await(t *testing.T, address, text string) {
 	}
 }
 
-// startProxy starts the proxy with the Caddyfile of the package.
-func (s *site) startProxy(t *testing.T) {
+// caddyfile returns the Caddyfile of the package with another text in place of some.
+func (s *site) caddyfile(t *testing.T, replace ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("compose", "Caddyfile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// no address for its own control, no certificate in this machine's store
-	config := "{\n admin off\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer("{$TODO_HOST:localhost}", s.address,
-		"todo-1:8765", "127.0.0.2:"+s.http, "todo-2:8765", "127.0.0.3:"+s.http).Replace(string(text))
+	// no port for its own control, no certificate in this machine's store
+	return "{\n admin unix/" + s.dir + "/control\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer(replace...).Replace(string(text))
+}
+
+// proxies has the proxy run with a configuration: "run" starts it, "reload" replaces the
+// configuration of the one that runs.
+func (s *site) proxies(t *testing.T, command, config string, args ...string) {
+	t.Helper()
 	file := filepath.Join(s.dir, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("caddy", "run", "--adapter", "caddyfile", "--config", file)
+	cmd := exec.Command("caddy", append([]string{command, "--adapter", "caddyfile", "--config", file}, args...)...)
 	cmd.Env = []string{"HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir, "XDG_CONFIG_HOME=" + s.dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if command == "reload" {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("the proxy is not installed (make deps installs it): %v", err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	s.await(t, s.address+"/livez", "ok")
 }
 
 // call makes one call through the proxy.
@@ -166,11 +192,13 @@ func (s *site) call(ctx context.Context) error {
 // replicas are restarted one after the other, and no call fails.
 func TestRollingRestartBehindTheProxy(t *testing.T) {
 	s := newSite(t)
+	s.token = s.newToken(t, "ann")
 	replicas := map[string]*programtest.Process{"127.0.0.2": nil, "127.0.0.3": nil}
 	for ip := range replicas {
 		replicas[ip] = s.replica(t, ip)
 	}
-	s.startProxy(t)
+	s.proxies(t, "run", s.caddyfile(t, "{$TODO_HOST:localhost}", s.address, "todo-1:8765", "127.0.0.2:"+s.http, "todo-2:8765", "127.0.0.3:"+s.http))
+	s.await(t, s.address+"/livez", "ok")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var agents sync.WaitGroup

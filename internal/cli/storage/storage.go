@@ -25,6 +25,7 @@ import (
 // output for the same lists is the same from any store: what conversations hold, and the
 // operations that they may repeat, stay in theirs.
 func Export(fs *flag.FlagSet) app.Run {
+	principal := fs.String("principal", "", "only lists of `PRINCIPAL`, such as ann or team:acme: the owner of a token, or whom an issuer's tokens name")
 	keepGoing := fs.Bool("keep-going", false, "of a damaged store write all that can be read, and say what cannot")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		if err := a.CheckNamed(); err != nil {
@@ -35,7 +36,11 @@ func Export(fs *flag.FlagSet) app.Run {
 			return err
 		}
 		defer done()
-		return export(ctx, a, st, b.Everyone(), args, *keepGoing)
+		lists := b.Everyone()
+		if *principal != "" {
+			lists = b.As(*principal)
+		}
+		return export(ctx, a, st, lists, args, *keepGoing)
 	}
 }
 
@@ -70,15 +75,12 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 	for _, l := range exported {
 		var before todo.Snapshot
 		for r, err := range lists.Revisions(ctx, l.id, 0) {
-			if err == nil {
-				r.Operation = todo.Operation{}
-				// A history has no gaps: in place of one that is left out stands the one before.
-				for before.Revision > 0 && err == nil && before.Revision+1 < r.Revision {
-					before.Revision++
-					err = app.PrintJSON(out, before, "")
-				}
+			// A history has no gaps: in place of one that is left out stands the one before.
+			for before.Revision > 0 && err == nil && before.Revision+1 < r.Revision {
+				before.Revision++
+				err = app.PrintJSON(out, before, "")
 			}
-			if err == nil {
+			if r.Operation = (todo.Operation{}); err == nil {
 				err = app.PrintJSON(out, r, "")
 			}
 			if err != nil {
