@@ -90,7 +90,7 @@ func TestKindsAreDocumented(t *testing.T) {
 }
 
 // What the hooks of each client look like to who writes them by hand: docs/hooks.md has
-// into which file, and the plugin for Claude Code has the same.
+// into which file, and the plugins in packaging have the same.
 func TestHooksAreDocumented(t *testing.T) {
 	for _, name := range install.Names() {
 		r := newRig(t, name)
@@ -108,25 +108,26 @@ func TestHooksAreDocumented(t *testing.T) {
 			continue
 		}
 		r.golden("hooks"+filepath.Ext(file), strings.ReplaceAll(text, r.m.Home, "/usr/local"))
-		if name == "claude-code" {
+		if slices.Contains([]string{"claude-code", "codex", "gemini"}, name) {
 			r.expectPlugin(text)
 		}
 	}
 }
 
-// expectPlugin checks that the plugin for Claude Code has the hooks of its settings.
+// expectPlugin checks that the client's plugin has the hooks of its settings.
 func (r *rig) expectPlugin(settings string) {
 	r.Helper()
 	// A plugin's server has a name that its hooks do not know.
 	asCommand := regexp.MustCompile(`(?s)"type": "mcp_tool",.*?"timeout": 5`)
 	settings = asCommand.ReplaceAllString(settings, `"type": "command", "command": "todo-mcp hook", "timeout": 5`)
+	settings = strings.ReplaceAll(settings, r.m.Executable, "todo-mcp")
 	hooks := func(text string) (out struct{ Hooks any }) {
 		if err := json.Unmarshal([]byte(text), &out); err != nil {
 			r.Fatal(err)
 		}
 		return out
 	}
-	path := filepath.Join("..", "..", "packaging", "claude-code", "hooks", "hooks.json")
+	path := filepath.Join("..", "..", "packaging", r.Client.Name, "hooks", "hooks.json")
 	if *update {
 		text, _ := json.MarshalIndent(hooks(settings), "", "  ")
 		r.write(path, strings.Replace(string(text), `"Hooks"`, `"hooks"`, 1)+"\n")

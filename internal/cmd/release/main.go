@@ -1,6 +1,6 @@
 // Command release makes, of the binaries that GoReleaser has built, what it has no room
 // for: the packages for npm, the bundle for desktop clients, the entry of the MCP
-// Registry, the plugin of Claude Code, the Helm chart and the shells' completions.
+// Registry, the plugins of clients, the Helm chart and the shells' completions.
 //
 //	release [flags] DIST
 //
@@ -68,7 +68,7 @@ func (r release) make(ctx context.Context) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context) error{r.completions, r.plugin, r.chart, r.npm, r.bundle} {
+	for _, part := range []func(context.Context) error{r.completions, r.plugins, r.chart, r.npm, r.bundle} {
 		if err := part(ctx); err != nil {
 			return err
 		}

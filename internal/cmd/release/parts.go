@@ -30,27 +30,52 @@ func (r release) completions(ctx context.Context) error {
 	return nil
 }
 
-// plugin writes the plugin of Claude Code: to share, and as a package for npm, where the
-// marketplace of the repository has it from.
-func (r release) plugin(context.Context) error {
-	files, err := r.template("packaging/claude-code", "", nil)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := r.write(path.Join("share/claude-code", f.name), f.data); err != nil {
+// plugins writes the plugins of Claude Code and Codex and the extension of Gemini CLI: to
+// share, and as what their clients install: packages for npm, where the marketplaces of the
+// repository have them from, and archives of a release that begin with a system's name.
+func (r release) plugins(context.Context) error {
+	for _, client := range []string{"claude-code", "codex", "gemini"} {
+		files, err := r.template("packaging/"+client, "", nil)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if err := r.write(path.Join("share", client, f.name), f.data); err != nil {
+				return err
+			}
+		}
+		license, err := r.license(false)
+		if err != nil {
+			return err
+		}
+		files = append(files, license...)
+		if client == "gemini" {
+			if err := r.extension(files); err != nil {
+				return err
+			}
+			continue
+		}
+		manifest, err := r.template("packaging/npm/"+client+"/package.json", "package.json", nil)
+		if err != nil {
+			return err
+		}
+		if err := r.npmPackage(client, append(files, manifest...)); err != nil {
 			return err
 		}
 	}
-	manifest, err := r.template("packaging/npm/claude-code/package.json", "package.json", nil)
-	if err != nil {
-		return err
+	return nil
+}
+
+// extension writes the archives of Gemini CLI's extension, which are the same: among several
+// files of a release it takes the one of its system.
+func (r release) extension(files []file) error {
+	archive, err := tarball("", files)
+	for _, p := range platforms() {
+		if err == nil {
+			err = r.write(p.system+".todo-mcp.tar.gz", archive)
+		}
 	}
-	license, err := r.license(false)
-	if err != nil {
-		return err
-	}
-	return r.npmPackage("claude-code", slices.Concat(files, manifest, license))
+	return err
 }
 
 // chart writes the Helm chart, as `helm package` does.

@@ -32,3 +32,30 @@ func TestPluginFromMarketplace(t *testing.T) {
 		}
 	}
 }
+
+// Codex takes the repository as a marketplace, and installs its plugin from npm, in the
+// version of the release, with the server. Gemini CLI finds the extension valid, and
+// installs it.
+func TestPluginsOfOthers(t *testing.T) {
+	r := newRelease(t).mustMake(t)
+	repository, err := filepath.Abs(r.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newComputer(t, newRegistry(t, r).url)
+	gemini := filepath.Join(r.dist, "share", "gemini")
+	for _, step := range []struct{ args, want string }{
+		{"codex plugin marketplace add " + repository, "Added marketplace `todo-mcp`"},
+		{"codex plugin add todo-mcp@todo-mcp --json", `"version": "1.2.3"`},
+		{"codex mcp list", "todo-mcp"},
+		{"gemini extensions validate " + gemini, "successfully validated"},
+		{"gemini extensions install --consent " + gemini, "installed successfully"},
+		{"gemini extensions list", "todo-mcp (1.2.3)"},
+	} {
+		// Gemini CLI asks whether the folder is trusted
+		command := "yes | " + filepath.Join(repository, "testdata", "npm-hosts", "node_modules", ".bin", step.args)
+		if out, log, code := c.run("sh", "-c", command); code != 0 || !strings.Contains(out+log, step.want) {
+			t.Errorf("%s: %d: %s%s", step.args, code, out, log)
+		}
+	}
+}

@@ -217,14 +217,32 @@ func registrySchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// The plugin, as a folder and as a package, and the chart have the version of the
-// release, and the chart its image.
-func TestPluginAndChart(t *testing.T) {
+// The plugins, as folders and as what clients install, and the chart have the version of the
+// release, and the chart its image. A plugin has the files that its manifest names, and the
+// server by its usual name.
+func TestPluginsAndChart(t *testing.T) {
 	r := newRelease(t).mustMake(t)
-	folder := string(readFile(t, filepath.Join(r.dist, "share", "claude-code", ".claude-plugin", "plugin.json")))
-	pkg := contents(t, filepath.Join(r.dist, "npm", "todo-mcp-claude-code-1.2.3.tgz"))
-	if object(t, folder)["version"] != "1.2.3" || pkg["package/.claude-plugin/plugin.json -rw-r--r--"] != folder || pkg["package/hooks/hooks.json -rw-r--r--"] == "" || pkg["package/.mcp.json -rw-r--r--"] == "" {
-		t.Errorf("the plugin is %s, and its package has %d files", folder, len(pkg))
+	for _, p := range []struct{ archive, folder, client, manifest, server string }{
+		{"npm/todo-mcp-claude-code-1.2.3.tgz", "package/", "claude-code", ".claude-plugin/plugin.json", ".mcp.json"},
+		{"npm/todo-mcp-codex-1.2.3.tgz", "package/", "codex", ".codex-plugin/plugin.json", ".mcp.json"},
+		{"darwin.todo-mcp.tar.gz", "", "gemini", "gemini-extension.json", "gemini-extension.json"},
+		{"linux.todo-mcp.tar.gz", "", "gemini", "gemini-extension.json", "gemini-extension.json"},
+		{"win32.todo-mcp.tar.gz", "", "gemini", "gemini-extension.json", "gemini-extension.json"},
+	} {
+		has := contents(t, filepath.Join(r.dist, p.archive))
+		text := func(name string) string { return has[p.folder+name+" -rw-r--r--"] }
+		manifest := object(t, text(p.manifest))
+		if manifest["version"] != "1.2.3" || manifest["name"] != "todo-mcp" || string(readFile(t, filepath.Join(r.dist, "share", p.client, p.manifest))) != text(p.manifest) {
+			t.Errorf("the manifest in %s is %v", p.archive, manifest)
+		}
+		if diff := cmp.Diff(map[string]any{"todo": map[string]any{"command": "todo-mcp"}}, object(t, text(p.server))["mcpServers"]); diff != "" {
+			t.Errorf("the server of %s (-want +got):\n%s", p.archive, diff)
+		}
+		for _, named := range []any{manifest["hooks"], manifest["mcpServers"], "./hooks/hooks.json", "./LICENSE", "./README.md"} {
+			if name, isPath := named.(string); isPath && text(strings.TrimPrefix(name, "./")) == "" {
+				t.Errorf("%s has no %s", p.archive, name)
+			}
+		}
 	}
 	chart := contents(t, filepath.Join(r.dist, "chart", "todo-mcp-1.2.3.tgz"))
 	var about map[string]any
