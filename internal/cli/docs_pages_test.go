@@ -234,7 +234,7 @@ func TestDocsBlocks(t *testing.T) {
 		})
 		for _, b := range p.blocks() {
 			read, known := readers[b.language]
-			if !known && !slices.Contains([]string{"sh", "sql", "html", "jsx", "dart"}, b.language) { // sh is run, sql too (internal/faults), server/api runs the others
+			if !known && !slices.Contains([]string{"sh", "sql", "caddyfile", "html", "jsx", "dart"}, b.language) { // sh is run, sql too (internal/faults), caddyfile (packaging), server/api runs the others
 				t.Errorf("%s: a block in %q, which no test reads:\n%s", p.path, b.language, b.code)
 			}
 			var v any
