@@ -92,10 +92,8 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 			return fmt.Errorf("%s damaged, so this is not all; --keep-going writes all that can be read: %s", app.Rows(damaged), damaged[0])
 		}
 	}
-	if keepGoing {
-		for _, damaged := range st.Damaged() {
-			fmt.Fprintln(a.Stderr, render.Safe(damaged))
-		}
+	for _, damaged := range st.Damaged() {
+		fmt.Fprintln(a.Stderr, render.Safe(damaged))
 	}
 	return out.Flush()
 }
