@@ -259,5 +259,5 @@ licenses:
 
 ## shots: the README's pictures, from a running program
 shots: deps
-	@DEPS="fonts-noto-cjk fonts-noto-color-emoji" ./.ci/deps
+	@DEPS="chromium fonts-noto-cjk fonts-noto-color-emoji" ./.ci/deps
 	@$(GO) run -C internal/cmd ./shots ../../docs/images

@@ -28,13 +28,18 @@ type chat struct {
 	seen  map[target.ID]bool // the frames of earlier pages
 }
 
+// hostScript is the host's script, bundled once.
+var hostScript []byte
+
 // newChat returns a host whose model is not known to be shown structured content.
 func newChat(t *testing.T, s *server.Server) *chat { t.Helper(); return newChatOf(t, s, "claude-ai") }
 
 // newChatOf returns a host that names itself client.
 func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	t.Helper()
-	script := servertest.Bundle(t, "testdata/host.js", "--format=iife")
+	if hostScript == nil {
+		hostScript = servertest.Bundle(t, "testdata/host.js", "--format=iife")
+	}
 	h := servertest.Handler(t, s, nil)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
@@ -44,7 +49,7 @@ func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	})
 	mux.HandleFunc("/host.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
-		_, _ = w.Write(script)
+		_, _ = w.Write(hostScript)
 	})
 	web := httptest.NewServer(mux)
 	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })

@@ -12,8 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Violations are what axe finds on the page in a tab or frame: rule, element and
-// why.
+// Violations are what axe finds on the page in a tab or frame: rule, element, why.
 func Violations(t *testing.T, ctx context.Context) []string {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join(NodeModules(t), "axe-core", "axe.min.js"))
@@ -28,8 +27,7 @@ func Violations(t *testing.T, ctx context.Context) []string {
 	return found
 }
 
-// Emulate makes a tab or frame one of a person who prefers a colour scheme and no
-// motion.
+// Emulate has a tab or frame prefer a colour scheme and no motion.
 func Emulate(t *testing.T, ctx context.Context, scheme string) {
 	t.Helper()
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

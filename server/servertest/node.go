@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// NodeModules returns the folder of the npm packages that tests use. `make deps`
-// installs them in the versions that testdata/npm/package.json pins.
+// NodeModules returns the folder of the npm packages that `make deps` installs.
 func NodeModules(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "testdata", "npm", "node_modules"))
