@@ -19,14 +19,11 @@ func groups() map[string][]where {
 		return all(func(w where) bool { return (by == "" || w.by == by) && slices.Contains(names, w.name) })
 	}
 	return map[string][]where{
-		"everywhere":         everywhere(),
 		"certain":            all(where.certain),
-		"uncertain":          all(func(w where) bool { return !w.certain() }),
 		"sharing":            append(all(func(w where) bool { return !w.certain() || w.shares }), where{inSession, known("claude-ai")}),
 		"three":              threeCertain(),
 		"http":               all(func(w where) bool { return w.by != stdio }),
 		"sessions":           all(func(w where) bool { return w.by == inSession && w.certain() }),
-		"nameless":           all(func(w where) bool { return w.by == sessionless && !w.tells() }),
 		"http-certain":       all(func(w where) bool { return w.by != stdio && w.certain() }),
 		"connected":          all(func(w where) bool { return w.by != sessionless }),
 		"ids":                all(func(w where) bool { return w.by == stdio && w.tells() }),
