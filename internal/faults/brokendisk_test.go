@@ -65,7 +65,7 @@ func TestDiskFails(t *testing.T) {
 		t.Run(fault.name, func(t *testing.T) {
 			total := row{Fault: fault.name, Tried: fault.tried}
 			var refused, unknown int
-			disks, times := size(1, 4), size(3, 10)
+			disks, times := size(1, 4), size(2, 10)
 			for n := range disks {
 				random := rand.New(rand.NewPCG(uint64(n), uint64(fault.errno)))
 				got := failAgainAndAgain(t, fault, times, random)

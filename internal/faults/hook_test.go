@@ -21,7 +21,7 @@ func TestHookPowerLoss(t *testing.T) {
 		notRun(t, "power loss, hooks", why)
 		return
 	}
-	rounds := size(8, 200)
+	rounds := size(5, 200)
 	total := row{Fault: "power loss, hooks", Tried: "power goes while hooks are told of a plan's changes, and a person looks now and then", Times: fmt.Sprintf("%d losses", rounds)}
 	for round := range rounds {
 		random := rand.New(rand.NewPCG(uint64(round), 98))

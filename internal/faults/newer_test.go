@@ -20,7 +20,7 @@ import (
 // it open, also with other tables: agents, pages and /readyz say so, and no command that
 // reads changes it, nor one of an earlier version.
 func TestNewerBeside(t *testing.T) {
-	database, _ := beginPostgres(t)
+	database, _ := newPostgres(t)
 	for name, store := range map[string]string{"SQLite": "sqlite:" + filepath.Join(t.TempDir(), "todo.db"), "PostgreSQL": database} {
 		t.Run(name, func(t *testing.T) {
 			s := mustServe(t, "--store", store)

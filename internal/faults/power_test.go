@@ -29,8 +29,8 @@ func TestPowerLoss(t *testing.T) {
 		losses      int // power losses of each
 		most        int // the change of a run at which the power goes, at the most
 	}{
-		{"fresh account", "power goes while the store and 3 folders above it are made", size(6, 150), 2, 600},
-		{"store in use", "power goes while 2 processes write, again and again on one disk", size(1, 15), size(5, 20), 900},
+		{"fresh account", "power goes while the store and 3 folders above it are made", size(4, 150), 2, 600},
+		{"store in use", "power goes while 2 processes write, again and again on one disk", size(1, 15), size(3, 20), 900},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			total := row{Fault: "power loss, " + c.name, Tried: c.tried, Times: fmt.Sprintf("%d losses", c.rounds*c.losses)}
