@@ -242,9 +242,6 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 92: a log that cannot be written stops no save. It says so, once, lines wait and are
-// written whole when there is space, and what did not fit is counted.
-//
 // BAD-INPUT 92: An audit log that cannot be written → Saves go on, `/readyz` answers 503, [lines
 // wait](../operations.md#the-audit-log)
 func TestFullDisk(t *testing.T) {

@@ -73,8 +73,6 @@ func TestPurgeMany(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 65: a list that a person looked at is not abandoned.
-//
 // BAD-INPUT 65: Lists without end; 100 small changes of a list of 256 kB → `--max-lists`,
 // `--max-size` and 1,000 lists of a conversation a day [bound them](../lists.md#nothing-is-lost):
 // old lists make room, else new ones are refused, with what to do

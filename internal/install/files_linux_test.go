@@ -44,9 +44,6 @@ func asNobody(t *testing.T, home string) {
 	t.Cleanup(func() { _, _ = syscall.Setfsuid(0), syscall.Setfsgid(0) })
 }
 
-// BAD-INPUT 95: a file that may not be read, or may not be written, and a folder in
-// which nothing may be made: the error says so, and nothing is changed.
-//
 // BAD-INPUT 95: A client's file that is missing, a link, a pipe, over 300 MB, unreadable,
 // protected, or changed since it was read; a relative `HOME` → It is replaced whole, with mode and
 // owner, after a private copy, or [left](../clients.md); refused

@@ -31,9 +31,6 @@ func jsonEdit(t *testing.T, text string) *edit {
 	return e
 }
 
-// BAD-INPUT 94: what is no JSON that all programs read alike is refused, with the place
-// and without a value.
-//
 // BAD-INPUT 94: A client's file, its hooks or status line: broken, not UTF-8, a folder, nested
 // without end, of another shape, with keys and passwords; another plugin by our file's name → Not
 // touched, other clients are; the error says the place, and nothing shows a value. An edit is read

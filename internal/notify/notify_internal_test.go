@@ -172,9 +172,6 @@ func TestLooksAtRest(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 120: an agent that begins and ends hundreds of lists is told of as often as
-// the limit says, and a line of the log counts the rest.
-//
 // BAD-INPUT 120: Lists that begin, wait and end by the hundred →
 // [Bounds](../operations.md#notices) of a user and of a list; the log counts what was not sent
 func TestManyNotices(t *testing.T) {

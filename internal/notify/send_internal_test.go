@@ -30,8 +30,6 @@ const secret = "T0P-S3CRET"
 // signing is the secret of a plain webhook, as receivers write it.
 var signing = "whsec_" + base64.StdEncoding.EncodeToString([]byte(secret+" of sixteen bytes"))
 
-// BAD-INPUT 121: an address that is none is refused, and no error quotes it.
-//
 // BAD-INPUT 121: A bad address in `--notify`: of an unknown kind, without a topic, with a secret
 // that signs nothing → The program does not start; the error does not show it
 func TestAddresses(t *testing.T) {
@@ -139,9 +137,6 @@ func readWebhook(r *http.Request, body []byte) (string, error) {
 // hostile is a text that commands each receiver, a terminal and a person's eyes.
 const hostile = "@everyone <!channel> <@U1> *b* `c` [x](https://evil.example) & \x1b[2J\u202e"
 
-// BAD-INPUT 122: what a hostile list says is shown by each receiver as it is; without
-// --notify-texts it is not sent at all, nor the name of a client that nobody knows.
-//
 // BAD-INPUT 122: Titles, questions and clients' names with markup, mentions, links and controls →
 // Not sent; with `--notify-texts` titles and questions, 200 characters each, as code. Only a known
 // client is named
@@ -197,8 +192,6 @@ func waiting() *account.Group {
 	return &account.Group{Main: s, States: map[string]todo.Standing{"list": {State: todo.Waiting, Asks: strings.Repeat("x", 300)}}}
 }
 
-// BAD-INPUT 123: a receiver that fails in any way.
-//
 // BAD-INPUT 123: A receiver that is slow, endless, failing, of another certificate, or redirects →
 // Four tries of ten seconds and 4 kB, no redirect, no address in the log; past fifty the oldest go
 func TestReceiversThatFail(t *testing.T) {

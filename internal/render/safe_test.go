@@ -53,9 +53,6 @@ func TestSafeKeepsHonestText(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 80: SafeJSON escapes what Safe escapes, keeps honest text, and its
-// result decodes to the same value.
-//
 // BAD-INPUT 80: Control, bidirectional and invisible characters printed as JSON → Escaped as
 // `\uXXXX`; it decodes to the same
 func TestSafeJSON(t *testing.T) {

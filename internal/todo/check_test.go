@@ -6,8 +6,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 42: which list names are valid.
-//
 // BAD-INPUT 42: List names such as `a/b`, `..`, SQL, 10 KB → Refused: 1 to 100 letters, digits,
 // spaces or `. _ -`, a letter or digit first. A strange id from `_meta` is stored as its digest
 func TestCheckName(t *testing.T) {

@@ -106,9 +106,6 @@ func walk(t *testing.T, address, relation string, each func(body []byte)) (pages
 	return pages
 }
 
-// BAD-INPUT 60: one GET of a list's history, workspace or page holds one page of
-// it, not the 204 MB of texts that 204 revisions have, each four times as large as a list may be.
-//
 // BAD-INPUT 60: A GET of a history of 204 revisions of 256 kB → A page of a megabyte, or one
 // larger revision (`/api/lists`: 8 MB); `Link` leads on
 func TestHistoryIsNeverHeldWhole(t *testing.T) {

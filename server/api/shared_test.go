@@ -15,8 +15,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 63: a change is encoded once, however many streams it is sent on.
-//
 // BAD-INPUT 63: More streams than `--max-streams`, or half of it from one address or user; a large
 // change while many are open → 429 with `Retry-After`; encoded once, readers that lag are closed
 func TestStreamsShareOneEncoding(t *testing.T) {

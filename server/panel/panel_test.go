@@ -123,9 +123,6 @@ func TestHistoryAcrossADeletion(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 83: an edit that two readers could take differently is refused and
-// changes nothing.
-//
 // BAD-INPUT 83: An edit, a line of an import, the JSON of the command TodoWrite: as row 16; in the
 // first two also unknown keys, lone surrogates → Refused
 func TestEditReadsStrictly(t *testing.T) {

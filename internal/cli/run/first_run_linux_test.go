@@ -84,9 +84,6 @@ func TestServeThatCannot(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 72: a store that another program has locked is told as that, by serve, which
-// goes on, and by commands, which give up.
-//
 // BAD-INPUT 72: An edit or restore on the panel while another program has the store locked → 503
 // within ten seconds, and not applied later
 func TestLockedStore(t *testing.T) {

@@ -96,9 +96,6 @@ func TestPanelTakeover(t *testing.T) {
 	end2()
 }
 
-// BAD-INPUT 84: stdio --panel says once that another program holds the port, and
-// what to do about it. It says nothing when a todo-mcp serves the panel there.
-//
 // BAD-INPUT 84: `--panel`, and another program holds its port → One warning that names the address
 // and `--addr`, none if it is a todo-mcp; it goes on trying
 func TestPanelPortTaken(t *testing.T) {

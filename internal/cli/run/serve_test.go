@@ -18,8 +18,6 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
-// BAD-INPUT 15: a megabyte of headers is refused.
-//
 // BAD-INPUT 15: A header of 1 MB; settings that expose the server without sign-in or TLS, trust
 // every proxy, or name an issuer over http → 431; `serve` does not start
 func TestServeHeaderLimit(t *testing.T) {
@@ -29,9 +27,6 @@ func TestServeHeaderLimit(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 67: where the key file cannot be read, sessions work as long as the
-// process, and a warning says why no longer.
-//
 // BAD-INPUT 67: The file of the session key is a folder, a dangling link, damaged or unreadable →
 // A warning, and a key of this process alone; only a missing file is made
 func TestServeWithoutASessionKeyFile(t *testing.T) {

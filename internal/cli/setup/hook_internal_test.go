@@ -11,9 +11,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 )
 
-// BAD-INPUT 98: a silent command that panics ends like any other: a host would take
-// the exit status of a panic for its answer.
-//
 // BAD-INPUT 98: An event of a hook that is cut, over 8 MB, no JSON, with a key twice, of an
 // unknown host or tool, without a chat, or that the tool would refuse; a bad setting → Nothing is
 // changed or printed, exit status 0 within three seconds, a line in `hook.log` without a list's

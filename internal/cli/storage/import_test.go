@@ -179,9 +179,6 @@ func secondLine(revision, id int) string {
 	return strings.NewReplacer(`"revision":1`, `"revision":`+strconv.Itoa(revision), `"id":"1","text"`, `"id":"`+n+`","text"`, `"last_id":1`, `"last_id":`+n).Replace(exportLine)
 }
 
-// BAD-INPUT 165: an input without an end is refused at its first line that is none of an
-// export; no more of it is copied than was read by then.
-//
 // BAD-INPUT 165: A pipe without end to `import`; a file without end from an editor → Refused at
 // the first bad line; refused past 1 MB. What was typed stays in a file that the error names
 func TestImportOfAnEndlessInput(t *testing.T) {
@@ -213,8 +210,6 @@ func (e endless) Read(into []byte) (n int, err error) {
 	return n, nil
 }
 
-// BAD-INPUT 43: a list that is too large is refused.
-//
 // BAD-INPUT 43: 100,000 items, an item of 4 MB, a list over 256 kB, by calls or an import →
 // Refused, naming the limit and what to do
 func TestImportRefusesALargeList(t *testing.T) {

@@ -8,9 +8,6 @@ import (
 	"testing"
 )
 
-// BAD-INPUT 85: LICENSES holds the licences of what the binary contains now: `make licenses`
-// writes them.
-//
 // BAD-INPUT 85: Work of others in the binary → LICENSES has their licence texts
 func TestLicensesAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..", "..")

@@ -265,9 +265,6 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 102: what cannot be released is refused: a version or names of another form,
-// a platform without its program or with two.
-//
 // BAD-INPUT 102: A release with a malformed version, no owner or image, none or two programs of a
 // platform → Refused; the error says which
 func TestRefused(t *testing.T) {
