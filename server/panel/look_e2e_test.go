@@ -72,14 +72,14 @@ func TestPanelIsAccessible(t *testing.T) {
 	ctx := servertest.Tab(t)
 	check := func(name, path, until, act string) {
 		t.Helper()
+		servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(base+path))
+		servertest.Until(t, ctx, servertest.IsLive)
+		if act != "" {
+			servertest.Eval[bool](t, ctx, act+", true")
+		}
+		servertest.Until(t, ctx, until)
 		for _, scheme := range []string{"light", "dark"} {
 			servertest.Emulate(t, ctx, scheme)
-			servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(base+path))
-			servertest.Until(t, ctx, servertest.IsLive)
-			if act != "" {
-				servertest.Eval[bool](t, ctx, act+", true")
-			}
-			servertest.Until(t, ctx, until)
 			for _, v := range servertest.Violations(t, ctx) {
 				t.Errorf("%s, %s: %s", name, scheme, v)
 			}
