@@ -25,7 +25,7 @@ RACED     = ./internal/audit ./internal/board ./internal/cli/run ./internal/hook
 # all others.
 WAITING   = ./internal/faults ./server/card
 # What `make test` runs beside the tests.
-BESIDE    = vet biome types bits developers allocations functions fuzz-short
+BESIDE    = vet biome types bits developers allocations functions fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
 CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memorytest ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
@@ -38,7 +38,7 @@ SHARED    = ^(TestKilled|TestClaims)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSessionKeyFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo|TestCases)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages owner release-snapshot release
+.PHONY: test means build fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages owner release-snapshot release
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -130,10 +130,10 @@ golden:
 # them for SQLite. So `make test` compiles there only what does without it, and checks the
 # types of the rest; `make systems` and `make windows` have the whole.
 
-## types: the types of the program and its tests, as compilers for Windows and 32 bits check them, without compiling
+## types: the types of the program and its tests, as compilers for other systems and 32 bits check them, without compiling
 types:
-	@echo "== types for windows and 32 bits"
-	@$(PLAIN) $(GO) run -C internal/cmd ./types ../.. windows/amd64 linux/arm
+	@echo "== types for darwin, windows and 32 bits"
+	@$(PLAIN) $(GO) run -C internal/cmd ./types ../.. darwin/arm64 windows/amd64 linux/arm
 
 # Under qemu all takes thirty times as long. The store in memory is tried by what the board
 # does with it, and by itself in `make systems`.
@@ -165,6 +165,13 @@ in-windows:
 	@$(GO) test -tags 'e2e wine' -count=1 -vet=off ./internal/windows
 	@$(GO) test $(E2E) -count=1 -vet=off -run '$(SHARED)' ./internal/faults
 	@CGO_ENABLED=0 GOOS=windows $(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -timeout 20m -skip '$(NOWINDOWS)' $(CORE) ./internal/cli/...
+
+# What of it runs with each change: what replaces and edits a person's files.
+windows-short:
+	@echo "== files of a person on Windows, under Wine"
+	@WITHOUT_PROGRAM=1 .ci/windows sh -c 'export CGO_ENABLED=0 GOOS=windows; \
+	$(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -skip "$(NOWINDOWS)" ./internal/atomicfile && \
+	$(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -run "^(TestOwnSettingsStay|TestMarkStays|TestChangedMeanwhile)\$$" ./internal/install'
 
 ## build: the binary, in bin/
 build:
