@@ -80,7 +80,7 @@ var All = sync.OnceValue(func() []Client {
 	return []Client{
 		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead, Resume: "claude --resume", Setup: &Setup{
 			Programs: []string{"claude"}, Files: []string{"$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json"},
-			Stdio: typedStdio, HTTP: typedHTTP,
+			Stdio: typedStdio, HTTP: typedHTTP, Allow: Allow{ClaudeFile, "permissions/allow/-", `"mcp__NAME"`},
 		}},
 		{Name: "claude-desktop", Title: "Claude Desktop", Prefixes: []string{"claude"}, Glyph: "desk", SharesConnection: true, Setup: &Setup{
 			Programs: []string{}, IsDesktop: true, After: "quit and start it again",
@@ -95,8 +95,8 @@ var All = sync.OnceValue(func() []Client {
 		}},
 		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: MetaVSCode, Setup: &Setup{
 			Programs: []string{"code", "code-insiders"}, IsDesktop: true, Servers: "servers",
-			Files: []string{"$config/Code/User/mcp.json", "$config/Code - Insiders/User/mcp.json"},
-			Stdio: typedStdio, HTTP: typedHTTP, After: "start the server by the command MCP: List Servers",
+			Files: []string{"$config/Code/User/mcp.json", "$config/Code - Insiders/User/mcp.json", "~/.vscode-server/data/User/mcp.json"},
+			Stdio: typedStdio, HTTP: typedHTTP, After: "start the server by the command MCP: List Servers; files of your other profiles are not looked for",
 		}},
 		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity},
 		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode},
@@ -110,7 +110,7 @@ var All = sync.OnceValue(func() []Client {
 		}},
 		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, ByHost: true, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume", Setup: &Setup{
 			After: "start a new session, in a folder that you told it to trust: elsewhere it turns servers off",
-			Files: []string{GeminiFile}, HTTP: "httpUrl", // in earlier versions url was one of SSE
+			Files: []string{GeminiFile}, Allow: Allow{"", trustPath, "true"}, HTTP: "httpUrl", // in earlier versions url was one of SSE
 		}},
 		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Resume: "copilot --resume", Setup: &Setup{
 			Files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
@@ -125,7 +125,7 @@ var All = sync.OnceValue(func() []Client {
 			Servers: "mcp", Stdio: opencodeStdio, HTTP: opencodeHTTP,
 		}},
 		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Resume: "qwen --resume", FoldsNames: true, Tools: []string{"todo_write"}, Setup: &Setup{
-			Files: []string{QwenFile}, HTTP: "httpUrl",
+			Files: []string{QwenFile}, HTTP: "httpUrl", Allow: Allow{"", trustPath, "true"},
 		}},
 		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult, Setup: &Setup{
 			// The second is the extension's file before it shared the files of the command.
@@ -143,6 +143,7 @@ var All = sync.OnceValue(func() []Client {
 				"linux:$xdg/zed/settings.json|~/.config/zed/settings.json"},
 			// Versions of 2025 need the source.
 			IsDesktop: true, Servers: "context_servers", Stdio: `source: "custom", command, args`, After: "start a new thread",
+			Allow: Allow{"", "agent/tool_permissions/tools/mcp:NAME:TodoWrite/default", `"allow"`},
 		}},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
 		{Name: "lmstudio", Title: "LM Studio", Prefixes: []string{"lm studio", "lmstudio"}, SharesConnection: true},
@@ -159,7 +160,7 @@ var All = sync.OnceValue(func() []Client {
 		}},
 		{Name: "crush", Title: "Crush", Prefixes: []string{"crush"}, Tools: []string{"todos"}, Setup: &Setup{
 			Files:   []string{"$CRUSH_GLOBAL_CONFIG/crush.json|$xdg/crush/crush.json"},
-			Servers: "mcp", Stdio: typedStdio, HTTP: typedHTTP,
+			Servers: "mcp", Stdio: typedStdio, HTTP: typedHTTP, Allow: Allow{"", "permissions/allowed_tools/-", `"mcp_NAME_todos"`},
 		}},
 		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID", Tools: []string{"todo_write"}},
 		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, SessionPerCall: true, Tools: []string{"update_plan"}},

@@ -16,6 +16,8 @@ type Setup struct {
 	// it; "args?" is left out if there are no arguments, and "command+args" has the whole
 	// command. Empty is what most clients have.
 	Stdio, HTTP string
+	// Allow is how it is told to run the tools of a server without asking.
+	Allow Allow
 	// IsDesktop is true for what is not started in a terminal, whose PATH it lacks.
 	IsDesktop bool
 	// NoHTTP says of a client that reaches no server over HTTP by its file what its people
@@ -26,13 +28,25 @@ type Setup struct {
 	After string
 }
 
+// Allow is a setting by which a client runs the tools of a server without asking its user each
+// time. The zero Allow is of a client that never asks, or has no such setting for good.
+type Allow struct {
+	// File has the setting; empty is the file with the servers.
+	File string
+	// Path are the keys to it, with / between them, and - for an item among others.
+	Path string
+	// Value is what stands there, as JSON. In it and in the path NAME is what the server is called.
+	Value string
+}
+
 // FolderHeader is the header by which a server over HTTP learns the folder. Clients in Node
 // and Bun put one in, too, but cannot call a server any more from a folder whose path is not
 // Latin-1.
 const FolderHeader = "Todo-Folder"
 
-// Files that have both servers and hooks.
+// Files that are not for servers alone, or not at all.
 const (
+	ClaudeFile = "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json"
 	GeminiFile = "$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json"
 	QwenFile   = "$QWEN_HOME/settings.json|~/.qwen/settings.json"
 )
@@ -44,6 +58,8 @@ const (
 
 	opencodeStdio = `type: "local", command+args, enabled: true`
 	opencodeHTTP  = `type: "remote", url, enabled: true`
+
+	trustPath = "mcpServers/NAME/trust" // of Gemini CLI and what came of it
 
 	clineFile = "cline_mcp_settings.json"
 	gooseMore = `enabled: true, description: "The todo list", timeout: 300`

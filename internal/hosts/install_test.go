@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -109,4 +110,51 @@ func TestInstalledInKimi(t *testing.T) {
 		t.Error("the tool is not offered")
 	}
 	r.check("the plan", "list 1 revision 1")
+}
+
+// A client that `install --allow` set up calls the tool in its own mode of permissions, where
+// nobody could be asked, and after `install --allow=false` it does not. `doctor` says which.
+func TestAllowedTools(t *testing.T) {
+	for _, c := range []struct {
+		name, title string
+		files       func(*rig)
+		command     func(*rig) (args, env []string)
+	}{
+		{"claude-code", "Claude Code", func(*rig) {}, func(r *rig) ([]string, []string) {
+			_, env := claude(r, true, anew)
+			return []string{program(r.t, "@anthropic-ai/claude-code-*/claude"), "-p", "go", "--permission-mode", "default"}, env
+		}},
+		{"gemini", "Gemini CLI", func(r *rig) { r.geminiSettings(nil) }, func(r *rig) ([]string, []string) {
+			args, env := gemini(r, true, anew)
+			return slices.DeleteFunc(args, func(arg string) bool { return arg == "--yolo" }), env
+		}},
+		{"qwen", "Qwen Code", func(r *rig) { r.qwenSettings(nil) }, func(r *rig) ([]string, []string) {
+			args, env := qwen(r, true, anew)
+			return slices.DeleteFunc(args, func(arg string) bool { return arg == "--yolo" }), env
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, client{name: c.name, files: c.files})
+			args, env := c.command(r)
+			env = append(env, "TODO_STORE=sqlite:"+r.store)
+			run := func(args ...string) string {
+				t.Helper()
+				output, err := execute(t, r.home, r.dir, args, env)
+				t.Logf("%q: %v\n%s", args, err, output)
+				return output
+			}
+			for _, allow := range []string{"--allow", "--allow=false"} {
+				run(serverFile, "install", "--yes", allow, c.name)
+				says := map[string]string{"--allow": "its tools are allowed", "--allow=false": "it asks each time"}[allow]
+				if said := run(serverFile, "doctor", "--addr", "127.0.0.1:0"); !strings.Contains(said, c.title+": "+says) {
+					t.Errorf("doctor does not say %q", says)
+				}
+				r.model.begin(newPlan("Plan "+allow, 2, 0))
+				run(args...)
+			}
+			if all := r.lists(); len(all) != 1 || all[0].Items[0].Text != "Plan --allow, part 1" {
+				t.Errorf("the lists are %+v", all)
+			}
+		})
+	}
 }

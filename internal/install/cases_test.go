@@ -21,6 +21,7 @@ type outcome struct {
 	o     install.Options
 	was   install.HookState // before
 	shown string
+	brief string // of what is shown
 	err   error
 }
 
@@ -43,6 +44,9 @@ func installed(t *testing.T, words []string, before string) *outcome {
 				t.Fatal(err)
 			}
 			out.o.Hooks = kinds
+		case "allow":
+			allows := value != "no"
+			out.o.Allow = &allows
 		case "in hooks":
 			path = out.hooksFile()
 		case "windows":
@@ -63,6 +67,8 @@ func installed(t *testing.T, words []string, before string) *outcome {
 	if _, out.err = out.Install(out.m, out.o); out.err != nil {
 		out.refused(out.o, path)
 	} else {
+		change, _ := out.Install(out.m, out.o)
+		out.brief = change.Diff(false)
 		out.shown = out.install(out.o)
 	}
 	return out
@@ -74,6 +80,8 @@ func (out *outcome) part(name string) string {
 	switch name {
 	case "notes":
 		return out.notes
+	case "brief":
+		return out.brief
 	case "hooks were":
 		return string(out.was)
 	case "shown":

@@ -87,8 +87,6 @@ type Change struct {
 	Client Client
 	// File is the path of the one with the servers.
 	File string
-	// Kinds are the kinds of hooks that the client runs then, if they change.
-	Kinds []Kind
 	// Notes are what a person should know besides.
 	Notes []string
 	edits []*edit
@@ -122,9 +120,12 @@ type edit struct {
 	before file
 	root   map[string]any // what it says
 	after  []byte
-	ours   bool     // this program stands in it already
-	shown  []string // what changes, as lines
+	ours   bool   // this program stands in it already
+	shown  []line // what changes
 }
+
+// line is what changes at one place. Of a hook it is told in brief what is called at which event.
+type line struct{ text, calls, event string }
 
 // read returns the edit of a file, which need not be there and stays as it is until it is
 // edited.
@@ -195,12 +196,12 @@ func (e *edit) set(value any, path ...any) error {
 		return e.before.wrong(err)
 	}
 	e.root, e.after = root, text
-	line := "- " + shownPath(path)
+	shown := "- " + shownPath(path)
 	if value != nil {
 		text, _ := inLine(value, asShown) // as it was written
-		line = "+ " + shownPath(path) + ": " + text
+		shown = "+ " + shownPath(path) + ": " + text
 	}
-	e.shown = append(e.shown, line)
+	e.shown = append(e.shown, line{text: shown})
 	return nil
 }
 
@@ -219,16 +220,30 @@ func (c *Change) edit(o Options, path string) (*edit, error) {
 		}
 	}
 	e, err := o.read(path)
-	c.edits = append(c.edits, e)
+	if err == nil {
+		c.edits = append(c.edits, e)
+	}
 	return e, err
 }
 
 // Diff returns what changes: of each file its path, and each value that is set (+) or
-// goes (-). Nothing else of a file is shown, since it may be secret.
-func (c Change) Diff() string {
+// goes (-). Nothing else of a file is shown, since it may be secret. Unless it is the whole,
+// hooks that call the same one after another are one line, which has their events.
+func (c Change) Diff(whole bool) string {
 	var out strings.Builder
 	for _, e := range c.edits {
-		fmt.Fprintf(&out, "%s\n%s\n", e.before.path, strings.Join(e.shown, "\n"))
+		out.WriteString(e.before.path)
+		for i, l := range e.shown {
+			switch before := e.shown[max(i-1, 0)]; {
+			case whole || l.calls == "":
+				out.WriteString("\n" + l.text)
+			case i > 0 && before.calls == l.calls && before.text[0] == l.text[0]:
+				out.WriteString(", " + l.event)
+			default:
+				out.WriteString("\n" + l.text[:2] + l.calls + " at " + l.event)
+			}
+		}
+		out.WriteString("\n")
 	}
 	return out.String()
 }

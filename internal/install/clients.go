@@ -44,8 +44,8 @@ type hookSetup struct {
 	sidebar, sidebars string
 	// windows is the shell that runs hooks on Windows. Elsewhere it is [shell.POSIX].
 	windows shell.Shell
-	// after is what a person does so that the hooks are run.
-	after string
+	// asks is true for a client that runs no hooks before a person trusts them, as it starts.
+	asks bool
 }
 
 // hookEntry is a hook: for which kind, and when it is run. One without a kind is there with
@@ -135,7 +135,7 @@ func Clients() (all []Client) {
 func hookSetups() map[string]*hookSetup {
 	return map[string]*hookSetup{
 		"claude-code": {
-			file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
+			file:    clients.ClaudeFile,
 			timeout: seconds, windows: shell.POSIX, statusLine: "show --format statusline --claude-code",
 			tool: map[string][]string{
 				"UserPromptSubmit": {"prompt", "session_title"}, "PreToolUse": {"tool_name", "tool_use_id", "tool_input"},
@@ -158,7 +158,7 @@ func hookSetups() map[string]*hookSetup {
 			entries: likeClaudeCode(mirrorHook("PostToolUse", "codex"), hookEntry{Edits, "PostToolUse", ""},
 				// Of a question in plan mode it tells as of a tool alone.
 				hookEntry{Waiting, "PreToolUse", "request_user_input"}, hookEntry{Waiting, "Interrupt", ""}),
-			after: "as it starts next, it asks about new hooks, which it does not run before you trust them",
+			asks: true,
 		},
 		"gemini": {
 			file: clients.GeminiFile, timeout: seconds * 1000, windows: shell.PowerShell,

@@ -3,7 +3,9 @@ package install
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +20,7 @@ const (
 	HooksMissing  HookState = "no"
 	HooksThere    HookState = "yes"
 	HooksOutdated HookState = "outdated" // another program, or not all of them
+	HooksPending  HookState = "pending"  // the client runs none before a person trusts them
 )
 
 const (
@@ -95,19 +98,15 @@ func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, chan
 	if err != nil || len(kinds) == 0 {
 		return cmp.Or(err, h.remove(func(place) bool { return false }))
 	}
-	shown := len(h.shown)
 	err = h.install(kinds)
-	if len(h.shown) > shown {
-		change.Kinds = kinds
-	}
 	switch line, _ := h.object(statusLineKey); {
 	case errors.Is(err, errSlowHooks):
 		change.note("%v", err)
 		return nil
 	case h.statusLine != "" && !m.runs(line["command"], "show"):
 		change.note("its status line is another one, which stays; docs/hooks.md says how to show the list in it")
-	case c.hooks.after != "" && !h.isNone():
-		change.note("%s", c.hooks.after)
+	case h.asks && !h.isNone():
+		change.note("as it starts next, it asks about new hooks, which it does not run before you trust them")
 	}
 	return err
 }
@@ -133,9 +132,10 @@ func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) er
 	return cmp.Or(plugin.set(text, pluginPath), names.set(name, pluginsKey, slices.Index(all, any(sidebarName))))
 }
 
-// lookForHooks adds to a state whether a client runs the hooks of this program, and which. An
-// error says why its file cannot be read.
-func (c Client) lookForHooks(m Machine, o Options, s *State) error {
+// lookForHooks adds to a state whether a client runs the hooks of this program, and which. The
+// client's file of servers says which of them are trusted. An error says why the file of hooks
+// cannot be read.
+func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]any) error {
 	if c.hooks == nil {
 		return nil
 	}
@@ -159,11 +159,27 @@ func (c Client) lookForHooks(m Machine, o Options, s *State) error {
 		s.Hooks = HooksMissing
 	case h.err == nil && (h.install(s.Kinds) != nil || !h.isNone()):
 		s.Hooks = HooksOutdated
+	case h.asks && slices.ContainsFunc(places, func(p place) bool { return !h.isTrusted(p, servers) }):
+		s.Hooks = HooksPending
 	default:
 		s.Hooks = HooksThere
 	}
 	return nil
 }
+
+// isTrusted reports whether a person let Codex run a hook, by what its file of servers says.
+func (h hookFile) isTrusted(p place, servers map[string]any) bool {
+	handler := any(0)
+	if len(p.path) > 3 {
+		handler = p.path[4]
+	}
+	event := strings.ToLower(capital.ReplaceAllString(p.event, "_$0"))
+	key := fmt.Sprintf("%s:%s:%v:%v", h.before.path, event, p.path[2], handler)
+	return at(servers, []any{hooksKey, "state", key, "trusted_hash"}) != nil
+}
+
+// capital matches a capital letter within a word.
+var capital = regexp.MustCompile(`\B[A-Z]`)
 
 // place is where a hook of this program stands, or its status line.
 type place struct {
@@ -252,6 +268,7 @@ func (h hookFile) remove(keep func(place) bool) error {
 	for _, p := range slices.Backward(places) {
 		if !keep(p) {
 			err = errors.Join(err, h.set(nil, p.path...))
+			h.brief("hooks", p.event)
 		}
 	}
 	return err
@@ -286,8 +303,16 @@ func (h hookFile) install(kinds []Kind) error {
 			path = []any{hooksKey, newItem}
 		}
 		err = cmp.Or(err, h.set(h.entry(e), path...))
+		h.brief("hooks: "+h.calls(e).shown, e.event)
 	}
 	return cmp.Or(err, h.setStatusLine())
+}
+
+// brief says of what was shown last what is called at which event.
+func (h hookFile) brief(calls, event string) {
+	if n := len(h.shown); n > 0 && event != "" && event != statusLineKey {
+		h.shown[n-1].calls, h.shown[n-1].event = calls, event
+	}
 }
 
 // setStatusLine sets the status line of a client that has one, unless there is another one.

@@ -11,9 +11,12 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
@@ -31,6 +34,9 @@ type Options struct {
 	// Hooks are the kinds of hooks that the client shall run, and no others; none takes
 	// hooks away, and nil leaves them as they are.
 	Hooks []Kind
+	// Allow is whether the client shall run the server's tools without asking its user, where it
+	// has a setting for that ([clients.Allow]); nil leaves the setting as it is.
+	Allow *bool
 	// Blank is whether files count as empty, so that the change has what to write by hand.
 	Blank bool
 }
@@ -123,6 +129,8 @@ type State struct {
 	// runs.
 	Hooks HookState
 	Kinds []Kind
+	// Allowed is whether the client runs the server's tools without asking.
+	Allowed bool
 }
 
 // ByHand reports whether the client's file is not read or edited: its people are told what to
@@ -139,8 +147,10 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 		s.Name, s.Server = f.name, read(f.entry)
 		s.Server.name = f.name
 		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
+		p, _ := c.permission(m, o, f.name, &Change{File: s.File, edits: []*edit{f.edit}}) // of a broken file there is none
+		s.Allowed = p.stands()
 	}
-	hooksErr := c.lookForHooks(m, o, &s)
+	hooksErr := c.lookForHooks(m, o, &s, f.root)
 	return s, cmp.Or(err, hooksErr)
 }
 
@@ -272,6 +282,9 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 		if c.ByHand() {
 			change.note("its file is not edited: add this to it")
 		}
+		if err == nil {
+			err = c.allow(m, o, f.name, o.Allow, change)
+		}
 		if err != nil || o.Hooks == nil {
 			return err
 		}
@@ -302,8 +315,60 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 				return err
 			}
 		}
+		for _, name := range append(f.names, f.name) {
+			if err := c.allow(m, o, name, new(bool), change); err != nil {
+				return err
+			}
+		}
 		return c.setHooks(m, o, Server{}, nil, change)
 	})
+}
+
+// permission is the setting by which a client runs the tools of a server without asking: where
+// it stands, or would stand, and what it is.
+type permission struct {
+	*edit
+	path  []any
+	value any
+}
+
+// stands reports whether the setting is there.
+func (p permission) stands() bool {
+	return p.value != nil && p.edit != nil && reflect.DeepEqual(at(p.root, p.path), p.value)
+}
+
+// permission returns the setting for a server with a name, of a file that a change may have already.
+func (c Client) permission(m Machine, o Options, name string, change *Change) (p permission, err error) {
+	if c.Allow.Path == "" {
+		return p, nil
+	}
+	text := strings.NewReplacer("NAME", name)
+	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &p.value) // it is in a table
+	p.edit, err = change.edit(o, cmp.Or(m.place(c.Allow.File), change.File))
+	for key := range strings.SplitSeq(text.Replace(c.Allow.Path), "/") {
+		p.path = append(p.path, key)
+	}
+	if n := len(p.path) - 1; p.path[n] == "-" {
+		items, _ := at(p.root, p.path[:n]).([]any)
+		p.path[n] = slices.Index(items, p.value) // or of a new item
+	}
+	p.ours = p.ours || p.stands()
+	return p, err
+}
+
+// allow adds to a change that a client runs the tools of a server without asking, or asks again;
+// nil leaves that as it is.
+func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) error {
+	p, err := c.permission(m, o, name, change)
+	switch {
+	case allows == nil || p.edit == nil:
+		return nil
+	case err != nil || p.stands() == *allows:
+		return err
+	case !*allows:
+		p.value = nil
+	}
+	return p.set(p.value, p.path...)
 }
 
 // change returns the change that plan makes of the client's file of servers.

@@ -40,6 +40,9 @@ func About(k Kind) string {
 	}[k]
 }
 
+// HookCost says what a hook costs.
+const HookCost = "A hook costs a process, for which the client waits some 30 ms. What comes often is in Claude Code a call of the server, in 3 ms."
+
 // ParseKinds returns the kinds of a text: names with commas between them, all, or none,
 // which is not nil.
 func ParseKinds(text string) ([]Kind, error) {

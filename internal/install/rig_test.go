@@ -200,9 +200,9 @@ func (r *rig) change(plan func(install.Machine, install.Options) (install.Change
 		r.Fatal(err)
 	}
 	if again, err := plan(r.m, o); err != nil || !again.IsNone() {
-		r.Errorf("a second time (%v):\n%s", err, again.Diff())
+		r.Errorf("a second time (%v):\n%s", err, again.Diff(true))
 	}
-	shown := change.Diff()
+	shown := change.Diff(true)
 	if strings.Contains(shown, "secret") || strings.Contains(shown, "Bearer") {
 		r.Errorf("a secret is shown:\n%s", shown)
 	}

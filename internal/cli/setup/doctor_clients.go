@@ -63,7 +63,16 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	default:
 		r.lookAtCommand(ctx, m, where, again, s.Server)
 	}
+	switch {
+	case s.Name == "" || c.Allow.Path == "":
+	case s.Allowed:
+		r.add(fine, "", "%s: its tools are allowed", c.Title)
+	default:
+		r.add(remark, again+" --allow", "%s: it asks each time before its agent writes a list", c.Title)
+	}
 	switch s.Hooks {
+	case install.HooksPending:
+		r.add(warning, "open "+c.Title+" once, and trust them", "%s: its hooks run this program, trust pending: until then none is run", c.Title)
 	case install.HooksThere:
 		r.add(fine, "", "%s: its hooks run this program (%s)", c.Title, strings.Join(s.Kinds, ", "))
 	case install.HooksOutdated:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 
 	flag "github.com/spf13/pflag"
 
@@ -34,13 +35,19 @@ func Install(fs *flag.FlagSet) app.Run {
 		return err
 	})
 	fs.Lookup("hooks").NoOptDefVal = "all"
+	o.Allow = fs.Bool("allow", false, "also let the client run the server's tools, which write todo lists and nothing else, without asking each time; --allow=false lets it ask again")
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = app.SplitCommandLine(v)
 		o.Args = append([]string{}, o.Args...)
 		return err
 	})
 	fs.StringVar(&o.URL, "http", "", "let the client call a running server instead, at this `URL`")
-	return o.run
+	return func(ctx context.Context, a *app.App, names []string) error {
+		if !fs.Changed("allow") {
+			o.Allow = nil
+		}
+		return o.run(ctx, a, names)
+	}
 }
 
 // Uninstall takes the server away from MCP clients.
@@ -65,7 +72,7 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 		clients, err = o.concerned(clients)
 	}
 	if err == nil && !o.print && len(clients) > 0 {
-		err = o.askForHooks(ctx, clients)
+		err = o.choose(ctx, clients)
 	}
 	if err != nil || len(clients) == 0 {
 		return err
@@ -82,7 +89,7 @@ func (o *installer) concerned(clients []install.Client) ([]install.Client, error
 		if !o.remove || c.ByHand() {
 			return !s.Found
 		}
-		return s.Name == "" && s.Hooks != install.HooksThere && s.Hooks != install.HooksOutdated && (!s.Found || err == nil)
+		return s.Name == "" && cmp.Or(s.Hooks, install.HooksMissing) == install.HooksMissing && (!s.Found || err == nil)
 	})
 	var titles []string
 	for _, c := range clients {
@@ -97,29 +104,72 @@ func (o *installer) concerned(clients []install.Client) ([]install.Client, error
 	return nil, fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
 }
 
-// askForHooks asks once whether clients that run no hooks of this program shall run them. It
-// is an error if nobody can be asked for a change.
-func (o *installer) askForHooks(ctx context.Context, clients []install.Client) error {
+// choose asks, once for all clients, what is not chosen by flags: whether they shall run the
+// tools without asking, and hooks. It is an error if nobody can be asked for a change.
+func (o *installer) choose(ctx context.Context, clients []install.Client) error {
 	if !o.yes && !app.IsTerminal(o.Stdin) {
 		return errors.New("there is no terminal to ask in: add --yes to change the files, " +
 			"or --print to see what would be written")
 	}
-	var without []string
+	var asking, without []string
 	for _, c := range clients {
-		if s, _ := c.Look(o.Machine, o.Options); s.Hooks == install.HooksMissing {
+		s, _ := c.Look(o.Machine, o.Options)
+		if c.Allow.Path != "" && !s.Allowed {
+			asking = append(asking, c.Title)
+		}
+		if s.Hooks == install.HooksMissing {
 			without = append(without, c.Title)
 		}
 	}
-	if o.yes || o.remove || o.Hooks != nil || len(without) == 0 {
+	const about = "\nWith hooks the client tells by itself what happens in it:\n"
+	switch {
+	case o.remove:
+		return nil
+	case len(o.Hooks) > 0:
+		if err := o.Say("%s%s", about, describe(o.Hooks)); err != nil {
+			return err
+		}
+	}
+	if o.yes {
 		return nil
 	}
-	answer, err := o.Ask(ctx, "A hook is a command that the client runs when something happens in it, in about 25 ms. Kinds:\n"+
-		describe(install.Kinds())+"Claude Code gets a status line, too, unless it has one. docs/hooks.md says what each costs;\n"+
-		"--hooks=KINDS chooses some. Add all to "+strings.Join(without, ", ")+"? [y/N]")
-	if answer == "y" || answer == "yes" {
-		o.Hooks = install.Kinds()
+	if o.Allow == nil && len(asking) > 0 {
+		allows, err := o.agrees(ctx, "An agent writes its todo list often, and by itself the client asks you each time. The server's tools write\n"+
+			"todo lists and nothing else. Let "+strings.Join(asking, ", ")+" run them without asking?",
+			"It is one setting, shown below with the other changes. `uninstall` takes it back, and so does --allow=false.\n")
+		if err != nil {
+			return err
+		}
+		if allows {
+			o.Allow = &allows
+		}
 	}
-	return cmp.Or(err, ctx.Err())
+	if o.Hooks == nil && len(without) > 0 {
+		adds, err := o.agrees(ctx, about+describe(install.Kinds())+
+			"Add them to "+strings.Join(without, ", ")+"?", install.HookCost+"\n"+
+			"--hooks=KINDS chooses some; docs/hooks.md says which client has which. Claude Code gets a status line, too, unless it has one.\n")
+		if adds {
+			o.Hooks = install.Kinds()
+		}
+		return err
+	}
+	return ctx.Err()
+}
+
+// agrees asks for a yes. The answer "?" is more about it.
+func (o *installer) agrees(ctx context.Context, question, more string) (bool, error) {
+	answer, err := o.ask(ctx, question+" [y]es, [N]o, [?]", more)
+	return answer == "y" || answer == "yes", cmp.Or(err, ctx.Err())
+}
+
+// ask asks until the answer is another one than "?", of which more is told.
+func (o *installer) ask(ctx context.Context, question, more string) (answer string, err error) {
+	for answer = "?"; answer == "?" && err == nil; {
+		if answer, err = o.Ask(ctx, question); answer == "?" && err == nil {
+			err = o.Say("\n%s", more)
+		}
+	}
+	return answer, err
 }
 
 // describe returns lines that say what kinds of hooks do.
@@ -159,6 +209,8 @@ func (o *installer) each(ctx context.Context, clients []install.Client) (err err
 		switch err := o.client(ctx, c); {
 		case err == nil:
 			done++
+		case errors.Is(err, syscall.EPIPE): // nobody reads what it says
+			return err
 		case !errors.Is(err, errDeclined):
 			failed++
 			fmt.Fprintf(o.Stderr, "%s: %s\n", c.Title, render.Safe(err.Error()))
@@ -214,16 +266,12 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 // makeChange shows a change, asks, and makes it. It returns what a person should know
 // then. The answer "all" means the changes that follow as well.
 func (o *installer) makeChange(ctx context.Context, change install.Change) (text string, err error) {
-	hooks := describe(change.Kinds)
-	if hooks != "" {
-		hooks = "Its hooks:\n" + hooks
-	}
-	if err := o.Say("\n%s\n%s%s", change.Client.Title, safeLines(change.Diff()), hooks); err != nil {
+	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff(false))); err != nil {
 		return "", err
 	}
 	if !o.yes {
 		paths, _ := change.Files()
-		answer, err := o.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll that follow, too", o.places(paths...)))
+		answer, err := o.ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll that follow, too, [?]", o.places(paths...)), safeLines(change.Diff(true)))
 		if err != nil {
 			return "", err
 		}
