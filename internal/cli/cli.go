@@ -60,8 +60,8 @@ func commands() []command {
 	shows, writes := append(store, app.ListGroup), append(store, app.KeepGroup)
 	lists := []app.Group{app.StoreGroup, app.KeepGroup, app.ListGroup}
 	tool := append(slices.Clip(lists), app.ToolGroup)
-	stdio := append(slices.Clip(tool), app.ServerGroup, app.AddressGroup, app.HTTPGroup, app.TokenGroup, app.NotifyGroup)
-	everything := append(slices.Clip(stdio), app.OperatorGroup)
+	stdio := append(slices.Clip(tool), app.ServerGroup, app.AddressGroup, app.NotifyGroup)
+	everything := append(slices.Clip(stdio), app.HTTPGroup, app.TokenGroup, app.SignInGroup, app.OperatorGroup)
 	return []command{
 		{"stdio", "", "Serve one MCP client on standard input and output (the default)",
 			"todo-mcp stdio --panel", aboutServers, stdio, run.Stdio},
@@ -134,7 +134,10 @@ func Run(ctx context.Context, args []string, env Env) error {
 	if env.Signals != nil {
 		ctx = env.Signals(ctx)
 	}
-	return execute(ctx, env, args)
+	if err := execute(ctx, env, args); !isUnread(err) {
+		return err
+	}
+	return nil
 }
 
 // execute runs the command that the arguments begin with.
@@ -157,7 +160,7 @@ func execute(ctx context.Context, env Env, args []string) error {
 	root.PersistentPreRun = func(*cobra.Command, []string) { runs = true }
 	err := root.ExecuteContext(ctx)
 	switch {
-	case err == nil || isUnread(err):
+	case err == nil:
 		return nil
 	case args[0] == "TodoWrite":
 		return todoWriteError(err)
@@ -178,7 +181,7 @@ func isUnread(err error) bool {
 // (docs/spec/variants.md C1, C2).
 func todoWriteError(err error) error {
 	var refusal change.Refusal
-	if err == nil || errors.As(err, &refusal) {
+	if err == nil || isUnread(err) || errors.As(err, &refusal) {
 		return err
 	}
 	return errors.New("Error: " + err.Error())

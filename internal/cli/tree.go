@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	flag "github.com/spf13/pflag"
 
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/cli/setup"
@@ -49,6 +50,35 @@ func tree(env Env, of []command) *cobra.Command {
 	return root
 }
 
+// titleKey is the annotation of a flag with the title under which help shows it.
+const titleKey = "title"
+
+// flagUsages returns what help says of flags: a command's own, and then its settings by their
+// titles.
+func flagUsages(flags *flag.FlagSet) (text string) {
+	for _, title := range append([]string{""}, app.Titles()...) {
+		var of flag.FlagSet
+		of.SortFlags = false
+		flags.VisitAll(func(f *flag.Flag) {
+			if strings.Join(f.Annotations[titleKey], "") == title {
+				of.AddFlag(f)
+			}
+		})
+		if of.HasFlags() {
+			text += cmp.Or(title, "Flags") + ":\n" + of.FlagUsages() + "\n"
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// usage prints how a command is used: as usual, but for the titles of its flags.
+func usage(node *cobra.Command) error {
+	const usual = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+	node.SetUsageFunc(nil)
+	node.SetUsageTemplate(strings.Replace(node.UsageTemplate(), usual, flagUsages(node.LocalFlags()), 1))
+	return node.Usage()
+}
+
 // node returns the command for a tree, which fills the settings.
 func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	node := &cobra.Command{
@@ -58,6 +88,7 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	run := c.flags(node.Flags())
 	c.addSettings(node, settings)
 	node.Args = c.checkArguments
+	node.SetUsageFunc(usage)
 	node.RunE = func(node *cobra.Command, args []string) error {
 		if err := settings.Collect(env); err != nil && c.name != setup.DoctorName {
 			return app.UsageError{Err: err}
@@ -107,6 +138,7 @@ func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 			continue
 		}
 		f := flags.VarPF(row, row.Name, "", strings.ReplaceAll(row.Help, "`", "'"))
+		f.Annotations = map[string][]string{titleKey: {row.Group.Title()}}
 		if row.Type() == "bool" {
 			f.NoOptDefVal = "true"
 		}

@@ -62,17 +62,26 @@ type Settings struct {
 type Group int
 
 const (
-	StoreGroup Group = iota
-	KeepGroup        // of commands that write
-	ListGroup
-	ToolGroup // of TodoWrite, as a tool and as a command
+	ListGroup Group = iota
+	ToolGroup       // of TodoWrite, as a tool and as a command
 	ServerGroup
+	StoreGroup
+	KeepGroup     // of commands that write
 	AddressGroup  // where a server listens
-	HTTPGroup     // who may use it, and how much
+	HTTPGroup     // how it is reached, and how much it may be used
+	TokenGroup    // who may use it, by tokens
+	SignInGroup   // by an issuer
 	OperatorGroup // of `serve` alone
-	TokenGroup
 	NotifyGroup
 )
+
+// Titles returns the titles under which help shows the flags of groups, in order.
+func Titles() []string {
+	return []string{"Lists and tools", "Store", "Network", "Who may use it", "Operators", "Notices"}
+}
+
+// Title returns the one of [Titles] that a group has.
+func (g Group) Title() string { return Titles()[[]int{0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5}[g]] }
 
 // Setting is one row of the settings table. It is set by the flag --name, the
 // variable TODO_NAME, or a line "name = value" of the config file. It is the flag's
@@ -178,15 +187,15 @@ func (s *Settings) toolRows() []*Setting {
 func (s *Settings) httpRows() []*Setting {
 	in := &s.SignIn
 	return []*Setting{
-		{HTTPGroup, "issuer", "", text(&in.Issuer, "URL", checkURL),
+		{SignInGroup, "issuer", "", text(&in.Issuer, "URL", checkURL),
 			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"},
-		{HTTPGroup, "audience", "", text(&in.Audience, "NAME"),
+		{SignInGroup, "audience", "", text(&in.Audience, "NAME"),
 			"audience of the issuer's access tokens; empty is the public URL with /mcp"},
-		{HTTPGroup, "tenant-claim", "", text(&in.TenantClaim, "NAME"),
+		{SignInGroup, "tenant-claim", "", text(&in.TenantClaim, "NAME"),
 			"claim of access tokens with the team whose members share their lists; empty is lists of one's own"},
-		{HTTPGroup, "client-id", "", text(&in.ClientID, "ID"),
+		{SignInGroup, "client-id", "", text(&in.ClientID, "ID"),
 			"id of the panel's client at the issuer; empty is none, and people paste a token"},
-		{HTTPGroup, "client-secret", "", secret(text(&in.ClientSecret, "SECRET")),
+		{SignInGroup, "client-secret", "", secret(text(&in.ClientSecret, "SECRET")),
 			"secret of the panel's client at the issuer; empty for a public client"},
 		{AddressGroup, "addr", "127.0.0.1:8765", text(&s.Addr, "ADDRESS", checkAddress),
 			"address to listen on; others than loopback ones need sign-in and TLS"},

@@ -51,7 +51,7 @@ func TestReaderGoesAway(t *testing.T) {
 	}
 	read.Close()
 	defer write.Close()
-	for _, line := range []string{"version", "help", "lists --store memory"} {
+	for _, line := range []string{"version", "help", "lists --store memory", "install --print", "TodoWrite --help"} {
 		said, cmd := new(strings.Builder), exec.CommandContext(t.Context(), "todo-mcp", strings.Fields(line)...)
 		cmd.Stdout, cmd.Stderr = write, said
 		if err := cmd.Run(); err != nil || said.Len() > 0 {
