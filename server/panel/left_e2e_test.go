@@ -49,6 +49,9 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	says("Archived 2 lists", "2,0")
 	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `document.querySelectorAll('.rows li[id]').length === 4`)
+	// On a phone a row keeps its project.
+	servertest.Do(t, ctx, chromedp.EmulateViewport(400, 800))
+	servertest.Until(t, ctx, `innerWidth === 400 && [...document.querySelectorAll('.rows li[id] .at')].every((e) => e.offsetHeight > 0 && e.textContent.includes("a'b"))`)
 	// The same on a list's own page.
 	servertest.Do(t, ctx, chromedp.Navigate(url+"/lists/left2"))
 	servertest.Until(t, ctx, servertest.IsLive)
