@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -147,8 +146,8 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 		s.Name, s.Server = f.name, read(f.entry)
 		s.Server.name = f.name
 		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
-		p, _ := c.permission(m, o, f.name, &Change{File: s.File, edits: []*edit{f.edit}}) // of a broken file there is none
-		s.Allowed = p.stands()
+		e, path, value, _ := c.permission(m, o, f.name, &Change{File: s.File, edits: []*edit{f.edit}}) // of a broken file there is none
+		s.Allowed = e != nil && at(e.root, path) == value
 	}
 	hooksErr := c.lookForHooks(m, o, &s, f.root)
 	return s, cmp.Or(err, hooksErr)
@@ -324,51 +323,40 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	})
 }
 
-// permission is the setting by which a client runs the tools of a server without asking: where
-// it stands, or would stand, and what it is.
-type permission struct {
-	*edit
-	path  []any
-	value any
-}
-
-// stands reports whether the setting is there.
-func (p permission) stands() bool {
-	return p.value != nil && p.edit != nil && reflect.DeepEqual(at(p.root, p.path), p.value)
-}
-
-// permission returns the setting for a server with a name, of a file that a change may have already.
-func (c Client) permission(m Machine, o Options, name string, change *Change) (p permission, err error) {
+// permission returns the setting by which a client runs the tools of a server with a name without
+// asking: its file, which a change may have already, where it stands, or would, and its value. It
+// is nil for a client that has none.
+func (c Client) permission(m Machine, o Options, name string, change *Change) (e *edit, path []any, value any, err error) {
 	if c.Allow.Path == "" {
-		return p, nil
+		return nil, nil, nil, nil
 	}
 	text := strings.NewReplacer("NAME", name)
-	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &p.value) // it is in a table
-	p.edit, err = change.edit(o, cmp.Or(m.place(c.Allow.File), change.File))
+	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &value) // it is in a table
+	e, err = change.edit(o, cmp.Or(m.place(c.Allow.File), change.File))
 	for key := range strings.SplitSeq(text.Replace(c.Allow.Path), "/") {
-		p.path = append(p.path, key)
+		path = append(path, key)
 	}
-	if n := len(p.path) - 1; p.path[n] == "-" {
-		items, _ := at(p.root, p.path[:n]).([]any)
-		p.path[n] = slices.Index(items, p.value) // or of a new item
+	if n := len(path) - 1; path[n] == "-" {
+		items, _ := at(e.root, path[:n]).([]any)
+		path[n] = slices.Index(items, value) // or of a new item
 	}
-	p.ours = p.ours || p.stands()
-	return p, err
+	e.ours = e.ours || at(e.root, path) == value
+	return e, path, value, err
 }
 
 // allow adds to a change that a client runs the tools of a server without asking, or asks again;
 // nil leaves that as it is.
 func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) error {
-	p, err := c.permission(m, o, name, change)
+	e, path, value, err := c.permission(m, o, name, change)
 	switch {
-	case allows == nil || p.edit == nil:
+	case allows == nil || e == nil:
 		return nil
-	case err != nil || p.stands() == *allows:
+	case err != nil || !*allows && at(e.root, path) != value:
 		return err
 	case !*allows:
-		p.value = nil
+		value = nil
 	}
-	return p.set(p.value, p.path...)
+	return e.set(value, path...)
 }
 
 // change returns the change that plan makes of the client's file of servers.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -35,19 +36,18 @@ func Install(fs *flag.FlagSet) app.Run {
 		return err
 	})
 	fs.Lookup("hooks").NoOptDefVal = "all"
-	o.Allow = fs.Bool("allow", false, "also let the client run the server's tools, which write todo lists and nothing else, without asking each time; --allow=false lets it ask again")
+	fs.BoolFunc("allow", "also let the client run the server's tools, which write todo lists and nothing else, without asking each time; --allow=false lets it ask again", func(v string) error {
+		allows, err := strconv.ParseBool(v)
+		o.Allow = &allows
+		return err
+	})
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = app.SplitCommandLine(v)
 		o.Args = append([]string{}, o.Args...)
 		return err
 	})
 	fs.StringVar(&o.URL, "http", "", "let the client call a running server instead, at this `URL`")
-	return func(ctx context.Context, a *app.App, names []string) error {
-		if !fs.Changed("allow") {
-			o.Allow = nil
-		}
-		return o.run(ctx, a, names)
-	}
+	return o.run
 }
 
 // Uninstall takes the server away from MCP clients.
@@ -121,45 +121,34 @@ func (o *installer) choose(ctx context.Context, clients []install.Client) error 
 			without = append(without, c.Title)
 		}
 	}
-	const about = "\nWith hooks the client tells by itself what happens in it:\n"
-	switch {
-	case o.remove:
-		return nil
-	case len(o.Hooks) > 0:
-		if err := o.Say("%s%s", about, describe(o.Hooks)); err != nil {
-			return err
-		}
-	}
-	if o.yes {
-		return nil
-	}
-	if o.Allow == nil && len(asking) > 0 {
-		allows, err := o.agrees(ctx, "An agent writes its todo list often, and by itself the client asks you each time. The server's tools write\n"+
+	asks, err := !o.yes && !o.remove, ctx.Err()
+	if asks && o.Allow == nil && len(asking) > 0 && o.agrees(ctx, &err,
+		"An agent writes its todo list often, and by itself the client asks you each time. The server's tools write\n"+
 			"todo lists and nothing else. Let "+strings.Join(asking, ", ")+" run them without asking?",
-			"It is one setting, shown below with the other changes. `uninstall` takes it back, and so does --allow=false.\n")
-		if err != nil {
-			return err
-		}
-		if allows {
-			o.Allow = &allows
-		}
+		"It is one setting, shown below with the other changes. `uninstall` takes it back, and so does --allow=false.\n") {
+		yes := true
+		o.Allow = &yes
 	}
-	if o.Hooks == nil && len(without) > 0 {
-		adds, err := o.agrees(ctx, about+describe(install.Kinds())+
-			"Add them to "+strings.Join(without, ", ")+"?", install.HookCost+"\n"+
-			"--hooks=KINDS chooses some; docs/hooks.md says which client has which. Claude Code gets a status line, too, unless it has one.\n")
-		if adds {
-			o.Hooks = install.Kinds()
-		}
-		return err
+	const about = "\nWith hooks the client tells by itself what happens in it:\n"
+	if len(o.Hooks) > 0 {
+		err = cmp.Or(err, o.Say("%s%s", about, describe(o.Hooks)))
+	} else if asks && o.Hooks == nil && len(without) > 0 && o.agrees(ctx, &err,
+		about+describe(install.Kinds())+"Add them to "+strings.Join(without, ", ")+"?",
+		install.HookCost+"\n--hooks=KINDS chooses some; docs/hooks.md says which client has which. Claude Code gets a status line, too, unless it has one.\n") {
+		o.Hooks = install.Kinds()
 	}
-	return ctx.Err()
+	return err
 }
 
-// agrees asks for a yes. The answer "?" is more about it.
-func (o *installer) agrees(ctx context.Context, question, more string) (bool, error) {
-	answer, err := o.ask(ctx, question+" [y]es, [N]o, [?]", more)
-	return answer == "y" || answer == "yes", cmp.Or(err, ctx.Err())
+// agrees asks for a yes, unless there is an error already. The answer "?" is more about it.
+func (o *installer) agrees(ctx context.Context, err *error, question, more string) bool {
+	if *err != nil {
+		return false
+	}
+	var answer string
+	answer, *err = o.ask(ctx, question+" [y]es, [N]o, [?]", more)
+	*err = cmp.Or(*err, ctx.Err())
+	return answer == "y" || answer == "yes"
 }
 
 // ask asks until the answer is another one than "?", of which more is told.
