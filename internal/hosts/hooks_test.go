@@ -305,15 +305,18 @@ func TestHooksOfKimi(t *testing.T) {
 	told(0, 2, "Salt it")
 }
 
+// copilotInstalled is Copilot CLI as its users set it up.
+var copilotInstalled = client{name: "copilot-hooks", files: func(r *rig) {
+	r.install("copilot", "COPILOT_HOME="+filepath.Join(r.home, "copilot"))
+}, command: func(r *rig, first bool, w way) (args, env []string) {
+	args, env = copilot(r, first, w)
+	extra := slices.Index(args, "--additional-mcp-config")
+	return slices.Delete(args, extra, extra+2), env
+}}
+
 // What Copilot CLI's agent writes into its table of todos is on the board.
 func TestHooksOfCopilot(t *testing.T) {
-	r := newRig(t, client{name: "copilot-hooks", files: func(r *rig) {
-		r.install("copilot", "COPILOT_HOME="+filepath.Join(r.home, "copilot"))
-	}, command: func(r *rig, first bool, w way) (args, env []string) {
-		args, env = copilot(r, first, w)
-		extra := slices.Index(args, "--additional-mcp-config")
-		return slices.Delete(args, extra, extra+2), env
-	}})
+	r := newRig(t, copilotInstalled)
 	query := func(sql string) plan { return call("sql", object{"description": "Plan", "query": sql}) }
 	r.run(anew, query("INSERT INTO todos (id, title, status) VALUES ('read', 'Read the grammar', 'in_progress'), ('write', 'Write the lexer', 'pending')"),
 		query("UPDATE todos SET status = 'done' WHERE id = 'read'"), query("SELECT 1"))

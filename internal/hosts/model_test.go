@@ -37,6 +37,8 @@ type model struct {
 	// answered is called with the number of results before the newest tool result that
 	// the model is shown; may be nil.
 	answered func(n int)
+	// fails is after how many turns of the conversation it refuses all; 0 is never.
+	fails int
 	// asked is called with each turn of the conversation that begins; may be nil.
 	asked func(modelRequest)
 }
@@ -51,6 +53,9 @@ type modelRequest struct {
 
 // agentPrompt is what sub-agents are asked, by which the model tells them apart.
 const agentPrompt = "You are the sub-agent."
+
+// refusal is what the model says that fails.
+const refusal = "the stand-in is full"
 
 func newModel(t *testing.T) *model {
 	m := &model{}
@@ -89,6 +94,10 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		p = m.next(r)
 	} else { // a side question (a title, a summary) or no question at all
 		m.other = append(m.other, req.Method+" "+req.URL.Path)
+	}
+	if m.fails > 0 && len(m.requests) > m.fails {
+		http.Error(w, `{"error":{"code":400,"type":"invalid_request_error","status":"INVALID_ARGUMENT","message":"`+refusal+`"}}`, http.StatusBadRequest)
+		return
 	}
 	var events []object
 	switch path := req.URL.Path; {

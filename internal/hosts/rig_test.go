@@ -31,7 +31,7 @@ import (
 )
 
 // patience is how long one run of a client may take.
-const patience = 60 * time.Second
+const patience = 120 * time.Second
 
 // plan is one write of TodoWrite, or a call of another tool of the client.
 type plan struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
@@ -36,15 +37,13 @@ type told struct {
 	// asks is on the screen when it asks whether it may run a command, compacted when the conversation
 	// is summarized.
 	asks, compacted string
-	// reasons is how often the model is shown why its turn goes on.
-	reasons int
 }
 
 // toldClients returns the clients whose hooks can tell their agents something.
 func toldClients() []told {
 	return []told{
 		{
-			name: "claude-code", title: "Claude Code", command: toldClaude, talk: talkToClaude, compact: "/compact", reasons: 2,
+			name: "claude-code", title: "Claude Code", command: toldClaude, talk: talkToClaude, compact: "/compact",
 			runs: func(command string) plan { return call("Bash", object{"command": command}) },
 			asks: "Do you want to proceed", compacted: "Compacted",
 			files: func(r *rig) {
@@ -56,7 +55,7 @@ func toldClients() []told {
 			},
 		},
 		{
-			name: "codex", title: "Codex", command: toldCodex, talk: talkToCodex, compact: "/compact", reasons: 1,
+			name: "codex", title: "Codex", command: toldCodex, talk: talkToCodex, compact: "/compact",
 			runs: func(command string) plan {
 				return call("exec_command", codexCommand(command))
 			},
@@ -64,12 +63,12 @@ func toldClients() []told {
 			files: func(r *rig) { r.codexModel("[projects."+asJSON(r.dir)+"]", `trust_level = "trusted"`) },
 		},
 		{
-			name: "gemini", title: "Gemini CLI", command: gemini, talk: talkToGemini, compact: "/compress", reasons: 1,
+			name: "gemini", title: "Gemini CLI", command: gemini, talk: talkToGemini, compact: "/compress",
 			runs: runShellCommand, asks: "Allow execution", compacted: "compressed from",
 			files: func(r *rig) { r.geminiSettings(nil) },
 		},
 		{
-			name: "qwen", title: "Qwen Code", command: qwen, talk: talkToQwen, compact: "/compress", reasons: 1,
+			name: "qwen", title: "Qwen Code", command: qwen, talk: talkToQwen, compact: "/compress",
 			runs: runShellCommand, asks: "Allow execution", compacted: "compressed from",
 			files: func(r *rig) { r.qwenSettings(nil) },
 		},
@@ -108,9 +107,12 @@ func toldCodex(r *rig, first bool, w way) (args, env []string) {
 }
 
 // add adds an item to the newest list that a person can change, as they do in an editor.
-func (r *rig) add(item string) {
+func (r *rig) add(item string) { r.t.Helper(); r.edit("[ ] " + item) }
+
+// edit adds an item with a marker before it.
+func (r *rig) edit(item string) {
 	r.t.Helper()
-	editor := r.file("editor", "#!/bin/sh\necho '- [ ] "+item+"' >> \"$1\"\n")
+	editor := r.file("editor", "#!/bin/sh\necho '- "+item+"' >> \"$1\"\n")
 	if err := os.Chmod(editor, 0o700); err != nil {
 		r.t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func TestTurnsAreFinished(t *testing.T) {
 				t.Fatalf("the model was asked %d times, want 3: its plan, the end, the end again", len(turns))
 			}
 			r.saw("before the end", turns[1], map[string]int{reminder: 0})
-			r.saw("at the end", turns[2], map[string]int{reminder: c.reasons, "2. [in_progress]": c.reasons})
+			r.saw("at the end", turns[2], map[string]int{reminder: 1, "2. [in_progress]": 1})
 		})
 	}
 }
@@ -222,11 +224,7 @@ func TestAtTheTerminal(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
 			r := c.rig(t)
-			asked := make(chan modelRequest, 64)
-			r.model.asked = func(q modelRequest) { asked <- q }
-			says := func(word string) func(modelRequest) bool {
-				return func(q modelRequest) bool { return strings.Contains(q.Raw, word) }
-			}
+			asked := r.asked()
 			r.model.begin(newPlan("Bake bread", 3, 0), c.runs("npm publish --dry-run"))
 			s := r.open(c.talk(r))
 			s.await(c.asks)
@@ -245,7 +243,7 @@ func TestAtTheTerminal(t *testing.T) {
 			r.add("Buy salt")
 			s.typed("quokka")
 			s.await("quokka")
-			q := await(t, "request", asked, says("quokka"), s.enter)
+			q := await(t, "request", asked, tells("quokka"), s.enter)
 			r.saw("at the next prompt", q, map[string]int{news: 1, "Buy salt": 1})
 			r.awaitList("list whose agent rests again", func(l todo.Snapshot) bool { return r.statesNow()[l.List.ID].State == todo.Idle })
 			s.typed(c.compact)
@@ -253,8 +251,35 @@ func TestAtTheTerminal(t *testing.T) {
 			s.await(c.compacted, s.enter)
 			s.typed("wombat")
 			s.await("wombat")
-			q = await(t, "request", asked, says("wombat"), s.enter)
+			q = await(t, "request", asked, tells("wombat"), s.enter)
 			r.saw("after a summary", q, map[string]int{reminder: 1, "4. [pending]": 1}) // Gemini CLI keeps the news, too
+		})
+	}
+}
+
+// That the model failed is shown of hosts, too, that tell no hook so, or do not say it clearly.
+func TestModelFails(t *testing.T) {
+	for _, c := range toldClients() {
+		t.Run(c.name, func(t *testing.T) {
+			r := c.rig(t)
+			r.model.begin(newPlan("Bake bread", 2, 0))
+			r.model.fails = 1
+			r.open(c.talk(r))
+			followed := make(chan error)
+			go r.read(func(ctx context.Context, s board.Store) error {
+				b := board.NewBoard(s)
+				defer b.Close()
+				ctx, cancel := context.WithCancel(ctx)
+				go func() { followed <- nil; cancel() }()
+				hook.FollowSessions(ctx, func(name string) string {
+					return map[string]string{"HOME": r.home, "CODEX_HOME": filepath.Join(r.home, "codex")}[name]
+				}, b.As(""))
+				return nil
+			})
+			r.awaitList("list whose model failed", func(l todo.Snapshot) bool {
+				return strings.Contains(r.statesNow()[l.List.ID].Asks, refusal)
+			})
+			<-followed
 		})
 	}
 }
