@@ -2,18 +2,24 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // WithFiles returns the event with what files beside the chat and the environment say of it,
 // which are read on the machine of the chat alone: which chat one was forked from, whose tasks
-// it shares, whether its turn ended with a plan, and the branch of its folder.
+// it shares, whether its turn ended with a plan or failed, and the branch of its folder.
 func (e Event) WithFiles(getenv func(string) string) Event {
 	switch strings.ToLower(e.Name) {
 	case "sessionstart":
@@ -24,6 +30,10 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 	case "stop":
 		if e.Last == "" && e.client() == "codex" && e.endsWithPlan() {
 			e.Last = planQuestion
+		}
+	case "afteragent":
+		if e.Last == noAnswer {
+			e.Failure, _ = failure(e.transcript(true))
 		}
 	case "posttooluse":
 		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); id != "" && len(id) <= todo.MaxName {
@@ -64,6 +74,41 @@ func (e Event) endsWithPlan() bool {
 	data := e.transcript(true)
 	turn := bytes.LastIndex(data, []byte(`"type":"task_started"`))
 	return bytes.Contains(data[max(0, turn):], []byte(`"item":{"type":"Plan"`))
+}
+
+// noAnswer is what Gemini CLI says was said last where its model failed, and where a person broke
+// the turn off.
+const noAnswer = "[no response text]"
+
+// failure returns why the last turn in a host's file of a chat failed, and when; empty where it did
+// not, or runs. Gemini CLI has it in a line of its own, Codex in the one that ends the turn.
+func failure(file []byte) (text string, at time.Time) {
+	for _, data := range slices.Backward(bytes.Split(file, []byte("\n"))) {
+		var line struct {
+			Type    string         `json:"type"`
+			At      time.Time      `json:"timestamp"`
+			Content jsontext.Value `json:"content"`
+			Payload struct {
+				Type  string `json:"type"`
+				Error struct {
+					Message string `json:"message"`
+				} `json:"error"`
+			} `json:"payload"`
+		}
+		if json.Unmarshal(data, &line, jsontext.AllowInvalidUTF8(true)) != nil {
+			continue // it is cut, or of another form
+		}
+		switch {
+		case line.Type == "error":
+			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // of another form: it is not known why
+			return text, line.At
+		case line.Payload.Type == "task_complete":
+			return line.Payload.Error.Message, line.At
+		case slices.Contains([]string{"user", "gemini", "task_started", "turn_aborted"}, cmp.Or(line.Payload.Type, line.Type)):
+			return "", line.At
+		}
+	}
+	return "", at
 }
 
 // transcript returns the beginning or the end of the host's file of the chat, as far as it can be

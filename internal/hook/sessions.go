@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,14 +37,17 @@ const (
 	maxSessionFile = 64 << 10
 )
 
-// FollowSessions says of the chats of Claude Code what no hook is told, until ctx ends: that a
-// person broke off a question, or approved a command, which runs then. It reads the files in
-// which Claude Code says what it does, and writes none.
+// FollowSessions says of chats what no hook is told, until ctx ends: of Claude Code's that a person
+// broke off a question, or approved a command, which runs then; of Codex' that the model failed. It
+// reads the files in which these say what they do, and writes none.
 func FollowSessions(ctx context.Context, getenv func(string) string, lists board.Lists) {
-	home := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(cmp.Or(getenv("HOME"), getenv("USERPROFILE")), ".claude"))
-	s := sessions{filepath.Join(home, "sessions"), make(map[string]time.Time)}
-	for filepath.IsAbs(home) {
+	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
+	claude := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
+	codex := cmp.Or(getenv("CODEX_HOME"), filepath.Join(home, ".codex"))
+	s := sessions{filepath.Join(claude, "sessions"), make(map[string]time.Time)}
+	for filepath.IsAbs(claude) {
 		s.look(ctx, lists)
+		s.lookAtCodex(ctx, codex, lists)
 		if !board.Sleep(ctx, lookEvery) {
 			return
 		}
@@ -74,6 +79,51 @@ func (s sessions) look(ctx context.Context, lists board.Lists) {
 			s.read[f.Name()] = info.ModTime()
 		}
 	}
+}
+
+// codexChat matches the id of a chat of Codex, which begins with its time.
+var codexChat = regexp.MustCompile(`^([0-9a-f]{8})-([0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// lookAtCodex takes in which of the chats that Codex has open failed: the file of a chat, in a folder
+// of the day on which it began, says so as its turn ends.
+func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.Lists) {
+	open, _ := filepath.Glob(filepath.Join(home, "thread-writer-locks", "*-*.lock"))
+	for _, lock := range open[:min(len(open), maxSessions)] {
+		id := codexChat.FindStringSubmatch(strings.TrimSuffix(filepath.Base(lock), ".lock"))
+		if id == nil {
+			continue
+		}
+		began, _ := strconv.ParseInt(id[1]+id[2], 16, 64)
+		found, _ := filepath.Glob(filepath.Join(home, "sessions", time.UnixMilli(began).Format("2006/01/02"), "rollout-*-"+id[0]+".jsonl"))
+		for _, path := range found {
+			info, err := os.Lstat(path)
+			if err != nil || s.read[path].Equal(info.ModTime()) {
+				continue
+			}
+			text, at := failure(Event{Transcript: path}.transcript(true))
+			if text == "" || fails(ctx, lists, board.Conversation{Key: todo.ChatKey(id[0])}, text, at) == nil {
+				s.read[path] = info.ModTime()
+			}
+		}
+	}
+}
+
+// fails says that the turn of a chat which hooks told of has failed, unless they told of something
+// later.
+func fails(ctx context.Context, lists board.Lists, who board.Conversation, why string, at time.Time) error {
+	chat, err := lists.Chat(ctx, who)
+	if err != nil || !chat.Doing.InTurn() {
+		return err
+	}
+	_, err = lists.Hear(ctx, who, func(c *todo.Chat, now time.Time) {
+		if at.After(now) {
+			at = now
+		}
+		if c.Doing.InTurn() && at.After(c.Since) {
+			c.Says(todo.Rests, todo.OneLine(why, todo.MaxTitle), at)
+		}
+	})
+	return err
 }
 
 // session reads a file, unless another one has its name now.

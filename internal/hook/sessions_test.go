@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -196,14 +197,81 @@ func TestCodexAsksAboutItsPlan(t *testing.T) {
 		r := newRig(t)
 		path := filepath.Join(t.TempDir(), ".codex", "rollout.jsonl")
 		if c.file != "" {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(c.file), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, path, c.file)
 		}
 		where, _ := json.Marshal(path)
 		r.tells(event("Stop", `,"last_assistant_message":`+c.last+`,"transcript_path":`+string(where)), "")
 		if got := r.does(); got != c.want {
 			t.Errorf("after %s: %s, want %s", c.file[:min(300, len(c.file))], got, c.want)
 		}
+	}
+}
+
+// That its model failed no hook of Codex 0.169 says, and Gemini CLI 0.61 says it in the words in which
+// it says that a person broke the turn off. Their files of the chat tell it, as it was recorded there.
+func TestFilesSayThatTheModelFailed(t *testing.T) {
+	const (
+		began   = `{"timestamp":"2026-11-28T15:30:35.314Z","type":"event_msg","payload":{"type":"task_started","turn_id":"01"}}` + "\n"
+		failed  = `{"timestamp":"AT","type":"event_msg","payload":{"type":"task_complete","turn_id":"01","last_agent_message":null,"error":{"message":"rig overloaded","codex_error_info":"other"},"completed_at":1795879838}}` + "\n"
+		done    = `{"timestamp":"AT","type":"event_msg","payload":{"type":"task_complete","turn_id":"01","last_agent_message":"Done."}}` + "\n"
+		aborted = `{"timestamp":"AT","type":"event_msg","payload":{"type":"turn_aborted","turn_id":"01","reason":"interrupted"}}` + "\n"
+	)
+	const session = "01a222c7-936c-7e51-a770-4726df778196"
+	day := time.UnixMilli(0x01a222c7936c).Format("2006/01/02")
+	const now, before = time.Second, -time.Hour
+	for _, c := range []struct {
+		file string
+		at   time.Duration
+		want string
+	}{
+		{began + failed, now, "waits: rig overloaded"},
+		{began + failed + failed[:60], now, "waits: rig overloaded"},
+		{began + done, now, "working"},
+		{began + failed + began, now, "working"},
+		{began + failed, before, "working"},
+		{began + aborted, now, "working"},
+		{began + strings.Replace(failed, `{"message":"rig overloaded","codex_error_info":"other"}`, `["?"]`, 1), now, "working"},
+		{strings.Repeat("\x00{", 1<<20), now, "working"},
+	} {
+		r := newRig(t)
+		if err := r.send(`{"session_id":"` + session + `","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"go"}`); err != nil {
+			t.Fatal(err)
+		}
+		home := t.TempDir()
+		writeFile(t, filepath.Join(home, "thread-writer-locks", session+".lock"), "")
+		writeFile(t, filepath.Join(home, "thread-writer-locks", "..-..lock"), "")
+		writeFile(t, filepath.Join(home, "sessions", day, "rollout-2026-11-28T15-30-34-"+session+".jsonl"), strings.ReplaceAll(c.file, "AT", time.Now().Add(c.at).Format(time.RFC3339Nano)))
+		hook.LookAtCodex(r.Context(), home, r.lists)
+		if got := r.does(); got != c.want {
+			t.Errorf("Codex after %.300s at %v: %s, want %s", c.file, c.at, got, c.want)
+		}
+	}
+	const (
+		prompt    = `{"id":"8d","timestamp":"2026-11-28T15:35:45.009Z","type":"user","content":[{"text":"go"}]}` + "\n" + `{"$set":{"lastUpdated":"2026-11-28T15:35:45.076Z"}}` + "\n"
+		refused   = `{"id":"b3","timestamp":"2026-11-28T15:35:47.816Z","type":"error","content":"[API Error: rig overloaded]"}` + "\n" + `{"id":"22","timestamp":"2026-11-28T15:35:47.854Z","type":"info","content":"This request failed. Press F12 for diagnostics."}` + "\n"
+		cancelled = `{"id":"b3","timestamp":"2026-11-28T15:35:47.816Z","type":"info","content":"Request cancelled."}` + "\n"
+	)
+	for file, want := range map[string]string{
+		prompt + refused: "waits: [API Error: rig overloaded]", prompt + cancelled: "idle", prompt + refused + prompt: "idle",
+		prompt + strings.Replace(refused, `"[API Error: rig overloaded]"`, `{}`, 1): "idle",
+	} {
+		r := newRig(t)
+		path := filepath.Join(t.TempDir(), "chat.jsonl")
+		writeFile(t, path, file)
+		for _, event := range []string{`"BeforeAgent","prompt":"go"`, `"AfterAgent","prompt_response":"[no response text]","stop_hook_active":false`} {
+			if err := r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","timestamp":"2026","transcript_path":%q,"hook_event_name":%s}`, path, event)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := r.does(); got != want {
+			t.Errorf("Gemini CLI after %s: %s, want %s", file, got, want)
+		}
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }

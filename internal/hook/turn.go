@@ -30,7 +30,7 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
 		return "", nil // the agent goes on by itself
 	}
-	question := lastQuestion(e.Last)
+	question := cmp.Or(e.Failure, lastQuestion(e.Last))
 	switch strings.ToLower(e.Name) { // a person has to have it go on
 	case "stopfailure":
 		question = cmp.Or(e.Failure, e.Last)
