@@ -27,6 +27,8 @@ type session struct {
 	Status     string `json:"status"`
 	WaitingFor string `json:"waitingFor"`
 	Since      int64  `json:"statusUpdatedAt"` // in Unix milliseconds
+
+	failed bool // it is of a turn of Codex' that failed, as WaitingFor says; the process is not known
 }
 
 const (
@@ -101,29 +103,11 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 				continue
 			}
 			text, at := failure(Event{Transcript: path}.transcript(true))
-			if text == "" || fails(ctx, lists, board.Conversation{Key: todo.ChatKey(id[0])}, text, at) == nil {
+			if text == "" || (session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}).tell(ctx, lists) == nil {
 				s.read[path] = info.ModTime()
 			}
 		}
 	}
-}
-
-// fails says that the turn of a chat which hooks told of has failed, unless they told of something
-// later.
-func fails(ctx context.Context, lists board.Lists, who board.Conversation, why string, at time.Time) error {
-	chat, err := lists.Chat(ctx, who)
-	if err != nil || !chat.Doing.InTurn() {
-		return err
-	}
-	_, err = lists.Hear(ctx, who, func(c *todo.Chat, now time.Time) {
-		if at.After(now) {
-			at = now
-		}
-		if c.Doing.InTurn() && at.After(c.Since) {
-			c.Says(todo.Rests, todo.OneLine(why, todo.MaxTitle), at)
-		}
-	})
-	return err
 }
 
 // session reads a file, unless another one has its name now.
@@ -144,11 +128,11 @@ func (s sessions) session(info os.FileInfo) (now session, ok bool) {
 // they told of something later.
 func (s session) tell(ctx context.Context, lists board.Lists) error {
 	host, who := process.ID(s.Process), board.Conversation{Key: todo.ChatKey(s.ID)}
-	if host == "" || s.ID == "" || len(s.ID) > todo.MaxLabel {
+	if host == "" && !s.failed || s.ID == "" || len(s.ID) > todo.MaxLabel {
 		return nil
 	}
 	chat, err := lists.Chat(ctx, who)
-	isOwn := slices.ContainsFunc(chat.Here[:], func(h todo.Here) bool { return h.Process == todo.HostProcess+host })
+	isOwn := s.failed && chat.Doing.InTurn() || slices.ContainsFunc(chat.Here[:], func(h todo.Here) bool { return h.Process == todo.HostProcess+host })
 	if err != nil || !isOwn {
 		return err
 	}
@@ -158,6 +142,8 @@ func (s session) tell(ctx context.Context, lists board.Lists) error {
 			at = now
 		}
 		switch isNewer := c.Ended.IsZero() && at.After(c.Since); {
+		case isNewer && s.failed:
+			c.Says(todo.Rests, todo.OneLine(s.WaitingFor, todo.MaxTitle), at)
 		case isNewer && s.Status == "idle" && c.Doing != todo.Rests: // else what it asked last is still asked
 			c.Says(todo.Rests, "", at)
 		case isNewer && s.Status == "busy":

@@ -241,6 +241,11 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		writeFile(t, filepath.Join(home, "thread-writer-locks", session+".lock"), "")
 		writeFile(t, filepath.Join(home, "thread-writer-locks", "..-..lock"), "")
 		writeFile(t, filepath.Join(home, "sessions", day, "rollout-2026-11-28T15-30-34-"+session+".jsonl"), strings.ReplaceAll(c.file, "AT", time.Now().Add(c.at).Format(time.RFC3339Nano)))
+		none := newRig(t) // of a chat of which no hook told it makes none
+		hook.LookAtCodex(r.Context(), home, none.lists)
+		if chats, err := none.lists.OwnChats(r.Context(), time.Time{}); len(chats) > 0 || err != nil {
+			t.Error(chats, err)
+		}
 		hook.LookAtCodex(r.Context(), home, r.lists)
 		if got := r.does(); got != c.want {
 			t.Errorf("Codex after %.300s at %v: %s, want %s", c.file, c.at, got, c.want)
