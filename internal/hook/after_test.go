@@ -2,9 +2,11 @@ package hook_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -101,4 +103,27 @@ func TestWhatWaitsForNoTurn(t *testing.T) {
 	if out := r.agent(line); len(out.Unseen) != 1 || out.Unseen[0].After.Text != "Tell Joe" {
 		t.Errorf("the next write is told %+v", out.Report)
 	}
+}
+
+// In a host whose plugin says which list a call wrote, what a person adds waits for the end of the
+// turn, too: the chat that hooks tell of is known to hold the list from then on.
+func TestWhatWaitsOfAChatThatAPluginTellsOf(t *testing.T) {
+	r := newRig(t)
+	of := func(name, more string) string { return event(name, `,"host":"opencode"`+more) }
+	r.tells(of("SessionStart", `,"source":"startup"`), "")
+	r.tells(of("PermissionDenied", ""), "")
+	lines := []todo.Line{{Text: "Read", Status: "in_progress"}}
+	out, err := r.lists.Apply(t.Context(), board.Write{
+		Target: board.Target{Conversation: board.Conversation{Key: "process-1", Client: "opencode", Workspace: "/home/ada/parser"}, Lines: lines},
+		Writer: todo.Writer{Client: "opencode"}, Change: func(d *todo.Draft) error { d.Append("Read"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.tells(of("PostToolUse", fmt.Sprintf(`,"list":%q`, out.After.List.ID)), "")
+	r.tells(of("PostToolBatch", ""), "")
+	if list := r.after("Update the changelog"); len(list.Later) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	r.tells(of("PostToolBatch", ""), "")
+	r.tells(of("Stop", ""), `The user changed the list: added "Update the changelog". Go on with it now.`)
 }
