@@ -14,8 +14,13 @@ func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	if len(a.list.Later) == 0 || ended {
 		return ended && len(a.list.Later) > 0, nil
 	}
-	chat, err := a.read.Chat(ctx, a.Conversation.Key)
-	return !chat.Doing.InTurn(), err
+	on, err := a.read.SeenOn(ctx, a.list.List.Principal, a.list.List.ID)
+	if err != nil {
+		return false, err
+	}
+	// The chat of which hooks tell may be another one than that which calls, see [Lists.Bind].
+	isInTurn, err := anyHere(ctx, a.read, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && a.isHere(c) })
+	return !isInTurn, err
 }
 
 // release puts on the list what waited for the end of a turn, if it is due: as the person

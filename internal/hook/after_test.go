@@ -112,18 +112,33 @@ func TestWhatWaitsOfAChatThatAPluginTellsOf(t *testing.T) {
 	of := func(name, more string) string { return event(name, `,"host":"opencode"`+more) }
 	r.tells(of("SessionStart", `,"source":"startup"`), "")
 	r.tells(of("PermissionDenied", ""), "")
-	lines := []todo.Line{{Text: "Read", Status: "in_progress"}}
-	out, err := r.lists.Apply(t.Context(), board.Write{
-		Target: board.Target{Conversation: board.Conversation{Key: "process-1", Client: "opencode", Workspace: "/home/ada/parser"}, Lines: lines},
-		Writer: todo.Writer{Client: "opencode"}, Change: func(d *todo.Draft) error { d.Append("Read"); return nil }})
-	if err != nil {
-		t.Fatal(err)
+	write := func(texts ...string) board.Outcome {
+		t.Helper()
+		var lines []todo.Line
+		for _, text := range texts {
+			lines = append(lines, todo.Line{Text: text, Status: "pending"})
+		}
+		out, err := r.lists.Apply(t.Context(), board.Write{
+			Target: board.Target{Conversation: board.Conversation{Key: "process-1", Client: "opencode", Workspace: "/home/ada/parser"}, Lines: lines, View: todo.CoreView()},
+			Writer: todo.Writer{Client: "opencode"}, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
 	}
-	r.tells(of("PostToolUse", fmt.Sprintf(`,"list":%q`, out.After.List.ID)), "")
-	r.tells(of("PostToolBatch", ""), "")
+	wrote := func(out board.Outcome) {
+		t.Helper()
+		r.tells(of("PostToolUse", fmt.Sprintf(`,"list":%q`, out.After.List.ID)), "")
+		r.tells(of("PostToolBatch", ""), "")
+	}
+	wrote(write("Read", "Test"))
 	if list := r.after("Update the changelog"); len(list.Later) != 1 {
 		t.Fatalf("%+v", list)
 	}
-	r.tells(of("PostToolBatch", ""), "")
+	out := write("Read", "Test", "Commit")
+	if len(out.After.Later) != 1 || len(out.After.Items) != 3 {
+		t.Errorf("a call in the turn has what waits for its end: %+v", out.After)
+	}
+	wrote(out)
 	r.tells(of("Stop", ""), `The user changed the list: added "Update the changelog". Go on with it now.`)
 }
