@@ -34,7 +34,7 @@ func About(k Kind) string {
 		Calls:   "whose list a call of our tool is, is certain: also after /clear, and of sub-agents",
 		Remind:  "the agent is told of its open list after a compaction, and as a chat goes on",
 		Edits:   "the agent is told of your edits with its next step, not with its next write",
-		Waiting: "a list shows what its agent asks you, until that goes on; comes with edits",
+		Waiting: "a list shows what its agent asks you, until that goes on; comes with edits, and they with it",
 		Finish:  "an agent that stops with open items is told of them once, and goes on",
 		Wake:    "an agent at rest goes on when you give it something to do; comes with waiting",
 	}[k]
@@ -62,17 +62,14 @@ func ParseKinds(text string) ([]Kind, error) {
 }
 
 // chosen returns those of kinds that a client can run, in the order of their table, and what
-// comes with them: waiting with wake, and edits with waiting, since the same hooks say that an
-// agent goes on, and what is run anyway.
+// comes with them: waiting with wake, and edits and waiting with each other, since the same hooks say
+// that an agent goes on and that its turn ended; and what is run anyway.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil
 	}
-	if slices.Contains(kinds, Wake) { // by which it is known that the agent rests
-		kinds = append(slices.Clip(kinds), Waiting)
-	}
-	if slices.Contains(kinds, Waiting) {
-		kinds = append(slices.Clip(kinds), Edits)
+	if slices.ContainsFunc(kinds, func(k Kind) bool { return k == Edits || k == Waiting || k == Wake }) {
+		kinds = append(slices.Clip(kinds), Edits, Waiting)
 	}
 	for _, k := range AllKinds() {
 		i := slices.IndexFunc(s.entries, func(e hookEntry) bool { return e.kind == k })
