@@ -69,7 +69,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/ratchet":      {"internal/cli"},
 		"internal/cmd/growth":       {model, board, "internal/store/..."},
 		"internal/cmd/bench":        {"internal/cmd/page"},
-		"internal/cmd/cost":         {"internal/clients", "internal/render", "internal/cmd/page"},
+		"internal/cmd/cost":         {"internal/clients", "internal/render", "internal/cmd/page", "tools"},
 		"internal/chats":            {},
 		"internal/faults":           {},
 		"internal/windows":          {},
