@@ -18,9 +18,6 @@ var (
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
 	// ErrOperationReused: the operation id was used for another write.
 	ErrOperationReused = errors.New("operation id already used for a different write")
-	// ErrOtherSchema: the store was written by an earlier program, of before the first
-	// release.
-	ErrOtherSchema = errors.New("store has another schema")
 	// ErrEarlier: the store is of an earlier version, which this program moves as it starts.
 	ErrEarlier = errors.New("the store is of an earlier todo-mcp: restart your client, which moves it to this version")
 	// ErrTooNew: the store is one of a newer version of this program, perhaps since a moment ago.

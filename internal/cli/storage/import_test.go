@@ -256,14 +256,6 @@ func TestExportKeepsHands(t *testing.T) {
 	}
 }
 
-// The order that a person made is read of an earlier program's export, too.
-func TestImportReadsAnEarlierOrder(t *testing.T) {
-	read, err := readLine([]byte(strings.Replace(exportLine, `"revision":1`, `"revision":1,"order":{"person":"2,1","was":"1,2","revision":1}`, 1)))
-	if want := (todo.Hand{Text: "2,1", Replaced: "1,2", Revision: 1}); err != nil || read.Order != want {
-		t.Errorf("%+v, %v", read.Order, err)
-	}
-}
-
 // Whoever names a file keeps what stands on standard input: a loop of a shell reads its next
 // line there.
 func TestImportLeavesStandardInput(t *testing.T) {

@@ -3,7 +3,6 @@ package storage
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -91,27 +90,9 @@ func readExport(in io.Reader) (map[string]*history, error) {
 // its very case, and there are no others, no invalid UTF-8, no lone surrogates and no
 // text behind the value (BAD-INPUT 83).
 func readLine(line []byte) (s todo.Snapshot, err error) {
-	var exported struct {
-		todo.Snapshot
-		// Earlier programs said from which item the title came, and what the agent did.
-		First   string `json:"first"`
-		FirstID string `json:"first_id"`
-		Asks    string `json:"asks"`
-		Rests   bool   `json:"rests"`
-		Said    int64  `json:"said"`
-		// And they called what an order has otherwise.
-		Order struct {
-			todo.Hand
-			Person string `json:"person"`
-			Was    string `json:"was"`
-		} `json:"order"`
+	if err = json.Unmarshal(line, &s, json.RejectUnknownMembers(true)); err != nil {
+		return todo.Snapshot{}, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
-	if err = json.Unmarshal(line, &exported, json.RejectUnknownMembers(true)); err != nil {
-		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
-	}
-	s = exported.Snapshot
-	s.Order = exported.Order.Hand
-	s.Order.Text, s.Order.Replaced = cmp.Or(s.Order.Text, exported.Order.Person), cmp.Or(s.Order.Replaced, exported.Order.Was)
 	s.List.ParentConversation, s.Workers = "", nil // chats are not in the file; Parent is
 	s.Rest = nil                                   // it is no excerpt
 	s.Operation = todo.Operation{}                 // as export writes it: who may repeat it is not in the file

@@ -61,7 +61,7 @@ const (
 
 // Open connects to the database that a postgres:// URL or a connection string of
 // libpq names, and makes the schema in it. It returns an error that wraps
-// [board.ErrOtherSchema] or [board.ErrTooNew] when it has one of another program.
+// [board.ErrTooNew] when it has one of a newer program.
 // noticeURL is an address of the same database at which notices can be received; empty for
 // the same. The address may lead to a pooler that hands out a connection for each
 // transaction: then statements are not prepared, and without a noticeURL the store looks

@@ -101,11 +101,8 @@ func schemaVersion(ctx context.Context, q querier) (n int, err error) {
 	}
 	err = one(ctx, q, []any{&n, &isOurs}, `SELECT version, to_regclass('todo_mcp.version_' || version) IS NOT NULL FROM todo_mcp.store`)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		err = errors.New("the schema todo_mcp has no version: it is not one of this program")
-	case err == nil && !isOurs:
-		err = fmt.Errorf("%w, version %d of a todo-mcp of before the first release: "+
-			"export its lists with the program that wrote it (`todo-mcp export`), and import them into another database with this one (`todo-mcp import`)", board.ErrOtherSchema, n)
+	case errors.Is(err, sql.ErrNoRows), err == nil && !isOurs:
+		err = errors.New("the schema todo_mcp is not one of this program: name another database")
 	case err == nil && n > len(steps):
 		err = fmt.Errorf("%w: the database has version %d of the schema, and this program %d", board.ErrTooNew, n, len(steps))
 	}

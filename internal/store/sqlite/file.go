@@ -265,8 +265,6 @@ func describe(path string, err error) error {
 		return describe(path, board.ErrTooNew) // since another program had it
 	case errors.Is(err, board.ErrEarlier):
 		return fmt.Errorf("open store %s: %w, and so does `todo-mcp lists --store sqlite:%[1]s`; it was left as it is", path, err)
-	case errors.Is(err, board.ErrOtherSchema):
-		return fmt.Errorf("open store %s: %w, written by an earlier todo-mcp: save its lists with that program (todo-mcp export > lists.ndjson), move the file away, and import them with this one (todo-mcp import lists.ndjson), or name another file with --store; it was left as it is", path, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("open store %s: %w: %w: name another file with --store; it was left as it is", path, board.ErrCorrupt, err)
 	case failedWith(err, codeReadOnly, codeCantOpen):

@@ -24,8 +24,7 @@ var schema string
 // in a file of its own, schema002.sql and so on.
 var steps = []string{schema}
 
-// applicationID is in the files of this numbering ("todo"); those of programs of before the
-// first release have none, and versions of up to 19.
+// applicationID is in every file ("todo").
 const applicationID = 0x746f646f
 
 // errForeign means that a file is a database, but not one of this program.
@@ -37,13 +36,12 @@ type querier interface {
 }
 
 // schemaOf returns the version of a database, 0 of an empty one. It returns board.ErrTooNew,
-// board.ErrEarlier, board.ErrOtherSchema or errForeign for a database that this program
-// cannot use, or not yet. It also reads the list of tables, so that opening finds a damaged
-// file.
+// board.ErrEarlier or errForeign for a database that this program cannot use, or not yet. It
+// also reads the list of tables, so that opening finds a damaged file.
 func schemaOf(ctx context.Context, q querier) (version int, err error) {
-	var id, tables, storeTables int
+	var id, tables int
 	err = q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
-		count(*), count(*) FILTER (WHERE name IN ('lists', 'history')) FROM sqlite_schema`).Scan(&version, &id, &tables, &storeTables)
+		count(*) FROM sqlite_schema`).Scan(&version, &id, &tables)
 	switch isOurs := id == applicationID; {
 	case err != nil:
 		return 0, err
@@ -51,8 +49,6 @@ func schemaOf(ctx context.Context, q querier) (version int, err error) {
 		err = board.ErrTooNew
 	case isOurs && version < len(steps):
 		err = board.ErrEarlier
-	case !isOurs && id == 0 && version > 0 && storeTables == 2:
-		err = board.ErrOtherSchema
 	case !isOurs && (id != 0 || version > 0 || tables > 0):
 		return 0, errForeign
 	}

@@ -57,8 +57,7 @@ var _ board.Store = (*Store)(nil)
 
 // Open returns a store in the file at path, which need not exist yet. For a
 // file that this version cannot use it returns an error that wraps
-// [board.ErrTooNew], [board.ErrOtherSchema] or [board.ErrCorrupt], and leaves the file
-// unchanged.
+// [board.ErrTooNew] or [board.ErrCorrupt], and leaves the file unchanged.
 func Open(path string, keep board.Keep) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
