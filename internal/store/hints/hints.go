@@ -30,37 +30,30 @@ func (h *Hints) Send() {
 // something new, and returns after which time to look again; 0 is only when told to.
 type Look func() (again time.Duration, err error)
 
-// Watch adds a watcher and calls hint at once, and then for each hint that is sent. look,
-// unless it is nil, is called as long after the first hint as settle says, or after each if
-// that is not 0, then whenever something comes from told, and when it says. Watch returns nil
-// when ctx ends, [board.ErrClosed] when closed is closed, and the error of look.
+// Watch adds a watcher and calls hint at once, and then for each hint that is sent. look
+// is called as long after the first hint as settle says, or after each if that is not 0, then
+// whenever something comes from told, and when it says. Watch returns nil when ctx ends,
+// [board.ErrClosed] when closed is closed, and the error of look.
 func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), settle time.Duration, told <-chan struct{}, look Look) error {
 	slot := make(chan struct{}, 1)
 	h.slots.Store(slot, true)
 	defer h.slots.Delete(slot)
 	again := time.NewTimer(settle)
 	defer again.Stop()
-	if look == nil {
-		again.Stop()
-	}
 	hint()
 	for ctx.Err() == nil {
-		looks := false
 		select {
 		case <-slot:
 			if hint(); settle > 0 {
 				again.Reset(settle)
 			}
+			continue
 		case <-again.C:
-			looks = true
 		case <-told:
-			looks = true
 		case <-closed:
 			return fmt.Errorf("watch store: %w", board.ErrClosed)
 		case <-ctx.Done():
-		}
-		if !looks {
-			continue
+			return nil
 		}
 		next, err := look()
 		if err != nil && ctx.Err() == nil {

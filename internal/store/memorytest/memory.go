@@ -159,7 +159,7 @@ func (s *Store) Alive(process string) bool {
 
 // Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	return s.watchers.Watch(ctx, s.ctx.Done(), hint, 0, nil, nil)
+	return s.watchers.Watch(ctx, s.ctx.Done(), hint, 0, nil, func() (time.Duration, error) { return 0, nil })
 }
 
 // Close implements board.Store.
