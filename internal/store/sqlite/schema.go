@@ -30,17 +30,12 @@ const applicationID = 0x746f646f
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
 
-// querier is a *sql.DB or a *sql.Conn.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // schemaOf returns the version of a database, 0 of an empty one. It returns board.ErrTooNew,
 // board.ErrEarlier or errForeign for a database that this program cannot use, or not yet. It
 // also reads the list of tables, so that opening finds a damaged file.
-func schemaOf(ctx context.Context, q querier) (version int, err error) {
+func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	var id, tables int
-	err = q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
+	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
 		count(*) FROM sqlite_schema`).Scan(&version, &id, &tables)
 	switch isOurs := id == applicationID; {
 	case err != nil:
@@ -58,18 +53,14 @@ func schemaOf(ctx context.Context, q querier) (version int, err error) {
 	return version, err
 }
 
-// makeSchema sets how a database is written, unless it is not a store of this version, and
-// makes the tables in one that has none, in one transaction: of several processes that try
-// at the same time only one makes them. It calls first before. With say it does so, too, with
-// an earlier store: it waits for those who write, and says each step that it runs.
+// makeSchema sets how a database with one connection is written, unless it is not a store of
+// this version, and makes the tables in one that has none, in one transaction: of several
+// processes that try at the same time only one makes them. It calls first before. With say it
+// does so, too, with an earlier store: it waits for those who write, and says each step that it
+// runs.
 func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text string)) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
 	look := func() (version int, err error) {
-		if version, err = schemaOf(ctx, conn); say != nil && errors.Is(err, board.ErrEarlier) {
+		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {
 			err = nil
 		}
 		return version, err
@@ -86,10 +77,10 @@ func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text str
 	default: // the log is merged as by [writer.settleLog]
 		settings += "; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = 600000"
 	}
-	if _, err := conn.ExecContext(ctx, settings); err != nil || version == len(steps) {
+	if _, err := db.ExecContext(ctx, settings); err != nil || version == len(steps) {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	version, err = look()
@@ -98,7 +89,7 @@ func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text str
 	}
 	if err == nil && version < len(steps) {
 		err = tables.Step(steps, version, say, func(version int, step string) error {
-			_, err := conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
+			_, err := db.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
 			if failedWith(err, codeError) { // it says nothing of the store, see [describe]
 				err = errors.New(err.Error())
 			}
@@ -108,7 +99,7 @@ func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text str
 	if err != nil {
 		return err // the caller closes db, which ends the transaction
 	}
-	_, err = conn.ExecContext(ctx, "COMMIT")
+	_, err = db.ExecContext(ctx, "COMMIT")
 	return err
 }
 
