@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -36,6 +35,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compact store: %w", err)
 	}
+	statements := &statements{db: db}
 	free := func() (pages int, err error) {
 		return pages, db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&pages)
 	}
@@ -44,7 +44,14 @@ func (s *Store) Compact(ctx context.Context) error {
 			break
 		}
 		began := time.Now()
-		if err = step(ctx, db, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, compactStep)); err == nil {
+		// It goes on as its rows are read.
+		err = statements.query(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, compactStep), nil, func(rows tables.Rows) error {
+			for rows.Next() {
+				continue
+			}
+			return rows.Err()
+		})
+		if err == nil {
 			board.Sleep(ctx, time.Since(began)) // who waits to write is next
 		}
 	}
@@ -55,17 +62,4 @@ func (s *Store) Compact(ctx context.Context) error {
 		return fmt.Errorf("compact store: %w", err)
 	}
 	return nil
-}
-
-// step runs a statement that goes on as its rows are read.
-func step(ctx context.Context, db *sql.DB, statement string) error {
-	rows, err := db.QueryContext(ctx, statement)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		continue
-	}
-	return rows.Err()
 }
