@@ -62,7 +62,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	var open *file
 	var last int64
 	var spool time.Time
-	others := s.newListener()
+	others := &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
 	defer func() {
 		_ = open.release()
 		others.close()

@@ -55,10 +55,6 @@ type listener struct {
 	info  os.FileInfo       // of the file that it listens to
 }
 
-func (s *Store) newListener() *listener {
-	return &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
-}
-
 // listen listens, unless it does already, and returns after which time to look anyway. There
 // must be a store.
 func (l *listener) listen() time.Duration {

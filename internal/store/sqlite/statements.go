@@ -72,9 +72,3 @@ func (s *statements) scan(query string, args []any, into ...any) error {
 		return rows.Scan(into...)
 	})
 }
-
-func (s *statements) close() {
-	for _, stmt := range s.of.Range {
-		_ = stmt.(*sql.Stmt).Close()
-	}
-}

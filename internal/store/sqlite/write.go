@@ -66,7 +66,9 @@ func (w *writer) forget() {
 // until the last statement is closed.
 func (w *writer) close() {
 	if w.conn != nil {
-		w.statements.close()
+		for _, stmt := range w.of.Range {
+			_ = stmt.(*sql.Stmt).Close()
+		}
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
@@ -251,7 +253,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		w.failed = nil
 		req.call(w)
 		wrote := w.ran > before
-		if w.failed != nil && !isAboutOne(w.failed) {
+		if isAboutOne := errors.Is(w.failed, tables.ErrEncode) || failedWith(w.failed, codeTooBig, codeConstraint); w.failed != nil && !isAboutOne {
 			return false, w.failed
 		}
 		if req.err != nil && wrote {
@@ -279,10 +281,4 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		return false, fmt.Errorf("%w: %w", board.ErrUnknownOutcome, errGone)
 	}
 	return stored, nil
-}
-
-// isAboutOne reports whether an error of the store concerns one request only: what it
-// stored is taken back, and the transaction goes on.
-func isAboutOne(err error) bool {
-	return errors.Is(err, tables.ErrEncode) || failedWith(err, codeTooBig, codeConstraint)
 }
