@@ -106,8 +106,8 @@ func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 	if q.AfterSeq > 0 {
 		order = "seq"
 		add("seq > ?", q.AfterSeq)
-		if r.sql.settled != "" {
-			where = append(where, "seq < "+r.sql.settled)
+		if r.sql.of.Settled != "" {
+			where = append(where, "seq < "+r.sql.of.Settled)
 		}
 	}
 	found, _, err := good(ctx, r, "read chats", r.sql.AllChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, r.scans.Chat, args...)
@@ -159,12 +159,6 @@ func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, erro
 		err = s.DB.Remove(s.sql.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
 	}
 	return c, err
-}
-
-// tidyChats removes chats that nobody used for too long, and those without a list that
-// ended long enough ago.
-func (s *Saver) tidyChats(now time.Time) error {
-	return s.DB.Remove(s.sql.oldChats, record.UnixNano(now.Add(-board.SeenAge)), record.UnixNano(now.Add(-board.BareChatAge)))
 }
 
 // addRow stores a row of a principal that is of no list, if there is room.

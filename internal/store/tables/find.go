@@ -48,24 +48,22 @@ type SQL struct {
 	// current last first.
 	AllSeen, SeenBy string
 
-	loadRevision, history        string
-	checks                       []string
-	excerpted                    string // the newest revisions beside their excerpts
-	seenOn, currentSeen          string
-	current, seen, settled, like string
-
-	sum func(columns ...any) int64
+	loadRevision, history string
+	checks                []string
+	excerpted             string // the newest revisions beside their excerpts
+	seenOn, currentSeen   string
+	current               string
 
 	addRevision, addList, updateList, setDeleted, countDropped, drop string
 	usage, own, lockList                                             string
 	setSeen, sawMore, oldSeen, moreSeen, named, setName              string
-	// Queries for the ids of lists, each one of which is removed by all of forget.
+	// Queries for the ids of lists, each one of which is removed by all of Forget.
 	list, trash, spare string
 	// Of snapshots.
 	spareLists string
-	forget     []string
 
 	chatSQL
+	of Dialect
 }
 
 // limit ends a query that returns so many rows. SQLite looks at the value of a plain
@@ -75,10 +73,10 @@ const limit = ` LIMIT CAST(? AS bigint)`
 
 // summed returns the columns of a row with their checksum, where rows have one.
 func (s *SQL) summed(columns []any) []any {
-	if s.sum == nil {
+	if s.of.Sum == nil {
 		return columns
 	}
-	return append(columns, s.sum(columns...))
+	return append(columns, s.of.Sum(columns...))
 }
 
 // ifSummed returns a part of a statement where rows have a checksum, else nothing.
@@ -101,7 +99,7 @@ func (d Dialect) Queries() *SQL {
 		Excerpts:  `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
 		AllSeen: `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + d.ifSummed(`, c.sum`) +
 			` FROM ` + seen + ` c`,
-		current: current, seen: seen, settled: d.Settled, like: d.Like, checks: d.checks(),
+		current: current, checks: d.checks(), of: d,
 		excerpted: `SELECT l.id, h.body, l.excerpt FROM ` + d.Schema + `lists l JOIN ` + d.Schema + `history h ON h.list = l.id AND h.revision = l.revision`,
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
@@ -124,15 +122,15 @@ func (d Dialect) saves(q *SQL) {
 		columns += d.ifSummed(`, sum`) + more
 		return `INSERT INTO ` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(columns, ",")) + `)`
 	}
-	q.sum, q.forget, q.chatSQL = d.Sum, d.Forget, d.chatQueries(insert)
+	q.chatSQL = d.chatQueries(insert)
 	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
 	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`,
 		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
 	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
 	q.setDeleted = `UPDATE ` + lists + ` SET deleted = ? WHERE id = ?`
 	q.countDropped = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
-		WHERE list = ? AND revision BETWEEN ? AND ?) WHERE id = ?`
-	q.drop = `DELETE FROM ` + history + ` WHERE list = ? AND revision BETWEEN ? AND ?`
+		WHERE list = ? AND revision < ?) WHERE id = ?`
+	q.drop = `DELETE FROM ` + history + ` WHERE list = ? AND revision < ?`
 	q.sawMore = insert(seen, `principal, chat, mirrors, list, revision, process, held, current, at`, ``) + `
 		ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process` + d.ifSummed(`, sum = excluded.sum`)
 	q.setSeen = q.sawMore + `, held = excluded.held, current = excluded.current, at = excluded.at`
@@ -195,7 +193,7 @@ func (s *SQL) Find(q board.Query) (sql string, args []any) {
 	}
 	if q.Parent != "" {
 		add(`(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
-			(SELECT chat FROM `+s.seen+` WHERE list = ?) AND `+s.current+` = ?)`, q.Parent, q.Parent, q.Parent)
+			(SELECT chat FROM `+s.of.Schema+`seen WHERE list = ?) AND `+s.current+` = ?)`, q.Parent, q.Parent, q.Parent)
 	}
 	if !q.UpdatedSince.IsZero() {
 		add(row+".updated >= ?", record.UnixNano(q.UpdatedSince))
@@ -209,12 +207,12 @@ func (s *SQL) Find(q board.Query) (sql string, args []any) {
 	order := " DESC"
 	if q.OldestFirst {
 		order = ""
-		if s.settled != "" {
-			add(row + ".seq < " + s.settled)
+		if s.of.Settled != "" {
+			add(row + ".seq < " + s.of.Settled)
 		}
 	}
 	if q.Text != "" && q.Operation == "" {
-		add("h.body "+s.like+" ?", "%"+plainest(q.Text)+"%")
+		add("h.body "+s.of.Like+" ?", "%"+plainest(q.Text)+"%")
 	}
 	if len(where) > 0 {
 		sql += " WHERE " + strings.Join(where, " AND ")

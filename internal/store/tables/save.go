@@ -177,19 +177,10 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 		err = s.DB.Exec(s.sql.setDeleted, next.Deleted, id)
 	}
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
-		err = s.drop(id, 0, first-1)
+		err = errors.Join(s.DB.Exec(s.sql.countDropped, id, first, id), s.DB.Exec(s.sql.drop, id, first))
 	}
 	s.DB.Remember(next, bytes)
 	return next, err
-}
-
-// drop removes the stored revisions of a list from one to another.
-func (s *Saver) drop(list string, from, to int64) error {
-	err := s.DB.Exec(s.sql.countDropped, list, from, to, list)
-	if err == nil {
-		err = s.DB.Exec(s.sql.drop, list, from, to)
-	}
-	return err
 }
 
 // begin stores the first revision of a list, if there is room, and tidies up.
@@ -200,10 +191,14 @@ func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) 
 	}
 	old := board.Oldness(now, saved)
 	if err == nil {
-		err = s.tidy(old, first.List)
+		err = s.forget(s.sql.trash, first.List, record.UnixNano(old.Add(-board.TrashAge)), maxTrash)
+	}
+	if err == nil {
+		err = s.DB.Remove(s.sql.oldSeen, record.UnixNano(old.Add(-board.SeenAge)), maxOldSeen)
 	}
 	if err == nil && s.Used.mayExpire(first.List.Principal, min(expireEvery, s.Keep.Finished), now) {
-		err = cmp.Or(s.tidyChats(old), s.Keep.Expire(old, s.evict(ctx, first.List, now)))
+		chats := s.DB.Remove(s.sql.oldChats, record.UnixNano(old.Add(-board.SeenAge)), record.UnixNano(old.Add(-board.BareChatAge)))
+		err = cmp.Or(chats, s.Keep.Expire(old, s.evict(ctx, first.List, now)))
 	}
 	return err
 }
@@ -309,7 +304,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 // that held no other: but for the one that begins or changes another list, which it is for.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	err := s.DB.Remove(fmt.Sprintf(s.sql.chatsOf, lists), append(slices.Clone(args), forList.Conversation)...)
-	for _, statement := range s.sql.forget {
+	for _, statement := range s.sql.of.Forget {
 		if err == nil {
 			err = s.DB.Remove(fmt.Sprintf(statement, lists), slices.Clone(args)...)
 		}
@@ -320,16 +315,6 @@ func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 // How many lists that were deleted long ago, and rows of what chats have seen that nobody used
 // for too long, go when a list begins.
 const maxTrash, maxOldSeen = 4, 100
-
-// tidy removes lists that were deleted too long ago to bring them back, and forgets what chats have
-// seen that nobody used for too long.
-func (s *Saver) tidy(now time.Time, forList todo.List) error {
-	err := s.forget(s.sql.trash, forList, record.UnixNano(now.Add(-board.TrashAge)), maxTrash)
-	if err != nil {
-		return err
-	}
-	return s.DB.Remove(s.sql.oldSeen, record.UnixNano(now.Add(-board.SeenAge)), maxOldSeen)
-}
 
 // Purge implements [board.Tx]. One revision without content takes the place of all.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
