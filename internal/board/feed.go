@@ -133,14 +133,6 @@ func (all followers) deliver(c Call) {
 	}
 }
 
-// signal sends on a channel with a buffer of one, unless the buffer is full.
-func signal(slot chan<- struct{}) {
-	select {
-	case slot <- struct{}{}:
-	default:
-	}
-}
-
 // position returns the Seq after which to read, or unknownSeq.
 func (f *feed) position() int64 {
 	ctx, cancel := context.WithTimeout(f.open, time.Second)
@@ -159,12 +151,12 @@ func (f *feed) run(ctx context.Context, seq int64) {
 	hints := make(chan struct{}, 1)
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { f.watchStore(ctx, func() { signal(hints) }) })
+	watching.Go(func() { f.watchStore(ctx, func() { Signal(hints) }) })
 
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	if seq == unknownSeq {
-		signal(hints)
+		Signal(hints)
 	}
 	for from := (place{seq, seq}); ; {
 		select {

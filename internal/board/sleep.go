@@ -13,3 +13,11 @@ func Sleep(ctx context.Context, wait time.Duration) bool {
 	}
 	return ctx.Err() == nil
 }
+
+// Signal sends on a channel with a buffer of one, unless the buffer is full.
+func Signal(slot chan<- struct{}) {
+	select {
+	case slot <- struct{}{}:
+	default:
+	}
+}

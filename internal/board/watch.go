@@ -32,7 +32,7 @@ func (w *Watcher) keepNewest(c Call) {
 	defer w.mu.Unlock()
 	if c.List.IsNewer(w.pending[c.List.List.ID]) {
 		w.pending[c.List.List.ID] = c.List
-		signal(w.ready)
+		Signal(w.ready)
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *Hub) Open(c Client) *Stream {
 	s.sub.stream = s
 	for _, c := range s.sub.wants {
 		c.pending, c.seen = true, -1
-		signal(s.sub.wake)
+		board.Signal(s.sub.wake)
 	}
 	return s
 }
@@ -66,7 +66,7 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 			return nil
 		}
 		if s.ctx.Err() != nil {
-			signal(s.sub.wake) // it was for the next stream
+			board.Signal(s.sub.wake) // it was for the next stream
 			return nil
 		}
 		s.watch.Do(s.beginToWatch)
@@ -95,7 +95,7 @@ func (s *subscriber) changed(list todo.List) {
 	for w, c := range s.wants {
 		if w.uri == Current || w.uri == All || w.uri == One+list.ID {
 			c.pending = true
-			signal(s.wake)
+			board.Signal(s.wake)
 		}
 	}
 }

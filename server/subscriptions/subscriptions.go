@@ -111,7 +111,7 @@ func (r *Hub) Moved(of board.Identity, conversation string) {
 		for w, c := range sub.wants {
 			if w.uri == Current && w.conversation == conversation && sub.Principal == of.Principal {
 				c.pending = true
-				signal(sub.wake)
+				board.Signal(sub.wake)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (r *Hub) add(c Client, w want, now *current) (*Stream, error) {
 	}
 	sub := r.subscriber(c)
 	sub.wants[w] = cmp.Or(sub.wants[w], now) // the one that is there may be pending
-	signal(sub.wake)
+	board.Signal(sub.wake)
 	return sub.stream, nil
 }
 
@@ -206,13 +206,5 @@ func (r *Hub) remove(session string, which func(want) bool) {
 	maps.DeleteFunc(sub.wants, func(w want, _ *current) bool { return which(w) })
 	if sub.stream == nil && len(sub.wants) == 0 {
 		delete(r.clients, session)
-	}
-}
-
-// signal sends on a channel with a buffer of one, unless the buffer is full.
-func signal(slot chan<- struct{}) {
-	select {
-	case slot <- struct{}{}:
-	default:
 	}
 }

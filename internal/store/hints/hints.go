@@ -19,10 +19,7 @@ type Hints struct {
 // Send hints every watcher that has no hint waiting already.
 func (h *Hints) Send() {
 	for slot := range h.slots.Range {
-		select {
-		case slot.(chan struct{}) <- struct{}{}:
-		default:
-		}
+		board.Signal(slot.(chan struct{}))
 	}
 }
 

@@ -56,10 +56,7 @@ func (n *notices) send() {
 // want has run send a notice.
 func (n *notices) want() {
 	n.since.CompareAndSwap(0, time.Now().UnixNano())
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
+	board.Signal(n.wake)
 }
 
 // run sends notices, one for all that are wanted in the meantime.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 // savedSuffix is what the path of a store has behind it in that of the file that a process touches
@@ -107,10 +109,7 @@ func pass(on *fsnotify.Watcher, heard chan<- struct{}) {
 				return
 			}
 		}
-		select {
-		case heard <- struct{}{}:
-		default:
-		}
+		board.Signal(heard)
 		time.Sleep(together)
 	}
 }
