@@ -33,7 +33,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 		}
 	case "afteragent":
 		if e.Last == noAnswer {
-			e.Failure, _ = failure(e.transcript(true))
+			e.Failure, _ = failure(readFile(e.Transcript, maxEnd, true))
 		}
 	case "posttooluse":
 		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); id != "" && len(id) <= todo.MaxName {
@@ -58,7 +58,7 @@ const maxEnd = 1 << 20
 // of the chat says it; empty where that does not.
 func (e Event) forkedFrom() string {
 	for _, atEnd := range []bool{true, false} {
-		found := parent.FindAllSubmatch(e.transcript(atEnd), -1)
+		found := parent.FindAllSubmatch(readFile(e.Transcript, maxEnd, atEnd), -1)
 		for i := len(found) - 1; i >= 0; i-- {
 			if id := string(found[i][1]); id != e.Session {
 				return id
@@ -71,7 +71,7 @@ func (e Event) forkedFrom() string {
 // endsWithPlan reports whether the turn that the host's file of the chat has last proposed a plan,
 // about which Codex then asks. A text in such a file has its quotes escaped.
 func (e Event) endsWithPlan() bool {
-	data := e.transcript(true)
+	data := readFile(e.Transcript, maxEnd, true)
 	turn := bytes.LastIndex(data, []byte(`"type":"task_started"`))
 	return bytes.Contains(data[max(0, turn):], []byte(`"item":{"type":"Plan"`))
 }
@@ -111,24 +111,24 @@ func failure(file []byte) (text string, at time.Time) {
 	return "", at
 }
 
-// transcript returns the beginning or the end of the host's file of the chat, as far as it can be
-// read.
-func (e Event) transcript(atEnd bool) []byte {
-	info, err := os.Stat(e.Transcript)
-	if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(e.Transcript) {
+// readFile returns what is in a regular file, of a larger one so many bytes of its beginning or its
+// end; nil where there is none, or it cannot be read.
+func readFile(path string, most int64, atEnd bool) []byte {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(path) {
 		return nil
 	}
-	f, err := os.Open(e.Transcript)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	data, from := make([]byte, maxEnd), int64(0)
+	from := int64(0)
 	if atEnd {
-		from = max(0, info.Size()-maxEnd)
+		from = max(0, info.Size()-most)
 	}
-	n, _ := f.ReadAt(data, from)
-	return data[:n]
+	data, _ := io.ReadAll(io.NewSectionReader(f, from, most))
+	return data
 }
 
 // branch returns the branch of the Git repository that a folder is in; empty for none.
@@ -154,14 +154,5 @@ func branch(folder string) string {
 // readSmall returns what is in a regular file, up to 4 kB without space at its end; empty
 // where there is none.
 func readSmall(path string) string {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, 4096)) // what cannot be read is not there
-	return strings.TrimSpace(string(data))
+	return strings.TrimSpace(string(readFile(path, 4096, false)))
 }

@@ -3,7 +3,6 @@ package hook
 import (
 	"cmp"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,7 +76,9 @@ func (s sessions) look(ctx context.Context, lists board.Lists) {
 		if !isOne || s.read[f.Name()].Equal(info.ModTime()) {
 			continue
 		}
-		if now, ok := s.session(info); ok && now.tell(ctx, lists) == nil {
+		var now session
+		data := readFile(filepath.Join(s.folder, f.Name()), maxSessionFile, false)
+		if json.Unmarshal(data, &now, jsontext.AllowInvalidUTF8(true)) == nil && now.tell(ctx, lists) == nil {
 			s.read[f.Name()] = info.ModTime()
 		}
 	}
@@ -102,26 +103,12 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 			if err != nil || s.read[path].Equal(info.ModTime()) {
 				continue
 			}
-			text, at := failure(Event{Transcript: path}.transcript(true))
+			text, at := failure(readFile(path, maxEnd, true))
 			if text == "" || (session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}).tell(ctx, lists) == nil {
 				s.read[path] = info.ModTime()
 			}
 		}
 	}
-}
-
-// session reads a file, unless another one has its name now.
-func (s sessions) session(info os.FileInfo) (now session, ok bool) {
-	f, err := os.Open(filepath.Join(s.folder, info.Name()))
-	if err != nil {
-		return now, false
-	}
-	defer f.Close()
-	if opened, err := f.Stat(); err != nil || !os.SameFile(opened, info) {
-		return now, false
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSessionFile))
-	return now, err == nil && json.Unmarshal(data, &now, jsontext.AllowInvalidUTF8(true)) == nil
 }
 
 // tell says of the chat that hooks of this very process told of what the process does now, unless
