@@ -158,7 +158,7 @@ func New(c Config) (*Edge, error) {
 		signsIn: c.Tokens != nil || c.Issuer != nil, key: signed.NewKey(c.Key),
 		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}
 	e.closing, e.close = context.WithCancel(context.Background())
-	e.Handle("GET /livez", Text, live, Public, Direct)
+	e.Handle("GET /livez", Text, static("text/plain; charset=utf-8", "ok\n"), Public, Direct)
 	e.Handle("GET /readyz", Text, ready, Public, Direct)
 	if c.Metrics != nil {
 		e.Handle("GET /metrics", Text, func(w http.ResponseWriter, r *Request) error {

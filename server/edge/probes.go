@@ -12,12 +12,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// live answers /livez: the process answers.
-func live(w http.ResponseWriter, _ *Request) error {
-	fmt.Fprintln(w, "ok")
-	return nil
-}
-
 // ready answers /readyz: lists can be read, and written (BAD-INPUT 79), and the
 // server is not about to stop (BAD-INPUT 58).
 func ready(w http.ResponseWriter, r *Request) error {
