@@ -53,18 +53,10 @@ const (
 type session struct {
 	// Token is the id of a token of [auth.Tokens], which is looked up with each request:
 	// a revoked one ends the session. Empty for who signed in with an issuer.
-	Token    string    `json:"t,omitempty"`
-	Issuer   string    `json:"i,omitempty"`
-	Identity identity  `json:"w,omitzero"`
-	Expires  time.Time `json:"e"`
-}
-
-// identity is a [board.Identity] as a cookie has it, also one of another version.
-type identity struct {
-	Principal string `json:"p"`
-	Subject   string `json:"s"`
-	User      string `json:"u"`
-	ReadOnly  bool   `json:"r,omitempty"`
+	Token    string         `json:"t,omitempty"`
+	Issuer   string         `json:"i,omitempty"`
+	Identity board.Identity `json:"w,omitzero"`
+	Expires  time.Time      `json:"e"`
 }
 
 // attempt is what the cookie of somebody who is signing in with an issuer says.
@@ -179,7 +171,7 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 	}
 	in := session{Token: granted.Token, Expires: e.config.Now().Add(sessionLasts)}
 	if granted.Token == "" {
-		in.Issuer, in.Identity = e.config.Issuer.URL, identity(granted.Identity)
+		in.Issuer, in.Identity = e.config.Issuer.URL, granted.Identity
 	}
 	if !granted.Expires.IsZero() && granted.Expires.Before(in.Expires) {
 		in.Expires = granted.Expires
@@ -256,7 +248,7 @@ func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 		granted, err := e.config.Tokens.Granted(in.Token, now)
 		return granted.Identity, err
 	case in.Token == "" && e.config.Issuer != nil && in.Issuer == e.config.Issuer.URL && in.Identity.Principal != "":
-		return board.Identity(in.Identity), nil
+		return in.Identity, nil
 	}
 	return board.Identity{}, errNobody // or the server signs in differently now
 }
