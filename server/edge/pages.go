@@ -218,7 +218,7 @@ func (e *Edge) purpose(r *http.Request, name string) string {
 // cookie decodes a cookie of this server.
 func (e *Edge) cookie(r *http.Request, name string, value any) error {
 	c, err := r.Cookie(e.cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
-	if err != nil || e.key.Open(e.purpose(r, name), c.Value, value) != nil {
+	if err != nil || !e.key.Open(e.purpose(r, name), c.Value, value) {
 		return errNobody
 	}
 	return nil

@@ -50,7 +50,7 @@ func (s *sessions) begin(owner string, client mcp.Implementation, apps bool) str
 // check returns the claims of a session's id. They are not valid if the id was not signed
 // with this key, if somebody else began the session, or if its client ended it.
 func (s *sessions) check(id, owner string) (claims sessionClaims, valid bool) {
-	if s.key.Open(purpose+owner, id, &claims) != nil {
+	if !s.key.Open(purpose+owner, id, &claims) {
 		return claims, false
 	}
 	s.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strings"
 	"sync"
 
@@ -20,9 +19,6 @@ type Key struct{ secret func() []byte }
 // NewKey returns a key with a secret of 32 bytes or more, which is asked for at
 // most once, when it is first needed.
 func NewKey(secret func() []byte) Key { return Key{sync.OnceValue(secret)} }
-
-// ErrForged says that a text was not signed with this key for this purpose.
-var ErrForged = errors.New("not signed here")
 
 // MaxLength is the length in bytes above which no text is read.
 const MaxLength = 4096
@@ -38,18 +34,15 @@ func (k Key) Sign(purpose string, value any) string {
 	return payload + "." + k.sum(purpose, payload)
 }
 
-// Open decodes the value of a text, or returns [ErrForged] for one that [Key.Sign] did
-// not return for this purpose.
-func (k Key) Open(purpose, text string, value any) error {
+// Open decodes the value of a text, and reports whether [Key.Sign] returned it for this
+// purpose.
+func (k Key) Open(purpose, text string, value any) bool {
 	payload, sum, ok := strings.Cut(text, ".")
 	if !ok || len(text) > MaxLength || !hmac.Equal([]byte(sum), []byte(k.sum(purpose, payload))) {
-		return ErrForged
+		return false
 	}
 	data, err := base64.RawURLEncoding.DecodeString(payload)
-	if err != nil || json.Unmarshal(data, value) != nil {
-		return ErrForged
-	}
-	return nil
+	return err == nil && json.Unmarshal(data, value) == nil
 }
 
 func (k Key) sum(purpose, payload string) string {
