@@ -122,12 +122,6 @@ func (i *Issuer) discover() (*oidc.Provider, error) {
 	return i.found, nil
 }
 
-// algorithms are those by which tokens may be signed: with "none" or a shared key
-// anybody could sign (BAD-INPUT 31).
-func algorithms() []string {
-	return []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
-}
-
 // Check returns what an access token entitles to; the error may be a [*Refusal].
 func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	if !isAccessToken(text) {
@@ -137,7 +131,9 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
-	config := &oidc.Config{ClientID: i.Audience, SupportedSigningAlgs: algorithms()}
+	// With "none" or a shared key anybody could sign (BAD-INPUT 31).
+	config := &oidc.Config{ClientID: i.Audience, SupportedSigningAlgs: []string{oidc.RS256, oidc.RS384, oidc.RS512,
+		oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}}
 	token, err := found.Verifier(config).Verify(ctx, text)
 	_, isExpired := errors.AsType[*oidc.TokenExpiredError](err)
 	switch {
@@ -228,7 +224,8 @@ func Refused(why string) *Refusal {
 
 // identity returns who an access token is for.
 func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity, error) {
-	scopes := scopesOf(claims)
+	// A text with spaces, or as some issuers have it a list.
+	scopes := strings.Fields(strings.Join(append(texts(claims["scope"]), texts(claims["scp"])...), " "))
 	if !slices.Contains(scopes, ScopeRead) && !slices.Contains(scopes, ScopeWrite) {
 		return board.Identity{}, errNoScope
 	}
@@ -250,15 +247,6 @@ func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity
 		return board.Identity{}, &Refusal{http.StatusForbidden, fmt.Sprintf("the token's user or team is longer than %d bytes", maxSubject)}
 	}
 	return id, nil
-}
-
-// scopesOf returns the scopes in a token's claims: a text with spaces, or as some
-// issuers have it a list.
-func scopesOf(claims map[string]any) (scopes []string) {
-	for _, text := range append(texts(claims["scope"]), texts(claims["scp"])...) {
-		scopes = append(scopes, strings.Fields(text)...)
-	}
-	return scopes
 }
 
 // texts returns a claim that is a text or a list of them; "" stands for anything else.
