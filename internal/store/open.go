@@ -38,11 +38,11 @@ type Opened struct {
 	// ever. 0 is any time.
 	Within time.Duration
 	// Damaged says what is wrong with each row that was left out because it is damaged, and
-	// Bytes how large the store was when it was looked at last. No store lacks them.
+	// Bytes how large the store was when it was looked at last. Check reads all, calls found with
+	// each damage, and counts the revisions. No store lacks these.
 	Damaged func() []string
 	Bytes   func() int64
-	// Check reads all, calls found with each damage, and counts the revisions.
-	Check func(ctx context.Context, found func(problem string)) (revisions int, err error)
+	Check   func(ctx context.Context, found func(problem string)) (revisions int, err error)
 	// BackUp writes a copy of a file, and Restore makes the file what a copy is.
 	BackUp, Restore func(ctx context.Context, file string, found func(problem string)) (revisions int, err error)
 	// Compact makes a file as small as what is in it.
@@ -113,14 +113,7 @@ func (p Place) String(home string) string {
 // Open opens the store, which keeps what keep says. The caller closes it. noticeURL
 // is another address of a database, see [postgres.Open].
 func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
-	switch {
-	case p.Memory():
-		s, err := sqlite.Temporary(keep)
-		if err != nil {
-			return nil, err
-		}
-		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes}, nil
-	case p.URL != "":
+	if p.URL != "" {
 		s, err := postgres.Open(context.Background(), p.URL, noticeURL, keep)
 		if err != nil {
 			return nil, err
@@ -128,7 +121,13 @@ func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check,
 			Unsafe: s.Unsafe, NoticeLag: s.NoticeLag, SessionKey: s.SessionKey}, nil
 	}
-	s, err := sqlite.Open(p.File, keep)
+	var s *sqlite.Store
+	var err error
+	if p.Memory() {
+		s, err = sqlite.Temporary(keep)
+	} else {
+		s, err = sqlite.Open(p.File, keep)
+	}
 	if err != nil {
 		return nil, err
 	}

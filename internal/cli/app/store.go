@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -187,18 +186,4 @@ func (a *App) audited(st board.Store) board.Store {
 		a.Audit = audit.ToFile(path, a.Logger())
 	}
 	return audit.Store(st, a.Audit, a.Command == "import")
-}
-
-// CheckStore reads the whole store, calls found with each damage, and returns how many
-// revisions it read.
-func (a *App) CheckStore(ctx context.Context, found func(damage string)) (revisions int, err error) {
-	st, err := a.OpenStore()
-	if err != nil {
-		return 0, err
-	}
-	defer st.Close()
-	if st.Check == nil {
-		return 0, errors.New("this store has no file to check")
-	}
-	return st.Check(ctx, found)
 }

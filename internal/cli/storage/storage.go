@@ -249,8 +249,13 @@ func Check(ctx context.Context, a *app.App, _ []string) error {
 	if err := a.CheckNamed(); err != nil {
 		return err
 	}
+	st, err := a.OpenStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
 	problems := 0
-	revisions, err := a.CheckStore(ctx, func(problem string) {
+	revisions, err := st.Check(ctx, func(problem string) {
 		problems++
 		fmt.Fprintln(a.Stdout, render.Safe(problem))
 	})
