@@ -26,7 +26,7 @@ func FuzzSnapshot(f *testing.F) {
 			return
 		}
 		bodyAgain, err1 := record.Body(s)
-		listAgain, err2 := record.List(s.List)
+		listAgain, err2 := record.Encode(s.List)
 		if err := errors.Join(err1, err2); err != nil {
 			return // a year beyond 9999 cannot be written; it was not
 		}

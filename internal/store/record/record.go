@@ -39,14 +39,11 @@ func Body(s todo.Snapshot) ([]byte, error) {
 	return jsonv2.Marshal(&s, format)
 }
 
-// List encodes the part of a snapshot that is the same in all revisions of a
-// list.
-func List(l todo.List) ([]byte, error) { return jsonv2.Marshal(&l, format) }
+// Encode encodes the part of a snapshot that is the same in all revisions of a list, or everything
+// of a chat except its Seq.
+func Encode[T todo.List | todo.Chat](v T) ([]byte, error) { return jsonv2.Marshal(&v, format) }
 
-// EncodeChat encodes everything of a chat except its Seq.
-func EncodeChat(c todo.Chat) ([]byte, error) { return jsonv2.Marshal(&c, format) }
-
-// Chat decodes what [EncodeChat] returned and sets its Seq. An error wraps [board.ErrDamaged].
+// Chat decodes what [Encode] returned and sets its Seq. An error wraps [board.ErrDamaged].
 func Chat(body []byte, seq int64) (c todo.Chat, err error) {
 	if err := json.Unmarshal(body, &c); err != nil {
 		return todo.Chat{}, fmt.Errorf("chat %d: %w: %w", seq, board.ErrDamaged, err)
@@ -55,7 +52,7 @@ func Chat(body []byte, seq int64) (c todo.Chat, err error) {
 	return c, nil
 }
 
-// Snapshot decodes what [Body] and [List] returned into one snapshot and sets its Seq.
+// Snapshot decodes what [Body] and [Encode] returned into one snapshot and sets its Seq.
 // An error wraps [board.ErrDamaged].
 func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	var s todo.Snapshot

@@ -44,7 +44,7 @@ func TestStoredRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := record.List(want.List)
+	list, err := record.Encode(want.List)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func ScanChat(rows Rows, more ...any) (c todo.Chat, values []any, err error) {
 
 // chatValues returns the columns of a chat, the last one of which is its body.
 func chatValues(c todo.Chat) (body string, values []any, err error) {
-	encoded, err := record.EncodeChat(c)
+	encoded, err := record.Encode(c)
 	ended := int64(0)
 	if !c.Ended.IsZero() {
 		ended = record.UnixNano(c.Ended)

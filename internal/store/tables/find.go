@@ -3,6 +3,7 @@ package tables
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -225,13 +226,8 @@ func (s *SQL) Find(q board.Query) (sql string, args []any) {
 
 // plainest returns the longest part of a text that stands in a body as it is, but for the
 // case of ASCII letters, and has no meaning in a pattern.
-func plainest(text string) (longest string) {
-	for _, part := range notPlain.Split(text, -1) {
-		if len(part) > len(longest) {
-			longest = part
-		}
-	}
-	return longest
+func plainest(text string) string {
+	return slices.MaxFunc(notPlain.Split(text, -1), func(a, b string) int { return len(a) - len(b) })
 }
 
 // notPlain matches what JSON may escape, what LIKE reads otherwise, and letters that have

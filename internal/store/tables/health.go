@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,16 +42,9 @@ func (h *Health) note(err error) {
 
 // Damaged returns what is wrong with each row, one text a row, in their order; at most
 // 1,000.
-func (h *Health) Damaged() (texts []string) {
+func (h *Health) Damaged() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for text, at := range h.found {
-		if time.Since(at) > damageAge {
-			delete(h.found, text)
-			continue
-		}
-		texts = append(texts, text)
-	}
-	slices.Sort(texts)
-	return texts
+	maps.DeleteFunc(h.found, func(_ string, at time.Time) bool { return time.Since(at) > damageAge })
+	return slices.Sorted(maps.Keys(h.found))
 }

@@ -237,6 +237,6 @@ func listValues(first todo.Snapshot, begun time.Time) ([]any, error) {
 	if l.ParentConversation != "" {
 		l.Parent = "" // it is looked up
 	}
-	meta, err := record.List(l)
+	meta, err := record.Encode(l)
 	return []any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation, record.UnixNano(begun), string(meta)}, err
 }
