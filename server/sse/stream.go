@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime"
 	"sync"
@@ -209,11 +210,7 @@ func (s *Shared[K, V]) get(key K) *shared[V] {
 		return v
 	}
 	if len(s.values) >= s.sweep {
-		for k, v := range s.values {
-			if v.Value() == nil {
-				delete(s.values, k)
-			}
-		}
+		maps.DeleteFunc(s.values, func(_ K, v weak.Pointer[shared[V]]) bool { return v.Value() == nil })
 		s.sweep = 2*len(s.values) + 64
 	}
 	if s.values == nil {
