@@ -87,19 +87,16 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 				continue
 			}
 			key := eventKey{call: callID(call), parent: call.List.List.Parent, number: index}
-			if err := s.Send(stream, key, func() []sse.Event { return blockEvents(call, key) }); err != nil {
+			err = s.Send(stream, key, func() []sse.Event { // the start has the whole input, and the stop follows at once
+				block := blockOf(call.List, key.call)
+				return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
+			})
+			if err != nil {
 				return err
 			}
 			index++
 		}
 	})
-}
-
-// blockEvents returns a call as two events: the start has the whole input, and the stop
-// follows at once.
-func blockEvents(call board.Call, key eventKey) []sse.Event {
-	block := blockOf(call.List, key.call)
-	return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
 }
 
 // workspaceAnswer is the history of a chat's lists in the forms that a front end reads when

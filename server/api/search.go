@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
@@ -33,12 +35,8 @@ func search(w http.ResponseWriter, r *edge.Request, text string) error {
 	if err != nil {
 		return err
 	}
-	history := false
-	switch r.URL.Query().Get("history") {
-	case "true":
-		history = true
-	case "", "false":
-	default:
+	history, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("history"), "false"))
+	if err != nil {
 		return edge.BadRequest("history must be true or false")
 	}
 	p, text := newPage(limit, maxLists), todo.Cut(text, todo.MaxTitle)
