@@ -24,7 +24,10 @@ func (s *Server) addPrompts() error {
 		fill                                      func(r *request, text, argument string) (string, error)
 	}{
 		{"plan", "Plan a piece of work as a todo list, then do it", "goal",
-			"What is to be done; what the conversation is about when left out", "Plan as a todo list", s.plan},
+			"What is to be done; what the conversation is about when left out", "Plan as a todo list",
+			func(_ *request, text, goal string) (string, error) {
+				return strings.ReplaceAll(text, "{{goal}}", cmp.Or(strings.TrimSpace(goal), s.Texts.Words.TheGoal)), nil
+			}},
 		{"resume", "Go on with an unfinished todo list", "list",
 			"Title, name or id of the list; the last one when left out", "Go on with a todo list", s.resume},
 	} {
@@ -41,11 +44,6 @@ func (s *Server) addPrompts() error {
 			})
 	}
 	return nil
-}
-
-func (s *Server) plan(_ *request, text, goal string) (string, error) {
-	goal = cmp.Or(strings.TrimSpace(goal), s.Texts.Words.TheGoal)
-	return strings.ReplaceAll(text, "{{goal}}", goal), nil
 }
 
 // resume makes the unfinished list that wanted names the current one, and returns

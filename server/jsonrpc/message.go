@@ -298,11 +298,9 @@ func (r *reader) members(of key) *Error {
 
 // syntax returns the refusal for a decoder's error, which quotes nothing of the message.
 func syntax(err error) *Error {
-	var at *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: it ends too early")
-	case errors.As(err, &at):
+	} else if at, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: syntax error at byte %d", at.ByteOffset)
 	}
 	return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON")
