@@ -159,9 +159,6 @@ func (p Place) CheckFolder() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// Kinds says which settings [Locate] accepts, for help and errors.
-const Kinds = "memory, sqlite:PATH and postgres://USER@HOST/DATABASE"
-
 // Locate returns the place that a setting names: "memory", "sqlite:PATH", the
 // postgres:// URL of a database, or, when it is empty, the file todo.db in the
 // platform's folder for the state of applications. An error says what is allowed, and never shows a password.
@@ -188,7 +185,7 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 	if strings.ContainsAny(setting, `/\`) || strings.HasSuffix(setting, ".db") {
 		hint = fmt.Sprintf("; for a file write sqlite:%s", setting)
 	}
-	return Place{}, fmt.Errorf("store %q: allowed are %s%s", setting, Kinds, hint)
+	return Place{}, fmt.Errorf("store %q: allowed are memory, sqlite:PATH and postgres://USER@HOST/DATABASE%s", setting, hint)
 }
 
 // checkPath refuses what is surely not meant as the path of a file.
