@@ -36,11 +36,9 @@ func (s *Store) Compact(ctx context.Context) error {
 		return fmt.Errorf("compact store: %w", err)
 	}
 	statements := &statements{db: db}
-	free := func() (pages int, err error) {
-		return pages, db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&pages)
-	}
 	for before, now := math.MaxInt, 0; err == nil; before = now {
-		if now, err = free(); err != nil || now == 0 || now >= before { // nothing went: others take space, too
+		err = db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&now)
+		if err != nil || now == 0 || now >= before { // nothing went: others take space, too
 			break
 		}
 		began := time.Now()
