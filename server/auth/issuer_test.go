@@ -257,7 +257,7 @@ func TestCookiesOfAnotherVersion(t *testing.T) {
 	s, key := newIssuerSite(t, i, nil), signed.NewKey(servertest.Key)
 	s.list(t, "user:u-1", "hers alone")
 	s.list(t, "", "of the machine")
-	in := map[string]any{"i": i.URL, "e": s.now().Add(time.Hour), "w": map[string]any{"p": "user:u-1", "s": "u-1", "u": "ann", "r": true}}
+	in := map[string]any{"i": i.URL, "e": s.now().Add(time.Hour), "w": map[string]any{"Principal": "user:u-1", "Subject": "u-1", "User": "ann", "ReadOnly": true}}
 	sign := func() string {
 		return "todo-signed-in=" + key.Sign("todo-signed-in of 127.0.0.1 at "+strings.TrimPrefix(s.URL, "http://"), in)
 	}
