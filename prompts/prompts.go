@@ -112,16 +112,10 @@ func withMarksOf(original, text string) (string, error) {
 	return text, nil
 }
 
-// Text returns a text, by its file name without ".md". The description of a tool has the
-// tool's name; the long one of a tool that is a command, which prints it as help, has
-// ".long" behind that.
-func (t *Texts) Text(name string) (string, error) {
-	text, ok := t.files[name+".md"]
-	if !ok {
-		return "", fmt.Errorf("no prompt %s.md", name)
-	}
-	return text, nil
-}
+// Text returns a text, by its file name without ".md"; empty where there is no such file. The
+// description of a tool has the tool's name; the long one of a tool that is a command, which
+// prints it as help, has ".long" behind that.
+func (t *Texts) Text(name string) string { return t.files[name+".md"] }
 
 // Words are the sentences of answers in one language. They are formats for [fmt.Sprintf];
 // the comments name their arguments, in order.

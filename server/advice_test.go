@@ -61,7 +61,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
 	t.Helper()
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(tools.Find(allTools(t), name).InputSchema(), &schema); err != nil {
+	if err := json.Unmarshal(tools.Find(tools.New(tools.Defaults()), name).InputSchema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	compiled, err := schema.Resolve(nil)
@@ -184,7 +184,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 // the refusal of a list_id, which no schema has, names that one, to have it left out.
 func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 	known := map[string]bool{}
-	for _, tool := range allTools(t) {
+	for _, tool := range tools.New(tools.Defaults()) {
 		for _, name := range regexp.MustCompile(`"[A-Za-z_]+"`).FindAllString(string(tool.InputSchema()), -1) {
 			known[strings.Trim(name, `"`)] = true
 		}
@@ -204,17 +204,11 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"instructions", "plan", "resume"} {
-			if sentences[name], err = texts.Text(name); err != nil {
-				t.Fatal(err)
-			}
+			sentences[name] = texts.Text(name)
 		}
 		options := tools.Defaults()
 		options.Texts = texts
-		list, err := tools.New(options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, tool := range list {
+		for _, tool := range tools.New(options) {
 			sentences[tool.Name] = tool.Description
 		}
 		for name, text := range sentences {
@@ -225,15 +219,6 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 			}
 		}
 	}
-}
-
-func allTools(t *testing.T) []*tools.Tool {
-	t.Helper()
-	list, err := tools.New(tools.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
 }
 
 // A call of a tool that is not there names those that are listed, in the language that is

@@ -18,7 +18,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-func (s *Server) addPrompts() error {
+func (s *Server) addPrompts() {
 	for _, p := range []struct {
 		name, description, argument, means, title string
 		fill                                      func(r *request, text, argument string) (string, error)
@@ -31,19 +31,14 @@ func (s *Server) addPrompts() error {
 		{"resume", "Go on with an unfinished todo list", "list",
 			"Title, name or id of the list; the last one when left out", "Go on with a todo list", s.resume},
 	} {
-		text, err := s.Texts.Text(p.name)
-		if err != nil {
-			return err
-		}
 		s.mcp.AddPrompt(mcp.NewPrompt(p.name, mcp.WithPromptDescription(p.description),
 			mcp.WithArgument(p.argument, mcp.ArgumentDescription(p.means))),
 			func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-				filled, err := p.fill(identified(ctx, req.Params.Meta), text, req.Params.Arguments[p.argument])
+				filled, err := p.fill(identified(ctx, req.Params.Meta), s.Texts.Text(p.name), req.Params.Arguments[p.argument])
 				message := mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(filled))
 				return mcp.NewGetPromptResult(p.title, []mcp.PromptMessage{message}), err
 			})
 	}
-	return nil
 }
 
 // resume makes the unfinished list that wanted names the current one, and returns

@@ -103,8 +103,7 @@ type Server struct {
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
-// [Server.Close] must be called. It returns an error for an invalid list name
-// and for texts that cannot be read.
+// [Server.Close] must be called. It returns an error for an invalid list name.
 func New(c Config) (*Server, error) {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
@@ -116,10 +115,6 @@ func New(c Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	instructions, err := c.instructions()
-	if err != nil {
-		return nil, err
-	}
 	c.Subscriptions.Board = c.Board
 	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions), refusals: rate.Sometimes{Interval: time.Minute}}
 	hooks := &mcpserver.Hooks{}
@@ -128,7 +123,7 @@ func New(c Config) (*Server, error) {
 	hooks.AddOnError(noteMisread)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
 		mcpserver.WithTitle("Todo lists"),
-		mcpserver.WithInstructions(instructions),
+		mcpserver.WithInstructions(c.instructions()),
 		mcpserver.WithToolCapabilities(false),
 		mcpserver.WithResourceCapabilities(true, false),
 		mcpserver.WithPromptCapabilities(false),
@@ -149,17 +144,17 @@ func New(c Config) (*Server, error) {
 	}
 	s.addResources()
 	s.addCard()
-	return s, s.addPrompts()
+	s.addPrompts()
+	return s, nil
 }
 
 // instructions returns what the server tells clients of itself.
-func (c Config) instructions() (string, error) {
-	text, err := c.Texts.Text("instructions")
-	if err != nil || c.Panel == "" {
-		return text, err
+func (c Config) instructions() string {
+	text := c.Texts.Text("instructions")
+	if c.Panel != "" {
+		text += " " + strings.ReplaceAll(c.Texts.Text("panel"), "{{address}}", c.Panel)
 	}
-	panel, err := c.Texts.Text("panel")
-	return text + " " + strings.ReplaceAll(panel, "{{address}}", c.Panel), err
+	return text
 }
 
 // Close ends all subscriptions.

@@ -164,18 +164,18 @@ func table(o Options) []*Tool {
 }
 
 // New returns all tools, in the order of [Names].
-func New(o Options) ([]*Tool, error) {
+func New(o Options) []*Tool {
 	if o.Texts == nil {
 		o.Texts = prompts.English()
 	}
 	list := table(o)
 	for _, t := range list {
-		t.words = o.Texts.Words
-		if err := t.describe(o.Texts); err != nil {
-			return nil, err
+		t.words, t.Description = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name))
+		if t.allStatuses {
+			t.Description += " " + o.Texts.Text("statuses")
 		}
 	}
-	return list, nil
+	return list
 }
 
 // Find returns the tool with a name; nil when there is none.
@@ -184,17 +184,6 @@ func Find(list []*Tool, name string) *Tool {
 		return list[i]
 	}
 	return nil
-}
-
-// describe sets the description. The sentence on all statuses follows that of a tool
-// that lists them.
-func (t *Tool) describe(texts *prompts.Texts) (err error) {
-	if t.Description, err = texts.Text(cmp.Or(t.File, t.Name)); err != nil || !t.allStatuses {
-		return err
-	}
-	more, err := texts.Text("statuses")
-	t.Description += " " + more
-	return err
 }
 
 // InputSchema returns the JSON schema of the arguments, of draft 2020-12.

@@ -33,15 +33,11 @@ func New(t testing.TB, st board.Store, edit func(*server.Config)) *server.Server
 		st = memory.New()
 	}
 	b := board.NewBoard(st)
-	list, err := tools.New(tools.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
 	texts, err := prompts.New("", "en")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := server.Config{Board: b, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project", SessionKey: Key}
+	c := server.Config{Board: b, Tools: tools.New(tools.Defaults()), Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project", SessionKey: Key}
 	if edit != nil {
 		edit(&c)
 	}

@@ -37,8 +37,7 @@ func (a *App) NewTools() ([]*tools.Tool, *prompts.Texts, error) {
 	}
 	options := a.Tools
 	options.Texts = texts
-	list, err := tools.New(options)
-	return list, texts, err
+	return tools.New(options), texts, nil
 }
 
 // Logger returns the log, on standard error.

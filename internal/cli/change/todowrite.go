@@ -76,13 +76,9 @@ func PrintGuidance(a *app.App) error {
 	if place.Memory() {
 		kept = ""
 	}
-	guidance, err := texts.Text("TodoWrite.long")
-	if err != nil {
-		return err
-	}
 	items, length := cmp.Or(a.Tools.MaxItems, todo.MaxItems), cmp.Or(a.Tools.MaxContentLength, todo.MaxText)
 	marks := strings.NewReplacer("{{kept}}", kept, "{{items}}", strconv.Itoa(items), "{{length}}", strconv.Itoa(length))
-	return a.Say("%s\n", marks.Replace(guidance))
+	return a.Say("%s\n", marks.Replace(texts.Text("TodoWrite.long")))
 }
 
 // todoWriteJSON returns the JSON in the arguments, which words may stand before, or

@@ -95,15 +95,11 @@ func serve() (url, list string, stop func(), err error) {
 }
 
 func newServer(b *board.Board) (*server.Server, error) {
-	list, err := tools.New(tools.Defaults())
-	if err != nil {
-		return nil, err
-	}
 	texts, err := prompts.New("", "en")
 	if err != nil {
 		return nil, err
 	}
-	return server.New(server.Config{Board: b, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "shots",
+	return server.New(server.Config{Board: b, Tools: tools.New(tools.Defaults()), Publish: []string{"all"}, Texts: texts, Version: "shots",
 		SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
 }
 
