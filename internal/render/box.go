@@ -34,14 +34,14 @@ func Box(s todo.Snapshot, title string, width int, color bool) string {
 		lines = append(lines, "│ "+text+padding+" │\n")
 	}
 	for _, item := range s.Items {
-		look, text := lookOf(item.Status), Safe(item.Title())
+		look, text := looks[item.Status], Safe(item.Title())
 		if item.Status == todo.InProgress {
 			text = strings.TrimRight(text, ".…") + "..."
 		}
 		row(look.color, look.sign+" ", text, notes(s, item))
 	}
 	if len(s.Items) == 0 {
-		row(lookOf(todo.Pending).color, "", "No tasks", "")
+		row(looks[todo.Pending].color, "", "No tasks", "")
 	}
 	return strings.Join(lines, "") + "└" + strings.Repeat("─", width-2) + "┘\n"
 }

@@ -35,7 +35,7 @@ func Plain(s todo.Snapshot, style Style, under ...string) string {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		look := lookOf(item.Status)
+		look := looks[item.Status]
 		mark := look.marker
 		if style.Signs {
 			mark = look.sign
@@ -72,22 +72,15 @@ func Heading(s todo.Snapshot, title string) string {
 type look struct{ marker, sign, color string }
 
 // Marker returns the sign of a status in plain text: "[x]" is completed.
-func Marker(status todo.Status) string { return lookOf(status).marker }
+func Marker(status todo.Status) string { return looks[status].marker }
 
-func lookOf(status todo.Status) look {
-	switch status {
-	case todo.InProgress:
-		return look{"[>]", "●", "33"} // yellow
-	case todo.Completed:
-		return look{"[x]", "✓", "90"} // grey
-	case todo.Failed:
-		return look{"[!]", "✗", "31"} // red
-	case todo.Blocked:
-		return look{"[#]", "○", "2"}
-	case todo.Cancelled:
-		return look{"[-]", "⊘", "9;90"} // grey, struck
-	}
-	return look{"[ ]", "○", "2"} // dim
+var looks = map[todo.Status]look{
+	todo.Pending:    {"[ ]", "○", "2"},    // dim
+	todo.InProgress: {"[>]", "●", "33"},   // yellow
+	todo.Completed:  {"[x]", "✓", "90"},   // grey
+	todo.Failed:     {"[!]", "✗", "31"},   // red
+	todo.Blocked:    {"[#]", "○", "2"},    // dim
+	todo.Cancelled:  {"[-]", "⊘", "9;90"}, // grey, struck
 }
 
 // StatusLine summarizes a list in one line: its counts and what its agent asks, which is

@@ -122,7 +122,7 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 	case f.State().Rests():
 		titleRole = dim
 	}
-	sign := stateLook(f.State())
+	sign := stateSigns[f.State()]
 	if f.State().Rests() && f.Main.Progress().Failed > 0 {
 		sign = paint(bad, "✗")
 	}
@@ -136,8 +136,8 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 		lines = append(lines, "     "+cut(paint(warn, question), width-6))
 	}
 	if selected && m.width < twoPanes && item.ID != "" && item.Status != todo.Blocked && !item.Status.Settled() {
-		sign, look := itemLook(item.Status)
-		lines = append(lines, "     "+sign+" "+cut(paint(look, render.Safe(item.Title())), width-8))
+		look := itemLooks[item.Status]
+		lines = append(lines, "     "+look.sign+" "+cut(paint(look.text, render.Safe(item.Title())), width-8))
 	}
 	return lines
 }
@@ -153,21 +153,15 @@ func waitsFor(f account.Group) (question string) {
 	return question
 }
 
-// stateLook returns the sign of a state.
-func stateLook(state todo.State) string {
-	switch state {
-	case todo.Working:
-		return paint(accent, "◐")
-	case todo.Waiting:
-		return paint(warn, "‖")
-	case todo.Idle:
-		return paint(dim, "◌")
-	case todo.LeftOpen, todo.Away:
-		return paint(dim, "◦")
-	case todo.InVain:
-		return paint(bad, "✗")
-	}
-	return paint(done, "✓")
+// stateSigns are the signs of the states.
+var stateSigns = map[todo.State]string{
+	todo.Working:  paint(accent, "◐"),
+	todo.Waiting:  paint(warn, "‖"),
+	todo.Idle:     paint(dim, "◌"),
+	todo.LeftOpen: paint(dim, "◦"),
+	todo.Away:     paint(dim, "◦"),
+	todo.Finished: paint(done, "✓"),
+	todo.InVain:   paint(bad, "✗"),
 }
 
 // listTime returns for how long the current item is in progress or the list rests, and of a
@@ -188,7 +182,7 @@ func (m *model) listTime(f account.Group) string {
 func (m *model) summary() (parts []string) {
 	n := account.Counts(slices.DeleteFunc(m.groups(), func(f account.Group) bool { return f.Main.Archived }))
 	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {
-		if sign := stateLook(state); n[state] > 0 {
+		if sign := stateSigns[state]; n[state] > 0 {
 			parts = append(parts, paint(role(sign[0]), fmt.Sprintf("%d %s", n[state], state)))
 		}
 	}

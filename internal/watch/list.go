@@ -52,17 +52,16 @@ const (
 // itemLines draws an item behind a cursor, whole or at most maxWrapped lines of its text.
 func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor string, whole bool) (lines []string) {
 	hand := m.standings[s.List.ID].Hand
-	sign, look := itemLook(item.Status)
-	limit := maxWrapped
+	look, limit := itemLooks[item.Status], maxWrapped
 	if whole {
 		limit = todo.MaxText
 	}
 	note := m.itemNote(s, item, hand.Of(item.ID))
 	inside := max(width-rowIndent-max(noteWidth, render.Cells(note)+2), min(width-rowIndent-1, leastTitle))
 	note = cut(note, width-rowIndent-inside-1)
-	for i, line := range wrap(paint(look, render.Safe(item.Title())), inside, limit) {
+	for i, line := range wrap(paint(look.text, render.Safe(item.Title())), inside, limit) {
 		if i == 0 {
-			lines = append(lines, spread(cursor+sign+" "+line, note, width-1))
+			lines = append(lines, spread(cursor+look.sign+" "+line, note, width-1))
 		} else {
 			lines = append(lines, cursor+"  "+line)
 		}
@@ -105,21 +104,19 @@ func tookUntil(started, now time.Time) string {
 	return paint(dim, render.Took(took))
 }
 
-// itemLook returns the sign of a status, and how a text with it looks.
-func itemLook(s todo.Status) (sign string, text role) {
-	switch s {
-	case todo.Completed:
-		return paint(done, "✓"), dim
-	case todo.InProgress:
-		return paint(accent, "◐"), bold
-	case todo.Failed:
-		return paint(bad, "✗"), plainText
-	case todo.Blocked:
-		return paint(warn, "‖"), plainText
-	case todo.Cancelled:
-		return paint(dim, "–"), struck
-	}
-	return paint(dim, "○"), plainText
+// look is the sign of a status, and how a text with it looks.
+type look struct {
+	sign string
+	text role
+}
+
+var itemLooks = map[todo.Status]look{
+	todo.Pending:    {paint(dim, "○"), plainText},
+	todo.InProgress: {paint(accent, "◐"), bold},
+	todo.Completed:  {paint(done, "✓"), dim},
+	todo.Failed:     {paint(bad, "✗"), plainText},
+	todo.Blocked:    {paint(warn, "‖"), plainText},
+	todo.Cancelled:  {paint(dim, "–"), struck},
 }
 
 // subLine draws a sub-agent's list in one line: name, what it does, progress.
