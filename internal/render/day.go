@@ -83,10 +83,8 @@ func dayNotes(l account.DayList) (notes []string) {
 func dayTally(t account.Tally) string {
 	var parts []string
 	add := func(n int, one, many string) {
-		if n == 1 {
-			parts = append(parts, "1 "+one)
-		} else if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		if n > 0 {
+			parts = append(parts, Count(n, one, many))
 		}
 	}
 	add(t.Lists, "list", "lists")

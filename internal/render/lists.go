@@ -70,22 +70,16 @@ func Quiet(chats []account.Group) string {
 			projects = append(projects, name)
 		}
 	}
-	text := "1 idle chat without a list"
-	if n := len(chats); n > 1 {
-		text = fmt.Sprint(n, " idle chats without a list")
-	}
+	text := Count(len(chats), "idle chat without a list", "idle chats without a list")
 	return strings.TrimSuffix(text+": "+strings.Join(projects, ", "), ": ")
 }
 
 // Lapsed says in one line how many lists were archived because nobody changed them; empty for none.
 func Lapsed(n int) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 list that nobody touched for two weeks was archived"
 	}
-	return fmt.Sprint(n, " lists that nobody touched for two weeks were archived")
+	return Count(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
 }
 
 // Question returns for what a list waits for a person, by how it stands: what its agent asks,

@@ -41,6 +41,14 @@ func Client(name string) string {
 	return AgentOf(name).Name
 }
 
+// Count returns a number with what is counted: "1 list", "3 lists".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
 const day = 24 * time.Hour
 
 // Took says how long something took, in its two largest units, rounded down: "10s",

@@ -2,7 +2,6 @@ package panel
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"regexp"
 	"time"
@@ -68,7 +67,7 @@ func verbs(d todo.Difference) (out []string) {
 }
 
 // count returns a number with its noun: "1 list", "3 lists".
-func count(n int, noun string) string { return fmt.Sprint(n, " ", word(n, noun, noun+"s")) }
+func count(n int, noun string) string { return render.Count(n, noun, noun+"s") }
 
 // word returns a word as it stands beside a number.
 func word(n int, one, many string) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/audit"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/store"
 )
 
@@ -80,10 +81,7 @@ const fillsAt = 70
 
 // Rows says how many rows are damaged.
 func Rows(damaged []string) string {
-	if len(damaged) == 1 {
-		return "1 row of the store is"
-	}
-	return fmt.Sprintf("%d rows of the store are", len(damaged))
+	return render.Count(len(damaged), "row of the store is", "rows of the store are")
 }
 
 // SeeDamage says what to do about damaged rows.
