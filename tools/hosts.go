@@ -132,9 +132,9 @@ func dialect(input any, l wholeList) variant {
 			case l.accepted != nil:
 				text = l.accepted(w) + resultNotes(w, out)
 			default:
-				text = w.ListUpdated + ": " + countsText(l.view, out.After.Items) + readyNext(w, listed, out.After.Items) + resultNotes(w, out)
+				text = w.ListUpdated + ": " + countsText(l.view, out.After) + readyNext(w, listed, out.After.Items) + resultNotes(w, out)
 			}
-			return newResult(text, text, out.After, shown, countsOf(listed, n))
+			return newResult(text, text, out.After, shown, countsOf(n))
 		}}
 }
 

@@ -58,7 +58,7 @@ func pageTool(t *Tool, v variant) *Tool {
 	english := prompts.English().Words
 	english.NoList = "There is no such list"
 	t.Idempotent, t.words, t.variant = true, english, v
-	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, map[string]int]{}, true, viewAnswer
+	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, todo.Counts]{}, true, viewAnswer
 	return t
 }
 

@@ -51,7 +51,7 @@ func planAnswer(w prompts.Words, first string, out board.Outcome) Result {
 	notes := resultNotes(w, out)
 	shown, n := show(planView(), out.After, func(l todo.Line, _ todo.Item) planItem { return planItem{l.ID, l.Text, l.Status} })
 	return newResult(first+"\n"+planText(w, out.After)+afterPlan(notes), first+notes, out.After, shown,
-		planCounts{n["completed"], n["running"], n["pending"], n["failed"]})
+		planCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed]})
 }
 
 // createTodosInput is the arguments of create_todos (system 5).

@@ -54,7 +54,7 @@ func setTodoListAnswer(w prompts.Words, c *Call, out board.Outcome) Result {
 	shown, n := show(view, out.After, func(l todo.Line, item todo.Item) setTodoListItem {
 		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
 	})
-	counts := &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]}
+	counts := &setTodoListCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Cancelled]}
 	message, output := w.ListUpdated+resultNotes(w, out), ""
 	text := message
 	if c.Change == nil {

@@ -65,7 +65,7 @@ func tasks(bare string, input any, read func(*reader, value) *Call, answer func(
 				}
 				text += resultNotes(w, out)
 			}
-			return newResult(text, text, out.After, shown, countsOf(tasksView(), n))
+			return newResult(text, text, out.After, shown, countsOf(n))
 		}}
 }
 

@@ -61,14 +61,14 @@ func todoWrite(o Options, isOwn bool) variant {
 		})
 		text, notes := w.ListUpdated, resultNotes(w, out)
 		if isOwn {
-			text += ": " + countsText(l.view, out.After.Items)
+			text += ": " + countsText(l.view, out.After)
 		}
 		message := text + notes
 		if o.ItemIDs {
 			text += planLines(l.view, out.After, func(word string) string { return "[" + word + "]" })
 			notes = afterPlan(notes)
 		}
-		return newResult(text+notes, message, out.After, shown, countsOf(listed, n))
+		return newResult(text+notes, message, out.After, shown, countsOf(n))
 	}
 	prune := func(in, out *jsonschema.Schema) {
 		l.limits(in)

@@ -283,7 +283,7 @@ func (t *Tool) Listing(s todo.Snapshot) Result {
 	}
 	shown, n := show(t.view, s, func(l todo.Line, _ todo.Item) listShown { return listShown{ID: l.ID, Title: l.Text, Status: l.Status} })
 	said := text(t.words, s)
-	return newResult(said, said, s, shown, countsOf(t.view, n))
+	return newResult(said, said, s, shown, countsOf(n))
 }
 
 // Failure returns the result for an error of [Tool.Read] or of the board on
@@ -409,22 +409,23 @@ type listRef struct {
 	Revision int64  `json:"revision,omitempty"`
 }
 
-// show returns a snapshot in the words of a view, and how often it has each word; items
-// that the view leaves out count as "cancelled". item converts an item, and its line with
+// show returns a snapshot in the words of a view, and how many items it shows with each status;
+// those that the view leaves out count as cancelled. item converts an item, and its line with
 // the title that people are shown as its text, to the variant's item.
-func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line, todo.Item) I) ([]display[I], map[string]int) {
-	items, counts := make([]I, 0, len(s.Items)), make(map[string]int)
+func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line, todo.Item) I) ([]display[I], todo.Counts) {
+	items, n := make([]I, 0, len(s.Items)), make(todo.Counts)
 	for _, i := range s.Items {
 		line, ok := view.Show(i)
 		if !ok {
-			counts["cancelled"]++
+			n[todo.Cancelled]++
 			continue
 		}
-		counts[line.Status]++
+		status, _ := view.Core(line.Status)
+		n[status]++
 		line.Text = line.Title
 		items = append(items, item(line, i))
 	}
-	return []display[I]{{Type: "todo", Items: items}}, counts
+	return []display[I]{{Type: "todo", Items: items}}, n
 }
 
 // newResult returns a result of a text and, as structured content, a message with

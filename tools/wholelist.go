@@ -324,43 +324,23 @@ type counts struct {
 	Cancelled  int `json:"cancelled,omitempty"`
 }
 
-// countsOf returns how many items have each status, of which n has a view's words.
-func countsOf(view todo.View, n map[string]int) (c counts) {
-	of := map[todo.Status]*int{todo.Completed: &c.Completed, todo.InProgress: &c.InProgress, todo.Pending: &c.Pending,
-		todo.Failed: &c.Failed, todo.Blocked: &c.Blocked}
-	for word, count := range n {
-		status, _ := view.Core(word)
-		*cmp.Or(of[status], &c.Cancelled) += count
-	}
-	return c
+func countsOf(n todo.Counts) counts {
+	return counts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]}
 }
 
-// inSummaries are the core statuses in the order in which an answer counts them.
-var inSummaries = todo.Statuses()
-
-// countsText returns how many items have each of a view's words: the three usual ones
-// always, the others where there are some (docs/spec/variants.md T6).
-func countsText(view todo.View, items []todo.Item) string {
-	n, left := make(map[string]int), 0
-	for _, item := range items {
-		if line, ok := view.Show(item); ok {
-			n[line.Status]++
-		} else {
-			left++
-		}
-	}
+// countsText returns how many items a view shows with each status: of the three usual ones
+// always, in its words, of the others where there are some (docs/spec/variants.md T6).
+func countsText(view todo.View, s todo.Snapshot) string {
+	_, n := show(view, s, func(l todo.Line, _ todo.Item) todo.Line { return l })
 	var parts []string
-	for i, status := range inSummaries {
-		word := view.Words[status]
-		if word == "" || i > 2 && word != string(status) {
-			word = string(status)
+	for i, status := range todo.Statuses() {
+		word := string(status)
+		if i < 3 {
+			word = view.Words[status]
 		}
-		if n[word] > 0 || i < 3 {
-			parts = append(parts, strconv.Itoa(n[word])+" "+word)
+		if n[status] > 0 || i < 3 {
+			parts = append(parts, strconv.Itoa(n[status])+" "+word)
 		}
-	}
-	if left > 0 {
-		parts = append(parts, strconv.Itoa(left)+" cancelled")
 	}
 	return strings.Join(parts, ", ")
 }
