@@ -16,17 +16,18 @@ import (
 func resultNotes(w prompts.Words, o board.Outcome) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
+	say := func(format string, items []todo.Item) {
+		if len(items) > 0 {
+			lines = append(lines, fmt.Sprintf(format, firstFew(w, items)))
+		}
+	}
 	if o.Continues != "" {
 		lines = append(lines, fmt.Sprintf(w.Continues, quote(o.Continues)))
 	}
-	if len(o.PutAway.Open) > 0 {
-		lines = append(lines, fmt.Sprintf(w.PutAway, firstFew(w, o.PutAway.Open)))
-	}
-	if len(o.Dropped) > 0 && !unchanged {
-		lines = append(lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
-	}
-	if len(o.Reopened) > 0 && !unchanged {
-		lines = append(lines, fmt.Sprintf(w.Reopened, firstFew(w, o.Reopened)))
+	say(w.PutAway, o.PutAway.Open)
+	if !unchanged {
+		say(w.Dropped, o.Dropped)
+		say(w.Reopened, o.Reopened)
 	}
 	if news := News(w, o.Report); news != "" {
 		lines = append(lines, news)
@@ -40,9 +41,7 @@ func resultNotes(w prompts.Words, o board.Outcome) string {
 			held = append(held, d.After)
 		}
 	}
-	if len(held) > 0 {
-		lines = append(lines, fmt.Sprintf(w.Held, firstFew(w, held)))
-	}
+	say(w.Held, held)
 	if o.Elsewhere != "" {
 		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
 	}

@@ -45,15 +45,13 @@ type taskShown struct {
 	BlockedBy []string `json:"blockedBy,omitempty"` // what is open
 }
 
-func tasksView() todo.View { return TodoWriteView() }
-
 // tasks returns a task tool. Its answer is empty if the task that it shows is not on the list.
 func tasks(bare string, input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) string) variant {
-	return variant{view: tasksView(), bare: bare, input: input, output: result[taskShown, counts]{}, read: read, failure: planFailure, list: tasksText,
+	return variant{view: TodoWriteView(), bare: bare, input: input, output: result[taskShown, counts]{}, read: read, failure: planFailure, list: tasksText,
 		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
-			shown, n := show(tasksView(), out.After, func(l todo.Line, item todo.Item) taskShown {
-				return taskShown{l.ID, l.Text, l.Status, item.Owner, tasksView().IDs(waiting(item))}
+			shown, n := show(TodoWriteView(), out.After, func(l todo.Line, item todo.Item) taskShown {
+				return taskShown{l.ID, l.Text, l.Status, item.Owner, TodoWriteView().IDs(waiting(item))}
 			})
 			text := answer(w, c, out)
 			if text == "" {
@@ -81,7 +79,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	details, active := r.moreThan(subject, args), r.optionalText(args, "activeForm")
 	status := string(todo.Pending)
 	if v := args.optional("status"); !v.missing() {
-		status = r.status(plainly(todo.CoreView(), v), "status", tasksView())
+		status = r.status(plainly(todo.CoreView(), v), "status", TodoWriteView())
 	}
 	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
 		if n := len(d.Items()) + 1; n > todo.MaxItems {
@@ -206,7 +204,7 @@ func taskUpdated(w prompts.Words, c *Call, out board.Outcome) string {
 	if item, _ := out.After.Item(c.Item); item.Status.Settled() {
 		freed := readyItems(out.After.Items, func(i todo.Item) bool { return slices.Contains(i.Waits(), c.Item) })
 		if len(freed) > 0 {
-			text += fmt.Sprintf(w.Ready, numbers(tasksView().IDs(freed)))
+			text += fmt.Sprintf(w.Ready, numbers(TodoWriteView().IDs(freed)))
 		}
 	}
 	return text
@@ -283,16 +281,12 @@ func noteEarly(d *todo.Draft, w prompts.Words) {
 	}
 }
 
-func taskListed(w prompts.Words, _ *Call, out board.Outcome) string {
-	return tasksText(w, out.After)
-}
-
 // tasksText returns a line for each task.
 func tasksText(w prompts.Words, s todo.Snapshot) string {
 	var b strings.Builder
 	waiting := todo.OpenWaits(s.Items)
 	for _, item := range s.Items {
-		if line, ok := tasksView().Show(item); ok {
+		if line, ok := TodoWriteView().Show(item); ok {
 			b.WriteString(taskLine(w, line, item, waiting(item)) + "\n")
 		}
 	}
@@ -308,7 +302,7 @@ func taskLine(w prompts.Words, line todo.Line, item todo.Item, first []todo.Item
 		text += " (" + item.Owner + ")"
 	}
 	if len(first) > 0 {
-		text += " [" + fmt.Sprintf(w.BlockedBy, numbers(tasksView().IDs(first))) + "]"
+		text += " [" + fmt.Sprintf(w.BlockedBy, numbers(TodoWriteView().IDs(first))) + "]"
 	}
 	return text
 }
@@ -322,7 +316,7 @@ func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) string {
 	if !ok {
 		return ""
 	}
-	line, _ := tasksView().Show(item)
+	line, _ := TodoWriteView().Show(item)
 	text := taskLine(w, line, item, todo.OpenWaits(out.After.Items)(item))
 	var after []string
 	for _, i := range out.After.Items {
@@ -410,7 +404,7 @@ func (r *reader) task(v value, path string, id value, at, waits string, check fu
 	t := todo.Line{ID: check(id, place(path, at)), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
 	t.WaitsFor = r.ids(v, path, check, waits)
 	if status := v.optional("status"); !status.missing() {
-		taskWords := append(tasksView().Accepts(), "deleted")
+		taskWords := append(TodoWriteView().Accepts(), "deleted")
 		t.Status = r.word(plainly(todo.CoreView(), status), place(path, "status"), taskWords, append(taskWords, todo.CoreView().Accepts()...))
 	}
 	t.Owner = r.detail(v, path, todo.MaxDetail, "owner")

@@ -45,28 +45,26 @@ func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 // every field send null, an empty text, or the word for nothing.
 func (v value) given() bool {
 	isWord := v.kind == '"' && v.surrogate == 0 && slices.Contains(nothings, strings.TrimSpace(v.text))
-	return v.kind != 0 && v.kind != 'n' && !isWord
+	return !v.missing() && !isWord
 }
 
 var nothings = []string{"", "null", "None", "undefined"}
 
 // first returns the value of the first of some fields that is there and not null.
 func (v value) first(name string, others ...string) value {
-	found := v.get(name)
-	for n := 0; n < len(others) && (found.kind == 0 || found.kind == 'n'); n++ {
-		found = v.get(others[n])
+	for _, name := range append([]string{name}, others...) {
+		if found := v.get(name); !found.missing() {
+			return found
+		}
 	}
-	if found.kind == 'n' {
-		return value{}
-	}
-	return found
+	return value{}
 }
 
 // optional returns the value of the first of some fields that is given; every field that may
 // be left out is read by it.
 func (v value) optional(names ...string) value {
 	for _, name := range names {
-		if found := v.get(name); found.kind != 0 && found.given() {
+		if found := v.get(name); found.given() {
 			return found
 		}
 	}
@@ -196,9 +194,6 @@ func excerpt(text string) string {
 
 // quote returns a text as a JSON string, which hides no character.
 func quote(text string) string {
-	quoted, err := jsontext.AppendQuote(nil, text)
-	if err != nil {
-		return `"?"`
-	}
+	quoted, _ := jsontext.AppendQuote(nil, text) // its error is of broken UTF-8, which it mends
 	return string(quoted)
 }
