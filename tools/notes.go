@@ -65,24 +65,21 @@ func afterPlan(notes string) string {
 }
 
 func firstFew(w prompts.Words, items []todo.Item) string {
-	const limit = 3
 	var names []string
 	for _, item := range items {
 		names = append(names, excerpt(item.Text))
 	}
-	if len(names) > limit+1 {
-		return strings.Join(names[:limit], ", ") + fmt.Sprintf(w.More, len(items)-limit)
-	}
-	return strings.Join(names, ", ")
+	return joined(w, names, 3)
 }
 
 // maxChanges is how many changes of others an answer tells; more are counted.
 const maxChanges = 30
 
-// joined returns changes in one text, the first maxChanges of them.
-func joined(w prompts.Words, parts []string) string {
-	if len(parts) > maxChanges {
-		return strings.Join(parts[:maxChanges], ", ") + fmt.Sprintf(w.More, len(parts)-maxChanges)
+// joined returns parts with commas between them; of more than one beyond a limit those up to it,
+// and how many more there are.
+func joined(w prompts.Words, parts []string, limit int) string {
+	if len(parts) > limit+1 {
+		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -140,7 +137,7 @@ func keptChanges(w prompts.Words, r todo.Report) string {
 		}
 		parts = append(parts, fmt.Sprintf(w.KeptText, toldItem(w, d.After), excerpt(d.Before.Text)))
 	}
-	return joined(w, parts)
+	return joined(w, parts, maxChanges)
 }
 
 // quoted returns texts with commas between them, each as a function quotes it.

@@ -96,5 +96,5 @@ func News(w prompts.Words, r todo.Report) string {
 		return ""
 	}
 	who := map[todo.Others]string{todo.Agents: w.AgentChanged, todo.PeopleAndAgents: w.BothChanged}
-	return fmt.Sprintf(cmp.Or(who[r.By], w.UserChanged), joined(w, parts))
+	return fmt.Sprintf(cmp.Or(who[r.By], w.UserChanged), joined(w, parts, maxChanges))
 }
