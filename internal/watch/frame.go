@@ -97,13 +97,7 @@ func (m *model) topLine() string {
 		lamp = paint(dim, "○ connecting…")
 	}
 	lamp = cut(lamp, max(m.width-12, 6))
-	space := m.width - render.Cells(lamp) - 2
-	left := paint(bold, render.Cut(" todo-mcp  ", space))
-	for _, part := range m.summary() {
-		if render.Cells(left+part+"  ") <= space {
-			left += part + "  "
-		}
-	}
+	left := join("  ", m.width-render.Cells(lamp)-3, append([]string{paint(bold, " todo-mcp")}, m.summary()...)...)
 	return spread(left, lamp+" ", m.width)
 }
 
@@ -123,7 +117,7 @@ func (m *model) bottomLine() string {
 	}
 	_, some := m.shown()
 	for _, b := range bindings() {
-		if b.where&m.where() != 0 && (some || b.section == everywhere) {
+		if b.short != "" && b.where&m.where() != 0 && (some || b.section == everywhere) {
 			keys = append(keys, b.short)
 		}
 	}

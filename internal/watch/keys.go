@@ -85,7 +85,7 @@ func bindings() []binding {
 		{"Items", "f", onList, "", "failed; again: to do", toggle(todo.Failed)},
 		{"Items", "e", anywhere, "e edit", "edit the items in your editor", onShown((*model).editItems)},
 		{"Items", "u", anywhere, "", "undo your last change", (*model).undoLast},
-		{"Lists", "h", anywhere, "h history", "history of the list", onShown((*model).openHistory)},
+		{"Lists", "h", anywhere, "h history", "history of the list", onShown(func(m *model, s todo.Snapshot) { m.effect.history = s.List.ID })},
 		{"Lists", "A", anywhere, "A archive", "archive the list, or bring it back", onShown((*model).archive)},
 	}
 }
@@ -199,8 +199,6 @@ func (m *model) escape() {
 		m.setFilter("")
 	}
 }
-
-func (m *model) openHistory(s todo.Snapshot) { m.effect.history = s.List.ID }
 
 // key is a pressed key: a character, or the name that tcell has for the key, which is
 // longer than one character.

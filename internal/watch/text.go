@@ -63,16 +63,14 @@ func spread(left, right string, width int) string {
 	return left + strings.Repeat(" ", max(width-render.Cells(left+right), 0)) + right
 }
 
-// join joins parts with a separator to at most width cells. It skips empty parts, cuts
-// the first of the others if necessary, and leaves out those after it that do not fit.
+// join joins painted parts with a separator to at most width cells. It cuts the first if
+// necessary, and leaves out those after it that do not fit.
 func join(separator string, width int, parts ...string) string {
 	line := ""
-	for _, p := range parts {
-		switch {
-		case p == "":
-		case line == "":
-			line = render.Cut(p, width)
-		case render.Cells(line+separator+p) <= width:
+	for n, p := range parts {
+		if n == 0 {
+			line = cut(p, width)
+		} else if render.Cells(line+separator+p) <= width {
 			line += separator + p
 		}
 	}
