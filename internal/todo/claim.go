@@ -125,10 +125,9 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 // isTaken reports whether another agent has an item that this one would be the owner of, or
 // would put in progress.
 func (d *Draft) isTaken(i Item, owner string, begins bool) bool {
-	if i.Status == InProgress && d.isOthers(i.BegunBy) {
-		return owner != "" || begins
-	}
-	return i.Owner != "" && i.Owner != owner && d.isOthers(i.Holder) && (owner != "" || begins)
+	isBegun := i.Status == InProgress && d.isOthers(i.BegunBy)
+	isOwned := i.Owner != "" && i.Owner != owner && d.isOthers(i.Holder)
+	return (owner != "" || begins) && (isBegun || isOwned)
 }
 
 // isOthers reports whether a hand is that of another agent, which is present.

@@ -69,11 +69,7 @@ func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown 
 		}
 		var waits []string
 		for _, name := range line.WaitsFor {
-			first, ok := named[name]
-			if !ok {
-				first, ok = places[name]
-			}
-			if ok {
+			if first, ok := named[name]; ok {
 				waits = append(waits, d.next.Items[first].ID)
 			} else {
 				unknown = append(unknown, name)
