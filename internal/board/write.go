@@ -164,7 +164,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 // step returns the step that the write is. failed is set to why it cannot be told whether a
 // conversation that knows the list is present; who knows it is read when that is first asked.
 func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
-	s := todo.Step{Change: a.Change, Sent: &a.sent, Hand: todo.PersonsHand, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
+	s := todo.Step{Change: a.Change, Sent: &a.sent, Hand: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
 	if !a.Writer.Person {
 		s.Hand = a.Conversation.Key
 	}

@@ -64,7 +64,7 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 
 // adder returns what a new item has as [Item.Holder].
 func (d *Draft) adder() string {
-	if l := d.Before.List; l.Name != "" && d.Before.Revision > 0 && d.hand != PersonsHand && d.hand != l.Conversation {
+	if l := d.Before.List; l.Name != "" && d.Before.Revision > 0 && d.hand != PersonChat && d.hand != l.Conversation {
 		return d.hand
 	}
 	return ""
@@ -140,7 +140,7 @@ func (d *Draft) isOthers(hand string) bool {
 // opens again what they added or began. Of a whole-list write it returns the items that it would have ended;
 // another write is refused by a [*TakenError].
 func (d *Draft) keepOthers(isWhole bool) (held []Difference, err error) {
-	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.hand == "" || d.hand == PersonsHand {
+	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.hand == "" || d.hand == PersonChat {
 		return nil, nil
 	}
 	isTheirs := func(i Item) bool {

@@ -9,9 +9,6 @@ import (
 // This file has what a person did to a list, which its agents are told and do not
 // undo by habit (docs/spec/variants.md, "A person's hand").
 
-// PersonsHand is the hand of people, see [Item.BegunBy].
-const PersonsHand = "person"
-
 // MaxRepeats is how often an agent that was told of a person's wording, or order, is
 // told again when it sends what the person replaced. After that its wish counts.
 const MaxRepeats = 3
@@ -221,7 +218,7 @@ func shortened(text string) []string {
 // and the order that were kept.
 // isWhole is true for a write of the whole list.
 func (d *Draft) applyHand(saw Snapshot, isWhole bool) (kept []Difference) {
-	if d.hand == PersonsHand {
+	if d.hand == PersonChat {
 		d.recordHand()
 		return nil
 	}

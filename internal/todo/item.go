@@ -74,7 +74,7 @@ type Item struct {
 	// settled; see [OpenWaits].
 	WaitsFor string `json:"waits_for,omitempty"`
 	// BegunBy is the hand that last put the item in progress: the id of a chat, or
-	// [PersonsHand]; empty when none did.
+	// [PersonChat]; empty when none did.
 	BegunBy string `json:"begun_by,omitempty"`
 	// ByPerson is true when a person set the status.
 	ByPerson bool `json:"by_person,omitempty"`
@@ -134,7 +134,7 @@ func (i *Item) setStatus(s Status, hand string, now time.Time) {
 		return
 	}
 	i.Status = s
-	i.Reason, i.ByPerson, i.Said = "", hand == PersonsHand, false
+	i.Reason, i.ByPerson, i.Said = "", hand == PersonChat, false
 	if s == InProgress {
 		i.BegunBy = hand
 	}

@@ -56,5 +56,6 @@ func IsChatID(key string) bool { return strings.HasPrefix(key, chatPrefix) || Is
 // IsSeveral reports whether a chat's id is one of what may be several chats.
 func IsSeveral(id string) bool { return strings.HasPrefix(id, severalPrefix) }
 
-// PersonChat is the chat of people: what it has seen, a person looked at.
+// PersonChat is the chat of people: what it has seen, a person looked at, and its hand is a
+// person's, see [Item.BegunBy].
 const PersonChat = "person"

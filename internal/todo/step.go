@@ -9,7 +9,7 @@ import (
 type Step struct {
 	Change Change
 	Sent   *Sent
-	// Hand is whose hand writes: [PersonsHand], or the id of a chat; empty for nobody.
+	// Hand is whose hand writes: [PersonChat], or the id of a chat; empty for nobody.
 	Hand string
 	At   time.Time
 	// Earlier are the items of the list that the conversation leaves for the one that the
@@ -95,7 +95,7 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 		switch now, stays := find(n, item.ID); {
 		case !stays && !item.Status.Settled():
 			report.Dropped = append(report.Dropped, item)
-		case stays && item.Status == Completed && !now.Status.Settled() && s.Sent.Lines != nil && s.Hand != PersonsHand:
+		case stays && item.Status == Completed && !now.Status.Settled() && s.Sent.Lines != nil && s.Hand != PersonChat:
 			report.Reopened = append(report.Reopened, now)
 		}
 	}

@@ -234,7 +234,7 @@ func TestImportRefusesALargeList(t *testing.T) {
 func TestExportKeepsHands(t *testing.T) {
 	want := todo.Snapshot{List: todo.List{ID: "list", Previous: "before", Chat: "chat", Created: time.Unix(1, 0).UTC()}, Revision: 1, Updated: time.Unix(2, 0).UTC(), LastID: 2,
 		Items: []todo.Item{
-			{ID: "2", Text: "Theirs", Status: todo.InProgress, BegunBy: todo.PersonsHand},
+			{ID: "2", Text: "Theirs", Status: todo.InProgress, BegunBy: todo.PersonChat},
 			{ID: "1", Text: "Agent's", Status: todo.Pending, BegunBy: "0123456789ab", Hand: todo.Hand{Text: "Person's", Replaced: "First\nSecond", Repeats: 3, Revision: 1}},
 		},
 		Archived: true, ReplacedBy: "next",

@@ -102,7 +102,7 @@ func list(id, workspace string, n int64) todo.Snapshot {
 	}
 	for i := range n {
 		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "日本 \"quoted\" <b>", Active: "doing", Status: todo.InProgress, Created: baseTime, Started: baseTime,
-			BegunBy: todo.PersonsHand, Hand: todo.Hand{Text: "日本", Replaced: "a\nb", Repeats: 2, Revision: 1}})
+			BegunBy: todo.PersonChat, Hand: todo.Hand{Text: "日本", Replaced: "a\nb", Repeats: 2, Revision: 1}})
 	}
 	return s
 }
