@@ -45,7 +45,7 @@ func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 // every field send null, an empty text, or the word for nothing.
 func (v value) given() bool {
 	isWord := v.kind == '"' && v.surrogate == 0 && slices.Contains(nothings, strings.TrimSpace(v.text))
-	return !v.missing() && !isWord
+	return v.kind != 0 && v.kind != 'n' && !isWord
 }
 
 var nothings = []string{"", "null", "None", "undefined"}
@@ -53,7 +53,7 @@ var nothings = []string{"", "null", "None", "undefined"}
 // first returns the value of the first of some fields that is there and not null.
 func (v value) first(name string, others ...string) value {
 	for _, name := range append([]string{name}, others...) {
-		if found := v.get(name); !found.missing() {
+		if found := v.get(name); found.kind != 0 && found.kind != 'n' {
 			return found
 		}
 	}

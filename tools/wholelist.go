@@ -328,12 +328,15 @@ func countsOf(n todo.Counts) counts {
 	return counts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]}
 }
 
+// inSummaries are the core statuses in the order in which an answer counts them.
+var inSummaries = todo.Statuses()
+
 // countsText returns how many items a view shows with each status: of the three usual ones
 // always, in its words, of the others where there are some (docs/spec/variants.md T6).
 func countsText(view todo.View, s todo.Snapshot) string {
-	_, n := show(view, s, func(l todo.Line, _ todo.Item) todo.Line { return l })
+	_, n := show(view, s, func(todo.Line, todo.Item) struct{} { return struct{}{} })
 	var parts []string
-	for i, status := range todo.Statuses() {
+	for i, status := range inSummaries {
 		word := string(status)
 		if i < 3 {
 			word = view.Words[status]
