@@ -73,7 +73,7 @@ const fileTick = 2 * time.Second
 func New(c Config) *Notifier {
 	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}, limits: make(map[string]*rate.Limiter)}
 	for _, t := range c.Targets {
-		n.senders = append(n.senders, newSender(t, c.Log))
+		n.senders = append(n.senders, &sender{t, c.Log, make(chan Notice, maxWaiting)})
 	}
 	return n
 }

@@ -49,10 +49,6 @@ type sender struct {
 	queue chan Notice
 }
 
-func newSender(t Target, log *slog.Logger) *sender {
-	return &sender{Target: t, log: log, queue: make(chan Notice, maxWaiting)}
-}
-
 // Send sends a notice to a target once, as a person who tries it does. The error has
 // no secret of the target.
 func Send(ctx context.Context, t Target, n Notice) error {

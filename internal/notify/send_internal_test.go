@@ -282,7 +282,7 @@ func deliver(t *testing.T, address string, once time.Duration) (logged string, t
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	s := newSender(target, slog.New(slog.NewTextHandler(&log, nil)))
+	s := &sender{target, slog.New(slog.NewTextHandler(&log, nil)), make(chan Notice, maxWaiting)}
 	began := time.Now()
 	if once > 0 {
 		ctx, cancel := context.WithTimeout(t.Context(), once)
@@ -301,7 +301,7 @@ func deliver(t *testing.T, address string, once time.Duration) (logged string, t
 // BAD-INPUT 123: while a receiver hangs, fifty wait for it.
 func TestFullQueue(t *testing.T) {
 	var log bytes.Buffer
-	s := newSender(Target{}, slog.New(slog.NewTextHandler(&log, nil)))
+	s := &sender{Target{}, slog.New(slog.NewTextHandler(&log, nil)), make(chan Notice, maxWaiting)}
 	for n := range maxWaiting + 3 {
 		s.add(Notice{ID: fmt.Sprint(n)})
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -96,8 +97,7 @@ func Parse(text string) (t Target, err error) {
 	}
 	if t.name == "ntfy" {
 		t.topic, u.Path = strings.TrimPrefix(u.Path, "/"), "/"
-		isWrong := func(r rune) bool { return !strings.ContainsRune(topicLetters, r) }
-		if t.topic == "" || len(t.topic) > 64 || strings.ContainsFunc(t.topic, isWrong) || u.RawQuery != "" {
+		if !topicForm.MatchString(t.topic) || u.RawQuery != "" {
 			return t, errTarget
 		}
 	}
@@ -105,4 +105,4 @@ func Parse(text string) (t Target, err error) {
 	return t, nil
 }
 
-const topicLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+var topicForm = regexp.MustCompile(`^[-_0-9A-Za-z]{1,64}$`)
