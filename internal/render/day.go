@@ -31,7 +31,7 @@ func writeDay(d account.Day, day, project, list string, escaped func(string) str
 	var b strings.Builder
 	fmt.Fprintf(&b, day, dayName(d), dayTally(d.Tally))
 	for _, p := range d.Projects {
-		fmt.Fprintf(&b, project, escaped(projectName(p)), dayTally(p.Tally))
+		fmt.Fprintf(&b, project, escaped(cmp.Or(Safe(p.Project), "no folder")), dayTally(p.Tally))
 		for _, l := range p.Lists {
 			fmt.Fprintf(&b, list, escaped(listTitle(l)), escaped(strings.Join(dayNotes(l), ", ")))
 			for _, i := range slices.Concat(l.CompletedItems, l.FailedItems, l.WaitingItems, l.OpenItems) {
@@ -56,8 +56,6 @@ func dayName(d account.Day) string {
 	}
 	return name
 }
-
-func projectName(p account.DayProject) string { return cmp.Or(Safe(p.Project), "no folder") }
 
 func listTitle(l account.DayList) string {
 	return strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title)+inBrackets(l.Apart), ": ")

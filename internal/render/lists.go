@@ -41,7 +41,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "FOUND", "REVISION", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
 		done, _, _ := strings.Cut(StatusLine(s, ""), " ")
-		id := ShortID(s)
+		id := ShortID(s.List.ID)
 		if s.IsChat() {
 			done, id = "", "" // nothing is done to it by its id
 		}
@@ -52,7 +52,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 		rows = append(rows, []string{
 			ListTitle(s) + inBrackets(apart[s.List.ID]), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext), Cut(Safe(said.Text), maxNext), revision,
 			When(s.Updated, now), Cut(Safe(s.List.Place()), maxName), Cut(Client(account.Client(s)), maxName),
-			Cut(cmp.Or(titles[s.ReplacedBy], short(s.ReplacedBy)), maxNext), id,
+			Cut(cmp.Or(titles[s.ReplacedBy], ShortID(s.ReplacedBy)), maxNext), id,
 		})
 	}
 	return table(rows, width)
@@ -105,7 +105,7 @@ func PutAway(s todo.Snapshot, lists ...todo.Snapshot) string {
 	if s.ReplacedBy == "" {
 		return ""
 	}
-	by := short(s.ReplacedBy)
+	by := ShortID(s.ReplacedBy)
 	if i := slices.IndexFunc(lists, func(l todo.Snapshot) bool { return l.List.ID == s.ReplacedBy }); i >= 0 {
 		by = ListTitle(lists[i])
 	}
@@ -122,9 +122,7 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 }
 
 // ShortID returns as much of a list's id as people are shown; commands accept it.
-func ShortID(s todo.Snapshot) string { return short(s.List.ID) }
-
-func short(id string) string { return Safe(id[:min(shortID, len(id))]) }
+func ShortID(id string) string { return Safe(id[:min(shortID, len(id))]) }
 
 // Standing says in one line how the lists of a group stand, what its agent asks, what the main
 // list was put away for, if that is among lists, since when, where and whose it is. One that

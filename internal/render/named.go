@@ -109,7 +109,8 @@ func fold(title string) string {
 // upper or lower case.
 func Matches(l todo.Snapshot, agent, text string) bool {
 	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent}, "\n")
-	return l.Says(text) || contains(shown, text) || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
+	says := strings.Contains(strings.ToLower(shown), strings.ToLower(text))
+	return says || l.Says(text) || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
 }
 
 // Found returns where a list that [Matches] a text says it now; its text is empty where
@@ -117,10 +118,6 @@ func Matches(l todo.Snapshot, agent, text string) bool {
 func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
 	whole, _ := l.Saying(text)
 	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)
-}
-
-func contains(s, text string) bool {
-	return strings.Contains(strings.ToLower(s), strings.ToLower(text))
 }
 
 // Part is a part of a text; Hit is true where it is what was searched for.

@@ -157,10 +157,10 @@ func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o Nam
 	case len(found) > 1:
 		table := render.Lists(found[:min(len(found), maxChoice)], nil, nil, time.Now(), TerminalWidth(a.Stderr))
 		err = fmt.Errorf("%d lists match %q:\n\n%s\nChoose one by its id: `todo-mcp %s %s`",
-			len(found), wanted, table, a.Command, render.ShortID(found[0]))
+			len(found), wanted, table, a.Command, render.ShortID(found[0].List.ID))
 	case o.Surely && !sure:
 		err = fmt.Errorf("%q is not the whole title of %q: give that or its id, %s",
-			wanted, render.Safe(found[0].Title()), render.ShortID(found[0]))
+			wanted, render.Safe(found[0].Title()), render.ShortID(found[0].List.ID))
 	case o.Deleted || o.AndDeleted:
 		return found[0], nil
 	default:

@@ -101,7 +101,7 @@ func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions
 		for _, l := range found {
 			words, err := do(ctx, lists, &l)
 			if err == nil {
-				err = a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
+				err = a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l.List.ID))
 			}
 			if err != nil {
 				return err

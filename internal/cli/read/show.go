@@ -92,7 +92,7 @@ func standing(ctx context.Context, lists board.Lists, s todo.Snapshot) (f accoun
 	if s.ReplacedBy != "" {
 		by, _ = lists.Load(ctx, s.ReplacedBy, 0) // one that is gone is named by its id
 	}
-	line = render.Standing(f, whole(f).Asks, time.Now(), by) + " · " + render.ShortID(s)
+	line = render.Standing(f, whole(f).Asks, time.Now(), by) + " · " + render.ShortID(s.List.ID)
 	if s.List.Mirrored {
 		line += " · kept in the agent's own todo tool"
 	}
