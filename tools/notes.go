@@ -35,13 +35,7 @@ func resultNotes(w prompts.Words, o board.Outcome) string {
 	if kept := keptChanges(w, o.Report); kept != "" {
 		lines = append(lines, fmt.Sprintf(w.Kept, kept))
 	}
-	var held []todo.Item
-	for _, d := range o.Kept {
-		if d.Kind == todo.Held {
-			held = append(held, d.After)
-		}
-	}
-	say(w.Held, held)
+	say(w.Held, o.Held)
 	if o.Elsewhere != "" {
 		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
 	}
@@ -124,18 +118,14 @@ func change(w prompts.Words, d todo.Difference) string {
 func keptChanges(w prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Kept {
-		if d.Kind == todo.Moved {
+		switch d.Kind {
+		case todo.Moved:
 			parts = append(parts, fmt.Sprintf(w.KeptOrder, quoted(r.Ordered, told)))
-			continue
-		}
-		if d.Kind == todo.Held {
-			continue
-		}
-		if d.Kind != todo.Changed {
+		case todo.Changed:
+			parts = append(parts, fmt.Sprintf(w.KeptText, toldItem(w, d.After), excerpt(d.Before.Text)))
+		default:
 			parts = append(parts, change(w, d))
-			continue
 		}
-		parts = append(parts, fmt.Sprintf(w.KeptText, toldItem(w, d.After), excerpt(d.Before.Text)))
 	}
 	return joined(w, parts, maxChanges)
 }

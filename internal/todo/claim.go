@@ -139,7 +139,7 @@ func (d *Draft) isOthers(hand string) bool {
 // they and people end what they have in progress, and a whole-list write neither leaves out nor
 // opens again what they added or began. Of a whole-list write it returns the items that it would have ended;
 // another write is refused by a [*TakenError].
-func (d *Draft) keepOthers(isWhole bool) (held []Difference, err error) {
+func (d *Draft) keepOthers(isWhole bool) (held []Item, err error) {
 	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.hand == "" || d.hand == PersonChat {
 		return nil, nil
 	}
@@ -157,7 +157,7 @@ func (d *Draft) keepOthers(isWhole bool) (held []Difference, err error) {
 		case ends && has && !isWhole:
 			return nil, d.taken(was)
 		case ends && has && stays:
-			held = append(held, Difference{Kind: Held, After: was})
+			held = append(held, was)
 			d.next.Items[at].takeStatus(was)
 		case !ends && isWhole && was.Status.Settled() && isTheirs(was):
 			d.next.Items[at].takeStatus(was)

@@ -223,7 +223,6 @@ const (
 	Removed DiffKind = "removed"
 	Moved   DiffKind = "moved"   // only its position changed
 	Changed DiffKind = "changed" // its text, active text, status or reason changed
-	Held    DiffKind = "held"    // another agent has it, see [Report.Kept]
 )
 
 // Difference is how one item differs between two snapshots.

@@ -22,9 +22,10 @@ type Report struct {
 	By Others `json:"by,omitempty"`
 	// Kept is what stays although the agent, which had been told, sent it as it was before
 	// a person changed it: items with another text (Before has the agent's), and with
-	// [Moved] the order, which is in Ordered; and with [Held] items that the write would have
-	// ended and that another agent has.
+	// [Moved] the order, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
+	// Held are the items that the write would have ended and that another agent has.
+	Held []Item `json:"held,omitempty"`
 	// Elsewhere is the id of the list when it is not the one that the conversation
 	// holds: the call changed an item that only an earlier list of it has.
 	Elsewhere string `json:"elsewhere,omitempty"`

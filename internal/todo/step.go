@@ -59,11 +59,10 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 // [CheckSize] admits.
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyHand(saw, len(s.Sent.Lines) > 0)
-	held, err := d.keepOthers(s.Sent.Lines != nil)
-	if err != nil {
+	var err error
+	if report.Held, err = d.keepOthers(s.Sent.Lines != nil); err != nil {
 		return err
 	}
-	report.Kept = append(report.Kept, held...)
 	var cycle error
 	if slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" || i.WaitsFor != "" }) {
 		d.tidy()

@@ -122,7 +122,7 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 func clone(s todo.Snapshot) todo.Snapshot {
 	s.Items, s.Gone, s.Later = append([]todo.Item{}, s.Items...), slices.Clone(s.Gone), slices.Clone(s.Later)
 	r := &s.Report
-	r.Dropped, r.Unseen, r.Notes, r.Kept = slices.Clone(r.Dropped), slices.Clone(r.Unseen), slices.Clone(r.Notes), slices.Clone(r.Kept)
+	r.Dropped, r.Unseen, r.Notes, r.Kept, r.Held = slices.Clone(r.Dropped), slices.Clone(r.Unseen), slices.Clone(r.Notes), slices.Clone(r.Kept), slices.Clone(r.Held)
 	r.Ordered, r.PutAway.Open = slices.Clone(r.Ordered), slices.Clone(r.PutAway.Open)
 	return s
 }
