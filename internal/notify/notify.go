@@ -10,6 +10,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -233,10 +234,8 @@ func textOf(f *account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return asks
 	}
-	if _, item, ok := f.Waits(); ok && item.Reason != "" {
-		return item.Reason
-	} else if ok {
-		return item.Title()
+	if _, item, ok := f.Waits(); ok {
+		return cmp.Or(item.Reason, item.Title())
 	}
 	if item, ok := f.Main.Current(); ok && f.State() == todo.LeftOpen {
 		return item.Text

@@ -50,7 +50,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 			revision = fmt.Sprintf("%d of %d", said.Revision, s.Revision)
 		}
 		rows = append(rows, []string{
-			ListTitle(s) + inBrackets(apart[s.List.ID]), done, StateWord(s, states[s.List.ID].State), Cut(Question(s, states[s.List.ID]), maxNext), Cut(Safe(said.Text), maxNext), revision,
+			ListTitle(s) + inBrackets(apart[s.List.ID]), done, StateWord(s, states[s.List.ID].State), Cut(Question(account.Of(s, nil, states)), maxNext), Cut(Safe(said.Text), maxNext), revision,
 			When(s.Updated, now), Cut(Safe(s.List.Place()), maxName), Cut(Client(account.Client(s)), maxName),
 			Cut(cmp.Or(titles[s.ReplacedBy], ShortID(s.ReplacedBy)), maxNext), id,
 		})
@@ -82,21 +82,14 @@ func Lapsed(n int) string {
 	return Count(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
 }
 
-// Question returns for what a list waits for a person, by how it stands: what its agent asks,
-// or the first blocked item, and why; empty for a list that does not wait. Safe to display.
-func Question(s todo.Snapshot, st todo.Standing) string {
-	if st.State != todo.Waiting {
-		return ""
+// Question returns for what a group waits for a person: what an agent asks, or the first blocked
+// item, and why; empty for one that does not wait. Safe to display.
+func Question(f account.Group) string {
+	if _, asks, ok := f.Asks(); ok {
+		return Safe(asks)
 	}
-	if st.Asks != "" {
-		return Safe(st.Asks)
-	}
-	for _, i := range s.Items {
-		if i.Status == todo.Blocked {
-			return Safe(i.Text) + inBrackets(i.Reason)
-		}
-	}
-	return ""
+	_, item, _ := f.Waits()
+	return Safe(item.Text) + inBrackets(item.Reason)
 }
 
 // PutAway says of a list that was put away for another one which that is, by its title

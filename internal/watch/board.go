@@ -131,7 +131,7 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 	}
 	title := cut(paint(titleRole, listName(f.Main)), width-4-render.Cells(right))
 	lines := []string{spread(cursor+sign+" "+title, right+" ", width)}
-	question, item := waitsFor(f), focusItem(f.Main)
+	question, item := render.Question(f), focusItem(f.Main)
 	if question != "" {
 		lines = append(lines, "     "+cut(paint(warn, question), width-6))
 	}
@@ -140,17 +140,6 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 		lines = append(lines, "     "+look.sign+" "+cut(paint(look.text, render.Safe(item.Title())), width-8))
 	}
 	return lines
-}
-
-// waitsFor says for what a group waits for a person: what an agent asks, or an item that is
-// blocked, and why; empty for nothing.
-func waitsFor(f account.Group) (question string) {
-	for _, l := range f.Lists() {
-		if question == "" && f.State() == todo.Waiting {
-			question = render.Question(l, f.States[l.List.ID])
-		}
-	}
-	return question
 }
 
 // stateSigns are the signs of the states.

@@ -112,7 +112,7 @@ func (m *model) events(before, l todo.Snapshot, stood Standing, known bool) []st
 		return events
 	}
 	f := m.group(l)
-	doing := waitsFor(f)
+	doing := render.Question(f)
 	if l.Open() {
 		doing = cmp.Or(doing, render.Safe(focusItem(l).Title()))
 	}
