@@ -278,7 +278,7 @@ func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) 
 
 // Archive puts a list away, or brings it back; see [todo.Snapshot.Archived].
 func (l Lists) Archive(ctx context.Context, list string, away bool, w todo.Writer) (Outcome, error) {
-	change := func(d *todo.Draft) error { d.Archive(away); return nil }
+	change := func(d *todo.Draft) error { d.Archive(away, ""); return nil }
 	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 

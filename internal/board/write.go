@@ -151,7 +151,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 		told.Elsewhere = before.List.ID
 		draft.StayLeft()
 	case before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person:
-		draft.Archive(false) // its own chat writes it again
+		draft.Archive(false, "") // its own chat writes it again
 	}
 	// An empty write after a settled list begins an empty one, which no draft tells.
 	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
@@ -310,7 +310,7 @@ func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 // instead, or empty.
 func (a *attempt) archive(ctx context.Context, list todo.Snapshot, replacedBy string, by todo.Writer) error {
 	draft := todo.NewDraft(list, a.at)
-	draft.ArchiveFor(replacedBy)
+	draft.Archive(true, replacedBy)
 	by.Process = a.process
 	_, err := a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{})) // no call's, see feed.deliver
 	return err

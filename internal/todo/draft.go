@@ -87,16 +87,10 @@ func (d *Draft) Begun() (begun, running []Item) {
 	return begun, running
 }
 
-// Archive puts the list away, or brings it back; see [Snapshot.Archived].
-func (d *Draft) Archive(away bool) {
-	d.next.Archived, d.next.ReplacedBy, d.archives = away, "", true
-}
-
-// ArchiveFor puts the list away for the one with an id, which its conversation began instead;
-// empty for none.
-func (d *Draft) ArchiveFor(list string) {
-	d.Archive(true)
-	d.next.ReplacedBy = list
+// Archive puts the list away, or brings it back; see [Snapshot.Archived]. It is put away for the
+// list with an id, which its conversation began instead; empty for none.
+func (d *Draft) Archive(away bool, replacedBy string) {
+	d.next.Archived, d.next.ReplacedBy, d.archives = away, replacedBy, true
 }
 
 // StayLeft has a list that was put away for another one stay so, whichever of its items change.
@@ -213,7 +207,7 @@ func (d *Draft) Undo(old, seen Snapshot) {
 		d.next.GivenTitle = old.GivenTitle
 	}
 	if old.Archived != seen.Archived {
-		d.Archive(old.Archived)
+		d.Archive(old.Archived, "")
 	}
 	if !slices.Equal(old.Later, seen.Later) {
 		d.next.Later = slices.Clone(old.Later)

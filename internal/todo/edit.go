@@ -205,7 +205,7 @@ func (d *Draft) Edit(e Edit) error {
 	case EditRename:
 		d.next.GivenTitle = e.Text
 	case EditArchive, EditUnarchive:
-		d.Archive(e.Do == EditArchive)
+		d.Archive(e.Do == EditArchive, "")
 	case EditDelete, EditUndelete:
 		d.next.Deleted = e.Do == EditDelete
 	}
