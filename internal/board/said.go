@@ -25,7 +25,7 @@ func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (m
 		}
 		for _, s := range found {
 			if revision, wanted := newest[s.List.ID]; wanted {
-				whole, _ := s.Saying(text)
+				whole := s.Saying(text)
 				said[s.List.ID] = todo.Said{Revision: s.Revision, Updated: s.Updated, Text: todo.Cut(whole, todo.MaxTitle), Left: s.Revision < revision}
 			}
 		}

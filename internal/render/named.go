@@ -110,13 +110,13 @@ func fold(title string) string {
 func Matches(l todo.Snapshot, agent, text string) bool {
 	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent}, "\n")
 	says := strings.Contains(strings.ToLower(shown), strings.ToLower(text))
-	return says || l.Says(text) || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
+	return says || l.Saying(text) != "" || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
 }
 
 // Found returns where a list that [Matches] a text says it now; its text is empty where
 // the text stands in what people see beside title and items.
 func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
-	whole, _ := l.Saying(text)
+	whole := l.Saying(text)
 	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)
 }
 

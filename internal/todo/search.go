@@ -5,27 +5,21 @@ import (
 	"time"
 )
 
-// Says reports whether a text stands in the title that the list was given or in an item,
-// in upper or lower case.
-func (s Snapshot) Says(text string) bool {
-	_, ok := s.Saying(text)
-	return ok
-}
-
-// Saying returns the first text in which [Snapshot.Says] finds another one; of an item its
-// text, also where what it shows while it is in progress, or a reason, has it.
-func (s Snapshot) Saying(text string) (whole string, ok bool) {
+// Saying returns the title that the list was given, or the first text of an item, in which a text
+// stands, in upper or lower case; empty for none. Of an item it is the text also where what it
+// shows while it is in progress, or a reason, has it.
+func (s Snapshot) Saying(text string) string {
 	text = strings.ToLower(text)
 	has := func(whole string) bool { return strings.Contains(strings.ToLower(whole), text) }
 	if s.GivenTitle != "" && has(s.GivenTitle) {
-		return s.GivenTitle, true
+		return s.GivenTitle
 	}
 	for _, i := range s.Items {
 		if has(i.Text) || has(i.Active) || has(i.Reason) {
-			return i.Text, true
+			return i.Text
 		}
 	}
-	return "", false
+	return ""
 }
 
 // Said is where a text stood in a list last.

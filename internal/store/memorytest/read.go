@@ -120,7 +120,7 @@ func (l list) says(text string) bool {
 // saying returns the last revision that says a text, see [todo.Snapshot.Says].
 func (l list) saying(text string) (todo.Snapshot, bool) {
 	for _, s := range slices.Backward(l.revisions) {
-		if s.Says(text) {
+		if s.Saying(text) != "" {
 			return s, true
 		}
 	}

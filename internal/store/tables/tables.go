@@ -160,7 +160,7 @@ func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []an
 			if err != nil {
 				return err
 			}
-			if n := len(found); (n == 0 || found[n-1].List.ID != s.List.ID) && s.Says(q.Text) {
+			if n := len(found); (n == 0 || found[n-1].List.ID != s.List.ID) && s.Saying(q.Text) != "" {
 				found = append(found, s)
 			}
 		}
