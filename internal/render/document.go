@@ -13,23 +13,23 @@ import (
 // json` and the HTTP API return it. Statuses are core statuses, not the words of
 // a variant.
 type ListDocument struct {
-	List      string     `json:"list,omitempty"` // id; omitted while there is no list
-	Title     string     `json:"title,omitempty"`
-	Name      string     `json:"name,omitempty"`   // the name the user gave the list
-	Parent    string     `json:"parent,omitempty"` // id of the main list, if this is a sub-agent's
-	Agent     string     `json:"agent,omitempty"`
-	Workspace string     `json:"workspace,omitempty"`
-	Branch    string     `json:"branch,omitempty"` // of the workspace's Git repository, as the list began
-	Revision  int64      `json:"revision"`
-	Updated   *time.Time `json:"updated,omitempty"`  // RFC 3339, UTC
-	Worked    *time.Time `json:"worked,omitempty"`   // when an agent wrote, where a person did since
-	Client    string     `json:"client,omitempty"`   // whose agent works on the list
-	Writer    string     `json:"writer,omitempty"`   // the client that wrote this revision, if another
-	Variant   string     `json:"variant,omitempty"`  // with which tool
-	User      string     `json:"user,omitempty"`     // who was signed in as the client
-	Person    bool       `json:"person,omitempty"`   // a person wrote this revision
-	Archived  bool       `json:"archived,omitempty"` // put away: front ends do not show it by default
-	Lapsed    bool       `json:"lapsed,omitempty"`   // because nobody changed it for two weeks
+	List      string    `json:"list,omitempty"` // id; omitted while there is no list
+	Title     string    `json:"title,omitempty"`
+	Name      string    `json:"name,omitempty"`   // the name the user gave the list
+	Parent    string    `json:"parent,omitempty"` // id of the main list, if this is a sub-agent's
+	Agent     string    `json:"agent,omitempty"`
+	Workspace string    `json:"workspace,omitempty"`
+	Branch    string    `json:"branch,omitempty"` // of the workspace's Git repository, as the list began
+	Revision  int64     `json:"revision"`
+	Updated   time.Time `json:"updated,omitzero"`   // RFC 3339, UTC
+	Worked    time.Time `json:"worked,omitzero"`    // when an agent wrote, where a person did since
+	Client    string    `json:"client,omitempty"`   // whose agent works on the list
+	Writer    string    `json:"writer,omitempty"`   // the client that wrote this revision, if another
+	Variant   string    `json:"variant,omitempty"`  // with which tool
+	User      string    `json:"user,omitempty"`     // who was signed in as the client
+	Person    bool      `json:"person,omitempty"`   // a person wrote this revision
+	Archived  bool      `json:"archived,omitempty"` // put away: front ends do not show it by default
+	Lapsed    bool      `json:"lapsed,omitempty"`   // because nobody changed it for two weeks
 	// ReplacedBy is the id of the list for which the same chat put this one away.
 	ReplacedBy string `json:"replaced_by,omitempty"`
 	Deleted    bool   `json:"deleted,omitempty"`  // by a person: front ends remove it
@@ -59,19 +59,15 @@ type ItemDocument struct {
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace, Branch: s.List.Branch,
-		Revision: s.Revision, Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
+		Revision: s.Revision, Updated: s.Updated.UTC().Truncate(time.Second), Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
 		Archived: s.Archived, Lapsed: s.Lapsed, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
 		AllCompleted: s.AllCompleted(), Explanation: s.Explanation, Order: s.Order, Items: []ItemDocument{},
 	}
 	if s.Writer.Client != d.Client {
 		d.Writer = s.Writer.Client
 	}
-	if !s.Updated.IsZero() {
-		updated := s.Updated.UTC().Truncate(time.Second)
-		d.Updated = &updated
-	}
-	if worked := s.Worked.UTC().Truncate(time.Second); s.Writer.Person && !s.Worked.IsZero() {
-		d.Worked = &worked
+	if s.Writer.Person {
+		d.Worked = s.Worked.UTC().Truncate(time.Second)
 	}
 	for _, i := range s.Items {
 		d.Items = append(d.Items, ItemDocument{shown(i), i.Waits(), Has(s, i)})
@@ -94,12 +90,8 @@ func shown(i todo.Item) todo.Item {
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Branch: d.Branch, Mirrored: d.Mirrored, Client: d.Client},
-		Revision: d.Revision, Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
+		Revision: d.Revision, Updated: d.Updated, Worked: cmp.Or(d.Worked, d.Updated), Writer: todo.Writer{Client: cmp.Or(d.Writer, d.Client), Variant: d.Variant, User: d.User, Person: d.Person},
 		Archived: d.Archived, Lapsed: d.Lapsed, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Explanation: d.Explanation, Order: d.Order, Gone: d.Gone, Later: d.Later, Items: []todo.Item{},
-	}
-	if d.Updated != nil {
-		s.Updated = *d.Updated
-		s.Worked = *cmp.Or(d.Worked, d.Updated)
 	}
 	for _, i := range d.Items {
 		i.Item.WaitsFor, i.Item.Owner = strings.Join(i.WaitsFor, ","), cmp.Or(i.Owner, i.Has)
