@@ -8,8 +8,7 @@ import (
 
 type edit struct {
 	todo.Edit
-	list   string // id
-	isUndo bool   // it undoes an edit, and is not undone itself
+	list string // id
 }
 
 // send has an edit made, where it may be.
@@ -43,9 +42,9 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 	after := out.After
 	m.receiveLists([]todo.Snapshot{after}, false)
 	switch {
-	case e.isUndo && !out.Changed:
+	case e.Do == todo.EditUndo && !out.Changed:
 		m.say(dim, "Nothing undone: what you changed has changed since.")
-	case e.isUndo || !out.Changed: // to undo what made no revision would undo another's
+	case e.Do == todo.EditUndo, !out.Changed: // to undo what made no revision would undo another's
 		m.say(done, pastTense(e, before))
 	default:
 		m.undo = append(m.undo, e.inverse(after))
@@ -57,20 +56,16 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 // the person changed is the step from the revision just before: what is shown when
 // the person edits may be older, and what the agent wrote between is not undone.
 func (e edit) inverse(after todo.Snapshot) edit {
-	undo := todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}
-	return edit{Edit: undo, list: e.list, isUndo: true}
+	return edit{todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}, e.list}
 }
 
 // pastTense says what an edit did.
 func pastTense(e edit, before todo.Snapshot) string {
 	item, _ := before.Item(e.Item)
-	switch {
-	case e.isUndo:
-		return "Undone"
-	case e.Do == todo.EditStatus:
-		return "“" + render.Cut(render.Safe(item.Text), 40) + "”: " + render.StatusWord(e.Status)
-	}
-	return map[todo.EditKind]string{todo.EditFinish: "All done", todo.EditArchive: "Archived", todo.EditUnarchive: "Brought back", todo.EditItems: "Edited"}[e.Do]
+	return map[todo.EditKind]string{
+		todo.EditStatus: "“" + render.Cut(render.Safe(item.Text), 40) + "”: " + render.StatusWord(e.Status), todo.EditUndo: "Undone",
+		todo.EditFinish: "All done", todo.EditArchive: "Archived", todo.EditUnarchive: "Brought back", todo.EditItems: "Edited",
+	}[e.Do]
 }
 
 // toggle returns what a key does that gives the item under the cursor a status, or makes
