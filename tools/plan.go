@@ -62,17 +62,13 @@ type createTodosInput struct {
 func createTodos() variant {
 	read := func(r *reader, args value) *Call {
 		steps := r.steps(args)
-		texts := make([]string, len(steps))
-		for i, s := range steps {
-			texts[i] = s.Text
-		}
-		return &Call{Target: board.Target{Append: true}, created: len(texts), Change: func(d *todo.Draft) error {
-			if n := len(d.Items()) + len(texts); n > todo.MaxItems {
+		return &Call{Target: board.Target{Append: true}, created: len(steps), Change: func(d *todo.Draft) error {
+			if n := len(d.Items()) + len(steps); n > todo.MaxItems {
 				return refuse(r.words().TooMany, todo.MaxItems, n)
 			}
-			for i, item := range d.Append(texts...) {
-				if steps[i].Status != "" {
-					d.Put(todo.CoreView(), todo.Line{ID: item.ID, Status: steps[i].Status})
+			for _, s := range steps {
+				if item := d.Append(s.Text)[0]; s.Status != "" {
+					d.Put(todo.CoreView(), todo.Line{ID: item.ID, Status: s.Status})
 				}
 			}
 			if len(r.leftOut) > 0 {
@@ -96,12 +92,11 @@ func (r *reader) steps(args value) []todo.Line {
 		v = sent // a text that happens to be JSON
 	}
 	if v.kind == '"' {
-		elements, isList := []member(nil), false
+		elements := []member{{value: v}}
 		if strings.Contains(v.text, "\n") {
-			elements, isList = r.listed(v.text, wholeList{view: planView(), text: "content"})
-		}
-		if !isList {
-			elements = []member{{value: v}}
+			if listed, isList := r.listed(v.text, wholeList{view: planView(), text: "content"}); isList {
+				elements = listed
+			}
 		}
 		v = value{kind: '[', members: elements}
 	}
