@@ -106,18 +106,11 @@ func (b Board) Projects() (out []Project) {
 			newest[folder] = at
 		}
 	}
+	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if one does, which is the first then
 	slices.SortFunc(out, func(a, b Project) int {
-		return cmp.Or(b.waits()-a.waits(), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
+		return cmp.Or(waits(a)-waits(b), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})
 	return out
-}
-
-// waits returns 1 if a group waits for a person, which is then the first one, else 0.
-func (p Project) waits() int {
-	if p.Groups[0].State() == todo.Waiting {
-		return 1
-	}
-	return 0
 }
 
 // LastDay returns of lists, the last changed first, those that were finished on the
