@@ -487,9 +487,9 @@ func (page *boardPage) addRow(s groups, f account.Group, query string, left todo
 		page.sections = append(page.sections, section{id: "d-" + f.Main.List.ID, name: day})
 	}
 	g, match := &page.sections[len(page.sections)-1], ""
-	if text, ok := f.Main.Saying(query); left.Left {
+	if text := f.Main.Saying(query); left.Left {
 		match = render.Safe(left.Text)
-	} else if ok && query != "" && text != f.Main.GivenTitle {
+	} else if text != "" && query != "" && text != f.Main.GivenTitle {
 		match = render.Safe(todo.Cut(text, maxShown))
 	}
 	g.rows = append(g.rows, s.row(&f, query, match, left.Revision))
