@@ -68,7 +68,7 @@ func TestDocumentWorked(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	for _, person := range []bool{false, true} {
 		d := render.Document(todo.Snapshot{Revision: 2, Updated: at.Add(time.Hour), Worked: at, Writer: todo.Writer{Person: person}})
-		if s := d.Snapshot(); (d.Worked != nil) != person || s.Worked.Equal(at) != person || s.Worked.IsZero() {
+		if s := d.Snapshot(); d.Worked.IsZero() == person || s.Worked.Equal(at) != person || s.Worked.IsZero() {
 			t.Errorf("by a person %v: %v, read as %s", person, d.Worked, s.Worked)
 		}
 	}
