@@ -135,15 +135,11 @@ func (e Edit) check() error {
 }
 
 func (e Edit) checkLines() error {
-	if e.Lines == nil || len(e.Lines)+len(e.Later) > MaxItems {
+	all := e.AtOnce().Lines
+	if e.Lines == nil || len(all) > MaxItems {
 		return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
 	}
-	for n, text := range e.Later {
-		if err := (Item{Text: text, Status: Pending}).Check(); err != nil {
-			return fmt.Errorf("later %d: %w", n+1, err)
-		}
-	}
-	for n, l := range e.Lines {
+	for n, l := range all {
 		if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
 			return fmt.Errorf("line %d: %w", n+1, err)
 		}
