@@ -25,23 +25,19 @@ const (
 )
 
 func (m *model) where() place {
+	at := onList
 	switch {
 	case m.page != nil:
 		return onPage
 	case m.opened == "":
-		return onBoard | m.left()
+		at = onBoard
 	}
-	return onList | m.left()
-}
-
-// left returns onLeft where the keys act on a list that was left open.
-func (m *model) left() place {
 	if s, ok := m.shown(); ok {
 		if f := m.group(s); f.State() == todo.LeftOpen {
-			return onLeft
+			at |= onLeft
 		}
 	}
-	return 0
+	return at
 }
 
 // binding is a row of the table of keys: the only place that says which key does
