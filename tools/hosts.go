@@ -25,7 +25,7 @@ func hostTools(o Options) []*Tool {
 		// Claude Code's.
 		{Name: "TaskCreate", Title: "Add task", variant: tasks("subject", taskCreateInput{}, readTaskCreate, taskCreated)},
 		{Name: "TaskUpdate", Title: "Update task", variant: tasks("taskId", taskUpdateInput{}, readTaskUpdate, taskUpdated)},
-		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", taskListInput{}, readOnly,
+		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", struct{}{}, readOnly,
 			func(w prompts.Words, _ *Call, out board.Outcome) string { return tasksText(w, out.After) })},
 		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks("taskId", taskGetInput{}, readTaskGet, taskShownAlone)},
 		// opencode's and Kilo Code's.

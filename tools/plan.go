@@ -10,10 +10,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// planResult is the structured content of create_todos and update_todo. Its
-// items have ids, since update_todo needs them.
-type planResult = result[planItem, planCounts]
-
+// planItem is an item in the structured content of create_todos and update_todo. It has its id,
+// since update_todo needs it.
 type planItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
@@ -80,7 +78,7 @@ func createTodos() variant {
 	answer := func(w prompts.Words, c *Call, out board.Outcome) Result {
 		return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 	}
-	return variant{view: planView(), bare: "items", input: createTodosInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
+	return variant{view: planView(), bare: "items", input: createTodosInput{}, output: result[planItem, planCounts]{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
 // steps reads the step descriptions; a single string stands for an array of one, or is a
@@ -171,7 +169,7 @@ func updateTodo() variant {
 		item, _ := out.After.Item(c.Item)
 		return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status]), out)
 	}
-	return variant{view: planView(), bare: "id", input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, list: planText, failure: planFailure}
+	return variant{view: planView(), bare: "id", input: updateTodoInput{}, output: result[planItem, planCounts]{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
 // stepStatus reads what a step becomes: it begins as pending and does not become pending

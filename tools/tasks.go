@@ -11,8 +11,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// taskCreateInput, taskUpdateInput, taskListInput and taskGetInput are the arguments of
-// Claude Code's four task tools.
+// taskCreateInput, taskUpdateInput and taskGetInput are the arguments of Claude Code's task
+// tools; TaskList has none.
 type taskCreateInput struct {
 	Subject     string `json:"subject" jsonschema:"minLength=1,description=What to do: Run the tests"`
 	Description string `json:"description,omitempty" jsonschema:"description=What it takes\\, and when it is done"`
@@ -29,8 +29,6 @@ type taskUpdateInput struct {
 	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"description=Numbers of tasks that wait for it"`
 	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"description=Numbers of tasks that come first"`
 }
-
-type taskListInput struct{}
 
 type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"description=The task's number"`
