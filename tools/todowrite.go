@@ -70,21 +70,29 @@ func todoWrite(o Options, isOwn bool) variant {
 		}
 		return newResult(text+notes, message, out.After, shown, countsOf(n))
 	}
-	prune := func(schema *jsonschema.Schema) {
-		l.limits(schema)
+	prune := func(in, out *jsonschema.Schema) {
+		l.limits(in)
 		if !o.ItemIDs {
-			l.remove(schema, "id")
+			remove(in, "todos", "id")
 		}
 		if !all {
-			l.remove(schema, "reason")
+			remove(in, "todos", "reason")
+			remove(out, "display", "items", "reason")
+			remove(out, "counts", "failed")
+			remove(out, "counts", "blocked")
 		}
 	}
 	return variant{view: l.view, bare: l.list, allStatuses: all, input: todoWriteInput{}, output: result[todoWriteShown, counts]{}, prune: prune,
 		read: l.read, answer: answer}
 }
 
-// remove removes an optional property of items from the schema of the arguments.
-func (l wholeList) remove(schema *jsonschema.Schema, property string) {
-	list, _ := schema.Properties.Get(l.list)
-	list.Items.Properties.Delete(property)
+// remove removes an optional property from a schema, at the end of a path of properties of
+// objects, or of the objects in arrays.
+func remove(schema *jsonschema.Schema, path ...string) {
+	for _, name := range path[:len(path)-1] {
+		if schema, _ = schema.Properties.Get(name); schema.Items != nil {
+			schema = schema.Items
+		}
+	}
+	schema.Properties.Delete(path[len(path)-1])
 }

@@ -97,8 +97,8 @@ type variant struct {
 	// bare is the field for which an array may stand in place of the arguments; empty for a
 	// tool that takes any arguments.
 	bare string
-	// prune changes the schema of arguments as the options have it; nil leaves it.
-	prune func(*jsonschema.Schema)
+	// prune changes the schemas of arguments and results as the options have it; nil leaves them.
+	prune func(in, out *jsonschema.Schema)
 	// allStatuses is true when the schema lists all core statuses.
 	allStatuses bool
 	// read returns the call for some arguments and adds their problems to r.
@@ -206,7 +206,7 @@ func (t *Tool) publish() {
 		fillStatuses(s, t.view.Accepts())
 	}
 	if t.prune != nil {
-		t.prune(in)
+		t.prune(in, out)
 	}
 	t.in, t.out = encode(in), encode(out)
 }
