@@ -52,12 +52,14 @@ var nothings = []string{"", "null", "None", "undefined"}
 
 // first returns the value of the first of some fields that is there and not null.
 func (v value) first(name string, others ...string) value {
-	for _, name := range append([]string{name}, others...) {
-		if found := v.get(name); found.kind != 0 && found.kind != 'n' {
-			return found
-		}
+	found := v.get(name)
+	for n := 0; n < len(others) && (found.kind == 0 || found.kind == 'n'); n++ {
+		found = v.get(others[n])
 	}
-	return value{}
+	if found.kind == 'n' {
+		return value{}
+	}
+	return found
 }
 
 // optional returns the value of the first of some fields that is given; every field that may
