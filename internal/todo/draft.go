@@ -129,14 +129,9 @@ func (d *Draft) Append(texts ...string) []Item {
 	return slices.Clone(d.next.Items[from:])
 }
 
-// SetStatus sets one item's status and the times that follow from it. It
-// returns false when no item has the id.
-func (d *Draft) SetStatus(id string, status Status) bool {
-	i := indexOf(d.next.Items, id)
-	if i >= 0 {
-		d.next.Items[i].setStatus(status, d.hand, d.now)
-	}
-	return i >= 0
+// SetStatus sets one item's status and the times that follow from it, where an item has the id.
+func (d *Draft) SetStatus(id string, status Status) {
+	_ = d.Edit(Edit{Do: EditStatus, Item: id, Status: status})
 }
 
 // Replace replaces the list with lines, which are written through view. A line
