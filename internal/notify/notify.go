@@ -15,6 +15,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -139,7 +140,8 @@ func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 		}
 	}
 	next, soon := n.tracker.next(), now.Add(presenceEvery)
-	if (err != nil || n.tracker.attended()) && (next.IsZero() || soon.Before(next)) {
+	attends := func(f *account.Group) bool { return !f.State().Rests() } // whose going away nobody writes
+	if (err != nil || slices.ContainsFunc(slices.Collect(maps.Values(groups)), attends)) && (next.IsZero() || soon.Before(next)) {
 		next = soon
 	}
 	return next

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"slices"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
@@ -60,12 +61,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 
 // byPerson reports whether a person made a group's revision with this Seq.
 func byPerson(f *account.Group, seq int64) bool {
-	for _, l := range f.Lists() {
-		if l.Seq == seq {
-			return l.Writer.Person
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return l.Seq == seq && l.Writer.Person })
 }
 
 // dueAt returns when a list is to be told of.
@@ -98,16 +94,6 @@ func (t *tracker) next() (at time.Time) {
 		}
 	}
 	return at
-}
-
-// attended reports whether any list has an agent, whose going away nobody writes.
-func (t *tracker) attended() bool {
-	for _, k := range t.lists {
-		if !k.state.Rests() {
-			return true
-		}
-	}
-	return false
 }
 
 // told notes that a list was told of at a time, by this process or another. Where that was
