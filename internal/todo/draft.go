@@ -233,7 +233,6 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		if view.Keys {
 			stored.Key = line.ID
 		}
-		stored.setStatus(status, d.hand, d.now)
 	}
 	item := *stored
 	shown, _ := view.Show(item)
