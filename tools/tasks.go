@@ -372,9 +372,8 @@ func mirrorUpdate(r *reader, input, response value) *Call {
 // mirrorTasks reads the answer of TaskList, by which tasks are mirrored that were made
 // when no hook was there.
 func mirrorTasks(r *reader, _, response value) *Call {
-	tasksShown := response.get("tasks")
-	elements := tasksShown.members
-	if tasksShown.kind != '[' || len(elements) == 0 {
+	elements := response.get("tasks").members
+	if response.get("tasks").kind != '[' || len(elements) == 0 {
 		return nil
 	}
 	if len(elements) > todo.MaxItems {
