@@ -63,16 +63,19 @@ func firstFew(w prompts.Words, items []todo.Item) string {
 	for _, item := range items {
 		names = append(names, excerpt(item.Text))
 	}
-	return joined(w, names, 3)
+	few := 3
+	if len(names) == few+1 {
+		few++ // its name says more than that there is one more
+	}
+	return joined(w, names, few)
 }
 
 // maxChanges is how many changes of others an answer tells; more are counted.
 const maxChanges = 30
 
-// joined returns parts with commas between them; of more than one beyond a limit those up to it,
-// and how many more there are.
+// joined returns parts with commas between them, those up to a limit, and how many more there are.
 func joined(w prompts.Words, parts []string, limit int) string {
-	if len(parts) > limit+1 {
+	if len(parts) > limit {
 		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
 	}
 	return strings.Join(parts, ", ")
