@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,11 +65,11 @@ func ListTitle(s todo.Snapshot) string {
 }
 
 // Apart returns, by the id of each list that reads as another one of its project and branch, when
-// it began.
+// it began. A chat without a list may be called as the list that it has finished.
 func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
 	alike, apart := make(map[string]int), make(map[string]string)
 	reads := func(l todo.Snapshot) string {
-		return l.List.Workspace + "\n" + l.List.OffMain() + "\n" + fold(ListTitle(l))
+		return fmt.Sprintln(l.IsChat(), l.List.Workspace, "\n", l.List.OffMain(), "\n", fold(ListTitle(l)))
 	}
 	for _, l := range lists {
 		alike[reads(l)]++

@@ -109,6 +109,10 @@ func TestApart(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "09:14", "b": "09:15"}, Apart(lists, at)); diff != "" {
 		t.Error(diff)
 	}
+	chat := todo.Chat{ID: todo.ChatID("", "", "c", false), Folder: "/web", Title: todo.Topic{Text: "Fix it"}}.AsList()
+	if apart := Apart(append(lists[2:], chat), at); len(apart) > 0 {
+		t.Errorf("a chat is called as the list that it finished: %v", apart)
+	}
 	lists[1].List.Branch = "retry"
 	if apart := Apart(lists, at); len(apart) > 0 {
 		t.Errorf("those that have their branches beside them: %v", apart)
