@@ -189,12 +189,8 @@ func TestDocsBeginForTheirReader(t *testing.T) {
 		if number := fmt.Sprintf("[%d clients]", len(install.Clients())); !strings.Contains(first, number) {
 			t.Errorf("README does not say %s", number)
 		}
-		all, err := tools.New(tools.Defaults())
-		if err != nil {
-			t.Fatal(err)
-		}
 		var setting []string
-		for _, tool := range all {
+		for _, tool := range tools.New(tools.Defaults()) {
 			if bytes.Contains(tool.InputSchema(), []byte("lockedBy")) {
 				setting = append(setting, "`"+tool.Name+"`")
 			}

@@ -86,11 +86,7 @@ func TestInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	instructions, err := texts.Text("instructions")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, sentence, _ := strings.Cut(instructions, "}}") // behind the name of the tool
+	_, sentence, _ := strings.Cut(texts.Text("instructions"), "}}") // behind the name of the tool
 	sentence, _, _ = strings.Cut(sentence, ".")
 	for name, want := range map[string]bool{"claude-stdio": true, "codex": true, "gemini": true, "kimi": false, "copilot": false} {
 		t.Run(name, func(t *testing.T) {
