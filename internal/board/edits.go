@@ -63,8 +63,17 @@ func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil
 	}
-	agent, err := l.attendance(1).attend(ctx, s)
-	return agent.Here && agent.Doing.InTurn(), err
+	return l.board.isInTurn(ctx, l.board.store, s)
+}
+
+// isInTurn reports whether a chat that is here, and holds a list, is in a turn. It may be another one
+// than that which calls, see [Lists.Bind].
+func (b *Board) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
+	on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
+	if err != nil {
+		return false, fmt.Errorf("find who holds the list: %w", err)
+	}
+	return anyHere(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && b.isHere(c) })
 }
 
 // delete deletes a list and the lists of its sub-agents, or brings them back within

@@ -14,12 +14,7 @@ func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	if len(a.list.Later) == 0 || ended {
 		return ended && len(a.list.Later) > 0, nil
 	}
-	on, err := a.read.SeenOn(ctx, a.list.List.Principal, a.list.List.ID)
-	if err != nil {
-		return false, err
-	}
-	// The chat of which hooks tell may be another one than that which calls, see [Lists.Bind].
-	isInTurn, err := anyHere(ctx, a.read, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && a.isHere(c) })
+	isInTurn, err := a.isInTurn(ctx, a.read, a.list)
 	return !isInTurn, err
 }
 

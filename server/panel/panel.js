@@ -117,7 +117,8 @@ const here = () => location.pathname + location.search;
 // refresh loads the page again when what it shows has moved, soon but not for
 // every change of many.
 let due = 0, refreshed = 0;
-const rest = () => page().view === 'today' ? 3000 : 400; // a day is read from many revisions
+// A day is read from many revisions.
+const rest = () => page().view === 'today' ? 3000 : 400;
 function refresh() {
   if (due) return;
   due = setTimeout(async () => {
@@ -165,9 +166,11 @@ function fold() {
 
 // --- following changes
 
-const seen = new Map(); // how lists stand, as the person was shown or told
+// How lists stand, as the person was shown or told.
+const seen = new Map();
 let source, wait = 250, serving = '', lostAt = 0;
-let heardAt, silence = Infinity; // when the server spoke last, and how long it is silent at most
+// When the server spoke last, and how long it is silent at most.
+let heardAt, silence = Infinity;
 let newest = Number(page().seq);
 
 function state(name, text) {
@@ -326,7 +329,8 @@ setInterval(() => {
 
 // --- edits
 
-let outbox = []; // edits that the server has not answered
+// Edits that the server has not answered.
+let outbox = [];
 const undos = JSON.parse(sessionStorage.undos ?? '[]');
 
 const post = (url, body) => fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body, signal: AbortSignal.timeout(15000) });
@@ -496,7 +500,8 @@ const renameList = () => { if ($('title')) rename($('title'), page().list, $('ti
 // again forgets an edit that waits, because the same field sends another one.
 const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); };
 
-let shifted = false; // with Shift the Enter adds for the end of the turn
+// With Shift the Enter adds for the end of the turn.
+let shifted = false;
 addEventListener('submit', (e) => {
   const form = e.target;
   if (form.matches('.search, #who, #filters')) return;

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +23,5 @@ func (a *service) hook(ctx context.Context, lists board.Lists, event json.RawMes
 	if told == "" {
 		return []byte("{}"), nil
 	}
-	var out bytes.Buffer
-	err = json.NewEncoder(&out).Encode(e.Answer(told))
-	return bytes.TrimSpace(out.Bytes()), err
+	return json.Marshal(e.Answer(told))
 }
