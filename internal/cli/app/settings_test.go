@@ -20,7 +20,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Settings\n\nAfter this page you can set whatever can be set, and know each default and bound.\n\nA flag wins over a variable, a variable over a line `name = value` of the config file\n" +
 		"(`$XDG_CONFIG_HOME/todo-mcp/config`, or the file that `--config` or `TODO_CONFIG` names).\n" +
-		"A value that is not allowed stops the start. Each command has the flags that it needs; variables\nand lines count for all, so that `stdio --panel` takes who may use it from there.\n\n| flag | variable | default | what it does |\n|---|---|---|---|\n")
+		"A value that is not allowed stops the start. Each command has the flags that it needs; variables\nand lines count for all.\n\n| flag | variable | default | what it does |\n|---|---|---|---|\n")
 	for _, row := range NewSettings().Rows {
 		def := "`" + row.Def + "`"
 		if row.Def == "" {
@@ -45,8 +45,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 // of the data format, the protocol or the tools' contract.
 func fixedBounds() string {
 	var b strings.Builder
-	b.WriteString("## Bounds that are not settings\n\nThey are part of the stored form, of the protocol or of what the tools promise\n" +
-		"([variants](spec/variants.md) V7).\n\n| bound | of what | where it is refused |\n|---|---|---|\n")
+	b.WriteString("## Bounds that are not settings\n\n| bound | of what | where it is refused |\n|---|---|---|\n")
 	for _, row := range []struct {
 		most        any
 		what, where string
