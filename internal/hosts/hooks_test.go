@@ -274,7 +274,7 @@ func TestHooksOfQwen(t *testing.T) {
 		return call("todo_write", object{"todos": []object{{"id": "a", "content": "Read the grammar", "status": first}, {"id": "b", "content": "Write the lexer", "status": second, "blockedBy": []string{"a"}}}})
 	}
 	r.run(anew, write("in_progress", "pending"), write("completed", "in_progress"))
-	r.checkMirrored(r.lists()[0], todo.Idle, "qwen-code", "1 completed Read the grammar/2 in_progress Write the lexer")
+	r.checkMirrored(r.lists()[0], todo.LeftOpen, "qwen-code", "1 completed Read the grammar/2 in_progress Write the lexer")
 }
 
 // Kimi Code's TodoList is on the board, its agent is told of open items at the end of its turn, and
@@ -346,8 +346,8 @@ func TestPluginOfOpencode(t *testing.T) {
 			sub = l
 		}
 	}
-	// A session that is left can be gone on with: it does not say that it ends, but its turn has.
-	r.checkMirrored(main, todo.Idle, "opencode", "1 completed Read the grammar/2 in_progress Write the lexer")
+	// It does not say that the session ends, but its process has.
+	r.checkMirrored(main, todo.LeftOpen, "opencode", "1 completed Read the grammar/2 in_progress Write the lexer")
 	// What a person changes in the list that it keeps by our tool reaches it with its next step.
 	r.model.answered = func(n int) {
 		if n == 0 {
