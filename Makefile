@@ -113,6 +113,7 @@ allocations:
 ## functions: what may only shrink, against testdata/ratchet.txt, and the functions that a call passes, which it lists in bin/functions; LOWER=-lower lowers limits to what is left
 functions:
 	@echo "== what may only shrink"
+	@$(PLAIN) $(GO) build -buildvcs=false -ldflags='-s -w' -o bin/stripped .
 	@$(PLAIN) $(GO) build -C internal/cmd -cover -covermode=atomic -coverpkg=github.com/todo-mcp/todo-mcp/... -o ../../bin/ratchet ./ratchet
 	@folder=$$(mktemp -d); GOCOVERDIR=$$folder bin/ratchet $(LOWER) . bin/functions; result=$$?; rm -r $$folder; exit $$result
 

@@ -23,7 +23,9 @@ type saying func(prompts.Words) string
 // tools, or by the host's own. Words are read for what is to be said alone.
 func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error), of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
-		of = []board.Conversation{e.chat(), e.mirrors()}
+		own := e.chat()
+		of = append(of, own, own)
+		of[1].Mirrors = true
 	}
 	for _, c := range of {
 		say, err := about(board.Target{Conversation: c})

@@ -37,6 +37,9 @@ func main() {
 
 func run(root, folder string, lower bool) error {
 	counts, err := countTree(root)
+	if info, missing := os.Stat(filepath.Join(root, "bin", "stripped")); err == nil && missing == nil {
+		counts["binary"] = int(info.Size()+999) / 1000
+	}
 	if err == nil && coverage.ClearCounters() == nil {
 		err = addCalls(counts, root, folder)
 	}
