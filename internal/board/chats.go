@@ -148,10 +148,10 @@ func (l Lists) claim(ctx context.Context, of, what string, within time.Duration)
 	return earlier, nil
 }
 
-// hear finds out what the write of its agent says of the chat of the conversation, and the topic of
-// a list that begins. What it says is saved before the list, with which who watches is told of it,
-// or else after it, which may have made room.
-func (a *attempt) hear(ctx context.Context, begins bool) (topic string, chats []todo.Chat, err error) {
+// hear finds out what the write of its agent says of the chat of the conversation, nil where that is
+// nothing new, and the topic of a list that begins. What it says is saved before the list, with which
+// who watches is told of it, or else after it, which may have made room.
+func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *todo.Chat, err error) {
 	who := a.Conversation
 	if who.Key == "" || a.Writer.Person {
 		return "", nil, nil
@@ -177,23 +177,18 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, chats []
 	if begins && a.Agent == "" && who.Parent == "" && who.Name == "" {
 		topic, a.Begin.Branch = chat.Take(a.at), chat.Branch
 	}
-	if chat != was {
-		chats = append(chats, chat)
+	if chat == was {
+		return topic, nil, nil
 	}
-	return topic, chats, err
+	return topic, &chat, nil
 }
 
-// saveChats saves chats, and returns those for which there is no room yet.
-func saveChats(ctx context.Context, tx Tx, chats []todo.Chat) (left []todo.Chat, err error) {
-	for _, c := range chats {
-		switch _, err := tx.SaveChat(ctx, c); {
-		case errors.Is(err, ErrStoreFull):
-			left = append(left, c)
-		case err != nil:
-			return left, err
-		}
+// saveChat saves what was heard of a chat, and returns it if there is no room for it yet.
+func saveChat(ctx context.Context, tx Tx, heard *todo.Chat) (left *todo.Chat, err error) {
+	if _, err = tx.SaveChat(ctx, *heard); errors.Is(err, ErrStoreFull) {
+		return heard, nil
 	}
-	return left, nil
+	return nil, err
 }
 
 // Bind gives the chat of a conversation a list, which another one of the same user knows, as a

@@ -249,9 +249,9 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		after = draft.Snapshot(a.Writer, a.Operation)
 	}
 	begins := changed && after.Revision == 1
-	topic, chats, err := a.hear(ctx, begins)
-	if err == nil && len(chats) > 0 {
-		chats, err = saveChats(ctx, a.tx, chats)
+	topic, heard, err := a.hear(ctx, begins)
+	if err == nil && heard != nil {
+		heard, err = saveChat(ctx, a.tx, heard)
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -283,8 +283,8 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 			}
 		}
 	}
-	if len(chats) > 0 {
-		if _, err := saveChats(ctx, a.tx, chats); err != nil { // no write is refused because its chat has no room
+	if heard != nil {
+		if _, err := saveChat(ctx, a.tx, heard); err != nil { // no write is refused because its chat has no room
 			return Outcome{}, err
 		}
 	}

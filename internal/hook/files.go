@@ -33,7 +33,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 		}
 	case "afteragent":
 		if e.Last == noAnswer {
-			e.Failure, _ = failure(readFile(e.Transcript, maxEnd, true))
+			e.Failure, _ = failure(readFile(e.Transcript, maxSessionFile, true))
 		}
 	case "posttooluse":
 		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); id != "" && len(id) <= todo.MaxName {
@@ -80,8 +80,8 @@ func (e Event) endsWithPlan() bool {
 // the turn off.
 const noAnswer = "[no response text]"
 
-// failure returns why the last turn in a host's file of a chat failed, and when; empty where it did
-// not, or runs. Gemini CLI has it in a line of its own, Codex in the one that ends the turn.
+// failure returns why the last turn at the end of a host's file of a chat failed, and when; empty where
+// it did not, or runs. Gemini CLI has it in a line of its own, Codex in the one that ends the turn.
 func failure(file []byte) (text string, at time.Time) {
 	for _, data := range slices.Backward(bytes.Split(file, []byte("\n"))) {
 		var line struct {

@@ -103,7 +103,7 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 			if err != nil || s.read[path].Equal(info.ModTime()) {
 				continue
 			}
-			text, at := failure(readFile(path, maxEnd, true))
+			text, at := failure(readFile(path, maxSessionFile, true))
 			if text == "" || (session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}).tell(ctx, lists) == nil {
 				s.read[path] = info.ModTime()
 			}

@@ -62,7 +62,7 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// others returns the other chats of main agents that were in the host's process, if that is known.
+// others returns the other chats of main agents that were in the host's process, which is known.
 func (e Event) others(ctx context.Context, lists board.Lists) ([]todo.Chat, error) {
 	own := lists.Own(e.chat())
 	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))

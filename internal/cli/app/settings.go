@@ -75,13 +75,18 @@ const (
 	NotifyGroup
 )
 
-// Titles returns the titles under which help shows the flags of groups, in order.
-func Titles() []string {
-	return []string{"Lists and tools", "Store", "Network", "Who may use it", "Operators", "Notices"}
+// groupTitles are the titles under which help shows the flags of groups.
+var groupTitles = [...]string{
+	ListGroup: "Lists and tools", ToolGroup: "Lists and tools", ServerGroup: "Lists and tools",
+	StoreGroup: "Store", KeepGroup: "Store", AddressGroup: "Network", HTTPGroup: "Network",
+	TokenGroup: "Who may use it", SignInGroup: "Who may use it", OperatorGroup: "Operators", NotifyGroup: "Notices",
 }
 
-// Title returns the one of [Titles] that a group has.
-func (g Group) Title() string { return Titles()[[]int{0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5}[g]] }
+// Titles returns the titles of all groups, in order.
+func Titles() []string { return slices.Compact(slices.Clone(groupTitles[:])) }
+
+// Title returns the title of a group.
+func (g Group) Title() string { return groupTitles[g] }
 
 // Setting is one row of the settings table. It is set by the flag --name, the
 // variable TODO_NAME, or a line "name = value" of the config file. It is the flag's

@@ -121,34 +121,37 @@ func (o *installer) choose(ctx context.Context, clients []install.Client) error 
 			without = append(without, c.Title)
 		}
 	}
-	asks, err := !o.yes && !o.remove, ctx.Err()
-	if asks && o.Allow == nil && len(asking) > 0 && o.agrees(ctx, &err,
-		"An agent writes its todo list often, and by itself the client asks you each time. The server's tools write\n"+
+	asks := !o.yes && !o.remove
+	if asks && o.Allow == nil && len(asking) > 0 {
+		allows, err := o.agrees(ctx, "An agent writes its todo list often, and by itself the client asks you each time. The server's tools write\n"+
 			"todo lists and nothing else. Let "+strings.Join(asking, ", ")+" run them without asking?",
-		"It is one setting, shown below with the other changes. `uninstall` takes it back, and so does --allow=false.\n") {
-		yes := true
-		o.Allow = &yes
+			"It is one setting, shown below with the other changes. `uninstall` takes it back, and so does --allow=false.\n")
+		if err != nil {
+			return err
+		}
+		if allows {
+			o.Allow = &allows
+		}
 	}
 	const about = "\nWith hooks the client tells by itself what happens in it:\n"
-	if len(o.Hooks) > 0 {
-		err = cmp.Or(err, o.Say("%s%s", about, describe(o.Hooks)))
-	} else if asks && o.Hooks == nil && len(without) > 0 && o.agrees(ctx, &err,
-		about+describe(install.Kinds())+"Add them to "+strings.Join(without, ", ")+"?",
-		install.HookCost+"\n--hooks=KINDS chooses some; docs/hooks.md says which client has which. Claude Code gets a status line, too, unless it has one.\n") {
+	switch {
+	case len(o.Hooks) > 0:
+		return o.Say("%s%s", about, describe(o.Hooks))
+	case !asks || o.Hooks != nil || len(without) == 0:
+		return ctx.Err()
+	}
+	adds, err := o.agrees(ctx, about+describe(install.Kinds())+"Add them to "+strings.Join(without, ", ")+"?",
+		install.HookCost+"\n--hooks=KINDS chooses some; docs/hooks.md says which client has which. Claude Code gets a status line, too, unless it has one.\n")
+	if adds {
 		o.Hooks = install.Kinds()
 	}
 	return err
 }
 
-// agrees asks for a yes, unless there is an error already. The answer "?" is more about it.
-func (o *installer) agrees(ctx context.Context, err *error, question, more string) bool {
-	if *err != nil {
-		return false
-	}
-	var answer string
-	answer, *err = o.ask(ctx, question+" [y]es, [N]o, [?]", more)
-	*err = cmp.Or(*err, ctx.Err())
-	return answer == "y" || answer == "yes"
+// agrees asks for a yes. The answer "?" is more about it.
+func (o *installer) agrees(ctx context.Context, question, more string) (bool, error) {
+	answer, err := o.ask(ctx, question+" [y]es, [N]o, [?]", more)
+	return answer == "y" || answer == "yes", cmp.Or(err, ctx.Err())
 }
 
 // ask asks until the answer is another one than "?", of which more is told.
