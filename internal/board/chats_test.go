@@ -96,8 +96,8 @@ func (w *world) keepsPeoplesWords() {
 	for key, text := range w.edits {
 		list, id, _ := strings.Cut(key, "/")
 		s := w.load(list)
-		if item, ok := s.Item(id); ok && item.Text != text && item.Hand.Repeats < todo.MaxRepeats {
-			w.r.Fatalf("a person wrote %q, and item %s of %q is %q: %+v", text, id, show(s), item.Text, item.Hand)
+		if item, ok := s.Item(id); ok && item.Text != text && item.PersonEdit.Repeats < todo.MaxRepeats {
+			w.r.Fatalf("a person wrote %q, and item %s of %q is %q: %+v", text, id, show(s), item.Text, item.PersonEdit)
 		}
 	}
 }

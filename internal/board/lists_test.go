@@ -234,8 +234,8 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 		if len(out.Unseen) != told || out.After.List.ID != first.List.ID || len(out.After.Items) != 2 {
 			t.Fatalf("107: change %d: %q, told %+v", n, show(out.After), out.Report)
 		}
-		if item, _ := out.After.Item("2"); len(item.Hand.Replaced) > 8*20 {
-			t.Fatalf("107: after %d changes %d bytes of earlier wordings", n, len(item.Hand.Replaced))
+		if item, _ := out.After.Item("2"); len(item.PersonEdit.Replaced) > 8*20 {
+			t.Fatalf("107: after %d changes %d bytes of earlier wordings", n, len(item.PersonEdit.Replaced))
 		}
 	}
 	if now, err := d.store.Load(t.Context(), first.List.ID, 0); err != nil || now.Revision > 201 {

@@ -26,7 +26,7 @@ func (a *attempt) release(ctx context.Context, ended bool) error {
 		return err
 	}
 	step := todo.Step{Change: func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditNow}) },
-		Sent: &todo.Sent{}, Hand: todo.PersonChat, At: a.now()}
+		Sent: &todo.Sent{}, Author: todo.PersonChat, At: a.now()}
 	draft, err := step.Draft(a.list, a.list)
 	if err == nil {
 		err = step.Settle(draft, a.list, &todo.Report{})

@@ -336,7 +336,7 @@ func (s *script) details(l todo.Snapshot) string {
 			out += "(" + i.Reason + ")"
 		}
 		if i.Overridden() {
-			out += "(overrides " + i.Hand.Text + ")"
+			out += "(overrides " + i.PersonEdit.Text + ")"
 		}
 	}
 	flags := []string{}

@@ -164,22 +164,22 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 // step returns the step that the write is. failed is set to why it cannot be told whether a
 // conversation that knows the list is present; who knows it is read when that is first asked.
 func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
-	s := todo.Step{Change: a.Change, Sent: &a.sent, Hand: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
+	s := todo.Step{Change: a.Change, Sent: &a.sent, Author: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
 	if !a.Writer.Person {
-		s.Hand = a.Conversation.Key
+		s.Author = a.Conversation.Key
 	}
 	if a.begins {
 		s.Earlier = a.current.Items
 	}
 	var on []Seen
 	var isRead bool
-	s.Present = func(hand string) (isHere bool) {
+	s.Present = func(author string) (isHere bool) {
 		if !isRead {
 			isRead = true
 			on, *failed = a.read.SeenOn(ctx, list.Principal, list.ID)
 		}
 		if *failed == nil {
-			isHere, *failed = a.anyHere(ctx, a.read, on, func(s Seen) bool { return s.Chat == hand })
+			isHere, *failed = a.anyHere(ctx, a.read, on, func(s Seen) bool { return s.Chat == author })
 		}
 		return isHere
 	}

@@ -87,8 +87,8 @@ func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 // Standing is how a list stands.
 type Standing struct {
 	todo.Standing
-	// Hand is what became of what people changed in the list.
-	account.Hand
+	// Edits is what became of what people changed in the list.
+	account.Edits
 }
 
 // Standings reads how the server's open lists stand, by id, whatever lists are asked for.

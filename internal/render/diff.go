@@ -120,9 +120,9 @@ func Quoted(texts ...string) string {
 }
 
 // Revision returns the lines of a history about a revision: its number, when and by whom it
-// was made and what became of it; and what it changed. before is the revision before it, hand
+// was made and what became of it; and what it changed. before is the revision before it, edits
 // what became of what people changed, and others as [Besides] has them.
-func Revision(before, r todo.Snapshot, hand account.Hand, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
+func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
 	by, fate := Writer(r.Writer, Client(cmp.Or(r.Writer.Client, account.Client(r))), "you"), ""
 	if r.Writer.Person {
 		by += inBrackets(strings.TrimSpace(r.Writer.Client + " " + r.Writer.Variant))
@@ -130,16 +130,16 @@ func Revision(before, r todo.Snapshot, hand account.Hand, zone *time.Location, o
 		by = strings.TrimSpace(by + " " + Safe(r.Writer.Variant))
 	}
 	if account.Told(before, r) {
-		fate = string(hand.OfRevision(r.Revision))
+		fate = string(edits.OfRevision(r.Revision))
 	}
-	parts := []string{fmt.Sprintf("revision %d", r.Revision), r.Updated.In(zone).Format(time.DateTime), by, fate, AgainstHand(before, r)}
+	parts := []string{fmt.Sprintf("revision %d", r.Revision), r.Updated.In(zone).Format(time.DateTime), by, fate, AgainstEdits(before, r)}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "  "), Diff(before, r, others...)
 }
 
-// AgainstHand says what of a person's an agent overrode with a revision, or that it sent
+// AgainstEdits says what of a person's an agent overrode with a revision, or that it sent
 // again what a person had replaced, which changed nothing. It returns "" for others.
 // before is the revision before it.
-func AgainstHand(before, revision todo.Snapshot) string {
+func AgainstEdits(before, revision todo.Snapshot) string {
 	items, order := account.Overrode(before, revision)
 	switch {
 	case len(items) > 0 && order:

@@ -37,17 +37,17 @@ type ListDocument struct {
 	Seq        int64  `json:"seq,omitempty"`      // an event stream resumes after this one
 	// AllCompleted is true when the list has items and all are completed
 	// (docs/spec/variants.md P5). It is written for readers and never read.
-	AllCompleted bool           `json:"all_completed"`
-	Explanation  string         `json:"explanation,omitempty"` // what the agent said of this revision
-	Order        todo.Hand      `json:"order,omitzero"`        // what a person made of it
-	Gone         []todo.Item    `json:"gone,omitempty"`        // what people took from the list, and agents of what people had added
-	Items        []ItemDocument `json:"items"`
-	Later        []todo.Item    `json:"later,omitempty"` // what waits for the end of the agent's turn
+	AllCompleted bool            `json:"all_completed"`
+	Explanation  string          `json:"explanation,omitempty"` // what the agent said of this revision
+	Order        todo.PersonEdit `json:"order,omitzero"`        // what a person made of it
+	Gone         []todo.Item     `json:"gone,omitempty"`        // what people took from the list, and agents of what people had added
+	Items        []ItemDocument  `json:"items"`
+	Later        []todo.Item     `json:"later,omitempty"` // what waits for the end of the agent's turn
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
-// omitted if they are zero. What the store needs to tell a person's words and whose hand
-// began an item from an agent's is not in it: exports have that.
+// omitted if they are zero. What the store needs to tell a person's words from an
+// agent's, and who began an item, is not in it: exports have that.
 type ItemDocument struct {
 	todo.Item
 	WaitsFor []string `json:"waits_for,omitempty"` // ids of the items that come first, settled ones too

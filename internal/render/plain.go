@@ -129,7 +129,7 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	case item.Deleted:
 		overridden = "overridden, you deleted it"
 	case item.Overridden():
-		overridden = "overridden, you wrote: " + todo.Excerpt(item.Hand.Text)
+		overridden = "overridden, you wrote: " + todo.Excerpt(item.PersonEdit.Text)
 	}
 	return inBrackets(status) + inBrackets(Beside(s, item)) + inBrackets(overridden)
 }

@@ -90,7 +90,7 @@ func (s Snapshot) Excerpt() Snapshot {
 			s.Rest[i.Status]++
 			continue
 		}
-		i.Text, i.Active, i.Reason, i.Hand = Cut(i.Text, MaxTitle), Cut(i.Active, MaxTitle), Cut(i.Reason, MaxTitle), Hand{}
+		i.Text, i.Active, i.Reason, i.PersonEdit = Cut(i.Text, MaxTitle), Cut(i.Active, MaxTitle), Cut(i.Reason, MaxTitle), PersonEdit{}
 		i.Key, i.Details, i.WaitsFor = "", "", ""
 		s.Items = append(s.Items, i)
 	}
@@ -98,7 +98,7 @@ func (s Snapshot) Excerpt() Snapshot {
 	for n, i := range s.Later {
 		s.Later[n].Text = Cut(i.Text, MaxTitle)
 	}
-	s.Order, s.Gone, s.Report, s.Operation, s.Explanation, s.Workers = Hand{}, nil, Report{}, Operation{}, "", nil
+	s.Order, s.Gone, s.Report, s.Operation, s.Explanation, s.Workers = PersonEdit{}, nil, Report{}, Operation{}, "", nil
 	return s
 }
 

@@ -13,7 +13,7 @@ const Next = "next"
 
 // Worker is an agent that works on a list with others.
 type Worker struct {
-	Chat   string `json:"chat"` // its hand
+	Chat   string `json:"chat"` // the key of its chat
 	Client string `json:"client,omitempty"`
 	Agent  string `json:"agent,omitempty"` // a sub-agent's name
 }
@@ -25,8 +25,8 @@ const maxWorkers = 100
 // comes takes the place of those that are gone.
 func (d *Draft) workers(w Writer) []Worker {
 	of, all := d.Before.List, d.Before.Workers
-	isKnown := func(o Worker) bool { return o.Chat == d.hand }
-	if w.Person || d.hand == "" || len(all) == 0 && d.hand == of.Conversation || d.Before.Revision == 0 || slices.ContainsFunc(all, isKnown) {
+	isKnown := func(o Worker) bool { return o.Chat == d.author }
+	if w.Person || d.author == "" || len(all) == 0 && d.author == of.Conversation || d.Before.Revision == 0 || slices.ContainsFunc(all, isKnown) {
 		return all
 	}
 	if len(all) == 0 {
@@ -34,13 +34,13 @@ func (d *Draft) workers(w Writer) []Worker {
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(o Worker) bool { return !d.isOthers(o.Chat) })
 	if len(all) < maxWorkers {
-		all = append(all, Worker{d.hand, w.Client, w.Agent})
+		all = append(all, Worker{d.author, w.Client, w.Agent})
 	}
 	return all
 }
 
 // Has returns the agent that has an item in progress, where several work on the list, and which
-// one of its client it is, from 1; 0 where it is the only one, and an agent without a hand where
+// one of its client it is, from 1; 0 where it is the only one, and an agent without a chat where
 // none is known.
 func (s Snapshot) Has(i Item) (w Worker, number int) {
 	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
@@ -64,8 +64,8 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 
 // adder returns what a new item has as [Item.Holder].
 func (d *Draft) adder() string {
-	if l := d.Before.List; l.Name != "" && d.Before.Revision > 0 && d.hand != PersonChat && d.hand != l.Conversation {
-		return d.hand
+	if l := d.Before.List; l.Name != "" && d.Before.Revision > 0 && d.author != PersonChat && d.author != l.Conversation {
+		return d.author
 	}
 	return ""
 }
@@ -97,7 +97,7 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 		item := &d.next.Items[n]
 		switch {
 		case id == Next:
-			left := item.Status == InProgress && item.BegunBy != d.hand
+			left := item.Status == InProgress && item.BegunBy != d.author
 			if !left && item.Status != Pending || len(waiting(*item)) > 0 || d.isTaken(*item, owner, true) {
 				continue
 			}
@@ -107,15 +107,15 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 			return "", d.taken(*item)
 		}
 		if owner != "" || begins {
-			item.Holder = d.hand
+			item.Holder = d.author
 		}
 		if owner != "" {
 			item.Owner = owner
 		}
 		if begins && item.Status == InProgress {
-			item.BegunBy = d.hand // who began it has left
+			item.BegunBy = d.author // who began it has left
 		} else if begins {
-			item.setStatus(InProgress, d.hand, d.now)
+			item.setStatus(InProgress, d.author, d.now)
 		}
 		return item.ID, nil
 	}
@@ -130,9 +130,9 @@ func (d *Draft) isTaken(i Item, owner string, begins bool) bool {
 	return (owner != "" || begins) && (isBegun || isOwned)
 }
 
-// isOthers reports whether a hand is that of another agent, which is present.
-func (d *Draft) isOthers(hand string) bool {
-	return hand != "" && hand != d.hand && d.present != nil && d.present(hand)
+// isOthers reports whether an author is another agent, which is present.
+func (d *Draft) isOthers(author string) bool {
+	return author != "" && author != d.author && d.present != nil && d.present(author)
 }
 
 // keepOthers keeps on a list with a name what belongs to other agents that are present: none but
@@ -140,7 +140,7 @@ func (d *Draft) isOthers(hand string) bool {
 // opens again what they added or began. Of a whole-list write it returns the items that it would have ended;
 // another write is refused by a [*TakenError].
 func (d *Draft) keepOthers(isWhole bool) (held []Item, err error) {
-	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.hand == "" || d.hand == PersonChat {
+	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.author == "" || d.author == PersonChat {
 		return nil, nil
 	}
 	isTheirs := func(i Item) bool {

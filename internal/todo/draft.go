@@ -18,12 +18,12 @@ type Draft struct {
 	Before   Snapshot
 	next     Snapshot // the one that it becomes
 	now      time.Time
-	hand     string // whose hand edits
+	author   string // who edits, as in [Step.Author]
 	earlier  []Item // see Earlier
 	notes    []string
 	archives bool // the change says whether the list is archived
 	// present is [Step.Present].
-	present func(hand string) bool
+	present func(author string) bool
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
@@ -71,7 +71,7 @@ func (d *Draft) Changed() bool {
 func (d *Draft) Earlier() []Item { return d.earlier }
 
 // Begun returns the items that the change puts in progress, and all that are in progress
-// by its hand: not those that a person or another conversation put there last.
+// by its author: not those that a person or another conversation put there last.
 func (d *Draft) Begun() (begun, running []Item) {
 	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -80,7 +80,7 @@ func (d *Draft) Begun() (begun, running []Item) {
 		if begins {
 			begun = append(begun, item)
 		}
-		if begins || item.Status == InProgress && item.BegunBy == d.hand {
+		if begins || item.Status == InProgress && item.BegunBy == d.author {
 			running = append(running, item)
 		}
 	}
@@ -174,7 +174,7 @@ func (d *Draft) Names(view View, lines []Line) bool {
 
 // Restore replaces the items with the ones of an earlier revision, or of another list,
 // ids included. Ids that were used are still not used again. Items that it puts in
-// progress are begun by the hand that restores.
+// progress are begun by who restores.
 func (d *Draft) Restore(items []Item) {
 	before := Near(d.next.Items)
 	d.next.Items = slices.Clone(items)
@@ -185,10 +185,10 @@ func (d *Draft) Restore(items []Item) {
 		case stays && item.Status == now.Status:
 			d.next.Items[i].BegunBy, d.next.Items[i].ByPerson = now.BegunBy, now.ByPerson
 		case item.Status == InProgress:
-			d.next.Items[i].BegunBy = d.hand
+			d.next.Items[i].BegunBy = d.author
 		}
 		if stays {
-			d.next.Items[i].Hand, d.next.Items[i].Added, d.next.Items[i].Deleted = now.Hand, now.Added, now.Deleted
+			d.next.Items[i].PersonEdit, d.next.Items[i].Added, d.next.Items[i].Deleted = now.PersonEdit, now.Added, now.Deleted
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		item.Active = line.Active
 	}
 	if line.Status != shown.Status {
-		item.setStatus(status, d.hand, d.now)
+		item.setStatus(status, d.author, d.now)
 		listed := view.Words[status]
 		item.Said = listed != "" && listed != line.Status
 	}
@@ -260,7 +260,7 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	item.DueDate = *cmp.Or(line.DueDate, &item.DueDate)
 	item.Details = *cmp.Or(line.Details, &item.Details)
 	if line.Owner != nil && *line.Owner != item.Owner {
-		item.Owner, item.Holder = *line.Owner, d.hand
+		item.Owner, item.Holder = *line.Owner, d.author
 	}
 	return item
 }

@@ -61,7 +61,7 @@ func TestMatch(t *testing.T) {
 	byID := func(id, text string) todo.Line { return todo.Line{ID: id, Text: text, Status: "pending"} }
 	active := todo.Item{ID: "1", Text: "Write", Active: "Writing", Status: todo.InProgress}
 	long := strings.Repeat("long ", 200)
-	reworded := todo.Item{ID: "1", Text: "New", Hand: todo.Hand{Text: "New", Replaced: "Old"}, Status: todo.Pending}
+	reworded := todo.Item{ID: "1", Text: "New", PersonEdit: todo.PersonEdit{Text: "New", Replaced: "Old"}, Status: todo.Pending}
 	a1, a2, c3 := item("1", "A", todo.Pending), item("2", "A", todo.Completed), item("3", "A", todo.Cancelled)
 	for _, c := range []struct {
 		name  string

@@ -163,9 +163,9 @@ func (d *Draft) Edit(e Edit) error {
 	}
 	switch e.Do {
 	case EditStatus:
-		items[at].setStatus(e.Status, d.hand, d.now)
+		items[at].setStatus(e.Status, d.author, d.now)
 	case EditBlock:
-		items[at].setStatus(Blocked, d.hand, d.now)
+		items[at].setStatus(Blocked, d.author, d.now)
 		items[at].Reason = e.Text
 	case EditText:
 		items[at].setText(e.Text)
@@ -178,7 +178,7 @@ func (d *Draft) Edit(e Edit) error {
 	case EditFinish:
 		for i := range items {
 			if !items[i].Status.Settled() {
-				items[i].setStatus(Completed, d.hand, d.now)
+				items[i].setStatus(Completed, d.author, d.now)
 			}
 		}
 	case EditBack:
@@ -222,6 +222,6 @@ func (d *Draft) bringBack(at int, id string) {
 	case at < 0 && d.next.OrderOverridden():
 		d.next.Items = inOrderOf(itemsOf(d.next.Order.Text), d.next.Items)
 	case at >= 0 && d.next.Items[at].Overridden():
-		d.next.Items[at].setText(d.next.Items[at].Hand.Text)
+		d.next.Items[at].setText(d.next.Items[at].PersonEdit.Text)
 	}
 }

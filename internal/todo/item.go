@@ -65,7 +65,7 @@ type Item struct {
 	DueDate  string `json:"due_date,omitempty"`
 	// Details say more than Text, in one line of at most [MaxText] runes; empty for nothing.
 	Details string `json:"details,omitempty"`
-	// Owner names the agent that does the item; empty for nobody. Holder is the hand that named
+	// Owner names the agent that does the item; empty for nobody. Holder is the author that named
 	// it or took the item, see [Draft.Take], or that added it to a list with a name; empty for
 	// nobody's and, on such a list, for that of the conversation which began it.
 	Owner  string `json:"owner,omitempty"`
@@ -73,20 +73,20 @@ type Item struct {
 	// WaitsFor has the ids of the items that come first, with commas, also when they are
 	// settled; see [OpenWaits].
 	WaitsFor string `json:"waits_for,omitempty"`
-	// BegunBy is the hand that last put the item in progress: the id of a chat, or
+	// BegunBy is the author, see [Step.Author], that last put the item in progress: the id of a chat, or
 	// [PersonChat]; empty when none did.
 	BegunBy string `json:"begun_by,omitempty"`
 	// ByPerson is true when a person set the status.
 	ByPerson bool `json:"by_person,omitempty"`
 	// Added is true for an item that a person added, and Deleted for one that a person took
-	// from the list. An agent's habit undoes neither; Hand counts how often it tried to.
+	// from the list. An agent's habit undoes neither; PersonEdit counts how often it tried to.
 	Added   bool `json:"added,omitempty"`
 	Deleted bool `json:"deleted,omitempty"`
 	// Said is true when an agent sent the status in a word that its tool does not list,
 	// see [View.Unlisted].
 	Said bool `json:"said,omitempty"`
-	// Hand is what a person made of the text.
-	Hand Hand `json:"hand,omitzero"`
+	// PersonEdit is what a person made of the text.
+	PersonEdit PersonEdit `json:"person_edit,omitzero"`
 
 	// Created, Started and Ended are UTC; zero when that has not happened.
 	// Started is the first start; Ended is set while the status is settled.
@@ -117,7 +117,7 @@ func (i Item) equal(o Item) bool {
 // same reports whether two items are equal in all that agents and people are shown,
 // times aside.
 func (i Item) same(o Item) bool {
-	i.BegunBy, i.ByPerson, i.Said, i.Hand, i.Holder, i.Key = o.BegunBy, o.ByPerson, o.Said, o.Hand, o.Holder, o.Key
+	i.BegunBy, i.ByPerson, i.Said, i.PersonEdit, i.Holder, i.Key = o.BegunBy, o.ByPerson, o.Said, o.PersonEdit, o.Holder, o.Key
 	i.Added, i.Deleted = o.Added, o.Deleted
 	return i.equal(o)
 }
@@ -127,16 +127,16 @@ func (i *Item) takeStatus(o Item) {
 	i.BegunBy, i.ByPerson, i.Said = o.BegunBy, o.ByPerson, o.Said
 }
 
-// setStatus sets the status, and Reason, Started and Ended to match it; hand is whose
-// hand does.
-func (i *Item) setStatus(s Status, hand string, now time.Time) {
+// setStatus sets the status, and Reason, Started and Ended to match it. author is who
+// does it.
+func (i *Item) setStatus(s Status, author string, now time.Time) {
 	if i.Status == s {
 		return
 	}
 	i.Status = s
-	i.Reason, i.ByPerson, i.Said = "", hand == PersonChat, false
+	i.Reason, i.ByPerson, i.Said = "", author == PersonChat, false
 	if s == InProgress {
-		i.BegunBy = hand
+		i.BegunBy = author
 	}
 	if s == InProgress && i.Started.IsZero() {
 		i.Started = now

@@ -56,6 +56,6 @@ func IsChatID(key string) bool { return strings.HasPrefix(key, chatPrefix) || Is
 // IsSeveral reports whether a chat's id is one of what may be several chats.
 func IsSeveral(id string) bool { return strings.HasPrefix(id, severalPrefix) }
 
-// PersonChat is the chat of people: what it has seen, a person looked at, and its hand is a
-// person's, see [Item.BegunBy].
+// PersonChat is the one chat that stands for all people: what any of them has seen, it has
+// seen, and what any of them changes has it as its author.
 const PersonChat = "person"

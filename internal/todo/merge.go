@@ -110,7 +110,7 @@ func mergeFields(base, theirs, mine Item) Item {
 		out.Owner, out.Holder = mine.Owner, mine.Holder
 	}
 	take(&out.WaitsFor, base.WaitsFor, mine.WaitsFor)
-	take(&out.Hand, base.Hand, mine.Hand)
+	take(&out.PersonEdit, base.PersonEdit, mine.PersonEdit)
 	take(&out.Added, base.Added, mine.Added)
 	take(&out.Deleted, base.Deleted, mine.Deleted)
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status

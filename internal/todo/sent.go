@@ -106,7 +106,7 @@ func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 // names returns the folded texts by which an agent may mean the item: its text, its
 // active text, the short forms of a long text, and the wordings that a person replaced.
 func (i Item) names() []string {
-	names := slices.Concat([]string{i.Text, i.ActiveText()}, shortened(i.Text), i.Hand.wordings())
+	names := slices.Concat([]string{i.Text, i.ActiveText()}, shortened(i.Text), i.PersonEdit.wordings())
 	for n, text := range names {
 		names[n] = Fold(text)
 	}

@@ -101,7 +101,7 @@ type Snapshot struct {
 	// most [MaxText] runes; empty when it said nothing.
 	Explanation string `json:"explanation,omitempty"`
 	// Order is what a person made of the order of the items.
-	Order Hand `json:"order,omitzero"`
+	Order PersonEdit `json:"order,omitzero"`
 	// Gone are items that people took from the list, and that agents took which people had
 	// added, the last [MaxGone] of them: Deleted or Added.
 	Gone []Item `json:"gone,omitempty"`

@@ -9,14 +9,14 @@ import (
 type Step struct {
 	Change Change
 	Sent   *Sent
-	// Hand is whose hand writes: [PersonChat], or the id of a chat; empty for nobody.
-	Hand string
-	At   time.Time
+	// Author is who writes: [PersonChat], or the id of a chat; empty for nobody.
+	Author string
+	At     time.Time
 	// Earlier are the items of the list that the conversation leaves for the one that the
 	// step begins, see [Draft.Earlier].
 	Earlier []Item
 	// Present reports whether a chat is there, by its id; nil is that none is.
-	Present func(hand string) bool
+	Present func(author string) bool
 	// Title is the list's title from its host or its agent, unless it was given one; empty for none. One
 	// that [CleanTitle] refuses is passed over.
 	Title string
@@ -28,7 +28,7 @@ type Step struct {
 // Draft returns the draft of a revision after newest, as the change makes it of one that the
 // writer was shown. It returns the error of the change.
 func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
-	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), hand: s.Hand, earlier: s.Earlier, present: s.Present}
+	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), author: s.Author, earlier: s.Earlier, present: s.Present}
 	d.next.Items, d.next.Later = slices.Clone(shown.Items), slices.Clone(shown.Later)
 	if err := s.Change(d); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 	if err != nil {
 		return true
 	}
-	d.applyHand(shown, len(s.Sent.Lines) > 0)
+	d.applyEdits(shown, len(s.Sent.Lines) > 0)
 	return !slices.EqualFunc(newest.Items, d.next.Items, func(a, b Item) bool {
 		return a.ID == b.ID && a.Text == b.Text && a.Status == b.Status
 	})
@@ -58,7 +58,7 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 // [ErrMirrored], [ErrCycle], a [*TakenError], or an [*InputError] for a list that grows beyond what
 // [CheckSize] admits.
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
-	report.Kept = d.applyHand(saw, len(s.Sent.Lines) > 0)
+	report.Kept = d.applyEdits(saw, len(s.Sent.Lines) > 0)
 	var err error
 	if report.Held, err = d.keepOthers(s.Sent.Lines != nil); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 		switch now, stays := find(n, item.ID); {
 		case !stays && !item.Status.Settled():
 			report.Dropped = append(report.Dropped, item)
-		case stays && item.Status == Completed && !now.Status.Settled() && s.Sent.Lines != nil && s.Hand != PersonChat:
+		case stays && item.Status == Completed && !now.Status.Settled() && s.Sent.Lines != nil && s.Author != PersonChat:
 			report.Reopened = append(report.Reopened, now)
 		}
 	}

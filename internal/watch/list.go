@@ -51,12 +51,12 @@ const (
 
 // itemLines draws an item behind a cursor, whole or at most maxWrapped lines of its text.
 func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor string, whole bool) (lines []string) {
-	hand := m.standings[s.List.ID].Hand
+	edits := m.standings[s.List.ID].Edits
 	look, limit := itemLooks[item.Status], maxWrapped
 	if whole {
 		limit = todo.MaxText
 	}
-	note := m.itemNote(s, item, hand.Of(item.ID))
+	note := m.itemNote(s, item, edits.Of(item.ID))
 	inside := max(width-rowIndent-max(noteWidth, render.Cells(note)+2), min(width-rowIndent-1, leastTitle))
 	note = cut(note, width-rowIndent-inside-1)
 	for i, line := range wrap(paint(look.text, render.Safe(item.Title())), inside, limit) {
@@ -66,7 +66,7 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 			lines = append(lines, cursor+"  "+line)
 		}
 	}
-	yours := hand.Overridden[item.ID]
+	yours := edits.Overridden[item.ID]
 	if yours != "" {
 		yours = "yours: " + render.Safe(yours)
 	}
@@ -192,7 +192,7 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 	group, said := m.group(s), ""
 	if _, asks, ok := group.Asks(); ok {
 		said = "asks: " + render.Safe(asks)
-	} else if m.standings[s.List.ID].Hand.Order == account.Overridden {
+	} else if m.standings[s.List.ID].Edits.Order == account.Overridden {
 		said = "Your order is overridden."
 	} else if out := render.LeftOut(s); out != "" {
 		said = "Overridden, you added: " + out
@@ -204,8 +204,8 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 // whoLine says whether something that a person changed waits to be seen, how a list stands
 // and since when, where it belongs and who works on it.
 func (m *model) whoLine(s todo.Snapshot) string {
-	line, hand := render.Standing(m.group(s), "", m.now, m.lists[s.ReplacedBy]), m.standings[s.List.ID].Hand
-	if len(hand.Unseen) > 0 || hand.Title == account.Waits {
+	line, edits := render.Standing(m.group(s), "", m.now, m.lists[s.ReplacedBy]), m.standings[s.List.ID].Edits
+	if len(edits.Unseen) > 0 || edits.Title == account.Waits {
 		line = "your changes wait to be seen · " + line
 	}
 	return line

@@ -63,7 +63,7 @@ func (m *model) showHistory(revisions []todo.Snapshot, err error) {
 		if i > 0 {
 			before = revisions[i-1]
 		}
-		head, changes := render.Revision(before, r, m.standings[r.List.ID].Hand, m.now.Location(), m.lists[r.ReplacedBy])
+		head, changes := render.Revision(before, r, m.standings[r.List.ID].Edits, m.now.Location(), m.lists[r.ReplacedBy])
 		if i == 0 && r.Revision > 1 {
 			changes = []string{"Earlier revisions are not kept."}
 		}

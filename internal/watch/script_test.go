@@ -170,7 +170,7 @@ func (s *script) run(name, rest string) {
 	case "saw": // the agent saw all but the last revision of a list
 		revisions := fixture()
 		n := len(revisions)
-		m.standings[rest] = Standing{Standing: todo.Standing{State: todo.Working}, Hand: account.HandOf(revisions[n-2], revisions[n-1])}
+		m.standings[rest] = Standing{Standing: todo.Standing{State: todo.Working}, Edits: account.EditsOf(revisions[n-2], revisions[n-1])}
 	case "painted":
 		s.painted = true
 	case "last":
@@ -269,11 +269,11 @@ func handedHistory() []todo.Snapshot {
 	for i := range h {
 		h[i].Writer.Person = i%2 == 1
 		if i > 0 {
-			h[i].Items[1].Hand = todo.Hand{Text: when, Replaced: "Ship", Revision: 2}
-			h[i].Items[2].Hand = todo.Hand{Text: everybody, Replaced: "Celebrate", Revision: 2}
+			h[i].Items[1].PersonEdit = todo.PersonEdit{Text: when, Replaced: "Ship", Revision: 2}
+			h[i].Items[2].PersonEdit = todo.PersonEdit{Text: everybody, Replaced: "Celebrate", Revision: 2}
 		}
 	}
-	h[3].Order = todo.Hand{Text: "3,1,2", Revision: 2}
+	h[3].Order = todo.PersonEdit{Text: "3,1,2", Revision: 2}
 	return h
 }
 

@@ -79,7 +79,7 @@ func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string
 		if err != nil {
 			return nil, err
 		}
-		out[s.List.ID] = Standing{Standing: states[s.List.ID], Hand: account.HandOf(saw, s)}
+		out[s.List.ID] = Standing{Standing: states[s.List.ID], Edits: account.EditsOf(saw, s)}
 	}
 	return out, nil
 }

@@ -247,8 +247,8 @@ type listState struct {
 	Group todo.State `json:"group,omitempty"`
 	// Client is the client whose agent works on the list.
 	Client string `json:"client,omitempty"`
-	// Hand is what became of what people changed in the list.
-	account.Hand
+	// Edits is what became of what people changed in the list.
+	account.Edits
 }
 
 // states answers with the state of each open list that is not archived. It
@@ -288,7 +288,7 @@ func readStates(r *edge.Request) ([]listState, error) {
 			return nil, err
 		}
 		out = append(out, listState{List: l.List.ID, Standing: standing[l.List.ID], Group: groups[l.List.ID],
-			Client: account.Client(l), Hand: account.HandOf(saw, l)})
+			Client: account.Client(l), Edits: account.EditsOf(saw, l)})
 	}
 	return out, nil
 }

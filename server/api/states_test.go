@@ -58,7 +58,7 @@ func TestStates(t *testing.T) {
 
 // /api/states says what became of what a person did: it waits to be seen, is seen, or
 // is overridden, and then what the person's words were.
-func TestStatesSayWhatBecameOfAPersonsHand(t *testing.T) {
+func TestStatesSayWhatBecameOfAPersonsEdit(t *testing.T) {
 	_, url := servertest.Site(t)
 	write := servertest.Writer(t, url, "tester")
 	plan := servertest.Todos("pending", "A", "B", "C")

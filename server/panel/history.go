@@ -43,7 +43,7 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 		r.By.Glyph = "you"
 	}
 	if account.Told(before, at) {
-		r.Fate = page.hand.OfRevision(r.N)
+		r.Fate = page.edits.OfRevision(r.N)
 	}
 	n, items := 0, make(map[string][]string)
 	for _, d := range todo.Diff(before, at) {
@@ -62,7 +62,7 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 		besides := render.Besides(before, at, by)
 		parts, n = append(parts, besides...), n+len(besides)
 	}
-	if against := render.AgainstHand(before, at); against != "" {
+	if against := render.AgainstEdits(before, at); against != "" {
 		parts = append(parts, against)
 	}
 	r.Words, r.Size = cmp.Or(strings.Join(parts, ", "), "nothing changed"), min(bits.Len(uint(max(n, 1)-1))+1, 5)

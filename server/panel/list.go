@@ -27,7 +27,7 @@ type listPage struct {
 	changes []revision    // around the one that is shown
 	shown   int           // the place of that one among them
 	saw     int64         // the revision that the list's agent last saw
-	hand    account.Hand
+	edits   account.Edits
 	unseen  int  // how many changes of a person the agent has not seen
 	past    bool // the history is shown
 	inTurn  bool // what a person adds may wait for the end of the turn
@@ -96,8 +96,8 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 	if err != nil {
 		return nil, err
 	}
-	page.saw, page.hand = saw.Revision, account.HandOf(saw, l)
-	if page.unseen = len(page.hand.Unseen); page.hand.Title == account.Waits {
+	page.saw, page.edits = saw.Revision, account.EditsOf(saw, l)
+	if page.unseen = len(page.edits.Unseen); page.edits.Title == account.Waits {
 		page.unseen++
 	}
 	kept, err := lists.History(ctx, l.List.ID, 0, 1)
@@ -138,8 +138,8 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 	}
 	for _, i := range l.Items {
 		v := itemOf(i, state.Rests())
-		v.Yours, v.Person, v.Fixed = yours[i.ID], render.Safe(page.hand.Overridden[i.ID]), l.List.Mirrored
-		if fate := page.hand.Of(i.ID); fate != account.Waits {
+		v.Yours, v.Person, v.Fixed = yours[i.ID], render.Safe(page.edits.Overridden[i.ID]), l.List.Mirrored
+		if fate := page.edits.Of(i.ID); fate != account.Waits {
 			v.Fate = fate
 		}
 		v.Beside, v.Details = render.Beside(l, i), render.Safe(i.Details)

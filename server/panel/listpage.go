@@ -58,10 +58,10 @@ func (page *listPage) live() Node {
 		Div(ID("head"), Data("state", string(state)), Data("failed", fmt.Sprint(progress.Failed)),
 			H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
 			P(Class("by"), page.by(&page.Group), If(l.Archived, Group{span("sep"), Span(Text("Archived"))}),
-				If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
+				If(page.edits.Title != "", span("yours", Textf("you renamed, %s", page.edits.Title)))),
 			P(Class("prog"), progressOf(progress, " of ")),
 			Iff(page.unseen > 0, page.unseenBar),
-			Iff(page.hand.Order == account.Overridden, func() Node {
+			Iff(page.edits.Order == account.Overridden, func() Node {
 				return overridden("order", "", " your order", Text("Your order of the items is overridden."), isOurs)
 			}),
 			g.Map(l.LeftOut(), func(i todo.Item) Node {
@@ -250,8 +250,8 @@ func (page *listPage) facts() Node {
 		}
 		add("Time", text)
 	}
-	if page.hand.Order != "" {
-		add("Order", "yours, "+string(page.hand.Order))
+	if page.edits.Order != "" {
+		add("Order", "yours, "+string(page.edits.Order))
 	}
 	return Dl(facts)
 }

@@ -188,7 +188,7 @@ func TestPanelEdit(t *testing.T) {
 	const reason = `document.querySelector('#items .blocked .why')?.textContent === 'waiting for <i>Ann</i>'`
 	servertest.Until(t, ctx, reason)
 	// "Two" is the wording that the person replaced, as the agent was told: it still means
-	// that item ("A person's hand").
+	// that item ("A person's edits").
 	agent(servertest.Todos("pending", "One", "Two", "Four", "Five"))
 	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 5`)
 	for edit, want := range map[string]int{

@@ -166,7 +166,7 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 			return err
 		}
 	}
-	hand := account.HandOf(saw, list)
+	edits := account.EditsOf(saw, list)
 	if first > 1 {
 		if err := a.Say("What was before revision %d is shown by --all.\n\n", first); err != nil {
 			return err
@@ -179,7 +179,7 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 			if r.ReplacedBy != "" {
 				by, _ = lists.Load(ctx, r.ReplacedBy, 0) // see above
 			}
-			err = printRevision(a, before, r, by, hand, asJSON)
+			err = printRevision(a, before, r, by, edits, asJSON)
 		}
 		if err != nil {
 			return err
@@ -190,13 +190,13 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 }
 
 // printRevision prints one revision; before is the revision before it, from
-// which it differs, by the list for which it was put away, and hand what became of what people
+// which it differs, by the list for which it was put away, and edits what became of what people
 // changed.
-func printRevision(a *app.App, before, r, by todo.Snapshot, hand account.Hand, asJSON bool) error {
+func printRevision(a *app.App, before, r, by todo.Snapshot, edits account.Edits, asJSON bool) error {
 	if asJSON {
 		return app.PrintJSON(a.Stdout, render.Document(r), "")
 	}
-	head, changes := render.Revision(before, r, hand, time.Local, by)
+	head, changes := render.Revision(before, r, edits, time.Local, by)
 	text := head + "\n"
 	for _, line := range changes {
 		text += "  " + line + "\n"

@@ -83,7 +83,7 @@ func TestImportGoesOn(t *testing.T) {
 	var h []todo.Snapshot
 	for n := range int64(2*atOnce + 10) {
 		s := revision(todo.List{ID: "a"}, n+3, "A")
-		s.Updated, s.Items[0].Hand = began, todo.Hand{Text: "A", Replaced: "B", Revision: 5}
+		s.Updated, s.Items[0].PersonEdit = began, todo.PersonEdit{Text: "A", Replaced: "B", Revision: 5}
 		h = append(h, s)
 	}
 	store := &breaking{Store: memory.New(), saves: 1}
@@ -149,10 +149,10 @@ func TestImportReadsStrictly(t *testing.T) {
 		"a list that replaced":  {`"revision":1`, `"revision":1,"archived":true,"replaced_by":"a\u009b"`, "a list's id must be visible ASCII"},
 		"a chat":                {`"name":"n"`, `"name":"n","chat":"` + huge + `"`, "longer than 1024 bytes"},
 		"an order":              {`"revision":1`, `"revision":1,"order":{"replaced":"` + huge + `"}`, "the order has too many items"},
-		"a person's words":      {`"text":"A"`, `"text":"A","hand":{"text":"\u009b31m"}`, "a person's hand: control character"},
-		"a replaced wording":    {`"text":"A"`, `"text":"A","hand":{"replaced":"x\n` + huge + `"}`, "a person's hand: the text has more than 4000 characters"},
-		"replaced wordings":     {`"text":"A"`, `"text":"A","hand":{"replaced":"` + strings.Repeat(`x\n`, 20) + `x"}`, "a person's hand has too much"},
-		"what waits":            {`"revision":1`, `"revision":1,"later":[{"id":"later-1","text":"B","status":"pending","hand":{"text":"\u009b31m"}}]`, "a person's hand: control character"},
+		"a person's words":      {`"text":"A"`, `"text":"A","person_edit":{"text":"\u009b31m"}`, "a person's edit: control character"},
+		"a replaced wording":    {`"text":"A"`, `"text":"A","person_edit":{"replaced":"x\n` + huge + `"}`, "a person's edit: the text has more than 4000 characters"},
+		"replaced wordings":     {`"text":"A"`, `"text":"A","person_edit":{"replaced":"` + strings.Repeat(`x\n`, 20) + `x"}`, "a person's edit has too much"},
+		"what waits":            {`"revision":1`, `"revision":1,"later":[{"id":"later-1","text":"B","status":"pending","person_edit":{"text":"\u009b31m"}}]`, "a person's edit: control character"},
 		"what waits, its id":    {`"revision":1`, `"revision":1,"later":[{"id":"2","text":"B","status":"pending"}]`, "has an id as later-1"},
 		"who works":             {`"revision":1`, `"revision":1,"workers":[{"chat":"` + huge + `"}]`, ""}, // it is passed over
 		"a conversation":        {`"name":"n"`, `"name":"n","conversation":"` + huge + `"`, "the conversation is longer than"},
@@ -228,17 +228,17 @@ func TestImportRefusesALargeList(t *testing.T) {
 	}
 }
 
-// An export keeps what a person made of an item and whose hand began it, and of a list
+// An export keeps what a person made of an item and who began it, and of a list
 // its order, what replaced it and the list before: an agent is held to a person's words
 // also where the list has moved to another store.
 func TestExportKeepsHands(t *testing.T) {
 	want := todo.Snapshot{List: todo.List{ID: "list", Previous: "before", Chat: "chat", Created: time.Unix(1, 0).UTC()}, Revision: 1, Updated: time.Unix(2, 0).UTC(), LastID: 2,
 		Items: []todo.Item{
 			{ID: "2", Text: "Theirs", Status: todo.InProgress, BegunBy: todo.PersonChat},
-			{ID: "1", Text: "Agent's", Status: todo.Pending, BegunBy: "0123456789ab", Hand: todo.Hand{Text: "Person's", Replaced: "First\nSecond", Repeats: 3, Revision: 1}},
+			{ID: "1", Text: "Agent's", Status: todo.Pending, BegunBy: "0123456789ab", PersonEdit: todo.PersonEdit{Text: "Person's", Replaced: "First\nSecond", Repeats: 3, Revision: 1}},
 		},
 		Archived: true, ReplacedBy: "next",
-		Order: todo.Hand{Replaced: "1,2", Text: "2,1", Repeats: 2, Revision: 1}}
+		Order: todo.PersonEdit{Replaced: "1,2", Text: "2,1", Repeats: 2, Revision: 1}}
 	var first, second bytes.Buffer
 	if err := app.PrintJSON(&first, want, ""); err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
 	}
 	for n, item := range slices.Concat(s.Items, s.Gone, s.Later) {
-		if err := checkHand(item); err != nil {
+		if err := checkEdits(item); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
 		isLater := n >= len(s.Items)+len(s.Gone) // whose id has another form
@@ -147,16 +147,16 @@ func checkLabels(s todo.Snapshot) error {
 // maxReplaced is how many of a person's replaced wordings a file may have of an item.
 const maxReplaced = 16
 
-// checkHand returns an error unless what a person made of an item may be stored: its
+// checkEdits returns an error unless what a person made of an item may be stored: its
 // words may come back as the item's text.
-func checkHand(i todo.Item) error {
-	words := strings.SplitN(i.Hand.Replaced, "\n", maxReplaced+1)
+func checkEdits(i todo.Item) error {
+	words := strings.SplitN(i.PersonEdit.Replaced, "\n", maxReplaced+1)
 	if len(words) > maxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {
-		return errors.New("a person's hand has too much")
+		return errors.New("a person's edit has too much")
 	}
-	for _, text := range append(words, i.Hand.Text) {
+	for _, text := range append(words, i.PersonEdit.Text) {
 		if err := (todo.Item{Text: text, Status: todo.Pending}).Check(); err != nil && text != "" {
-			return fmt.Errorf("a person's hand: %w", err)
+			return fmt.Errorf("a person's edit: %w", err)
 		}
 	}
 	return nil

@@ -20,12 +20,12 @@ var update = flag.Bool("update", false, "rewrite the golden record")
 func fullSnapshot() todo.Snapshot {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key", Priority: "high", DueDate: "2026-12-01", Owner: "reader", WaitsFor: "1,2",
-		BegunBy: todo.PersonChat, Hand: todo.Hand{Text: "Deploy <b>", Replaced: "a\nb", Repeats: 1, Revision: 6}, Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
+		BegunBy: todo.PersonChat, PersonEdit: todo.PersonEdit{Text: "Deploy <b>", Replaced: "a\nb", Repeats: 1, Revision: 6}, Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
 	return todo.Snapshot{
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
 			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, Previous: "before", Chat: "chat", Created: at},
 		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it",
-		Order: todo.Hand{Replaced: "3,1", Text: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
+		Order: todo.PersonEdit{Replaced: "3,1", Text: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", User: "ann", Person: true, Process: "p1"},
 		Other:     6,
 		Operation: todo.Operation{ID: "op", Digest: "d"},

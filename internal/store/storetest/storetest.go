@@ -95,14 +95,14 @@ func list(id, workspace string, n int64) todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: id, Conversation: "c", Client: "c", Created: baseTime, Workspace: workspace, Name: "näme", Mirrored: true, Previous: "previous", Chat: "chat"},
 		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second), Worked: baseTime, GivenTitle: "Títle",
-		Order: todo.Hand{Replaced: "1,2", Text: "2,1", Repeats: 1, Revision: 1}, ReplacedBy: "next",
+		Order: todo.PersonEdit{Replaced: "1,2", Text: "2,1", Repeats: 1, Revision: 1}, ReplacedBy: "next",
 		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a", User: "u", Person: true, Process: "p"},
 		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{gone}, Unseen: []todo.Difference{{Kind: todo.Removed, Before: gone}}, Titled: "Títle", Ordered: []string{"1"}, By: todo.People,
 			Kept: []todo.Difference{{Kind: todo.Moved}}, Elsewhere: "e", Continues: "c", PutAway: todo.PutAway{Title: "t", Open: []todo.Item{gone}}},
 	}
 	for i := range n {
 		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "日本 \"quoted\" <b>", Active: "doing", Status: todo.InProgress, Created: baseTime, Started: baseTime,
-			BegunBy: todo.PersonChat, Hand: todo.Hand{Text: "日本", Replaced: "a\nb", Repeats: 2, Revision: 1}})
+			BegunBy: todo.PersonChat, PersonEdit: todo.PersonEdit{Text: "日本", Replaced: "a\nb", Repeats: 2, Revision: 1}})
 	}
 	return s
 }

@@ -29,20 +29,20 @@ func (h *handed) next(person bool, change func(s *todo.Snapshot)) {
 	h.revisions = append(h.revisions, s)
 }
 
-// The account of a person's hand, by what the agent last saw: each step is a revision,
+// The account of a person's edits, by what the agent last saw: each step is a revision,
 // and what is then said of the items 1 to 3, of the order, of the title and of each
 // revision that a person made.
-func TestHand(t *testing.T) {
+func TestEdits(t *testing.T) {
 	reword := func(id int, from, to string) func(s *todo.Snapshot) {
 		return func(s *todo.Snapshot) {
 			s.Items[id-1].Text = to
-			s.Items[id-1].Hand = todo.Hand{Text: to, Replaced: from, Revision: s.Revision}
+			s.Items[id-1].PersonEdit = todo.PersonEdit{Text: to, Replaced: from, Revision: s.Revision}
 		}
 	}
 	nothing := func(*todo.Snapshot) {}
 	move := func(s *todo.Snapshot) {
 		s.Items = []todo.Item{s.Items[2], s.Items[0], s.Items[1]}
-		s.Order = todo.Hand{Replaced: "1,2,3", Text: "3,1,2", Revision: s.Revision}
+		s.Order = todo.PersonEdit{Replaced: "1,2,3", Text: "3,1,2", Revision: s.Revision}
 	}
 	type step struct {
 		person bool
@@ -60,7 +60,7 @@ func TestHand(t *testing.T) {
 			{true, func(s *todo.Snapshot) { s.Archived = true }, 6, "2: overridden; 2 overridden, 3 seen, 5 seen"},
 			{true, reword(2, "B", "X"), 6, "2: waits to be seen; 2 seen, 3 seen, 5 seen, 8 waits to be seen"},
 			{true, nothing, 8, "2: seen; 2 seen, 3 seen, 5 seen, 8 seen"},
-			{false, func(s *todo.Snapshot) { s.Items[1].Text, s.Items[1].Hand = "Y", todo.Hand{} }, 10, "; 2 seen, 3 seen, 5 seen, 8 seen"},
+			{false, func(s *todo.Snapshot) { s.Items[1].Text, s.Items[1].PersonEdit = "Y", todo.PersonEdit{} }, 10, "; 2 seen, 3 seen, 5 seen, 8 seen"},
 		},
 		"a text that is undone": {
 			{true, reword(2, "B", "X"), 1, "2: waits to be seen; 2 waits to be seen"},
@@ -100,7 +100,7 @@ func TestHand(t *testing.T) {
 
 // said returns what the account says after the last revision.
 func said(h *handed, saw int64) string {
-	hand, text := account.HandOf(h.revisions[saw-1], h.last()), ""
+	edits, text := account.EditsOf(h.revisions[saw-1], h.last()), ""
 	add := func(what string, fate account.Fate, between string) {
 		if fate != "" && text != "" && text[len(text)-2:] != "; " {
 			text += ", "
@@ -110,14 +110,14 @@ func said(h *handed, saw int64) string {
 		}
 	}
 	for id := range 5 {
-		add(fmt.Sprint(id), hand.Of(fmt.Sprint(id)), ": ")
+		add(fmt.Sprint(id), edits.Of(fmt.Sprint(id)), ": ")
 	}
-	add("order", hand.Order, " ")
-	add("title", hand.Title, " ")
+	add("order", edits.Order, " ")
+	add("title", edits.Title, " ")
 	text += "; "
 	for n, r := range h.revisions[1:] {
 		if account.Told(h.revisions[n], r) {
-			add(fmt.Sprint(r.Revision), hand.OfRevision(r.Revision), " ")
+			add(fmt.Sprint(r.Revision), edits.OfRevision(r.Revision), " ")
 		}
 	}
 	return text
@@ -127,7 +127,7 @@ func said(h *handed, saw int64) string {
 func TestHandWithoutAgent(t *testing.T) {
 	h := &handed{revisions: []todo.Snapshot{list("m", 1, "pending")}}
 	h.next(true, func(s *todo.Snapshot) {
-		s.Items[0].Text, s.Items[0].Hand = "X", todo.Hand{Text: "X", Replaced: "A", Revision: 2}
+		s.Items[0].Text, s.Items[0].PersonEdit = "X", todo.PersonEdit{Text: "X", Replaced: "A", Revision: 2}
 	})
 	if got := said(h, 2); got != "; " {
 		t.Errorf("%q", got)
@@ -137,19 +137,19 @@ func TestHandWithoutAgent(t *testing.T) {
 // The revision with which an agent overrode a person is known by what it overrode.
 func TestOverrode(t *testing.T) {
 	before := list("m", 1, "pending pending")
-	before.Items[0].Hand = todo.Hand{Text: before.Items[0].Text, Replaced: "A"}
-	before.Order = todo.Hand{Replaced: "1,2", Text: "2,1"}
+	before.Items[0].PersonEdit = todo.PersonEdit{Text: before.Items[0].Text, Replaced: "A"}
+	before.Order = todo.PersonEdit{Replaced: "1,2", Text: "2,1"}
 	slices.Reverse(before.Items)
 	after := before
 	after.Items = slices.Clone(before.Items)
 	slices.Reverse(after.Items)
-	after.Items[0].Hand.Repeats = 1
+	after.Items[0].PersonEdit.Repeats = 1
 	if !account.Repeated(before, after) || account.Repeated(after, after) || account.Repeated(after, before) {
 		t.Error("the revision with which an agent repeated what a person replaced is not known")
 	}
 	after.Items[0].Text = "A"
 	forgotten := before
-	forgotten.Order = todo.Hand{} // as a store may have it of an earlier revision
+	forgotten.Order = todo.PersonEdit{} // as a store may have it of an earlier revision
 	for _, c := range []struct {
 		before, after todo.Snapshot
 		want          string

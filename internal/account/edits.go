@@ -18,9 +18,9 @@ const (
 	Overridden Fate = "overridden"       // an agent insisted on what the person had replaced
 )
 
-// Hand is what became of what people changed in a list, as it stands now. As JSON it
+// Edits is what became of what people changed in a list, as it stands now. As JSON it
 // is a part of the answer of /api/states.
-type Hand struct {
+type Edits struct {
 	// Unseen are the ids of the items that people changed, added, moved or removed, and
 	// that wait to be seen.
 	Unseen []string `json:"unseen,omitempty"`
@@ -38,49 +38,49 @@ type Hand struct {
 	Lost []int64 `json:"lost,omitempty"`
 }
 
-// HandOf returns what became of what people changed in a list. saw is the revision
+// EditsOf returns what became of what people changed in a list. saw is the revision
 // that its agents last saw, see [board.Lists.Saw].
-func HandOf(saw, list todo.Snapshot) Hand {
-	h := Hand{Saw: saw.Revision}
+func EditsOf(saw, list todo.Snapshot) Edits {
+	e := Edits{Saw: saw.Revision}
 	for _, d := range todo.Diff(saw, list) {
-		h.Unseen = append(h.Unseen, cmp.Or(d.After.ID, d.Before.ID))
+		e.Unseen = append(e.Unseen, cmp.Or(d.After.ID, d.Before.ID))
 	}
 	if list.Writer.Person && list.Worked.IsZero() && saw.Revision == list.Revision {
-		h.Saw = 0
+		e.Saw = 0
 	}
 	find := todo.Near(saw.Items)
 	for n, i := range list.Items {
 		before, _ := find(n, i.ID)
 		switch {
 		case i.Overridden():
-			if h.Overridden == nil {
-				h.Overridden = make(map[string]string)
+			if e.Overridden == nil {
+				e.Overridden = make(map[string]string)
 			}
-			if h.Overridden[i.ID] = i.Hand.Text; i.Deleted {
-				h.Overridden[i.ID] = Deleted
+			if e.Overridden[i.ID] = i.PersonEdit.Text; i.Deleted {
+				e.Overridden[i.ID] = Deleted
 			}
-			h.Lost = append(h.Lost, i.Hand.Revision)
-		case i.Hand.Text != "" && before.Hand.Text == i.Hand.Text && h.Saw > 0 && !slices.Contains(h.Unseen, i.ID):
-			h.Seen = append(h.Seen, i.ID)
+			e.Lost = append(e.Lost, i.PersonEdit.Revision)
+		case i.PersonEdit.Text != "" && before.PersonEdit.Text == i.PersonEdit.Text && e.Saw > 0 && !slices.Contains(e.Unseen, i.ID):
+			e.Seen = append(e.Seen, i.ID)
 		}
 	}
 	for _, i := range list.LeftOut() {
-		h.Lost = append(h.Lost, i.Hand.Revision)
+		e.Lost = append(e.Lost, i.PersonEdit.Revision)
 	}
 	if saw.GivenTitle != list.GivenTitle {
-		h.Title = Waits
+		e.Title = Waits
 	}
 	switch order := list.Order; {
 	case order.Text == "":
 	case list.OrderOverridden():
-		h.Order = Overridden
-		h.Lost = append(h.Lost, order.Revision)
+		e.Order = Overridden
+		e.Lost = append(e.Lost, order.Revision)
 	case !todo.InSameOrder(saw.Items, list.Items):
-		h.Order = Waits
-	case h.Saw > 0:
-		h.Order = Seen
+		e.Order = Waits
+	case e.Saw > 0:
+		e.Order = Seen
 	}
-	return h
+	return e
 }
 
 // Deleted stands for a person's text of an item that the person deleted.
@@ -88,14 +88,14 @@ const Deleted = "deleted"
 
 // Of returns what became of what people did to an item: that its text is overridden,
 // that something waits, or that its text was seen.
-func (h Hand) Of(id string) Fate {
-	_, overridden := h.Overridden[id]
+func (e Edits) Of(id string) Fate {
+	_, overridden := e.Overridden[id]
 	switch {
 	case overridden:
 		return Overridden
-	case slices.Contains(h.Unseen, id):
+	case slices.Contains(e.Unseen, id):
 		return Waits
-	case slices.Contains(h.Seen, id):
+	case slices.Contains(e.Seen, id):
 		return Seen
 	}
 	return ""
@@ -103,13 +103,13 @@ func (h Hand) Of(id string) Fate {
 
 // OfRevision returns what became of a revision that a person made and that [Told] says
 // agents are told of. It is overridden as long as a text or the order that it made is.
-func (h Hand) OfRevision(revision int64) Fate {
+func (e Edits) OfRevision(revision int64) Fate {
 	switch {
-	case slices.Contains(h.Lost, revision):
+	case slices.Contains(e.Lost, revision):
 		return Overridden
-	case h.Saw == 0:
+	case e.Saw == 0:
 		return ""
-	case revision > h.Saw:
+	case revision > e.Saw:
 		return Waits
 	}
 	return Seen
@@ -122,7 +122,7 @@ func Told(before, revision todo.Snapshot) bool {
 }
 
 // Overrode returns what of a person's an agent overrode with a revision: items, with
-// the person's text in Hand, and whether it did so with the order.
+// the person's text in PersonEdit, and whether it did so with the order.
 func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	for _, i := range revision.Items {
 		if !i.Overridden() {
@@ -151,6 +151,6 @@ func Repeated(before, revision todo.Snapshot) bool {
 	find := todo.Near(append(slices.Clone(before.Items), before.Gone...))
 	return slices.ContainsFunc(append(slices.Clone(revision.Items), revision.Gone...), func(i todo.Item) bool {
 		was, _ := find(0, i.ID)
-		return i.Hand.Repeats > was.Hand.Repeats
+		return i.PersonEdit.Repeats > was.PersonEdit.Repeats
 	})
 }

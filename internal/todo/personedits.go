@@ -7,15 +7,15 @@ import (
 )
 
 // This file has what a person did to a list, which its agents are told and do not
-// undo by habit (docs/spec/variants.md, "A person's hand").
+// undo by habit (docs/spec/variants.md, "A person's edits").
 
 // MaxRepeats is how often an agent that was told of a person's wording, or order, is
 // told again when it sends what the person replaced. After that its wish counts.
 const MaxRepeats = 3
 
-// Hand is what a person made of an item's text, or of the order of a list's items, which is
+// PersonEdit is what a person made of an item's text, or of the order of a list's items, which is
 // written as their ids with commas. The zero value is nothing.
-type Hand struct {
+type PersonEdit struct {
 	// Text is the person's wording, or order. If the item, or list, has another one, an
 	// agent has overridden it.
 	Text string `json:"text,omitempty"`
@@ -35,25 +35,25 @@ const (
 )
 
 // wordings returns what people replaced, the last one first.
-func (h Hand) wordings() []string {
-	if h.Replaced == "" {
+func (e PersonEdit) wordings() []string {
+	if e.Replaced == "" {
 		return nil
 	}
-	return strings.Split(h.Replaced, "\n")
+	return strings.Split(e.Replaced, "\n")
 }
 
 // has reports whether a text is one that people replaced.
-func (h Hand) has(text string) bool {
+func (e PersonEdit) has(text string) bool {
 	folded := Fold(text)
-	return slices.ContainsFunc(h.wordings(), func(w string) bool { return Fold(w) == folded })
+	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the hand after a person put a text in the place of others, as part of
+// replacing returns the edit after a person put a text in the place of others, as part of
 // a revision. It remembers [MaxReplaced] of what was replaced: the last ones, and the first,
 // which an agent wrote.
-func (h Hand) replacing(to string, revision int64, others ...string) Hand {
+func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
-	for _, w := range append(others, h.wordings()...) {
+	for _, w := range append(others, e.wordings()...) {
 		if w != "" && w != to && !slices.Contains(replaced, w) {
 			replaced = append(replaced, w)
 		}
@@ -61,22 +61,22 @@ func (h Hand) replacing(to string, revision int64, others ...string) Hand {
 	if n := len(replaced); n > MaxReplaced {
 		replaced = append(replaced[:MaxReplaced-1], replaced[n-1])
 	}
-	return Hand{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
+	return PersonEdit{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
 }
 
 // stays reports whether what a person made stays, although an agent sent another one. If
-// that is none that people replaced, the hand is forgotten.
-func (h *Hand) stays(isOverridden, isReplaced bool) bool {
+// that is none that people replaced, the edit is forgotten.
+func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	if !isReplaced && !isOverridden {
-		*h = Hand{}
+		*e = PersonEdit{}
 	}
-	return isReplaced && !isOverridden && h.Repeats < MaxRepeats
+	return isReplaced && !isOverridden && e.Repeats < MaxRepeats
 }
 
 // Overridden reports whether an agent has put its own wording in the place of the
 // person's, or the item back on the list that the person took from it.
 func (i Item) Overridden() bool {
-	return i.Hand.Text != "" && i.Hand.Text != i.Text || i.Deleted
+	return i.PersonEdit.Text != "" && i.PersonEdit.Text != i.Text || i.Deleted
 }
 
 // LeftOut returns the items that people added and an agent took from the list.
@@ -212,14 +212,14 @@ func shortened(text string) []string {
 	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }
 
-// applyHand records in a person's draft what the person did to texts and order, and in an
+// applyEdits records in a person's draft what the person did to texts and order, and in an
 // agent's draft keeps what was blocked unseen, and a person's wordings and order from the
 // agent's habit. saw is the revision that the writer was shown. It returns the wordings
 // and the order that were kept.
 // isWhole is true for a write of the whole list.
-func (d *Draft) applyHand(saw Snapshot, isWhole bool) (kept []Difference) {
-	if d.hand == PersonChat {
-		d.recordHand()
+func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
+	if d.author == PersonChat {
+		d.recordEdits()
 		return nil
 	}
 	if isWhole && slices.ContainsFunc(d.Before.Items, func(i Item) bool { return i.Added }) {
@@ -236,7 +236,7 @@ func (d *Draft) applyHand(saw Snapshot, isWhole bool) (kept []Difference) {
 		if before.Status == Blocked && shown.Status != Blocked && !item.Status.Settled() {
 			item.takeStatus(before) // what was blocked unseen is not begun
 		}
-		if before.Hand.Text != "" {
+		if before.PersonEdit.Text != "" {
 			kept = append(kept, d.keepText(item, before, shown)...)
 		}
 	}
@@ -251,12 +251,12 @@ func (d *Draft) applyHand(saw Snapshot, isWhole bool) (kept []Difference) {
 // shown it.
 func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	if item.Text == before.Text {
-		if item.Active != before.Active && before.Hand.has(item.Active) {
+		if item.Active != before.Active && before.PersonEdit.has(item.Active) {
 			item.Active = before.Active // it described what the person replaced
 		}
 		return nil
 	}
-	if !item.Hand.stays(before.Overridden(), before.Hand.has(item.Text)) {
+	if !item.PersonEdit.stays(before.Overridden(), before.PersonEdit.has(item.Text)) {
 		return nil
 	}
 	sent := *item
@@ -264,7 +264,7 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	if shown.Text != before.Text {
 		return nil // it has not been told yet
 	}
-	item.Hand.Repeats++
+	item.PersonEdit.Repeats++
 	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
@@ -277,11 +277,11 @@ func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 		if !i.Added || i.Status.Settled() || !isShown {
 			return false
 		}
-		if i.Hand.Repeats >= MaxRepeats {
+		if i.PersonEdit.Repeats >= MaxRepeats {
 			d.gone(i, false)
 			return false
 		}
-		i.Hand.Repeats++
+		i.PersonEdit.Repeats++
 		kept = append(kept, Difference{Kind: Added, After: i})
 		return true
 	})
@@ -302,12 +302,12 @@ func (d *Draft) keepDeleted() (kept []Difference) {
 		}
 		switch {
 		case at < 0:
-		case gone[at].Hand.Repeats < MaxRepeats:
-			gone[at].Hand.Repeats++
+		case gone[at].PersonEdit.Repeats < MaxRepeats:
+			gone[at].PersonEdit.Repeats++
 			kept = append(kept, Difference{Kind: Removed, Before: gone[at]})
 			continue
 		default:
-			item.Deleted, item.Hand.Revision = true, gone[at].Hand.Revision
+			item.Deleted, item.PersonEdit.Revision = true, gone[at].PersonEdit.Revision
 			gone = slices.Delete(gone, at, at+1)
 		}
 		items = append(items, item)
@@ -319,25 +319,25 @@ func (d *Draft) keepDeleted() (kept []Difference) {
 // gone remembers an item that is on the list no more: a person took it from there, or an
 // agent, which a person had added.
 func (d *Draft) gone(item Item, byPerson bool) {
-	item.Added, item.Deleted, item.Hand.Repeats = !byPerson, byPerson, 0
+	item.Added, item.Deleted, item.PersonEdit.Repeats = !byPerson, byPerson, 0
 	d.next.Gone = append(slices.Clone(d.next.Gone[max(0, len(d.next.Gone)-MaxGone+1):]), item)
 }
 
-// recordHand records which items a person added and deleted, and what became of texts and order.
-func (d *Draft) recordHand() {
+// recordEdits records which items a person added and deleted, and what became of texts and order.
+func (d *Draft) recordEdits() {
 	was, is := Near(d.Before.Items), Near(d.next.Items)
 	for n := range d.next.Items {
 		item := &d.next.Items[n]
 		if before, known := was(n, item.ID); known && before.Text != item.Text {
-			item.Hand = before.Hand.replacing(item.Text, d.Before.Revision+1, before.Text, before.Active)
+			item.PersonEdit = before.PersonEdit.replacing(item.Text, d.Before.Revision+1, before.Text, before.Active)
 		} else if !known {
-			item.Added, item.Deleted, item.Hand.Repeats, item.Hand.Revision = true, false, 0, d.Before.Revision+1
+			item.Added, item.Deleted, item.PersonEdit.Repeats, item.PersonEdit.Revision = true, false, 0, d.Before.Revision+1
 			d.next.Gone = slices.DeleteFunc(slices.Clone(d.next.Gone), func(g Item) bool { return g.ID == item.ID || Fold(g.Text) == Fold(item.Text) })
 		}
 	}
 	for n, item := range d.Before.Items {
 		if _, stays := is(n, item.ID); !stays {
-			item.Hand.Revision = d.Before.Revision + 1
+			item.PersonEdit.Revision = d.Before.Revision + 1
 			d.gone(item, true)
 		}
 	}

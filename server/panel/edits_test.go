@@ -53,7 +53,7 @@ func (h handed) item(id string) string {
 
 // The page says of each change that it waits to be seen, is seen, or is overridden, of
 // items, of the order, of the title and of revisions. What is overridden comes back.
-func TestPanelSaysWhatBecameOfAPersonsHand(t *testing.T) {
+func TestPanelSaysWhatBecameOfAPersonsEdit(t *testing.T) {
 	h := newHanded(t)
 	const back = `data-edit="{&#34;do&#34;:&#34;back&#34;,&#34;id&#34;:&#34;2&#34;}" class="link back small" title="Ship it &lt;now&gt;" aria-label="Bring back: Ship it &lt;now&gt;">Bring back</button>`
 	has := func(what, text string, want ...string) {
