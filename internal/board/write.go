@@ -172,15 +172,19 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 		s.Earlier = a.current.Items
 	}
 	var on []Seen
-	var isRead bool
-	s.Present = func(author string) (isHere bool) {
-		if !isRead {
-			isRead = true
+	known := make(map[string]bool) // who ends meanwhile stays: a write keeps all of an agent, or none
+	s.Present = func(author string) bool {
+		isHere, isKnown := known[author]
+		if isKnown {
+			return isHere
+		}
+		if len(known) == 0 {
 			on, *failed = a.read.SeenOn(ctx, list.Principal, list.ID)
 		}
 		if *failed == nil {
 			isHere, *failed = a.anyHere(ctx, a.read, on, func(s Seen) bool { return s.Chat == author })
 		}
+		known[author] = isHere
 		return isHere
 	}
 	return s
