@@ -62,9 +62,12 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 	return w, number
 }
 
-// adder returns what a new item has as [Item.Holder].
+// adder returns what a new item has as [Item.Holder]. A list that its writer was never shown
+// has revision 0 here, like a new one, but it has the chat that began it.
 func (d *Draft) adder() string {
-	if l := d.Before.List; l.Name != "" && d.Before.Revision > 0 && d.author != PersonChat && d.author != l.Conversation {
+	l := d.Before.List
+	isNew := d.Before.Revision == 0 && l.Conversation == ""
+	if l.Name != "" && !isNew && d.author != PersonChat && d.author != l.Conversation {
 		return d.author
 	}
 	return ""
