@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/pprof"
 	"sync"
 	"time"
 
@@ -66,21 +65,14 @@ func (p *writeProbe) check(r *Request) error {
 	return err
 }
 
-// Admin returns what operators ask, for an address of its own: metrics on /metrics,
-// the profiles of the Go runtime below /debug/pprof/, and the probes /livez and
-// /readyz. There is no sign-in, and any Host is served unless onlyLoopback; pages
-// of other sites are refused. No list's content is in any answer, but who can
-// reach the address can slow the server down by profiles.
+// Admin returns what operators ask, for an address of its own: metrics on /metrics, and the
+// probes /livez and /readyz. There is no sign-in, and any Host is served unless onlyLoopback;
+// pages of other sites are refused. No list's content is in any answer.
 func (e *Edge) Admin(metrics http.Handler, onlyLoopback bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", e.mux)
 	mux.Handle("GET /readyz", e.mux)
 	mux.Handle("GET /metrics", metrics)
-	// Not /debug/pprof/cmdline: there may be secrets among the flags.
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := e.guard(r, false, !onlyLoopback); err != nil {
 			e.fail(w, r, Text, err)

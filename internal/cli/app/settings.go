@@ -223,7 +223,7 @@ func (s *Settings) httpRows() []*Setting {
 		{HTTPGroup, "max-streams", "4096", number(&s.Streams, "N", 1, 1, 1_000_000),
 			"most open event streams; half as many of one client address, or of one who signed in"},
 		{OperatorGroup, "admin-addr", "", text(&s.Operator.Addr, "ADDRESS", checkAddress),
-			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"},
+			"address for operators: /metrics, /livez, /readyz; never a public one; empty: none, and /metrics is on --addr if nobody signs in"},
 		{OperatorGroup, "drain", "0", number(&s.Operator.Drain, "SECONDS", time.Second, 0, 3600),
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},
 		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
