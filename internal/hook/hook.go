@@ -334,6 +334,8 @@ func (e Event) action() (*act, error) {
 		switch {
 		case slices.Contains(askTools, e.Tool):
 			return silent(inOrder, e.asks), nil
+		case e.isKimi() && e.Tool == "TodoList": // Kimi Code ends its hooks after a tool as soon as the turn goes on
+			return e.mirrorAction()
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
 		}

@@ -184,10 +184,10 @@ func hookSetups() map[string]*hookSetup {
 				{Waiting, "UserPromptSubmit", ""}, {Waiting, "PostToolUse", ""}, {Waiting, "Notification", ""}, {Waiting, "Stop", ""}, {Waiting, "ErrorOccurred", ""},
 			},
 		},
-		"kimi": { // it waits for few hooks, and reads what one says at a prompt and at the end of a turn alone; a matcher is a regular expression
+		"kimi": { // it waits for few hooks, not for those after a tool, and reads what one says at a prompt and at the end of a turn alone; a matcher is a regular expression
 			file: "$KIMI_CODE_HOME/config.toml|~/.kimi-code/config.toml", form: "command, timeout", timeout: seconds, windows: shell.Cmd, flat: true,
 			entries: []hookEntry{
-				{Mirror, "PostToolUse", "^TodoList$"}, {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"}, {event: "SessionStart", matcher: "startup"},
+				{Mirror, "PreToolUse", "^TodoList$"}, {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"}, {event: "SessionStart", matcher: "startup"},
 				{Remind, "PostCompact", ""}, {Remind, "SessionStart", "resume"}, {Remind, "UserPromptSubmit", ""}, {Edits, "UserPromptSubmit", ""},
 				{Waiting, "PermissionRequest", ""}, {Waiting, "PermissionResult", ""}, {Waiting, "PreToolUse", "^AskUserQuestion$"}, {Waiting, "PostToolUse", "^AskUserQuestion$"},
 				{Waiting, "PostToolUseFailure", "^AskUserQuestion$"}, {Waiting, "Stop", ""}, {Waiting, "StopFailure", ""}, {Waiting, "Interrupt", ""}, {Finish, "Stop", ""},
