@@ -172,7 +172,7 @@ windows-short:
 	@echo "== files of a person on Windows, under Wine"
 	@WITHOUT_PROGRAM=1 .ci/windows sh -c 'export CGO_ENABLED=0 GOOS=windows; \
 	$(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -skip "$(NOWINDOWS)" ./internal/atomicfile && \
-	$(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -run "^(TestOwnSettingsStay|TestMarkStays|TestChangedMeanwhile)\$$" ./internal/install'
+	$(GO) test -overlay $$OVERLAY -vet=off -exec $$WINE -run "^(TestSeveralFiles|TestUninstallLeavesNothing|TestBackup|TestChangedMeanwhile)\$$" ./internal/install'
 
 ## build: the binary, in bin/
 build:
