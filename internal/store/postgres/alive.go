@@ -9,30 +9,27 @@ import (
 )
 
 const (
-	// aliveFor is for how long a process counts as alive after it has said so. A
-	// server whose machine is lost is known as gone after it.
-	aliveFor = 30 * time.Second
-	// sayAliveEvery is how often a process says so.
+	// aliveFor is how long a process counts as alive after it renewed its row, which it does every sayAliveEvery.
+	aliveFor      = 30 * time.Second
 	sayAliveEvery = aliveFor / 3
-	// aliveAge is for how long what was read about a process is taken as it was.
+	// aliveAge is how long Alive returns what it read before.
 	aliveAge = time.Second
+	// maxKnown is how many processes are remembered.
+	maxKnown = 10_000
 )
 
-// processes is what is known about processes.
+// processes remembers which processes were alive.
 type processes struct {
 	mu    sync.Mutex
 	known map[string]seen
 }
 
-// seen is what was read about a process. That one attends on this store is known until
-// it leaves.
+// seen is whether a process was alive when its row was read. For a process that attends on this store, at lies far in
+// the future until it leaves.
 type seen struct {
 	alive bool
 	at    time.Time
 }
-
-// maxKnown is how many processes are remembered.
-const maxKnown = 10_000
 
 func (p *processes) note(process string, s seen) {
 	p.mu.Lock()
@@ -43,8 +40,8 @@ func (p *processes) note(process string, s seen) {
 	p.known[process] = s
 }
 
-// Attend implements board.Store. The process has a row that expires, and says again and
-// again that it is alive, also after it could not be said.
+// Attend implements board.Store. The process has a row that expires, and renews it until it leaves, also after a renewal
+// failed.
 func (s *Store) Attend(process string) (leave func(), err error) {
 	if err := s.enter(s.ctx); err != nil {
 		return nil, err
@@ -57,7 +54,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 		defer s.work.Done()
 		defer close(done)
 		for board.Sleep(ctx, sayAliveEvery) {
-			s.sayAlive(ctx, process) // the next time is before the row expires
+			s.sayAlive(ctx, process)
 		}
 	}()
 	return func() {
@@ -70,8 +67,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	}, nil
 }
 
-// sayAlive says that a process of this store is alive, and forgets those that ended long
-// ago.
+// sayAlive renews the row of a process, and deletes rows that expired a day ago.
 func (s *Store) sayAlive(ctx context.Context, process string) {
 	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
@@ -80,8 +76,8 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }
 
-// Alive implements board.Store. When the database cannot be asked, a process counts as
-// what it was, and an unknown one as alive.
+// Alive implements board.Store. When the database does not answer it returns what it read last, and true for an unknown
+// process.
 func (s *Store) Alive(process string) bool {
 	s.alive.mu.Lock()
 	was, known := s.alive.known[process]

@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// channel is the name under which notices are sent, and saves what they say: there is
-	// something to read.
-	channel = "todo_mcp"
-	saves   = "saves"
-	// noticeInterval is the least time between two notices of a server. PostgreSQL
-	// commits transactions that send notices one after the other, so they are not
-	// sent in those that save.
+	// channel is the channel on which notices are sent, and saves their payload.
+	channel, saves = "todo_mcp", "saves"
+	// noticeInterval is the least time between two notices of a server. They are not sent in the transactions that
+	// save, because PostgreSQL commits transactions with notices one after the other.
 	noticeInterval = 20 * time.Millisecond
-	// reconnectAfter is for how long nothing is tried again after a failure.
+	// reconnectAfter is how long to wait after a failure.
 	reconnectAfter = 500 * time.Millisecond
+	// lookEvery is how often the store polls where notices do not arrive.
+	lookEvery = 50 * time.Millisecond
+	// settleAfter is how long after a hint another one follows: Find with AfterSeq shows a save only when all
+	// transactions that began before it have ended.
+	settleAfter = 10 * time.Millisecond
 )
 
-// notices tells other servers of saves, by the pool, and receives what they tell on a
-// connection of its own, which it opens again when it is lost. It hints the watchers of
-// this store.
+// notices notifies other servers of saves through the pool, and receives their notices on a connection of its own. It
+// hints the watchers of this store.
 type notices struct {
 	pool     *pgxpool.Pool
 	receiver *pgx.ConnConfig
 	wake     chan struct{} // one slot: a notice is to be sent
 	watchers hints.Hints
-	since    atomic.Int64 // a save waits since then for a notice, in Unix nanoseconds; 0: none does
+	since    atomic.Int64 // when the oldest save was made that waits for a notice, in Unix nanoseconds; 0 for none
 }
 
-// NoticeLag returns for how long a save of this server has been waiting for a notice
-// to come from the database; 0 when none is. Every other server is to have it then, too.
+// NoticeLag returns how long a save of this server has been waiting for its notice to come back from the database; 0
+// when none waits. Other servers get the notice at the same time.
 func (s *Store) NoticeLag() time.Duration {
 	since := s.notices.since.Load()
 	if since == 0 {
@@ -47,19 +48,18 @@ func (s *Store) NoticeLag() time.Duration {
 	return time.Since(time.Unix(0, since))
 }
 
-// send hints the watchers here and, soon, at other servers.
+// send hints the watchers of this store, and has run notify other servers.
 func (n *notices) send() {
 	n.watchers.Send()
 	n.want()
 }
 
-// want has run send a notice.
 func (n *notices) want() {
 	n.since.CompareAndSwap(0, time.Now().UnixNano())
 	board.Signal(n.wake)
 }
 
-// run sends notices, one for all that are wanted in the meantime.
+// run sends notices, one for all that were wanted since the last.
 func (n *notices) run(ctx context.Context) {
 	for {
 		select {
@@ -70,17 +70,16 @@ func (n *notices) run(ctx context.Context) {
 		pause := noticeInterval
 		if _, err := n.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, saves); err != nil {
 			pause = reconnectAfter
-			n.want() // it is still to be sent
+			n.want()
 		}
 		board.Sleep(ctx, pause)
 	}
 }
 
-// receive hints the watchers for every notice, and whenever it has connected: it may have
-// missed some.
+// receive hints the watchers for every notice, and whenever it has connected, since it may have missed notices.
 func (n *notices) receive(ctx context.Context) {
 	for ctx.Err() == nil {
-		_ = n.listen(ctx) // the feed reads by itself every few seconds
+		_ = n.listen(ctx) // while it fails, watchers read by themselves every few seconds
 		board.Sleep(ctx, reconnectAfter)
 	}
 }
@@ -94,26 +93,20 @@ func (n *notices) listen(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
-	n.since.Store(0) // a notice that was sent before may never come; what it told is read now
-	n.watchers.Send()
-	for {
+	for { // first without a notice: one that was sent before may never come, and its save is read now
+		n.since.Store(0)
+		n.watchers.Send()
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err
 		}
-		n.since.Store(0)
-		n.watchers.Send()
 	}
 }
 
-// lookEvery is how often the store looks for what is new where no notices arrive.
-const lookEvery = 50 * time.Millisecond
-
-// newestSeqs selects what changes with each save.
+// newestSeqs selects the sum of the newest Seqs, which changes with each save.
 const newestSeqs = `SELECT coalesce(sum(seq), 0)::text FROM ((SELECT seq FROM todo_mcp.lists ORDER BY seq DESC LIMIT 1000)
 	UNION ALL (SELECT seq FROM todo_mcp.chats ORDER BY seq DESC LIMIT 1000)) AS newest`
 
-// look hints the watchers when another list or chat, or another revision of a list, is among
-// the newest. More than those are not saved at once.
+// look polls, and hints the watchers when something was saved.
 func (n *notices) look(ctx context.Context) {
 	last, pause := "", lookEvery
 	for board.Sleep(ctx, pause) {
@@ -135,11 +128,6 @@ func closeConn(conn *pgx.Conn) {
 	defer cancel()
 	_ = conn.Close(ctx)
 }
-
-// settleAfter is the least time after a hint at which another one follows. A save can be
-// read at once, but Find with a position shows it only when all that began before it have
-// ended, too.
-const settleAfter = 10 * time.Millisecond
 
 // Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {

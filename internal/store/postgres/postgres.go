@@ -1,12 +1,9 @@
-// Package postgres implements board.Store in a PostgreSQL database, which any number
-// of servers share. It keeps every promise of board.Store: an acknowledged save is
-// committed, as durable as the database's synchronous_commit makes it.
+// Package postgres implements board.Store in a PostgreSQL database, which any number of servers share. It keeps every
+// promise of board.Store: an acknowledged save is committed, as durable as the database's synchronous_commit makes it.
 //
-// Everything is in the schema todo_mcp, which [Open] makes. An update is a transaction
-// that locks what it reads: mostly one round trip that begins it and reads, and one
-// that stores and commits. Other servers are told of saves by notices, which are
-// sent after the commit, at most one in [noticeInterval]; who misses one reads by itself
-// soon after (see board.Board).
+// All tables are in the schema todo_mcp, which [Open] creates. An update is a transaction that locks what it reads. Mostly
+// it takes two round trips: one begins it and reads, one stores and commits. A server notifies others of its saves after
+// the commit, at most once in [noticeInterval]; if a notice is lost, they read soon after (see board.Board).
 package postgres
 
 import (
@@ -35,16 +32,16 @@ type Store struct {
 	tables.Health
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are locks of keys, and several keys may share one. Who waits for it gets its
-	// turn in the order of arrival, and needs no connection meanwhile.
+	// turns are locks of keys; several keys may share one. Updates that wait for a lock get it in the order of
+	// arrival, and need no connection meanwhile.
 	turns   [1024]chan struct{}
-	room    chan struct{}     // a slot for each connection but one, which is left to reads
-	limits  map[string]string // settings of each update, where connections cannot have them: behind a pooler
+	room    chan struct{}     // a slot for each connection that updates may use: all but one, which is left to reads
+	limits  map[string]string // settings of each update, where a pooler prevents settings of connections
 	notices notices
 	alive   processes
 	used    tables.Used
 
-	mu   sync.Mutex         // held by what begins while the store is not closed
+	mu   sync.Mutex         // held while work is added to, and while Close ends ctx
 	work sync.WaitGroup     // running calls, watches and notices
 	ctx  context.Context    // ends with Close
 	stop context.CancelFunc // ends ctx
@@ -52,20 +49,14 @@ type Store struct {
 
 var _ board.Store = (*Store)(nil)
 
-const (
-	// openTimeout bounds how long Open tries to reach the database.
-	openTimeout = 10 * time.Second
-	// statementTimeout bounds a statement, also one that waits for a lock.
-	statementTimeout = 10 * time.Second
-)
+// openTimeout bounds how long Open tries to reach the database, and statementTimeout a statement with its wait for locks.
+const openTimeout, statementTimeout = 10 * time.Second, 10 * time.Second
 
-// Open connects to the database that a postgres:// URL or a connection string of
-// libpq names, and makes the schema in it. It returns an error that wraps
-// [board.ErrTooNew] when it has one of a newer program.
-// noticeURL is an address of the same database at which notices can be received; empty for
-// the same. The address may lead to a pooler that hands out a connection for each
-// transaction: then statements are not prepared, and without a noticeURL the store looks
-// for what is new every [lookEvery], since notices do not arrive.
+// Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
+// returns an error that wraps [board.ErrTooNew] if the schema is of a newer program.
+// noticeURL is another address of the database at which notices arrive; empty for the same address. Open detects a
+// pooler that assigns a connection to each transaction. Then statements are not prepared, and without a noticeURL the
+// store polls every [lookEvery], since notices do not arrive through a pooler.
 func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Store, error) {
 	s := &Store{keep: keep}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -75,7 +66,7 @@ func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Sto
 	}
 	ours := config.ConnConfig
 	ours.RuntimeParams["application_name"] = cmp.Or(ours.RuntimeParams["application_name"], "todo-mcp")
-	limits := takeLimits(ours.RuntimeParams) // which a pooler refuses when they come with a connection
+	limits := takeLimits(ours.RuntimeParams) // a pooler refuses them as settings of a connection
 	config.MaxConns = max(config.MaxConns, 2)
 	notice, err := pgx.ParseConfig(cmp.Or(noticeURL, address))
 	if err != nil {
@@ -114,8 +105,8 @@ func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Sto
 	return s, nil
 }
 
-// takeLimits removes from the settings of a connection those that bound a statement and a
-// pause in a transaction, and returns them, or [statementTimeout] where they are not set.
+// takeLimits removes the timeouts of statements and of idle transactions from the settings of a connection, and returns
+// them. The default of both is [statementTimeout].
 func takeLimits(settings map[string]string) map[string]string {
 	limits := make(map[string]string)
 	for _, name := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
@@ -125,11 +116,10 @@ func takeLimits(settings map[string]string) map[string]string {
 	return limits
 }
 
-// errURL means that an address cannot be read. It does not say why: that may quote a
-// password.
+// errURL means that an address cannot be parsed. It does not wrap the parser's error, which may quote a password.
 var errURL = errors.New("the address of the database is not valid: postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 
-// CheckURL returns an error unless url can be the address of a database.
+// CheckURL returns an error unless a text is a well-formed address of a database.
 func CheckURL(address string) error {
 	if _, err := pgx.ParseConfig(address); err != nil {
 		return errURL
@@ -137,7 +127,7 @@ func CheckURL(address string) error {
 	return nil
 }
 
-// Redacted returns an address as people may see it: without password and settings.
+// Redacted returns an address without password and settings.
 func Redacted(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -160,8 +150,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter registers a call that Close has to wait for; the caller must end it with
-// s.work.Done. After Close it registers nothing and returns [board.ErrClosed].
+// enter registers a call for which Close waits until the caller calls s.work.Done. After Close it returns
+// [board.ErrClosed] and registers nothing.
 func (s *Store) enter(ctx context.Context) error {
 	if s.keep.Before != nil {
 		s.keep.Before(ctx)
@@ -175,7 +165,7 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
-// call runs what a method does, and names it in its error.
+// call runs a method's function, and adds what it did to its error.
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	err := s.enter(ctx)
 	if err == nil {
@@ -187,7 +177,8 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named adds to an error what was being done, and why the context ended.
+// named adds to an error what was being done, and the error of a context that ended. It replaces pgx's errors of
+// connections, since models read them, and they contain the host and the user.
 func named(ctx context.Context, what string, err error) error {
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
@@ -197,7 +188,7 @@ func named(ctx context.Context, what string, err error) error {
 	case isSaid && slices.Contains(otherTables, said.Code):
 		err = fmt.Errorf("%w; or its tables are away", board.ErrTooNew)
 	case isAway(err):
-		err = board.ErrUnavailable // what pgx says names the host and the user, and agents read it
+		err = board.ErrUnavailable
 	case isRefused:
 		err = errors.New("the database refuses connections")
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, board.ErrUnknownOutcome):
@@ -206,23 +197,23 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are what the database says (SQLSTATE) when tables are not those that a
-// statement was written for: another schema, none, or undefined tables, columns, functions.
+// otherTables are the error codes (SQLSTATE) of a schema that is not this program's: another version, none, or undefined
+// tables, columns or functions.
 var otherTables = []string{otherSchemaCode, "3F000", "42P01", "42703", "42883"}
 
-// otherSchemaCode is what todo_mcp.seq says to a program of another version.
+// otherSchemaCode is the error code that todo_mcp.seq raises for a program of another version.
 const otherSchemaCode = "TM001"
 
-// isAway reports whether no connection could be made, other than by a refusal: what the
-// database says when it starts or stops is none.
+// isAway reports whether no connection could be made, unless the database refused it. That it is starting or stopping
+// (57P…) is no refusal.
 func isAway(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	return failed && (!isSaid || strings.HasPrefix(said.Code, "57P"))
 }
 
-// outcome returns the error of what changes something. It wraps
-// [board.ErrUnknownOutcome] unless the database refused it, or never received it.
+// outcome wraps the error of a write in [board.ErrUnknownOutcome], unless the database refused the write or never
+// received it.
 func outcome(err error) error {
 	refused, isRefused := errors.AsType[*pgconn.PgError](err)
 	if err == nil || pgconn.SafeToRetry(err) || isRefused && !endsConnection(refused.Code) || errors.Is(err, pgx.ErrTxCommitRollback) {
@@ -231,18 +222,15 @@ func outcome(err error) error {
 	return fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err)
 }
 
-// endsConnection reports whether an error code (SQLSTATE) comes with the end of the
-// connection, perhaps after a commit: connection exceptions, operator
-// intervention other than a cancelled statement, and what says itself that it is
-// unknown.
+// endsConnection reports whether an error code (SQLSTATE) means that the connection ended, perhaps after a commit:
+// connection exceptions, operator intervention other than a cancelled statement, and unknown completion.
 func endsConnection(code string) bool {
 	const cancelled, unknown = "57014", "40003"
 	return code[:2] == "08" || code[:2] == "57" && code != cancelled || code == unknown
 }
 
-// SessionKey implements store.SessionKeeper: the key that signs the ids of sessions
-// is kept with the lists, so that a session is valid on every server. fresh is the
-// key that it becomes if there is none.
+// SessionKey returns the key that signs the ids of sessions on all servers of the database. It stores fresh as that key
+// if there is none.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	err = s.call(ctx, "read session key", func() error {
 		return one(ctx, s.pool, []any{&key}, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh)
@@ -251,4 +239,26 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 		err = fmt.Errorf("read session key: it has %d bytes, not %d", len(key), len(fresh))
 	}
 	return key, err
+}
+
+// Check is [tables.Reader.Check] of the database as it is at one moment. It does not check the database's own structures:
+// data_checksums and amcheck do that.
+func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
+	return revisions, s.call(ctx, "check store", func() error {
+		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
+			if _, err = tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err == nil {
+				run := func(_ context.Context, _ string, run func() error) error { return run() }
+				revisions, err = newReader(tx, &s.Health, run).Check(ctx, found)
+			}
+			return err
+		})
+	})
+}
+
+// Unsafe names the settings of the database with which a crash loses acknowledged commits; empty for none.
+func (s *Store) Unsafe(ctx context.Context) (setting string, err error) {
+	return setting, s.call(ctx, "read settings", func() error {
+		return one(ctx, s.pool, []any{&setting}, `SELECT coalesce(string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
+			WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`)
+	})
 }

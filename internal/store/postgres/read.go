@@ -12,30 +12,22 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
-	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// queries returns what is read of the tables: it is made when a store is opened first.
+// queries returns the statements of this package.
 var queries = sync.OnceValue(tables.Dialect{
-	Schema:  `todo_mcp.`,
-	Columns: `h.seq, l.id, h.revision, h.body, l.meta`,
-	Newest:  `JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`,
-	Settled: `(SELECT todo_mcp.settled())`,
-	Like:    `ILIKE`,
-	Forget:  []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
-	Lock:    ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
+	Schema:   `todo_mcp.`,
+	Columns:  `h.seq, l.id, h.revision, h.body, l.meta`,
+	Snapshot: tables.ScanSnapshot,
+	Newest:   `JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`,
+	Settled:  `(SELECT todo_mcp.settled())`,
+	Like:     `ILIKE`,
+	Forget:   []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
+	Lock:     ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 }.Queries)
 
-func scanSeen(from tables.Rows) (board.Seen, error) { return tables.ScanSeen(from) }
-
-func scanChat(from tables.Rows) (todo.Chat, error) {
-	c, _, err := tables.ScanChat(from)
-	return c, err
-}
-
-// querier is where reads are made: the database, or the transaction of an update.
+// querier runs queries: on the database, or in a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
@@ -55,8 +47,7 @@ func one(ctx context.Context, q querier, into []any, query string, args ...any) 
 	return cmp.Or(err, found.Err())
 }
 
-// newReader returns a reader of a store or a transaction, whose call runs what a method
-// does and names it in its error.
+// newReader returns a reader that queries q. call runs a method's function, and adds what it did to its error.
 func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
@@ -67,7 +58,7 @@ func newReader(q querier, health *tables.Health, call func(ctx context.Context, 
 			defer found.Close()
 			return read(rows{found})
 		})
-	}, tables.Scans{Snapshot: tables.ScanSnapshot, Seen: scanSeen, Chat: scanChat}, health)
+	}, health)
 }
 
 // Position implements board.Store.
@@ -85,8 +76,8 @@ func (s *Store) exec(ctx context.Context, what, sql string, args ...any) error {
 	})
 }
 
-// plain returns a text as it is stored in a column: PostgreSQL stores no NUL and no
-// invalid UTF-8, which a client may send.
+// plain returns a text as it is stored in a column. PostgreSQL stores no NUL and no invalid UTF-8, which a client may
+// send: such a text is stored in hexadecimal.
 func plain(text string) string {
 	if utf8.ValidString(text) && !strings.Contains(text, "\x00") && !strings.HasPrefix(text, escape) {
 		return text
@@ -94,7 +85,7 @@ func plain(text string) string {
 	return escape + hex.EncodeToString([]byte(text))
 }
 
-// escape begins a text that is stored in hexadecimal.
+// escape begins a text in hexadecimal.
 const escape = `\x`
 
 // original is the inverse of plain.
@@ -107,7 +98,7 @@ func original(stored string) string {
 	return stored
 }
 
-// stored returns the arguments of a statement with texts as they are stored.
+// stored applies plain to the texts among the arguments of a statement, in place.
 func stored(args []any) []any {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
@@ -117,7 +108,7 @@ func stored(args []any) []any {
 	return args
 }
 
-// rows are rows with texts as they were before they were stored.
+// rows applies original to the texts that it reads.
 type rows struct{ pgx.Rows }
 
 // Scan implements [tables.Rows].
@@ -131,7 +122,7 @@ func (r rows) Scan(into ...any) error {
 	return err
 }
 
-// numbered returns SQL with a number for each question mark.
+// numbered replaces the question marks of a statement by $1, $2 and so on.
 func numbered(query string) string {
 	before, rest, more := strings.Cut(query, "?")
 	var out strings.Builder

@@ -13,27 +13,24 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// schema makes the schema todo_mcp of version 1.
-//
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the one before, the
-// first one from nothing. Their number is the version. What was released is never changed: a
-// change of the schema is one more step, in a file of its own, schema002.sql and so on.
+// steps lead to the schema of this program: each makes its version from the one before, the first one from nothing. Their
+// number is the version. A released step is never changed: a change of the schema is one more step, in a file of its
+// own, schema002.sql and so on.
 var steps = []string{schema}
 
 // schemaLock is the key of the advisory lock under which one server makes the schema.
 const schemaLock = 0x746f646f // "todo"
 
-// prepare makes the schema in a database that has none, moves an earlier one, and refuses
-// another one. Of several servers that start at the same time one does it, and the others
-// wait. With say, which is told of it, it moves an earlier one to this version. pooled
-// is true when a pooler is in between: the process that answers is not the one that the
-// connection was made to.
+// prepare makes the schema in a database that has none, and refuses one of a newer program. With say, which is told of
+// each step, it also moves an earlier schema to this version. Of several servers that start at the same time one does
+// this, and the others wait. pooled is true if another process of the database answers than the connection was
+// made to: then a pooler is in between.
 func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) (pooled bool, err error) {
 	config = config.Copy()
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is known of a pooler yet
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // works with a pooler, too
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if isAway(err) {
 		err = fmt.Errorf("%w: %w", board.ErrUnavailable, err)
@@ -48,8 +45,8 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string))
 	}
 	now, err := schemaVersion(ctx, conn)
 	if err == nil && now < len(steps) {
-		if now > 0 { // it takes as long as it takes
-			ctx = context.WithoutCancel(ctx)
+		if now > 0 {
+			ctx = context.WithoutCancel(ctx) // to move a large store may take long
 		}
 		for try := 1; try == 1 || raced(err) && try <= maxTries; try++ {
 			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return makeSchema(ctx, tx, say) })
@@ -58,7 +55,7 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string))
 	return process != conn.PgConn().PID(), err
 }
 
-// makeSchema runs the steps that a database has not had, unless say is nil and it has any.
+// makeSchema runs the steps that a database lacks. It returns [board.ErrEarlier] for an earlier schema if say is nil.
 func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	if _, err := tx.Exec(ctx, fmt.Sprintf(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)`, schemaLock)); err != nil {
 		return fmt.Errorf("wait for other servers that make the schema: %w", err)
@@ -70,13 +67,14 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	case before > 0 && say == nil:
 		return board.ErrEarlier
 	case before > 0:
-		// Every update reads it first: those that have end before, and others wait, with nothing locked.
+		// Every update reads this table first. Those that have done so end before the lock is granted; others wait
+		// for it, and have locked nothing.
 		if _, err := tx.Exec(ctx, `LOCK TABLE todo_mcp.store`); err != nil {
 			return err
 		}
 	}
 	err = tables.Step(steps, before, say, func(version int, step string) error {
-		if version > 1 { // first, so that reads wait for this and hold nothing
+		if version > 1 { // the marker first, so that reads wait for it and have locked nothing
 			step = fmt.Sprintf("ALTER TABLE todo_mcp.%s RENAME TO %s; UPDATE todo_mcp.store SET version = %d;\n%s", marker(version-1), marker(version), version, step)
 		}
 		_, err := tx.Exec(ctx, step)
@@ -88,12 +86,12 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	return nil
 }
 
-// marker is the name of a table that the schema of a version has. Each read of lists names it,
-// and so fails once a newer program has moved the schema. It costs nothing, as nobody reads it.
+// marker is the name of an empty table that the schema of a version has. Each read of lists mentions it, and so fails
+// once a newer program has moved the schema.
 func marker(version int) string { return fmt.Sprint("version_", version) }
 
-// schemaVersion returns the version of the schema of a database; 0 when it has none. It
-// returns an error for one that this program cannot use.
+// schemaVersion returns the version of the schema in a database; 0 when there is none. It returns an error for a schema
+// that this program cannot use.
 func schemaVersion(ctx context.Context, q querier) (n int, err error) {
 	var exists, isOurs bool
 	if err := one(ctx, q, []any{&exists}, `SELECT to_regclass('todo_mcp.store') IS NOT NULL`); err != nil || !exists {

@@ -17,23 +17,19 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// tx is the transaction of an update. It locks what it reads and may change: the rows
-// of lists, and what chats have seen. These it remembers; what is written waits for
-// the next other read or the commit, to be sent with it.
+// tx is the transaction of an update. It locks and remembers what it reads and may change: rows of lists, and what chats
+// have seen. Statements that write are sent with the next read or the commit.
 type tx struct {
-	tables.Saver
-	store   *Store
-	conn    *pgxpool.Conn
-	pending *pgx.Batch
-	failed  error                    // the first error that nothing comes after
-	seq     int64                    // of the first that it saves
-	lists   map[string]todo.Snapshot // the newest revisions of those whose rows are locked; zero for none
-	seen    map[board.Key][]board.Seen
-	chats   map[string]todo.Chat // the zero one where there is none
-	peeked  map[string]int64     // the Seq of those that were read and not locked
-	locked  map[string]bool      // the chats and names that are locked
-	writes  bool
-	saves   int64
+	tables.Saver // its Memory has the lists whose rows are locked; zero for one that is not there
+	store        *Store
+	conn         *pgxpool.Conn
+	pending      *pgx.Batch
+	failed       error            // the error after which no method runs
+	seq          int64            // the first that it may give
+	peeked       map[string]int64 // the Seq of the chats that were read and not locked
+	locked       map[string]bool  // the chats and names that are locked
+	writes       bool
+	saves        int64 // how many Seqs it has given
 }
 
 var (
@@ -41,7 +37,7 @@ var (
 	_ tables.DB = (*tx)(nil)
 )
 
-// newTx returns a transaction that is to begin, with a connection, which end releases.
+// newTx returns a transaction that has a connection, which end releases, and has not begun.
 func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	select {
 	case s.room <- struct{}{}:
@@ -53,9 +49,8 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		<-s.room
 		return nil, err
 	}
-	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), seen: make(map[board.Key][]board.Seen),
-		chats: make(map[string]todo.Chat), locked: make(map[string]bool), peeked: make(map[string]int64)}
-	t.Saver = tables.Saver{Reader: newReader(t, &s.Health, t.do), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive, Do: t.do}
+	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, locked: make(map[string]bool), peeked: make(map[string]int64)}
+	t.Saver = tables.Saver{Reader: newReader(t, &s.Health, t.do), Memory: tables.NewMemory(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive, Do: t.do}
 	return t, nil
 }
 
@@ -63,19 +58,19 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 func (t *tx) queueChat(id string) {
 	t.lockChat(id)
 	t.pending.Queue(numbered(queries().ChatOf), plain(id)).Query(func(found pgx.Rows) error {
-		all, err := tables.Collect(rows{found}, scanChat)
+		all, err := tables.Collect(rows{found}, queries().ScanChat)
 		if errors.Is(err, board.ErrDamaged) {
 			all, err = nil, nil // it counts as none
 		}
-		t.chats[id] = append(all, todo.Chat{})[0]
+		t.Memory.Chats[id] = append(all, todo.Chat{})[0]
 		return err
 	})
 }
 
-// Chat implements board.Tx. Another chat than the transaction's own is not locked, since that
-// one's may read this: who saves it finds out whether it is still as it was read.
+// Chat implements board.Tx. It locks no other chat than the transaction's own: two transactions that read each other's
+// chat would wait for each other. SaveChat finds out whether such a chat is still as it was read.
 func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
-	if c, known := t.chats[id]; known {
+	if c, known := t.Memory.Chats[id]; known {
 		return c, t.failed
 	}
 	if t.locked[id] {
@@ -90,13 +85,13 @@ func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 // lockedChat locks a chat and reads it.
 func (t *tx) lockedChat(ctx context.Context, id string) (todo.Chat, error) {
 	err := t.do(ctx, "read chat", func() error {
-		if _, known := t.chats[id]; known {
+		if _, known := t.Memory.Chats[id]; known {
 			return nil
 		}
 		t.queueChat(id)
 		return t.flush(ctx)
 	})
-	return t.chats[id], err
+	return t.Memory.Chats[id], err
 }
 
 // SaveChat implements board.Tx.
@@ -107,13 +102,10 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 			if seq, isPeeked := t.peeked[c.ID]; isPeeked && seq != was.Seq {
 				return errRaced
 			}
+			delete(t.peeked, c.ID)
 			c, err = t.Saver.SaveChat(ctx, was, c)
 			return err
 		})
-	}
-	if err == nil {
-		t.chats[c.ID] = c
-		delete(t.peeked, c.ID)
 	}
 	return c, err
 }
@@ -122,12 +114,12 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 func (t *tx) queueSeen(of board.Key) {
 	t.lockChat(of.Chat)
 	t.pending.Queue(numbered(queries().SeenBy), plain(of.Principal), plain(of.Chat), of.Mirrors).Query(func(found pgx.Rows) (err error) {
-		t.seen[of], err = tables.Collect(rows{found}, scanSeen)
+		t.Memory.Seen[of], err = tables.Collect(rows{found}, queries().ScanSeen)
 		return err
 	})
 }
 
-// lockChat locks a chat, what has seen lists, or a name, until the transaction ends.
+// lockChat locks a chat with what it has seen, or a name, until the transaction ends.
 func (t *tx) lockChat(id string) {
 	if !t.locked[id] {
 		t.locked[id] = true
@@ -141,8 +133,8 @@ func lockOf(what string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any number does
 }
 
-// lock locks the list whose id an expression has, and then reads it: its newest
-// revision may be another one than before it was locked.
+// lock locks the list whose id is the value of an expression, and then reads it again: before it was locked another
+// transaction may have saved a revision.
 func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	var locked []string
 	var isDamaged error
@@ -162,22 +154,22 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	err := t.flush(ctx)
 	for _, s := range found {
 		if err == nil && slices.Contains(locked, s.List.ID) {
-			t.lists[s.List.ID] = s
+			t.Memory.Lists[s.List.ID] = s
 		}
 	}
 	return cmp.Or(err, isDamaged)
 }
 
-// newest returns the newest revision of a list, which is locked, or board.ErrNotFound.
+// newest locks a list, unless it is locked, and returns its newest revision, or board.ErrNotFound.
 func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
-	if _, isLocked := t.lists[list]; !isLocked {
+	if _, isLocked := t.Memory.Lists[list]; !isLocked {
 		if err := t.lock(ctx, `$1`, list); err != nil {
 			return todo.Snapshot{}, err
 		}
 	}
-	at := t.lists[list]
+	at := t.Memory.Lists[list]
 	if at.Revision == 0 {
-		t.lists[list] = at // the transaction has read that there is none
+		t.Memory.Lists[list] = at // the transaction has read that there is none
 		return at, board.ErrNotFound
 	}
 	return at, nil
@@ -185,22 +177,21 @@ func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 
 // Load implements board.Tx.
 func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
-	if revision != 0 && t.lists[list].Revision != revision {
+	if revision != 0 && t.Memory.Lists[list].Revision != revision {
 		return t.Reader.Load(ctx, list, revision)
 	}
-	err = t.do(ctx, "read snapshot", func() error {
+	return found, t.do(ctx, "read snapshot", func() error {
 		at, err := t.newest(ctx, list)
 		if err == nil {
 			found = t.asRead(at)
 		}
 		return err
 	})
-	return found, err
 }
 
-// asRead returns a copy of a remembered snapshot with the parent that it has now.
+// asRead returns a remembered snapshot with the parent that it has now.
 func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
-	if all, known := t.seen[board.Key{Principal: s.List.Principal, Chat: s.List.ParentConversation, Mirrors: s.List.Mirrored}]; known && s.List.ParentConversation != "" {
+	if all, known := t.Memory.Seen[board.Key{Principal: s.List.Principal, Chat: s.List.ParentConversation, Mirrors: s.List.Mirrored}]; known && s.List.ParentConversation != "" {
 		s.List.Parent = board.Current(all)
 	}
 	return s
@@ -208,27 +199,25 @@ func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
 
 // Seen implements board.Tx.
 func (t *tx) Seen(ctx context.Context, of board.Key) (found []board.Seen, err error) {
-	err = t.do(ctx, "read what chats have seen", func() error {
-		if _, known := t.seen[of]; !known {
+	return found, t.do(ctx, "read what chats have seen", func() (err error) {
+		if _, known := t.Memory.Seen[of]; !known {
 			t.queueSeen(of)
 			err = t.flush(ctx)
 		}
-		found = slices.Clone(t.seen[of])
+		found = slices.Clone(t.Memory.Seen[of])
 		return err
 	})
-	return found, err
 }
 
-// SeenOn implements board.Tx. Until it ends the list becomes current for no other
-// conversation.
+// SeenOn implements board.Tx. It locks the list, which so becomes current for no other chat.
 func (t *tx) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
 	t.queueLock(list)
 	return t.Reader.SeenOn(ctx, principal, list)
 }
 
-// queueLock locks a list that may not be locked yet.
+// queueLock locks a list, unless it is locked or list is empty.
 func (t *tx) queueLock(list string) {
-	if _, isLocked := t.lists[list]; list != "" && !isLocked {
+	if _, isLocked := t.Memory.Lists[list]; list != "" && !isLocked {
 		t.pending.Queue(`SELECT 1 FROM todo_mcp.lists WHERE id = $1 FOR UPDATE`, plain(list))
 	}
 }
@@ -242,8 +231,7 @@ func (t *tx) See(ctx context.Context, s board.Seen) error {
 	if s.Current && board.Current(all) != s.List {
 		t.queueLock(s.List)
 	}
-	t.seen[s.Key], err = t.Saver.See(ctx, all, s, false)
-	return err
+	return t.Saver.See(ctx, all, s, false)
 }
 
 // Named implements board.Tx. Until the transaction ends no other one reads or sets the name.
@@ -256,17 +244,17 @@ func (t *tx) Named(ctx context.Context, principal, name string) (string, error) 
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
 	id := next.List.ID
 	err = t.do(ctx, "save snapshot", func() error {
-		_, isLocked := t.lists[id]
+		_, isLocked := t.Memory.Lists[id]
 		before, err := t.newest(ctx, id)
 		if err != nil && !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
 			return err
 		}
 		if !isLocked && next.Revision > 1 && !next.Follows(before) {
-			return errRaced // it was only found, so that another server may have changed it since
+			return errRaced // Find read it without a lock, so another server may have changed it since
 		}
 		if saved, err = t.Saver.Save(ctx, next); err == nil && saved.Revision == 1 && saved.List.ParentConversation != "" {
 			err = one(ctx, t, []any{&saved.List.Parent}, `SELECT todo_mcp.held($1, $2, $3)`, saved.List.Principal, saved.List.ParentConversation, saved.List.Mirrored)
-			t.lists[id] = saved
+			t.Memory.Lists[id] = saved
 		}
 		return err
 	})
@@ -278,8 +266,8 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 
 // Purge implements board.Tx.
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	clear(t.seen)
-	clear(t.chats)
+	clear(t.Memory.Seen)
+	clear(t.Memory.Chats)
 	clear(t.peeked)
 	return t.Saver.Purge(ctx, list, by, now)
 }
@@ -299,27 +287,21 @@ func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) er
 	return one(ctx, t, into, numbered(query), args...)
 }
 
-// Remember implements [tables.DB].
-func (t *tx) Remember(newest todo.Snapshot, _ int) { t.lists[newest.List.ID] = newest }
-
 // NextSeq implements [tables.DB].
 func (t *tx) NextSeq() (int64, error) {
 	t.saves++
 	return t.seq + t.saves - 1, nil
 }
 
-// Size implements [tables.DB]: it is the size of all lists and chats, and of what is known of them. What was trimmed
-// and purged does not count, although its space is free only when PostgreSQL has vacuumed
-// it.
+// Size implements [tables.DB]: it is the size of all rows, without the space that removed ones take until a vacuum.
 func (t *tx) Size(ctx context.Context) (int64, error) {
 	if t.store.keep.Bytes <= 0 {
-		return 0, nil // nobody asks
+		return 0, nil
 	}
 	size, err := t.store.used.Read("", t.store.keep, func() (size int64, err error) {
 		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + ((SELECT count(*) FROM todo_mcp.seen) + (SELECT count(*) FROM todo_mcp.names)) * $1
 			+ (SELECT coalesce(sum($1 + octet_length(body)), 0) FROM todo_mcp.chats)::bigint
-			+ ((SELECT count(*) FROM todo_mcp.keys) + (SELECT count(*) FROM todo_mcp.notices)) * $1 FROM todo_mcp.lists`,
-			tables.RowSize)
+			+ ((SELECT count(*) FROM todo_mcp.keys) + (SELECT count(*) FROM todo_mcp.notices)) * $1 FROM todo_mcp.lists`, tables.RowSize)
 	})
 	t.store.SetSize(size)
 	return size, err

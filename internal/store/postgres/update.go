@@ -14,8 +14,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Update implements board.Store. Updates of one key wait for each other here, and for
-// updates of other servers in the database.
+// Update implements board.Store. Updates of one key wait for each other in this process first, and then in the database
+// for those of other servers.
 func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	err := s.enter(ctx)
 	if err != nil {
@@ -38,8 +38,8 @@ func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx)
 	}
 }
 
-// maxTries is how often a change is run that lost a race, or its connection; after
-// triesBesideOthers it runs alone, since another one may win each time where many write.
+// maxTries is how often a change is run that lost a race or its connection. After triesBesideOthers it runs alone, since
+// under load other transactions may win each time.
 const maxTries, triesBesideOthers = 10, 3
 
 // errRaced means that a list or a chat is no longer as the transaction read it.
@@ -52,9 +52,8 @@ func raced(err error) bool {
 	return ok && slices.Contains(codes, refused.Code) || errors.Is(err, errRaced)
 }
 
-// try runs a change once, in a transaction that it commits: beside others, or alone.
-// After an error of the change, or a panic, it is rolled back. again is true if nothing
-// was stored and the change may be run again.
+// try runs a change in a transaction, alone or beside others, and commits it. After an error of the change, or a panic,
+// the transaction is rolled back. again is true if nothing was stored and the change may be run again.
 func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) error, alone bool) (again bool, err error) {
 	t, err := s.newTx(ctx)
 	if err != nil {
@@ -79,16 +78,14 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 	return false, nil
 }
 
-// mayRunAgain reports whether a transaction that was not to be committed yet failed by
-// another one, or because its connection was lost.
+// mayRunAgain reports whether a transaction failed, before its commit, because of another one or of a lost connection.
 func (t *tx) mayRunAgain(err error) bool {
 	return raced(err) || err != nil && t.conn.Conn().IsClosed()
 }
 
-// begin begins the transaction and locks and reads, in the same round trip, what
-// changes need most: its chat, what that has seen and its current list; a key that is no
-// chat's is a name, or the id of a list. Alone it waits for all transactions that have
-// locked a list, and lets none begin; only reads go on beside it.
+// begin sends, in one round trip, what begins the transaction, and what locks and reads the rows that most changes need:
+// the chat of key, what it has seen, and its current list. Where key is not a chat's, it is a name or the id of a
+// list. A transaction that is alone waits for all that have locked a list, and lets none begin; others can read.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	for name, value := range t.store.limits {
@@ -105,13 +102,13 @@ func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	return t.do(ctx, "begin update", func() error {
 		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, key.Principal, key.Chat, key.Mirrors)
 		if errors.Is(err, board.ErrDamaged) {
-			return nil // who needs that list is told so
+			return nil // a method that needs that list returns the error
 		}
 		return err
 	})
 }
 
-// commit stores what was written since the last read, and commits.
+// commit sends what was written since the last read, and commits.
 func (t *tx) commit(ctx context.Context) error {
 	t.pending.Queue(`COMMIT`).Exec(func(done pgconn.CommandTag) error {
 		if done.String() != "COMMIT" {
@@ -122,8 +119,7 @@ func (t *tx) commit(ctx context.Context) error {
 	return outcome(t.flush(ctx))
 }
 
-// end rolls the transaction back if it was not committed, and lets go of its
-// connection.
+// end rolls back a transaction that was not committed, and releases its connection.
 func (t *tx) end() {
 	defer func() { t.conn.Release(); <-t.store.room }()
 	if t.conn.Conn().PgConn().TxStatus() == 'I' || t.conn.Conn().IsClosed() {
@@ -131,10 +127,10 @@ func (t *tx) end() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, _ = t.conn.Exec(ctx, `ROLLBACK`) // else the connection is closed, which does it
+	_, _ = t.conn.Exec(ctx, `ROLLBACK`) // if it fails, Release closes the connection, which rolls back
 }
 
-// flush sends what waits to be sent, and handles the answers.
+// flush sends the pending statements, and handles their results.
 func (t *tx) flush(ctx context.Context) error {
 	if t.pending.Len() == 0 {
 		return nil
@@ -144,7 +140,7 @@ func (t *tx) flush(ctx context.Context) error {
 	return t.conn.SendBatch(ctx, batch).Close()
 }
 
-// Query implements querier: it reads what was written before.
+// Query implements querier. It sends the pending statements first.
 func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if err := t.flush(ctx); err != nil {
 		return nil, err
@@ -152,8 +148,7 @@ func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 	return t.conn.Query(ctx, sql, args...)
 }
 
-// do runs what a method does, and names it in its error. After an error of the
-// database nothing runs any more.
+// do runs a method's function, and adds what it did to its error. After an error of the database it runs nothing.
 func (t *tx) do(ctx context.Context, what string, run func() error) error {
 	if t.failed != nil {
 		return t.failed

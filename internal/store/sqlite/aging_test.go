@@ -26,7 +26,7 @@ func TestAging(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := tables.Collect(rows, scanSeen)
+			all, err := tables.Collect(rows, queries().ScanSeen)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 		}
 		return err
 	}
-	return tables.NewReader(queries(), query, scans, &s.Health).Check(ctx, found)
+	return tables.NewReader(queries(), query, &s.Health).Check(ctx, found)
 }
 
 // compactStep is how many pages are moved in one transaction, while nobody else writes.

@@ -257,7 +257,7 @@ func describe(path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errRecord):
+	case errors.Is(err, board.ErrDamaged):
 		return err
 	case errors.Is(err, board.ErrTooNew):
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)

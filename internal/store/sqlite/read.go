@@ -5,42 +5,39 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// queries returns what is read of the tables; a list without its newest revision is damaged.
+// queries returns the statements of this package. A list without its newest revision is found, as a damaged one.
 var queries = sync.OnceValue(tables.Dialect{
 	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
 		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.mirrored, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
-	Newest: `LEFT JOIN history h ON h.seq = l.seq`,
-	Sum:    sumOf,
-	Like:   `LIKE`,
-	Checks: []string{`SELECT 'SQLite: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
-	Forget: []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
+	Snapshot: scanSnapshot,
+	Newest:   `LEFT JOIN history h ON h.seq = l.seq`,
+	Sum:      sumOf,
+	Like:     `LIKE`,
+	Checks:   []string{`SELECT 'SQLite: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
+	Forget:   []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
-// scans read rows, and check that they are as they were written.
-var scans = tables.Scans{Snapshot: scanSnapshot, Seen: scanSeen, Chat: scanChat}
-
-// row is a row of a query for snapshots: its columns as they are stored, blobs as text,
-// and nil for all of history where a list is without its newest revision.
+// row is a row of a query for snapshots, with blobs as text. The columns of history are nil where a list is without
+// its newest revision.
 type row [21]any
 
-// Columns of a row, in their order. Both tables have their checksum behind what it is of,
-// the last one is the current list of the parent's conversation.
+// Places of columns in a row. Each checksum stands behind the columns that it is of. The last column is the current
+// list of the parent's conversation.
 const (
 	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 5, 6
 	rowID, rowMeta, rowListSum                    = 7, 16, 17
 	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
 )
 
-// scanSnapshot reads a row of a query for snapshots.
+// scanSnapshot reads a row of a query for snapshots. An error wraps [board.ErrDamaged] if the row is not as it was
+// written.
 func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 	var r row
 	into := make([]any, len(r))
@@ -58,11 +55,11 @@ func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 	isNewest := r[rowSeq] == r[rowNewestSeq]
 	switch {
 	case sumOf(r[rowID:rowListSum]...) != r[rowListSum]:
-		return todo.Snapshot{}, damaged("lists", r[rowID])
+		return todo.Snapshot{}, tables.Damaged("lists", r[rowID])
 	case r[rowSeq] == nil || r[rowList] != r[rowID] || isNewest != (r[rowRevision] == r[rowNewest]):
-		return todo.Snapshot{}, damaged("lists", r[rowID], "newest revision", r[rowNewest])
+		return todo.Snapshot{}, tables.Damaged("lists", r[rowID], "newest revision", r[rowNewest])
 	case sumOf(r[rowList:rowSum]...) != r[rowSum]:
-		return todo.Snapshot{}, damaged("history", r[rowList], r[rowRevision])
+		return todo.Snapshot{}, tables.Damaged("history", r[rowList], r[rowRevision])
 	}
 	seq, _ := r[rowSeq].(int64)
 	list, _ := r[rowID].(string)
@@ -72,42 +69,9 @@ func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 	current, _ := r[rowCurrent].(string)
 	s, err := tables.Decode(seq, list, revision, []byte(body), []byte(meta), current)
 	if err != nil {
-		err = fmt.Errorf("%w: %w", errRecord, err)
+		err = fmt.Errorf("%w: %w", tables.ErrRecord, err)
 	}
 	return s, err
-}
-
-// scanSeen reads a row of what chats have seen.
-func scanSeen(rows tables.Rows) (c board.Seen, err error) {
-	var sum int64
-	if c, err = tables.ScanSeen(rows, &sum); err != nil {
-		return c, badValue(err)
-	}
-	if sumOf(tables.SeenValues(c)...) != sum {
-		return c, damaged("seen", c.Chat, c.List)
-	}
-	return c, nil
-}
-
-// scanChat reads a row of a query for chats.
-func scanChat(rows tables.Rows) (todo.Chat, error) {
-	var sum int64
-	c, values, err := tables.ScanChat(rows, &sum)
-	switch {
-	case values == nil:
-		return c, badValue(err)
-	case sumOf(values...) != sum:
-		return c, damaged("chats", values[0])
-	}
-	return c, err
-}
-
-// badValue returns the error for a row with a value of another type than was written.
-func badValue(err error) error {
-	if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") {
-		err = fmt.Errorf("%w: %w; `todo-mcp check` looks for more", errRecord, err)
-	}
-	return err
 }
 
 // Position implements board.Store.
@@ -118,8 +82,8 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 	})
 }
 
-// query is the [tables.Query] of the store. It finds no rows when there is no file yet. While
-// another process has that locked it tries again until ctx ends.
+// query is the [tables.Query] of the store. It finds no rows when there is no file yet. While another process has the
+// file locked it tries again until ctx ends.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -138,8 +102,7 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 	}
 	for isLocked := false; ; isLocked = true {
 		err, ended := try(), ctx.Err()
-		isBusy := err != nil && busy(err)
-		switch {
+		switch isBusy := err != nil && busy(err); {
 		case ended != nil && (isLocked || isBusy):
 			return fmt.Errorf("%s: %w: another program has %s locked; end it, or name another store with --store", what, ended, s.path)
 		case ended != nil: // it explains an interrupted query
@@ -153,13 +116,12 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 	}
 }
 
-// sumOf returns the checksum (CRC-32) of texts, bytes, numbers and truths. It is never
-// 0, which a row without one has.
+// sumOf returns the checksum (CRC-32) of texts, bytes, numbers and truths. It is never 0, which a row without a
+// checksum has.
 //
-// Each row has a checksum of the columns before it, which is verified when the row is
-// read: SQLite does not notice when a disk returns other bytes than were written
-// (BAD-INPUT 130). Not in it are the columns of lists that say which revision is
-// the newest, since that revision's row says so, too.
+// Each row has a checksum of the columns before it, which is verified when the row is read: SQLite does not notice when
+// a disk returns other bytes than were written (BAD-INPUT 130). It leaves out the columns of lists that say which
+// revision is the newest, since that revision's row says so, too.
 func sumOf(columns ...any) int64 {
 	crc := uint32(0)
 	number := func(n int64) {
@@ -167,7 +129,7 @@ func sumOf(columns ...any) int64 {
 		binary.BigEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // the same 64 bits
 		crc = crc32.Update(crc, crc32.IEEETable, b[:])
 	}
-	text := func(b []byte) { // its length keeps it apart from the next one
+	text := func(b []byte) { // the length separates it from the next text
 		number(int64(len(b)))
 		crc = crc32.Update(crc, crc32.IEEETable, b)
 	}
@@ -189,12 +151,3 @@ func sumOf(columns ...any) int64 {
 	}
 	return int64(crc) + 1
 }
-
-// damaged is the error for a row that its checksum does not fit.
-func damaged(table string, key ...any) error {
-	return fmt.Errorf("%w: a row of %s (%s) is not as it was written; `todo-mcp check` looks for more", errRecord, table,
-		strings.TrimSuffix(fmt.Sprintln(key...), "\n"))
-}
-
-// errRecord means that one row cannot be used; others are not affected.
-var errRecord = fmt.Errorf("read record: %w", board.ErrDamaged)

@@ -75,7 +75,7 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	}
 	s := &Store{path: path, log: path + "-wal", keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
-	s.Reader = tables.NewReader(queries(), s.query, scans, &s.Health)
+	s.Reader = tables.NewReader(queries(), s.query, &s.Health)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
 	return s, nil
 }

@@ -9,18 +9,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// statements are the statements of a database, or of one connection, prepared when they
-// are needed first: to prepare one takes longer than to run it.
+// statements are the prepared statements of a database, or of one connection. Each is prepared at its first use, since
+// that takes longer than to run it.
 type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	}
-	of      sync.Map // *sql.Stmt by SQL text; a search has some dozen forms
-	ran     int      // how many that change something Exec has run
-	changed int64    // how many rows the last of them changed
+	of      sync.Map // *sql.Stmt by SQL text
+	ran     int      // how many times Exec was called
+	changed int64    // how many rows the last Exec changed
 }
 
-// prepared returns a statement.
 func (s *statements) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	if known, ok := s.of.Load(query); ok {
 		return known.(*sql.Stmt), nil
@@ -29,7 +28,7 @@ func (s *statements) prepared(ctx context.Context, query string) (*sql.Stmt, err
 	if err != nil {
 		return nil, err
 	}
-	if known, ok := s.of.LoadOrStore(query, stmt); ok { // prepared twice at the same time
+	if known, ok := s.of.LoadOrStore(query, stmt); ok { // another goroutine was first
 		return known.(*sql.Stmt), stmt.Close()
 	}
 	return stmt, nil

@@ -16,25 +16,22 @@ import (
 // maxBatch is the largest number of requests in one transaction.
 const maxBatch = 256
 
-// gracePeriod is how long a caller still waits, after its context ended, for
-// the outcome of a running commit, and how long a closing store waits for a
-// lock.
+// gracePeriod is how long a caller whose context ended still waits for the outcome of a running commit, and how long a
+// closing store waits for a lock.
 const gracePeriod = time.Second
 
-// request is the change of an update, which the writer goroutine runs in its
-// transaction.
+// request is the change of an update, which the writer goroutine runs in its transaction.
 type request struct {
 	change   func(board.Tx) error
 	done     chan struct{} // closed when err is set
 	err      error
-	panicked string // with what, and where, the function panicked
-	// claimed is true when the writer runs the request, or its caller has withdrawn it.
-	claimed atomic.Bool
+	panicked string      // the value and the stack of a panic
+	claimed  atomic.Bool // the writer runs the request, or its caller has withdrawn it
 }
 
 var errPanicked = errors.New("the function panicked")
 
-// call runs a request, which a panic ends.
+// call runs the change. It recovers from a panic, which [Store.Update] repeats.
 func (r *request) call(w *writer) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -47,10 +44,9 @@ func (r *request) call(w *writer) {
 	}
 }
 
-// Update implements board.Store. It queues a request and waits until the writer has
-// answered it. When ctx ends, a request that the writer does not run is withdrawn, so it
-// is not applied. If the writer runs it and does not answer within the grace period,
-// Update returns board.ErrUnknownOutcome.
+// Update implements board.Store. It queues a request and waits for the writer's answer. When ctx ends, it withdraws a
+// request that the writer has not begun, which then stores nothing. If the writer has begun it and does not answer
+// within the grace period, Update returns board.ErrUnknownOutcome.
 func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -84,24 +80,24 @@ func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) e
 	return req.err
 }
 
-// writeLoop is the goroutine that does all writing of this store: it commits
-// the requests that wait in the queue, in batches. It ends when Close closes the queue.
+// writeLoop is the goroutine that does all writing of the store: it commits the queued requests in batches. It ends when
+// Close closes the queue.
 func (s *Store) writeLoop() {
 	w := newWriter(s)
 	defer w.close()
 	for first := range s.queue {
 		for batch := []*request{first}; len(batch) > 0; {
-			runtime.Gosched() // who can go on may save something, too, and then waits for one commit
+			runtime.Gosched() // lets other goroutines queue requests, which then share this commit
 			for len(batch) < maxBatch && len(s.queue) > 0 {
 				batch = append(batch, <-s.queue)
 			}
-			batch = s.commit(w, batch) // none, or all where another process has the file locked
+			batch = s.commit(w, batch)
 		}
 	}
 }
 
-// commit carries out a batch in one transaction and answers its requests. It returns
-// them if it is to be tried again.
+// commit runs a batch in one transaction and answers its requests. If another process has the file locked, it answers
+// none and returns them all.
 func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	err := w.beginTx()
 	if err != nil && busy(err) && s.mayRetry() {
@@ -134,8 +130,8 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	return nil
 }
 
-// mayRetry reports whether the writer should keep trying to get a lock: always
-// while the store is open, and for the grace period after Close.
+// mayRetry reports whether the writer still waits for a lock: while the store is open, and for the grace period after
+// Close.
 func (s *Store) mayRetry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,61 +9,46 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
-	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// writer is the writing connection; it is open if it has a connection. It is the board.Tx
-// of the request that it runs. It does not use the callers' contexts, because one
-// transaction serves many callers.
+// writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. It does
+// not use the contexts of callers, because one transaction serves many of them.
+//
+// Its Memory holds as long as no other connection commits. So the writer asks for SQLite's data_version before each
+// transaction, and empties the memory when that has changed, or something is rolled back or removed.
 type writer struct {
 	tables.Saver
 	*statements
 	store  *Store
 	file   *file
 	conn   *sql.Conn
-	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
-	logged int64   // how long the log was when it was looked at last
-	failed error   // the first failure of the store in the request that runs
-	memory *memory // what it stored or read last
+	seen   int64 // SQLite's data_version when the last transaction began; 0 for none
+	logged int64 // the size of the log when it was last looked at
+	failed error // the first failure of the store in the request that runs
+
+	// What goes with the Memory:
+	seq   int64 // the last that was given; 0 for unknown
+	size  int64 // of the file when it was last measured, minus four times Memory.Put then
+	sized int   // how many more calls may use size
 }
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, scans, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
+	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
 	w.Do = func(_ context.Context, what string, run func() error) error { return w.fail(what, run()) }
 	return w
 }
 
-// memory is what the writer stored or read last, as it is in its transaction. It is
-// right as long as no other connection commits: the writer asks SQLite's data_version
-// before each transaction, and begins another memory where that has changed or
-// something is taken back or removed.
-type memory struct {
-	lists map[string]todo.Snapshot // the newest revisions
-	seen  map[board.Key][]board.Seen
-	chats map[string]todo.Chat // the zero one where there is none
-	seq   int64                // that was given last; 0 if it is not known
-	put   int                  // the size of all that was put into it, in bytes: of its texts, and rowOverhead for each row
-	size  int64                // of the file when it was looked at, without four times what was put then
-	sized int                  // how many calls may still take it as it was
-}
+// maxPut is how many bytes are put into a memory before the next request begins another one.
+const maxPut = 8 << 20
 
-const (
-	// maxPut is how much is put into a memory before the next request begins another one: what
-	// is needed is soon there again.
-	maxPut = 8 << 20
-	// rowOverhead is what a row takes beside its texts, in bytes.
-	rowOverhead = 1000
-)
-
-// forget begins another memory.
+// forget empties the memory.
 func (w *writer) forget() {
-	w.memory = &memory{lists: make(map[string]todo.Snapshot), seen: make(map[board.Key][]board.Seen), chats: make(map[string]todo.Chat)}
+	w.Memory, w.seq, w.size, w.sized = tables.NewMemory(), 0, 0, 0
 }
 
-// close rolls back a transaction that is still open and closes the file. It
-// closes the statements first, because SQLite keeps a connection and its locks
-// until the last statement is closed.
+// close rolls back a transaction that is still open and closes the file. It closes the statements first, because SQLite
+// keeps a connection and its locks until the last statement is closed.
 func (w *writer) close() {
 	if w.conn != nil {
 		for _, stmt := range w.of.Range {
@@ -75,8 +60,8 @@ func (w *writer) close() {
 	*w = writer{store: w.store, Saver: w.Saver}
 }
 
-// open opens the file that the path names. First it merges the log into the file that is
-// open, which may have been moved away; not into an emptied one, where that makes no whole.
+// open opens the file that the path names. First it merges the log into the file that was open, which may have been moved
+// away; it does not merge into an emptied file, where that makes no whole one.
 func (w *writer) open() error {
 	s := w.store
 	if w.conn != nil {
@@ -108,34 +93,31 @@ func (w *writer) open() error {
 		w.close()
 		return describe(s.path, err)
 	}
-	// SQLite keeps the shared memory of a log as it was first opened in a process, as long
-	// as anyone there has it open: where the first were reads while the file system was
-	// read-only, nothing could be written afterwards (BAD-INPUT 50). And it stays while the
-	// writer is closed after a failure: on a full disk it could not be made again.
+	// Now a read connection is opened, too. SQLite keeps the shared memory of a log as it was first opened, as long as
+	// any connection of the process has it open. If that was on a read-only file system, nothing could be written
+	// afterwards (BAD-INPUT 50). If the disk is full when the writer opens again after a failure, it could not be made.
 	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
 	return nil
 }
 
-// errGone means that what was committed is in a file or a log that is not there any
-// more. The connection still has it, so that it must stay open until [writer.open] has
-// saved what can be saved.
+// errGone means that what was committed is in a file or a log that is no longer at its path. The connection still has it
+// open, and must stay open until [writer.open] has saved what can be saved.
 var errGone = errors.New("the store file or its log (-wal) was moved, deleted or cut while in use")
 
-// mergeLog moves everything from the log into the file, and empties the log. Either may
-// have been moved or deleted. An empty log that several processes still have open cannot
-// be merged a second time, over what was saved since.
+// mergeLog moves everything from the log into the file, and empties the log. Either may have been moved or deleted. After
+// codeShortRead nothing is left to do: another process has merged and emptied the log.
 func (w *writer) mergeLog() error {
 	err := w.checkpoint("TRUNCATE")
 	if failedWith(err, codeShortRead) {
-		return nil // another process has merged and emptied it
+		return nil
 	}
 	return err
 }
 
-// checkLog returns an error if a log that became shorter was cut: SQLite finds less in it
-// than it knows to be there. Of one that a process merged and emptied it knows that.
+// checkLog returns an error if a log that became shorter was cut: then it has less than SQLite's shared memory says. If a
+// process merged and emptied it, the shared memory says so.
 func (w *writer) checkLog() error {
 	err := w.checkpoint("PASSIVE")
 	if failedWith(err, codeShortRead) {
@@ -153,16 +135,14 @@ func (w *writer) checkpoint(mode string) error {
 	return err
 }
 
-// settleLog merges a log that other processes left. Its last commits may be in the system's
-// memory alone, if their sync failed: the system does not write them again, and what is
-// appended to them would be lost with them when the power goes. While others read the log it
-// is left as it is: then a process lives that knows which commits are good.
+// settleLog merges a log that other processes left. If the sync of its last commits failed, they may be in the system's
+// memory alone, and are not written again: what is appended to them would be lost with them at a power failure. A
+// log that others read is left as it is: one of them knows which commits are on the disk.
 func (w *writer) settleLog() error {
 	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
 	}
-	// Merging into a file that is read-only is an I/O error like others; a write
-	// says what it is.
+	// Merging into a read-only file fails with an I/O error like others; a write fails with codeReadOnly.
 	if _, err := w.conn.ExecContext(context.Background(), "DELETE FROM lists WHERE FALSE"); err != nil {
 		return err
 	}
@@ -172,8 +152,8 @@ func (w *writer) settleLog() error {
 	return nil
 }
 
-// isCurrent reports whether w is open on the file that its path names, which nobody has
-// emptied, and on the log beside it. It notes how long that is.
+// isCurrent reports whether the open file and log are still those at their paths, and the file is not empty. It notes
+// the size of the log.
 func (w *writer) isCurrent() bool {
 	if w.file == nil || w.file.log == nil {
 		return false
@@ -187,8 +167,7 @@ func (w *writer) isCurrent() bool {
 	return true
 }
 
-// beginTx opens the file if need be and begins a transaction. While that is open
-// no other connection can write.
+// beginTx opens the file if need be and begins a transaction. Until it ends no other connection can write.
 func (w *writer) beginTx() error {
 	before := w.logged
 	if !w.isCurrent() {
@@ -197,7 +176,7 @@ func (w *writer) beginTx() error {
 		}
 	} else if w.logged < before {
 		if err := w.checkLog(); err != nil {
-			w.logged = before // to be looked at again
+			w.logged = before // so that the next transaction checks again
 			return err
 		}
 	}
@@ -215,8 +194,8 @@ func (w *writer) beginTx() error {
 	return nil
 }
 
-// notice forgets what is in memory, since another connection has committed, and returns
-// board.ErrTooNew if that upgraded the file. now is SQLite's data_version.
+// notice empties the memory, since another connection has committed, and returns board.ErrTooNew if that moved the file
+// to a newer schema. now is SQLite's data_version.
 func (w *writer) notice(now int64) error {
 	w.forget()
 	var version int
@@ -230,10 +209,9 @@ func (w *writer) notice(now int64) error {
 	return nil
 }
 
-// write runs the requests of a batch in the open transaction, and commits what they
-// stored. It sets the error of each: one that is refused does not affect the others, as
-// each has a savepoint unless it is alone. An error that write returns is for the whole
-// batch; nothing of it was applied, unless the error wraps board.ErrUnknownOutcome.
+// write runs the requests of a batch in the open transaction, and commits what they stored. It sets the error of each
+// request. One that fails does not affect the others, as each has a savepoint unless it is alone. An error that
+// write returns is for the whole batch: nothing was stored, unless it wraps board.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
 	alone := len(batch) == 1
 	unlessAlone := func(statement string) {
@@ -246,7 +224,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if w.memory.put > maxPut {
+		if w.Memory.Put > maxPut {
 			w.forget()
 		}
 		before := w.ran
@@ -257,10 +235,9 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 			return false, w.failed
 		}
 		if req.err != nil && wrote {
-			w.forget() // it may have what is taken back
+			w.forget() // the memory may have what is rolled back
 			if alone {
-				err = w.Exec(`ROLLBACK`)
-				return false, err
+				return false, w.Exec(`ROLLBACK`)
 			}
 			unlessAlone(`ROLLBACK TO request`)
 		}
@@ -272,8 +249,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 	}
 	if err := w.Exec(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
-			// The commit may be in the log in spite of the error.
-			err = fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err)
+			err = fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err) // the commit may be in the log
 		}
 		return false, err
 	}

@@ -14,27 +14,24 @@ import (
 
 // chatSQL are the statements about chats, keys and notices.
 type chatSQL struct {
-	// AllChats selects chats, for [ScanChat].
-	AllChats string
-	// ChatOf selects one by its id.
+	// ChatOf selects the chat with an id, for [SQL.ScanChat].
 	ChatOf string
 
+	allChats                                                   string
 	saveChat, sayChat, holdsList, moreChats, oldChats, chatsOf string
 	keyed, setKey, oldKeys, moreKeys                           string
 	notice, claim, oldNotices, moreNotices                     string
 }
 
-// chatQueries returns the statements of a dialect.
 func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q chatSQL) {
 	chats, keys, notices, seen := d.Schema+"chats", d.Schema+"keys", d.Schema+"notices", d.Schema+"seen"
-	q.AllChats = `SELECT seq, id, principal, member, used, ended, body` + d.ifSummed(`, sum`) + ` FROM ` + chats
-	q.ChatOf = q.AllChats + ` WHERE id = ?`
+	q.allChats = `SELECT seq, id, principal, member, used, ended, body` + d.ifSummed(`, sum`) + ` FROM ` + chats
+	q.ChatOf = q.allChats + ` WHERE id = ?`
 	q.sayChat = insert(chats, `id, principal, member, used, ended, body`, `, seq`) + ` ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + d.ifSummed(`, sum = excluded.sum`)
 	q.saveChat = q.sayChat + `, principal = excluded.principal, member = excluded.member, used = excluded.used, ended = excluded.ended`
 	its := `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
 	q.holdsList = `UPDATE ` + chats + ` SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM ` + seen + ` k WHERE ` + its + `)`
-	// beyond removes of the rows of a table that a condition selects those with a lower value than
-	// so many others.
+	// beyond keeps, of the rows that a condition selects, the most ones with the highest value of a column.
 	beyond := func(table, where, by string, most int) string {
 		return fmt.Sprintf(`DELETE FROM %s WHERE %s AND %[3]s < (SELECT %[3]s FROM %[1]s WHERE %[2]s ORDER BY %[3]s DESC LIMIT 1 OFFSET %[4]d)`, table, where, by, most-1)
 	}
@@ -47,7 +44,7 @@ func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q
 		ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`
 	q.oldKeys = `DELETE FROM ` + keys + ` WHERE until < ?`
 	q.moreKeys = beyond(keys, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
-	// A value of another type is later than any number, and so counts as none.
+	// SQLite orders a value of another type, which is damage, after all numbers: so this finds none.
 	q.notice = `SELECT at FROM ` + notices + ` WHERE principal = ? AND what = ? AND at > ? AND at < ?`
 	q.claim = `INSERT INTO ` + notices + ` (principal, what, at) VALUES (?, ?, ?) ON CONFLICT (principal, what) DO UPDATE SET at = excluded.at`
 	q.oldNotices = `DELETE FROM ` + notices + ` WHERE at < ?`
@@ -55,45 +52,36 @@ func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q
 	return q
 }
 
-// ScanChat reads a row of chats, and into more what the dialect has behind it.
-func ScanChat(rows Rows, more ...any) (c todo.Chat, values []any, err error) {
+// ScanChat reads a row of chats. An error wraps [board.ErrDamaged] if the row is not as it was written.
+func (s *SQL) ScanChat(rows Rows) (c todo.Chat, err error) {
 	var id, principal, member string
 	var seq, used, ended int64
 	var body []byte
-	if err = rows.Scan(append([]any{&seq, &id, &principal, &member, &used, &ended, &body}, more...)...); err != nil {
-		return c, nil, err
+	sum, err := s.scan(rows, &seq, &id, &principal, &member, &used, &ended, &body)
+	if err == nil && s.of.Sum != nil && s.of.Sum(id, principal, member, used, ended, string(body)) != sum {
+		err = Damaged("chats", id)
 	}
-	c, err = record.Chat(body, seq)
-	c.ID, c.Principal, c.User = id, principal, member // JSON has no invalid UTF-8
-	return c, []any{id, principal, member, used, ended, string(body)}, err
+	if err == nil {
+		c, err = record.Chat(body, seq)
+		c.ID, c.Principal, c.User = id, principal, member // JSON has no invalid UTF-8
+	}
+	return c, err
 }
 
-// chatValues returns the columns of a chat, the last one of which is its body.
-func chatValues(c todo.Chat) (body string, values []any, err error) {
-	encoded, err := record.Encode(c)
-	ended := int64(0)
-	if !c.Ended.IsZero() {
-		ended = record.UnixNano(c.Ended)
-	}
-	body = string(encoded)
-	return body, []any{c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, body}, err
-}
-
-// Chat implements [board.Reader]. One that is damaged counts as none.
+// Chat implements [board.Reader].
 func (r Reader) Chat(ctx context.Context, id string) (todo.Chat, error) {
-	found, _, err := good(ctx, r, "read chat", r.sql.ChatOf, r.scans.Chat, id)
+	found, _, err := good(ctx, r, "read chat", r.sql.ChatOf, r.sql.ScanChat, id)
 	return append(found, todo.Chat{})[0], err
 }
 
-// Chats implements [board.Reader]. After a Seq it reads no chat that another save may still be
-// given a smaller one than, see [Reader.Find].
+// Chats implements [board.Reader]. With AfterSeq it leaves out chats with a Seq of [Dialect.Settled] or above.
 func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, error) {
 	where, args := []string{"TRUE"}, []any{}
 	add := func(condition string, value any) { where, args = append(where, condition), append(args, value) }
-	order := "seq + 0" // by no index: a database would go through all chats for it
+	order := "seq + 0" // prevents the use of the index of seq, which would scan all chats
 	switch {
 	case q.Principal != nil && q.User == nil && !q.UsedSince.IsZero():
-		add("principal || '' = ?", *q.Principal) // it goes by the time
+		add("principal || '' = ?", *q.Principal) // so that the index of used is chosen
 	case q.Principal != nil:
 		add("principal = ?", *q.Principal)
 	}
@@ -110,7 +98,7 @@ func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 			where = append(where, "seq < "+r.sql.of.Settled)
 		}
 	}
-	found, _, err := good(ctx, r, "read chats", r.sql.AllChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, r.scans.Chat, args...)
+	found, _, err := good(ctx, r, "read chats", r.sql.allChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, r.sql.ScanChat, args...)
 	return found, err
 }
 
@@ -131,37 +119,42 @@ func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
 
 func keyValues(k board.ChatKey) []any { return []any{k.Principal, k.User, string(k.Kind), k.Text} }
 
-// SaveChat stores a chat that has been another one, or none that can be read if that is the zero
-// one, and returns it with its Seq. For a new one there has to be room, and others may be
-// forgotten. What many indexes are of is written only where it changes.
+// SaveChat stores a chat in the place of was, which is zero if there is none that can be read, and returns it with
+// its Seq. For a new chat there must be room; others may be removed for it.
 func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, error) {
-	body, values, err := chatValues(c)
+	body, err := record.Encode(c)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrEncode, err)
 	}
-	isNew, store := was.ID == "", s.sql.saveChat
+	isNew, store, ended := was.ID == "", s.sql.saveChat, int64(0)
+	if !c.Ended.IsZero() {
+		ended = record.UnixNano(c.Ended)
+	}
 	if isNew {
 		err = s.checkRoom(ctx, c.Principal)
 	} else if was.Used.Equal(c.Used) && was.Ended.Equal(c.Ended) && was.Principal == c.Principal && was.User == c.User {
-		store = s.sql.sayChat
+		store = s.sql.sayChat // writes no column that is in an index
 	}
 	if err == nil {
 		c.Seq, err = s.DB.NextSeq()
 	}
 	if err == nil {
-		err = s.DB.Exec(store, append(s.sql.summed(values), c.Seq)...)
+		values := s.sql.summed([]any{c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, string(body)})
+		err = s.DB.Exec(store, append(values, c.Seq)...)
 	}
-	if !isNew || err != nil {
-		return c, err
+	if err == nil && isNew {
+		s.Used.Add(c.Principal, RowSize+len(body))
+		if err = s.DB.Exec(s.sql.holdsList, c.ID); err == nil {
+			err = s.DB.Remove(s.sql.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
+		}
 	}
-	s.Used.Add(c.Principal, RowSize+len(body))
-	if err = s.DB.Exec(s.sql.holdsList, c.ID); err == nil {
-		err = s.DB.Remove(s.sql.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
+	if err == nil {
+		s.Memory.Chats[c.ID] = c
 	}
 	return c, err
 }
 
-// addRow stores a row of a principal that is of no list, if there is room.
+// addRow stores a row of a principal that belongs to no list, if there is room.
 func (s *Saver) addRow(ctx context.Context, principal, sql string, args ...any) error {
 	err := s.checkRoom(ctx, principal)
 	if err == nil {
@@ -171,14 +164,14 @@ func (s *Saver) addRow(ctx context.Context, principal, sql string, args ...any) 
 	return err
 }
 
-// checkRoom returns [board.ErrStoreFull] when no list of a principal can be written any more.
-// No list goes to make room for what is not one.
+// checkRoom returns [board.ErrStoreFull] when no list of a principal can be written any more. It removes no list:
+// only lists make room for each other.
 func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 	used, err := s.usage(ctx, principal)
-	if err == nil {
-		err = s.Keep.CheckBytes(used, false)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.Keep.CheckBytes(used, false)
 }
 
 // SetKey implements [board.Tx].
@@ -195,11 +188,12 @@ func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until 
 func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
 	return earlier, s.Do(ctx, "save notice", func() error {
 		before, err := value[int64](ctx, s.Reader, "read notice", s.sql.notice, n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
-		if err == nil && before != 0 {
-			earlier = time.Unix(0, before)
-		}
-		if err != nil || before != 0 {
+		if err != nil {
 			return err
+		}
+		if before != 0 {
+			earlier = time.Unix(0, before)
+			return nil
 		}
 		return errors.Join(s.DB.Exec(s.sql.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))), s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
 			s.addRow(ctx, n.Principal, s.sql.claim, n.Principal, n.What, record.UnixNano(at)),

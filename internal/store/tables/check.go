@@ -9,8 +9,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
 )
 
-// checks returns what selects what is wrong with lists and their revisions together, as it is
-// said, after a dialect's own.
+// checks returns queries that select texts, each about something wrong with lists and their revisions: those of the
+// dialect, then those of both databases.
 func (d Dialect) checks() []string {
 	history, lists := d.Schema+"history", d.Schema+"lists"
 	return append(d.Checks,
@@ -21,8 +21,8 @@ func (d Dialect) checks() []string {
 			(SELECT list, revision, lag(revision) OVER (PARTITION BY list ORDER BY revision) AS before FROM `+history+`) AS h WHERE revision <> before + 1`)
 }
 
-// Check reads every row and calls found for each thing that is wrong with one. It returns how
-// many revisions it read. An error means that it could not go on.
+// Check reads every row, calls found for each problem, and returns how many revisions it read. An error means that it
+// could not go on.
 func (r Reader) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	each := func(sql string, read func(Rows) error) {
 		if err != nil {
@@ -47,9 +47,9 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 			return err
 		})
 	}
-	each(r.sql.Revisions+` ORDER BY h.list, h.revision`, func(rows Rows) error {
+	each(r.sql.revisions+` ORDER BY h.list, h.revision`, func(rows Rows) error {
 		revisions++
-		_, err := r.scans.Snapshot(rows)
+		_, err := r.sql.of.Snapshot(rows)
 		return err
 	})
 	each(r.sql.excerpted, func(rows Rows) error {
@@ -65,11 +65,11 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 		return nil
 	})
 	each(r.sql.AllSeen, func(rows Rows) error {
-		_, err := r.scans.Seen(rows)
+		_, err := r.sql.ScanSeen(rows)
 		return err
 	})
-	each(r.sql.AllChats, func(rows Rows) error {
-		_, err := r.scans.Chat(rows)
+	each(r.sql.allChats, func(rows Rows) error {
+		_, err := r.sql.ScanChat(rows)
 		return err
 	})
 	return revisions, err

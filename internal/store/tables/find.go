@@ -11,68 +11,57 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Dialect is what the SQL of the reads differs in.
+// Dialect is what differs in the SQL of the two databases.
 type Dialect struct {
 	// Schema stands before the names of tables.
 	Schema string
-	// Columns are the columns of a snapshot, from the rows h of history and l of lists.
-	// The current list of the parent's conversation follows them.
-	Columns string
+	// Columns are the columns of a snapshot, from the rows h of history and l of lists, and Snapshot reads them with
+	// one more: the current list of the parent's conversation.
+	Columns  string
+	Snapshot func(Rows) (todo.Snapshot, error)
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
-	// Sum returns the checksum of the columns of a row, which each row has in its column
-	// sum; nil where rows have none.
+	// Sum returns the checksum of the columns of a row, which is in its column sum; nil if rows have none.
 	Sum func(columns ...any) int64
-	// Forget are the statements that remove the lists that a query selects, whose place
-	// is %s.
+	// Forget are the statements that remove the lists that a query (in the place of %s) selects.
 	Forget []string
-	// Lock and SkipLocked end a query that locks the rows that it selects, SkipLocked
-	// without those that are locked.
+	// Lock ends a query to lock the rows that it selects; SkipLocked also leaves out rows that others have locked.
 	Lock, SkipLocked string
-	// Like compares a text with a pattern without regard to the case of ASCII letters.
+	// Like is the operator that matches a pattern and ignores the case of ASCII letters.
 	Like string
-	// Checks select what is wrong with the database itself, as it is said.
+	// Checks select texts, each about something wrong with the database itself.
 	Checks []string
-	// Settled is below which seq nothing is saved any more; empty where saves are in
-	// the order of seq.
+	// Settled is an expression: saves that are not committed yet have this Seq or a higher one. It is empty where
+	// saves are committed in the order of Seq.
 	Settled string
 }
 
-// SQL are the queries of a [Reader], with a question mark for each argument.
+// SQL are the statements of a [Reader] and a [Saver], with a question mark for each argument.
 type SQL struct {
-	// Revisions selects any revisions of any lists, Newest the newest one of each, and
-	// Excerpts the excerpts of these, for [ScanSnapshot].
-	Revisions, Newest, Excerpts string
-	// Load selects the newest revision of a list.
-	Load string
-	// AllSeen selects what all chats have seen, and SeenBy what one has, the list that became
-	// current last first.
+	// Newest selects the newest revisions of lists, for [Dialect.Snapshot].
+	Newest string
+	// AllSeen selects what all chats have seen, and SeenBy what one chat has, its current list first.
 	AllSeen, SeenBy string
 
-	loadRevision, history string
-	checks                []string
-	excerpted             string // the newest revisions beside their excerpts
-	seenOn, currentSeen   string
-	current               string
+	revisions string // selects any revisions of any lists, for [Dialect.Snapshot]
+	excerpts  string // selects the excerpts of the newest ones, for [ScanSnapshot]
 
-	addRevision, addList, updateList, setDeleted, countDropped, drop string
-	usage, own, lockList                                             string
-	setSeen, sawMore, oldSeen, moreSeen, named, setName              string
-	// Queries for the ids of lists, each one of which is removed by all of Forget.
-	list, trash, spare string
-	// Of snapshots.
-	spareLists string
+	load, loadRevision, history, excerpted, seenOn, currentSeen, current string
+	addRevision, addList, updateList, setDeleted, countDropped, drop     string
+	usage, own, lockList, spareLists                                     string
+	setSeen, sawMore, oldSeen, moreSeen, named, setName                  string
+	list, trash, spare                                                   string // select ids of lists for Forget
+	checks                                                               []string
 
 	chatSQL
 	of Dialect
 }
 
-// limit ends a query that returns so many rows. SQLite looks at the value of a plain
-// parameter there when it prepares a statement, and so prepares it again each time that
-// it runs.
+// limit ends a query that returns at most so many rows. With a plain parameter in that place SQLite would prepare the
+// statement again for each value.
 const limit = ` LIMIT CAST(? AS bigint)`
 
-// summed returns the columns of a row with their checksum, where rows have one.
+// summed returns the columns of a row, and their checksum where rows have one.
 func (s *SQL) summed(columns []any) []any {
 	if s.of.Sum == nil {
 		return columns
@@ -80,7 +69,7 @@ func (s *SQL) summed(columns []any) []any {
 	return append(columns, s.of.Sum(columns...))
 }
 
-// ifSummed returns a part of a statement where rows have a checksum, else nothing.
+// ifSummed returns sql where rows have a checksum, else nothing.
 func (d Dialect) ifSummed(sql string) string {
 	if d.Sum == nil {
 		return ""
@@ -95,20 +84,18 @@ func (d Dialect) Queries() *SQL {
 		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
 	columns := `SELECT ` + d.Columns + `, ` + current + ` FROM ` + d.Schema
 	q := &SQL{
-		Revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
+		revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
 		Newest:    columns + `lists l ` + d.Newest,
-		Excerpts:  `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
-		AllSeen: `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + d.ifSummed(`, c.sum`) +
-			` FROM ` + seen + ` c`,
-		current: current, checks: d.checks(), of: d,
+		excerpts:  `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
+		AllSeen:   `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + d.ifSummed(`, c.sum`) + ` FROM ` + seen + ` c`,
+		current:   current, checks: d.checks(), of: d,
 		excerpted: `SELECT l.id, h.body, l.excerpt FROM ` + d.Schema + `lists l JOIN ` + d.Schema + `history h ON h.list = l.id AND h.revision = l.revision`,
 	}
-	q.Load = q.Newest + ` WHERE l.id = ?`
-	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
-	q.history = q.Revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limit
+	q.load = q.Newest + ` WHERE l.id = ?`
+	q.loadRevision = q.revisions + ` WHERE h.list = ? AND h.revision = ?`
+	q.history = q.revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limit
 	q.SeenBy = q.AllSeen + ` WHERE c.principal = ? AND c.chat = ? AND c.mirrors = ? ORDER BY c.held DESC, c.at`
-	// With the empty text a database goes by the list, on which few are, and not through
-	// all of the principal.
+	// principal || '' prevents the use of the principal's index, which has more rows than that of the list.
 	q.seenOn = q.AllSeen + ` WHERE c.principal || '' = ? AND c.list = ? ORDER BY c.chat, c.mirrors`
 	q.currentSeen = q.AllSeen + ` WHERE c.principal = ? AND c.current ORDER BY c.chat, c.mirrors`
 	q.named = `SELECT list FROM ` + d.Schema + `names WHERE principal = ? AND name = ?`
@@ -116,7 +103,7 @@ func (d Dialect) Queries() *SQL {
 	return q
 }
 
-// saves adds what a [Saver] runs.
+// saves adds the statements of a [Saver].
 func (d Dialect) saves(q *SQL) {
 	history, lists, seen := d.Schema+"history", d.Schema+"lists", d.Schema+"seen"
 	insert := func(table, columns, more string) string {
@@ -145,7 +132,7 @@ func (d Dialect) saves(q *SQL) {
 	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
 		(SELECT 1 FROM ` + seen + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.chat = ?) ORDER BY l.updated` + limit
 	q.spare = `SELECT l.id FROM ` + lists + ` l` + where
-	q.spareLists = q.Excerpts + where + d.SkipLocked
+	q.spareLists = q.excerpts + where + d.SkipLocked
 	q.moreSeen = `DELETE FROM ` + seen + ` WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
 		FROM ` + seen + ` WHERE list = ? AND principal = ? ORDER BY at DESC` + limit + ` OFFSET ?)`
 	q.setName = `INSERT INTO ` + d.Schema + `names (principal, name, list) VALUES (?, ?, ?) ON CONFLICT (principal, name) DO UPDATE SET list = excluded.list`
@@ -156,85 +143,68 @@ func (d Dialect) saves(q *SQL) {
 		FROM ` + seen + ` WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + limit + d.SkipLocked + `)`
 }
 
-// Find returns the SQL of a query and its arguments. With [board.Query.Text] it selects all
-// revisions that may say it, of each list the last one first; otherwise it ends with a limit,
-// which the arguments are without.
-func (s *SQL) Find(q board.Query) (sql string, args []any) {
-	sql, row := s.Newest, "l"
-	switch {
-	case q.Text != "":
-		sql = s.Revisions
-	case q.Excerpt:
-		sql = s.Excerpts
-	}
+// find returns the SQL of a query and its arguments. With [board.Query.Text] it selects all revisions that may have the
+// text, of each list the last one first. Otherwise it ends with a limit, whose argument the caller adds.
+func (s *SQL) find(q board.Query) (sql string, args []any) {
+	sql, row, isSearch := s.Newest, "l", q.Text != "" && q.Operation == ""
 	var where []string
-	add := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
+	add := func(isAsked bool, condition string, values ...any) {
+		if isAsked {
+			where, args = append(where, condition), append(args, values...)
+		}
 	}
-	if q.Operation != "" {
-		// An operation selects one revision; the other conditions apply to it.
-		sql, row = s.Revisions, "h"
-		add("h.operation = ? AND h.operation <> ''", q.Operation)
-	} else if !q.Deleted {
-		add("NOT l.deleted")
+	switch {
+	case q.Operation != "": // it selects one revision, to which the other conditions apply
+		sql, row = s.revisions, "h"
+		add(true, "h.operation = ? AND h.operation <> ''", q.Operation)
+	case isSearch:
+		sql = s.revisions
+	case q.Excerpt:
+		sql = s.excerpts
 	}
+	add(q.Operation == "" && !q.Deleted, "NOT l.deleted")
 	switch {
 	case q.Principal != nil && q.Parent != "":
-		// So the database goes by the parent, which few lists have, and not through all
-		// lists of the principal.
-		add("l.principal || '' = ?", *q.Principal)
+		add(true, "l.principal || '' = ?", *q.Principal) // so that the index of the parent is chosen, which has fewer rows
 	case q.Principal != nil:
-		add("l.principal = ?", *q.Principal)
-	}
-	if q.Client != "" {
-		add("l.client = ?", q.Client)
+		add(true, "l.principal = ?", *q.Principal)
 	}
 	if q.Workspace != nil {
-		add("l.workspace = ?", *q.Workspace)
+		add(true, "l.workspace = ?", *q.Workspace)
 	}
-	if q.Parent != "" {
-		add(`(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
-			(SELECT chat FROM `+s.of.Schema+`seen WHERE list = ?) AND `+s.current+` = ?)`, q.Parent, q.Parent, q.Parent)
-	}
-	if !q.UpdatedSince.IsZero() {
-		add(row+".updated >= ?", record.UnixNano(q.UpdatedSince))
-	}
-	if q.AfterSeq > 0 {
-		add(row+".seq > ?", q.AfterSeq)
-	}
-	if q.BeforeSeq > 0 {
-		add(row+".seq < ?", q.BeforeSeq)
+	add(q.Client != "", "l.client = ?", q.Client)
+	add(q.Parent != "", `(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
+		(SELECT chat FROM `+s.of.Schema+`seen WHERE list = ?) AND `+s.current+` = ?)`, q.Parent, q.Parent, q.Parent)
+	add(!q.UpdatedSince.IsZero(), row+".updated >= ?", record.UnixNano(q.UpdatedSince))
+	add(q.AfterSeq > 0, row+".seq > ?", q.AfterSeq)
+	add(q.BeforeSeq > 0, row+".seq < ?", q.BeforeSeq)
+	add(q.OldestFirst && s.of.Settled != "", row+".seq < "+s.of.Settled)
+	if isSearch {
+		add(true, "h.body "+s.of.Like+" ?", "%"+plainest(q.Text)+"%")
 	}
 	order := " DESC"
 	if q.OldestFirst {
 		order = ""
-		if s.of.Settled != "" {
-			add(row + ".seq < " + s.of.Settled)
-		}
-	}
-	if q.Text != "" && q.Operation == "" {
-		add("h.body "+s.of.Like+" ?", "%"+plainest(q.Text)+"%")
 	}
 	if len(where) > 0 {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}
-	if q.Text != "" && q.Operation == "" {
+	if isSearch {
 		return sql + " ORDER BY l.seq" + order + ", h.revision DESC", args
 	}
 	return sql + " ORDER BY " + row + ".seq" + order + limit, args
 }
 
-// plainest returns the longest part of a text that stands in a body as it is, but for the
-// case of ASCII letters, and has no meaning in a pattern.
+// plainest returns the longest part of a text that JSON and LIKE leave as it is, but for the case of ASCII letters.
 func plainest(text string) string {
 	return slices.MaxFunc(notPlain.Split(text, -1), func(a, b string) int { return len(a) - len(b) })
 }
 
-// notPlain matches what JSON may escape, what LIKE reads otherwise, and letters that have
-// a case which databases do not know.
+// notPlain matches what JSON may escape, what has a meaning for LIKE, and letters outside ASCII, whose case databases
+// do not fold.
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9 .,:;/()#+=!?@*|{}$^~-]`)
 
-// atMost returns a limit for SQL: 0 or less means none.
+// atMost returns the limit for SQL; 0 or less means none.
 func atMost(limit int) int64 {
 	if limit <= 0 {
 		return math.MaxInt64

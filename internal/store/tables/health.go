@@ -8,26 +8,22 @@ import (
 	"time"
 )
 
-// Health is what a store knows of its state: of the rows that were found not to be as they
-// were written, and so left out, within damageAge (what was repaired since is forgotten
-// then), and of its size when that was looked at last.
+// Health holds the damaged rows that were read within damageAge, and the size of the store when it was last measured.
+// A row that was repaired is forgotten after damageAge.
 type Health struct {
 	mu    sync.Mutex
-	found map[string]time.Time // by what is said of the row, when it was read last
+	found map[string]time.Time // when each problem was last met, by its text
 	size  atomic.Int64
 }
 
-// SetSize notes the size of all lists in bytes.
+// SetSize sets what [Health.Bytes] returns.
 func (h *Health) SetSize(bytes int64) { h.size.Store(bytes) }
 
-// Bytes returns that; 0 while it was not looked at, which is before the first write, and
-// where it is not limited.
+// Bytes returns the size of the store in bytes; 0 before the first write, and where the size is not limited.
 func (h *Health) Bytes() int64 { return h.size.Load() }
 
-const damageAge = time.Hour
-
-// maxDamage is how many rows are remembered.
-const maxDamage = 1000
+// maxDamage is how many damaged rows are remembered, each for damageAge.
+const maxDamage, damageAge = 1000, time.Hour
 
 func (h *Health) note(err error) {
 	h.mu.Lock()
@@ -40,8 +36,7 @@ func (h *Health) note(err error) {
 	}
 }
 
-// Damaged returns what is wrong with each row, one text a row, in their order; at most
-// 1,000.
+// Damaged returns a text for each damaged row, sorted.
 func (h *Health) Damaged() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

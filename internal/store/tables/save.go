@@ -16,47 +16,65 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// DB is a transaction of a database, as a [Saver] uses it. SQL has a question mark for
-// each argument.
+// DB is a transaction of a database, as a [Saver] uses it. Its SQL has a question mark for each argument.
 type DB interface {
 	board.Reader // as that of a [board.Tx]
 
-	// Exec runs a statement that changes something, at the latest before anything is
-	// read or committed.
+	// Exec runs a statement that changes something, at the latest before the next read or the commit.
 	Exec(sql string, args ...any) error
 
-	// Remove is Exec for what removes lists or what chats have seen, which the transaction may
-	// remember.
+	// Remove is Exec for statements that may remove rows which are in the [Memory].
 	Remove(sql string, args ...any) error
 
 	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
 	Scan(ctx context.Context, sql string, args []any, into ...any) error
 
-	// Remember is told which revision of a list is the newest now, and the size of its
-	// stored form in bytes.
-	Remember(newest todo.Snapshot, bytes int)
-
-	// NextSeq returns the Seq of the next revision that is stored.
+	// NextSeq returns the Seq of the next revision or chat that is stored.
 	NextSeq() (int64, error)
 
-	// Size returns the size of the store in bytes, more exactly where it is nearly full. It
-	// is 0 where that is not limited.
+	// Size returns the size of the store in bytes, more exactly where it is nearly full; 0 if the size is not limited.
 	Size(ctx context.Context) (int64, error)
+}
+
+// Memory holds rows as they are in a transaction: what it stored or read last.
+type Memory struct {
+	Lists map[string]todo.Snapshot // the newest revisions
+	Seen  map[board.Key][]board.Seen
+	Chats map[string]todo.Chat // zero where there is none
+	Put   int                  // how many bytes were put in: of texts, and [RowSize] for each row
+}
+
+// NewMemory returns an empty memory.
+func NewMemory() *Memory {
+	return &Memory{Lists: make(map[string]todo.Snapshot), Seen: make(map[board.Key][]board.Seen), Chats: make(map[string]todo.Chat)}
+}
+
+// SetList sets the newest revision of a list, with the size of its stored form in bytes.
+func (m *Memory) SetList(newest todo.Snapshot, bytes int) {
+	m.Put += RowSize + bytes
+	m.Lists[newest.List.ID] = newest
+}
+
+// SetSeen sets what a chat has seen.
+func (m *Memory) SetSeen(of board.Key, all []board.Seen) {
+	m.Put += (len(all) + 1) * (RowSize + len(of.Principal) + len(of.Chat))
+	m.Seen[of] = all
 }
 
 // Saver stores lists and chats in a transaction, and reads them there.
 type Saver struct {
 	Reader
-	DB    DB
-	Keep  board.Keep
-	Used  *Used
-	Alive func(process string) bool // as of [board.Store]
-	// Do runs what a method does, and names it in its error.
+	Memory *Memory
+	DB     DB
+	Keep   board.Keep
+	Used   *Used
+	Alive  func(process string) bool // as of [board.Store]
+	// Do runs a method's function, and adds the method's name to its error.
 	Do func(ctx context.Context, what string, run func() error) error
 }
 
-// Used is what a store remembers of how much each principal uses, who has a share, and,
-// for the empty principal, of the size of all lists where a store has to count it.
+// Used remembers how many bytes each principal uses and, for the empty principal, all together. It serves stores that
+// have to count them.
 type Used struct {
 	mu sync.Mutex
 	of map[string]*used
@@ -64,18 +82,18 @@ type Used struct {
 
 type used struct {
 	bytes   int64
-	counted time.Time // when bytes were counted; they count as that for usedAge
-	expired time.Time // when lists were last looked through, by [board.Keep.Expire]
+	counted time.Time // when bytes were counted; zero for never
+	expired time.Time // when [board.Keep.Expire] last ran for the principal
 }
 
 const (
-	// expireEvery is how often that is done at most, as long as lists begin.
+	// expireEvery is the least time between two runs of [board.Keep.Expire] for a principal.
 	expireEvery = 10 * time.Minute
-	// usedAge is for how long what is used is taken as it was, but for what is added here.
+	// usedAge is how long a count holds. Until then only what this process adds is added to it.
 	usedAge = 5 * time.Second
 )
 
-// principal returns what is remembered of one; the caller must hold mu.
+// principal returns the entry of a principal, a new one if it has none. The caller holds mu.
 func (u *Used) principal(principal string) *used {
 	k := u.of[principal]
 	if k == nil {
@@ -88,19 +106,20 @@ func (u *Used) principal(principal string) *used {
 	return k
 }
 
-// mayExpire reports whether it is time to look through lists again, and takes it for done.
-func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (may bool) {
+// mayExpire reports whether the last run of [board.Keep.Expire] was long enough ago, and if so notes a run now.
+func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	k := u.principal(principal)
-	if may = now.Sub(k.expired) >= every; may {
-		k.expired = now
+	if now.Sub(k.expired) < every {
+		return false
 	}
-	return may
+	k.expired = now
+	return true
 }
 
-// Read returns what a principal uses. It is counted anew from time to time, and where
-// there would be no room for a list by what is remembered.
+// Read returns how many bytes a principal uses. It counts again after usedAge, and where by the last count there is no
+// room for a list.
 func (u *Used) Read(principal string, keep board.Keep, count func() (int64, error)) (bytes int64, err error) {
 	u.mu.Lock()
 	k := u.principal(principal)
@@ -122,8 +141,7 @@ func (u *Used) Read(principal string, keep board.Keep, count func() (int64, erro
 	return bytes, err
 }
 
-// Add adds to what a principal uses, and to the size of all. What was never counted is not
-// remembered for it.
+// Add adds bytes to the counts of a principal and of all together, where there are such.
 func (u *Used) Add(principal string, bytes int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -135,12 +153,11 @@ func (u *Used) Add(principal string, bytes int) {
 	}
 }
 
-// ErrEncode means that a revision cannot be stored, as one with a time after the year
-// 9999.
+// ErrEncode means that a revision or chat has no stored form, as one with a time after the year 9999.
 var ErrEncode = errors.New("it has no stored form")
 
-// Save stores a revision as [board.Tx] says, and deletes the revisions that are not kept
-// any more. It returns what it stored, with the list as it began.
+// Save stores a revision as [board.Tx] says, and deletes the revisions that [board.Keep] drops. It returns the revision
+// as stored, with the list as it began.
 func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	before, err := s.DB.Load(ctx, next.List.ID, 0)
 	if errors.Is(err, board.ErrDamaged) {
@@ -170,20 +187,19 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if err != nil {
 		return next, err
 	}
-	// What many indexes are of is written only where it changes.
 	id := next.List.ID
 	err = s.DB.Exec(s.sql.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
-	if err == nil && next.Deleted != before.Deleted {
+	if err == nil && next.Deleted != before.Deleted { // alone, since many indexes have this column
 		err = s.DB.Exec(s.sql.setDeleted, next.Deleted, id)
 	}
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
 		err = errors.Join(s.DB.Exec(s.sql.countDropped, id, first, id), s.DB.Exec(s.sql.drop, id, first))
 	}
-	s.DB.Remember(next, bytes)
+	s.Memory.SetList(next, bytes)
 	return next, err
 }
 
-// begin stores the first revision of a list, if there is room, and tidies up.
+// begin stores the first revision of a list, if there is room, and removes what is old.
 func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) error {
 	saved, err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
@@ -203,9 +219,13 @@ func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) 
 	return err
 }
 
-// addList stores the row of a list that began at a time, and of its one revision.
+// addList stores the row of a list that began at a time, and of its only revision.
 func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
-	values, err := listValues(*first, begun)
+	l := first.List
+	if l.ParentConversation != "" {
+		l.Parent = "" // reads look it up
+	}
+	meta, err := record.Encode(l)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrEncode, err)
 	}
@@ -213,13 +233,15 @@ func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
 	if err != nil {
 		return err
 	}
-	s.DB.Remember(*first, bytes)
-	return s.DB.Exec(s.sql.addList, append(s.sql.summed(values), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
+	s.Memory.SetList(*first, bytes)
+	values := s.sql.summed([]any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation,
+		record.UnixNano(begun), string(meta)})
+	return s.DB.Exec(s.sql.addList, append(values, first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
 		bytes, int(first.Spare()), excerpt)...)
 }
 
-// addRevision stores the row of a revision and sets its Seq. It returns the size of its
-// body in bytes, and the excerpt for the row of its list.
+// addRevision stores the row of a revision and sets its Seq. It returns the size of the body in bytes, and the excerpt
+// for the row of the list.
 func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err error) {
 	body, err := record.Body(*next)
 	short, err2 := record.Body(next.Excerpt())
@@ -235,8 +257,8 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	return len(body), string(short), s.DB.Exec(s.sql.addRevision, append(values, next.Seq)...)
 }
 
-// makeRoom returns an error when a list may not begin, or not change, see
-// [board.Keep.MakeRoom]. saved is, when one begins, the time of the last save.
+// makeRoom returns an error when a list may not begin or change, see [board.Keep.MakeRoom]. For one that begins it also
+// returns when the store was last written.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (saved time.Time, err error) {
 	usage := func(since time.Time) (u board.Usage, err error) {
 		u, err = s.usage(ctx, l.Principal)
@@ -252,7 +274,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 	return saved, err
 }
 
-// usage returns how many bytes are in use.
+// usage returns how many bytes are in use, and how many of them by a principal if the store is nearly full.
 func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err error) {
 	if u.Bytes, err = s.DB.Size(ctx); err != nil || principal == "" || !s.Keep.IsTight(u.Bytes) {
 		return u, err
@@ -267,15 +289,15 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 	return u, err
 }
 
-// RowSize is what a row of seen, a name, a key and a notice count, in bytes, and a chat without its body.
+// RowSize is how many bytes a row of seen, names, keys and notices counts, and a chat without its body.
 const RowSize = 1000
 
-// evict returns a function that removes some lists of a kind for another one of the same
-// principal. Watchers see finished ones go.
+// evict returns a function that removes some lists of a kind to make room for another one of the same principal.
+// Finished lists are purged, so that watchers see that they are gone.
 func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
 		begun, whose := now, ""
-		if !isShort { // of an imported list its history may be older, and people may have looked at some
+		if !isShort { // spare lists that began later (an imported one has an old history), or that a person looked at
 			begun, whose = before, todo.PersonChat
 		}
 		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
@@ -300,8 +322,8 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 	}
 }
 
-// forget removes the lists that a query selects, with all that belongs to them, and the chats
-// that held no other: but for the one that begins or changes another list, which it is for.
+// forget removes the lists that a query selects, with all that belongs to them, and the chats that held no other list.
+// It spares the chat of forList.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	err := s.DB.Remove(fmt.Sprintf(s.sql.chatsOf, lists), append(slices.Clone(args), forList.Conversation)...)
 	for _, statement := range s.sql.of.Forget {
@@ -312,16 +334,15 @@ func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	return err
 }
 
-// How many lists that were deleted long ago, and rows of what chats have seen that nobody used
-// for too long, go when a list begins.
+// How many lists that were deleted long ago, and old rows of seen, are removed when a list begins.
 const maxTrash, maxOldSeen = 4, 100
 
-// Purge implements [board.Tx]. One revision without content takes the place of all.
+// Purge implements [board.Tx]. It replaces all revisions by one without content.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	return s.Do(ctx, "purge list", func() error { return s.purge(ctx, list, todo.List{}, by, now) })
 }
 
-// purge is [Saver.Purge], which makes room for another list unless that is the zero one.
+// purge is [Saver.Purge], to make room for forList unless that is zero.
 func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
@@ -337,37 +358,41 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 	return s.addList(&last, time.Unix(0, begun))
 }
 
-// See stores what a chat has seen that has seen others, as [board.See] says, or every one of
-// them if all is true. It returns all that it has seen then. For a list that it did not know
-// there has to be room, and what other chats know of it may be forgotten.
-func (s *Saver) See(ctx context.Context, others []board.Seen, c board.Seen, all bool) ([]board.Seen, error) {
+// See stores what a chat has seen, as [board.See] says. others is all that it has seen before; if all is true, their
+// rows are stored again, too. For a list that is not among others there must be room, and other chats' rows of
+// that list may be removed.
+func (s *Saver) See(ctx context.Context, others []board.Seen, c board.Seen, all bool) error {
 	after, set := board.See(others, c, time.Now())
 	if len(after) > len(others) {
 		if _, err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
-			return others, err
+			return err
 		}
 		s.Used.Add(c.Principal, RowSize)
 		if err := s.DB.Remove(s.sql.moreSeen, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
-			return others, err
+			return err
 		}
 	}
-	for _, now := range slices.Backward(after) { // the current one is the first, and there is one at a time
+	for _, now := range slices.Backward(after) { // the current one is the first, and last: there is one at a time
 		ended := !now.Current && now.List == board.Current(others)
-		if all || ended || now.List == set.List {
-			store := s.sql.setSeen
-			isAsBefore := func(o board.Seen) bool {
-				return o.List == now.List && o.Held == now.Held && o.Current == now.Current && o.At.Equal(now.At)
-			}
-			if !all && slices.ContainsFunc(others, isAsBefore) { // but for what no index is of, as after most calls
-				store = s.sql.sawMore
-			}
-			if err := s.DB.Exec(store, s.sql.summed(SeenValues(now))...); err != nil {
-				return after, err
-			}
+		if !all && !ended && now.List != set.List {
+			continue
+		}
+		store := s.sql.setSeen
+		isAsBefore := func(o board.Seen) bool {
+			return o.List == now.List && o.Held == now.Held && o.Current == now.Current && o.At.Equal(now.At)
+		}
+		if !all && slices.ContainsFunc(others, isAsBefore) { // as after most calls
+			store = s.sql.sawMore // writes no column that is in an index
+		}
+		if err := s.DB.Exec(store, s.sql.summed(SeenValues(now))...); err != nil {
+			return err
 		}
 	}
 	if set.Held > 0 && !slices.ContainsFunc(others, func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }) {
-		return after, s.DB.Exec(s.sql.holdsList, c.Chat)
+		if err := s.DB.Exec(s.sql.holdsList, c.Chat); err != nil {
+			return err
+		}
 	}
-	return after, nil
+	s.Memory.SetSeen(c.Key, after)
+	return nil
 }

@@ -2,9 +2,8 @@ package tables
 
 import "fmt"
 
-// Step runs those of the steps to a store's schema that a store of a version has not had, in
-// one transaction. Each makes its version from the one before, the first one from nothing; run
-// runs it and sets the version. say is told before each but for a new store.
+// Step calls run for each step from version on, with the version that the step leads to: run executes the step and
+// sets the version. say is told of each step, unless the store is new (version 0). The caller's transaction holds all.
 func Step(steps []string, version int, say func(text string), run func(version int, step string) error) error {
 	for n := version; n < len(steps); n++ {
 		if version > 0 {

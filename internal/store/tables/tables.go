@@ -1,6 +1,5 @@
-// Package tables reads and writes the tables in which SQLite and PostgreSQL keep lists and
-// chats. Both have the same tables with the same columns; what differs is a [Dialect],
-// and a transaction of each is a [DB].
+// Package tables reads and writes the tables in which SQLite and PostgreSQL keep lists and chats. Both have the same
+// tables with the same columns. A [Dialect] holds what differs in their SQL, and a [DB] is a transaction of either.
 package tables
 
 import (
@@ -9,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -23,33 +23,20 @@ type Rows interface {
 	Err() error
 }
 
-// Query runs a query, and calls read with its rows: again if it has to try again. An
-// error begins with what is being done.
+// Query runs a query and calls read with its rows, once for each try. Its errors begin with what.
 type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
 
-// Reader implements [board.Reader]. Of several rows it leaves out those that are damaged, and
-// notes them.
+// Reader implements [board.Reader]. It leaves damaged rows out of its results and notes them in its [Health].
 type Reader struct {
 	sql    *SQL
 	query  Query
-	scans  Scans
 	health *Health
 }
 
-// Scans read a row of the dialect's columns; an error that wraps [board.ErrDamaged] is about
-// that row alone.
-type Scans struct {
-	Snapshot func(Rows) (todo.Snapshot, error)
-	Seen     func(Rows) (board.Seen, error)
-	Chat     func(Rows) (todo.Chat, error)
-}
+// NewReader returns a reader that reads with query.
+func NewReader(sql *SQL, query Query, health *Health) Reader { return Reader{sql, query, health} }
 
-// NewReader returns a reader by way of query.
-func NewReader(sql *SQL, query Query, scans Scans, health *Health) Reader {
-	return Reader{sql, query, scans, health}
-}
-
-// value runs a query and reads the one column of its first row; the zero value where there is none.
+// value runs a query and returns the only column of its first row; the zero value without a row.
 func value[T any](ctx context.Context, r Reader, what, sql string, args ...any) (found T, err error) {
 	return found, r.query(ctx, what, sql, args, func(rows Rows) error {
 		if rows.Next() {
@@ -71,17 +58,16 @@ func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error
 	return found, rows.Err()
 }
 
-// good runs a query and reads its rows but for the damaged ones, and returns how many those
-// are.
-func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, left int, err error) {
+// good returns the rows of a query that are not damaged, and how many are.
+func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, damaged int, err error) {
 	err = r.query(ctx, what, sql, args, func(rows Rows) error {
-		found, left = nil, 0
+		found, damaged = nil, 0
 		for rows.Next() {
 			one, err := scan(rows)
 			switch {
 			case errors.Is(err, board.ErrDamaged):
 				r.health.note(err)
-				left++
+				damaged++
 			case err != nil:
 				return err
 			default:
@@ -90,34 +76,34 @@ func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows
 		}
 		return rows.Err()
 	})
-	return found, left, err
+	return found, damaged, err
 }
 
-// atMostGood is good for a query that ends with a limit, 0 for none: it returns as many rows
-// where there are so many.
+// atMostGood is [good] for a query whose last argument is a limit; limit 0 means none. It asks for more rows as long
+// as damaged ones keep it below the limit.
 func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit int, scan func(Rows) (T, error), args ...any) ([]T, error) {
 	for most := limit; ; {
-		found, left, err := good(ctx, r, what, sql, scan, append(slices.Clone(args), atMost(most))...)
+		found, damaged, err := good(ctx, r, what, sql, scan, append(slices.Clone(args), atMost(most))...)
 		if err != nil {
 			return nil, err
 		}
-		if left == 0 || limit <= 0 || len(found) >= limit || len(found)+left < most {
+		if damaged == 0 || limit <= 0 || len(found) >= limit || len(found)+damaged < most {
 			return found, nil
 		}
-		most += left
+		most += damaged
 	}
 }
 
 // Load implements [board.Reader].
 func (r Reader) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
-	sql, args := r.sql.Load, []any{list}
+	sql, args := r.sql.load, []any{list}
 	if revision != 0 {
 		sql, args = r.sql.loadRevision, []any{list, revision}
 	}
 	isThere := false
 	err = r.query(ctx, "read snapshots", sql, args, func(rows Rows) (err error) {
 		if isThere = rows.Next(); isThere {
-			found, err = r.scans.Snapshot(rows)
+			found, err = r.sql.of.Snapshot(rows)
 		}
 		return cmp.Or(err, rows.Err())
 	})
@@ -129,38 +115,37 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 
 // History implements [board.Reader].
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.scans.Snapshot, list, after)
+	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.sql.of.Snapshot, list, after)
 }
 
-// Find implements [board.Reader]. Where saves may be stored in another order than their
-// Seq, with Query.AfterSeq and OldestFirst it finds no list with a Seq that another save
-// may still be given a smaller one than: so who goes on from the last Seq misses none.
+// Find implements [board.Reader]. With Query.AfterSeq and OldestFirst it leaves out lists with a Seq of
+// [Dialect.Settled] or above: a save that is not committed yet may have a smaller one. So a caller that continues
+// from the last Seq misses none.
 func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
-	sql, args := r.sql.Find(q)
+	sql, args := r.sql.find(q)
 	if q.Text != "" && q.Operation == "" {
 		return r.saying(ctx, q, sql, args)
 	}
 	if q.Excerpt && q.Operation == "" {
 		return atMostGood(ctx, r, "read excerpts", sql, q.Limit, ScanSnapshot, args...)
 	}
-	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.scans.Snapshot, args...)
+	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.sql.of.Snapshot, args...)
 }
 
-// saying reads of each list the last revision that says a text, of as many lists as the
-// query wants: the first that does of the rows, which may say it.
+// saying returns of each list the last revision that has the text of the query. The rows, of all revisions that may
+// have it, are read until the query's limit is reached.
 func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []any) (found []todo.Snapshot, err error) {
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
 		for int64(len(found)) < atMost(q.Limit) && rows.Next() {
-			s, err := r.scans.Snapshot(rows)
-			if errors.Is(err, board.ErrDamaged) {
+			s, err := r.sql.of.Snapshot(rows)
+			n := len(found)
+			switch {
+			case errors.Is(err, board.ErrDamaged):
 				r.health.note(err)
-				continue
-			}
-			if err != nil {
+			case err != nil:
 				return err
-			}
-			if n := len(found); (n == 0 || found[n-1].List.ID != s.List.ID) && s.Saying(q.Text) != "" {
+			case (n == 0 || found[n-1].List.ID != s.List.ID) && s.Saying(q.Text) != "":
 				found = append(found, s)
 			}
 		}
@@ -175,9 +160,9 @@ func (r Reader) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 	return found, err
 }
 
-// SeenBy is Seen, and returns how many rows are damaged, too.
+// SeenBy returns what [Reader.Seen] does, and how many rows of the chat are damaged.
 func (r Reader) SeenBy(ctx context.Context, of board.Key) (found []board.Seen, damaged int, err error) {
-	return good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.scans.Seen, of.Principal, of.Chat, of.Mirrors)
+	return good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.sql.ScanSeen, of.Principal, of.Chat, of.Mirrors)
 }
 
 // SeenOn implements [board.Reader].
@@ -186,13 +171,12 @@ func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.See
 	if list == "" {
 		sql, args = r.sql.currentSeen, args[:1]
 	}
-	found, _, err := good(ctx, r, "read what chats have seen", sql, r.scans.Seen, args...)
+	found, _, err := good(ctx, r, "read what chats have seen", sql, r.sql.ScanSeen, args...)
 	return found, err
 }
 
-// ScanSnapshot reads a row of a Seq, the list's id, the number of a revision, its body, what is
-// the same in all revisions of the list, and the list that is now the current one of the
-// parent's conversation.
+// ScanSnapshot reads a row of six columns: Seq, id of the list, revision, body, meta (what is the same in all
+// revisions of the list), and the current list of the parent's conversation.
 func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	var seq, revision int64
 	var body, meta []byte
@@ -203,7 +187,7 @@ func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	return Decode(seq, list, revision, body, meta, current)
 }
 
-// Decode returns the snapshot of such a row, or an error that wraps [board.ErrDamaged].
+// Decode returns the snapshot of a row for [ScanSnapshot]. An error wraps [board.ErrDamaged].
 func Decode(seq int64, list string, revision int64, body, meta []byte, current string) (todo.Snapshot, error) {
 	s, err := record.Snapshot(body, meta, seq)
 	switch {
@@ -217,26 +201,39 @@ func Decode(seq int64, list string, revision int64, body, meta []byte, current s
 	return s, nil
 }
 
-// ScanSeen reads a row of what chats have seen, and into more what the dialect has behind it.
-func ScanSeen(rows Rows, more ...any) (s board.Seen, err error) {
+// ScanSeen reads a row of [SQL.AllSeen]. An error wraps [board.ErrDamaged] if the row is not as it was written.
+func (s *SQL) ScanSeen(rows Rows) (c board.Seen, err error) {
 	var at int64
-	err = rows.Scan(append([]any{&s.Principal, &s.Chat, &s.Mirrors, &s.List, &s.Revision, &s.Process, &s.Held, &s.Current, &at}, more...)...)
-	s.At = time.Unix(0, at).UTC()
-	return s, err
+	sum, err := s.scan(rows, &c.Principal, &c.Chat, &c.Mirrors, &c.List, &c.Revision, &c.Process, &c.Held, &c.Current, &at)
+	c.At = time.Unix(0, at).UTC()
+	if err == nil && s.of.Sum != nil && s.of.Sum(SeenValues(c)...) != sum {
+		err = Damaged("seen", c.Chat, c.List)
+	}
+	return c, err
 }
 
-// SeenValues returns the columns of such a row.
+// SeenValues returns the columns of a row of seen.
 func SeenValues(s board.Seen) []any {
 	return []any{s.Principal, s.Chat, s.Mirrors, s.List, s.Revision, s.Process, s.Held, s.Current, record.UnixNano(s.At)}
 }
 
-// listValues returns the columns of the list that begins with a revision at a time, but
-// for those that say which revision is the newest.
-func listValues(first todo.Snapshot, begun time.Time) ([]any, error) {
-	l := first.List
-	if l.ParentConversation != "" {
-		l.Parent = "" // it is looked up
+// scan reads the columns of a row, and its checksum where the dialect has one. A value of another type than was
+// written is damage.
+func (s *SQL) scan(rows Rows, into ...any) (sum int64, err error) {
+	if s.of.Sum != nil {
+		into = append(into, &sum)
 	}
-	meta, err := record.Encode(l)
-	return []any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation, record.UnixNano(begun), string(meta)}, err
+	if err = rows.Scan(into...); err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") {
+		err = fmt.Errorf("%w: %w; `todo-mcp check` looks for more", ErrRecord, err)
+	}
+	return sum, err
+}
+
+// ErrRecord means that one row cannot be used; other rows can.
+var ErrRecord = fmt.Errorf("read record: %w", board.ErrDamaged)
+
+// Damaged returns the error for a row that is not as it was written.
+func Damaged(table string, key ...any) error {
+	return fmt.Errorf("%w: a row of %s (%s) is not as it was written; `todo-mcp check` looks for more", ErrRecord, table,
+		strings.TrimSuffix(fmt.Sprintln(key...), "\n"))
 }
