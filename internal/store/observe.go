@@ -10,19 +10,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Observer is told how long each update, load, find and history of a store took, with that
-// word and that for how it ended, an [Outcome].
-// What the function of an update asks of its transaction is part of the update. It is not called
-// for what only some stores can do, nor for what reads a row or two beside lists, which would fail
-// with them. Several goroutines call it at once.
+// Observer is told how long each update, load, find and history of a store took. Its labels are that word and the
+// [Outcome]. An update includes the reads of its transaction. Other methods are not observed: they read a row or two
+// beside lists, and fail when the others do. Several goroutines call it at once.
 type Observer func(took time.Duration, labels ...string)
 
-// Outcome says in one word how an operation ended. The words are applied (it did
-// what it was asked), missing ([board.ErrNotFound]), full (a quota is reached:
-// [board.ErrTooManyLists], [board.ErrStoreFull]), refused (by the rules for lists, see
-// [board.IsRefusal]: its caller's mistake), unknown ([board.ErrUnknownOutcome]),
-// cancelled (its caller had gone) and failed (the store could not do it; nothing
-// changed).
+// Outcome says in one word how an operation ended: applied (without an error), missing ([board.ErrNotFound]), full
+// ([board.ErrTooManyLists], [board.ErrStoreFull]), refused (another mistake of the caller, see [board.IsRefusal]),
+// unknown ([board.ErrUnknownOutcome]), cancelled (the caller had gone) or failed (by the store; nothing changed).
 func Outcome(err error) string {
 	if err == nil {
 		return "applied"
@@ -37,10 +32,10 @@ func Outcome(err error) string {
 	return "failed"
 }
 
-// errPanicked is how an operation ended that did not return.
+// errPanicked is the error of an operation that did not return.
 var errPanicked = errors.New("panic")
 
-// observe runs an operation and tells the observer how it ended.
+// observe runs an operation and tells the observer of it.
 func observe[T any](o *Opened, operation string, run func() (T, error)) (result T, err error) {
 	if o.Observer == nil {
 		return run()
@@ -52,8 +47,7 @@ func observe[T any](o *Opened, operation string, run func() (T, error)) (result 
 	return result, err
 }
 
-// Update implements [board.Store]. One whose context has no end of its own ends after
-// [Opened.Within].
+// Update implements [board.Store]. It ends after [Opened.Within] if its context has no deadline.
 func (o *Opened) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	within := ctx
 	if _, ends := ctx.Deadline(); !ends && o.Within > 0 {

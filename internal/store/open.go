@@ -1,8 +1,8 @@
-// Package store names the stores there are: where a setting points to, how it is
-// opened, and what else is kept beside the lists.
+// Package store opens the store that a setting names, and says which files belong to it.
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -19,50 +19,39 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 )
 
-// Place is where a setting says that lists are kept. Nothing is opened or made on
-// disk until [Place.Open], and then not before the first save.
-type Place struct {
-	// File is the store's file, or empty for another store.
-	File string
-	// URL is the address of a database, or empty for another store.
-	URL string
-}
+// Place is where a setting says that lists are kept: in a file, in the database at a URL, or, if both are empty, in memory.
+// Nothing is opened or made on disk before [Place.Open], and no file before the first save.
+type Place struct{ File, URL string }
 
-// Opened is a store that a place opened, with what only some stores can do, each a function
-// that is nil where this one cannot. Who wraps the store wraps Store alone.
+// Opened is an open store with what only some stores can do: functions that are nil where this one cannot. A wrapper
+// replaces Store alone.
 type Opened struct {
 	board.Store
-	// Observer is told of what writes and of what reads lists; nil is nobody.
+	// Observer is told of writes and reads of lists; it may be nil.
 	Observer Observer
-	// Within is how long an update may take: another program may have the store locked for
-	// ever. 0 is any time.
+	// Within bounds an update, since another program may keep the store locked; 0 means no bound.
 	Within time.Duration
-	// Damaged says what is wrong with each row that was left out because it is damaged, and
-	// Bytes how large the store was when it was looked at last. Check reads all, calls found with
-	// each damage, and counts the revisions. No store lacks these.
+	// Every store has these. Damaged returns a text for each row that was left out because it is damaged. Bytes is the
+	// size of the store when it was last measured. Check reads all rows, and calls found with each problem.
 	Damaged func() []string
 	Bytes   func() int64
 	Check   func(ctx context.Context, found func(problem string)) (revisions int, err error)
-	// BackUp writes a copy of a file, and Restore makes the file what a copy is.
+	// BackUp writes a copy to a file, and Restore replaces the store by a copy.
 	BackUp, Restore func(ctx context.Context, file string, found func(problem string)) (revisions int, err error)
-	// Compact makes a file as small as what is in it.
+	// Compact shrinks a file to its content.
 	Compact func(context.Context) error
-	// Unsafe names the setting of a database by which a save may be lost that was
-	// acknowledged; empty for none.
+	// Unsafe names the settings of a database with which acknowledged saves can be lost; empty for none.
 	Unsafe func(context.Context) (setting string, err error)
 	// NoticeLag is how long a notice of a save takes to reach every server on a database.
 	NoticeLag func() time.Duration
-	// SessionKey returns the key of session ids that the servers on a database share; fresh
-	// is the key that it becomes if there is none.
+	// SessionKey returns the key of session ids that all servers on a database share: fresh, if there is none yet.
 	SessionKey func(ctx context.Context, fresh []byte) ([]byte, error)
 }
 
-// Memory reports whether the lists end with the process that opens them, and no other process
-// can see them: they are in a file that nobody else knows.
-func (p Place) Memory() bool { return p.File == "" && p.URL == "" }
+// Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
+func (p Place) Memory() bool { return p == Place{} }
 
-// KeyFile is the file beside the lists that keeps the key of session ids; empty
-// when there is no such place.
+// KeyFile is the file beside the lists that has the key of session ids; empty if the place is no file.
 func (p Place) KeyFile() string {
 	if p.File == "" {
 		return ""
@@ -70,22 +59,21 @@ func (p Place) KeyFile() string {
 	return filepath.Join(filepath.Dir(p.File), "session.key")
 }
 
-// Spool is the file for what hooks were told and what is not among the lists yet: beside
-// their file, or for a database in the folder for the state of applications; empty when
-// there is no such place.
+// Spool is the file in which hooks leave events that are not applied yet: beside the file of lists, or for a database in
+// the folder for the state of applications. It is empty in memory, or if there is no such folder.
 func (p Place) Spool(getenv func(string) string) string {
-	switch dir, err := stateDir(runtime.GOOS, getenv); {
-	case p.File != "":
-		file, err := filepath.EvalSymlinks(p.File)
-		if err != nil {
-			file = p.File // it is not there yet
+	if p.File != "" {
+		if file, err := filepath.EvalSymlinks(p.File); err == nil { // it is there
+			return file + sqlite.SpoolSuffix
 		}
-		return file + sqlite.SpoolSuffix
-	case p.URL != "" && err == nil:
-		sum := sha256.Sum256([]byte(p.URL))
-		return filepath.Join(dir, fmt.Sprintf("hooks-%x", sum[:8]))
+		return p.File + sqlite.SpoolSuffix
 	}
-	return ""
+	dir, err := stateDir(runtime.GOOS, getenv)
+	if p.Memory() || err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(p.URL))
+	return filepath.Join(dir, fmt.Sprintf("hooks-%x", sum[:8]))
 }
 
 // Say tells other processes that something was put into the spool of a file.
@@ -95,8 +83,8 @@ func (p Place) Say() {
 	}
 }
 
-// String is the place as people read it: the file, with home (a folder, may be
-// empty) shortened to "~", or the address without a password.
+// String is the place as people read it: the file, with the folder home shortened to "~", or the address without a
+// password.
 func (p Place) String(home string) string {
 	switch {
 	case p.Memory():
@@ -110,8 +98,8 @@ func (p Place) String(home string) string {
 	return p.File
 }
 
-// Open opens the store, which keeps what keep says. The caller closes it. noticeURL
-// is another address of a database, see [postgres.Open].
+// Open opens the store with the limits keep. The caller closes it. noticeURL is another address of a database, see
+// [postgres.Open].
 func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 	if p.URL != "" {
 		s, err := postgres.Open(context.Background(), p.URL, noticeURL, keep)
@@ -135,9 +123,8 @@ func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 		BackUp: s.BackUp, Restore: s.Restore, Compact: s.Compact}, nil
 }
 
-// CheckFolder returns an error that says what to do where the store is a file that is
-// not there and cannot be made: its folder, or the next one above it that is there,
-// cannot be written. It leaves nothing there.
+// CheckFolder returns an error that says what to do if the store is a missing file that cannot be made, because its folder,
+// or the lowest one above that exists, cannot be written. It leaves nothing there.
 func (p Place) CheckFolder() error {
 	if p.File == "" {
 		return nil
@@ -159,9 +146,8 @@ func (p Place) CheckFolder() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// Locate returns the place that a setting names: "memory", "sqlite:PATH", the
-// postgres:// URL of a database, or, when it is empty, the file todo.db in the
-// platform's folder for the state of applications. An error says what is allowed, and never shows a password.
+// Locate returns the place that a setting names: "memory", "sqlite:PATH" or a postgres:// URL. An empty one names the file
+// todo.db in the platform's folder for the state of applications. An error says what is allowed, and shows no password.
 func Locate(setting string, getenv func(string) string) (Place, error) {
 	kind, path, _ := strings.Cut(setting, ":")
 	switch {
@@ -176,7 +162,7 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 		return Place{File: path}, checkPath(path)
 	}
 	switch {
-	case strings.ContainsAny(kind, "@=?"): // what other programs call a connection string
+	case strings.ContainsAny(kind, "@=?"): // a connection string of other programs
 		setting = "…"
 	case strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//"):
 		setting = kind + ":…" // an address, which may have a password in it
@@ -188,7 +174,7 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 	return Place{}, fmt.Errorf("store %q: allowed are memory, sqlite:PATH and postgres://USER@HOST/DATABASE%s", setting, hint)
 }
 
-// checkPath refuses what is surely not meant as the path of a file.
+// checkPath refuses paths that are surely not meant as a file.
 func checkPath(path string) error {
 	switch {
 	case path == "" || strings.HasSuffix(path, "/"):
@@ -201,29 +187,27 @@ func checkPath(path string) error {
 	return nil
 }
 
-// stateDir is the platform's folder for an application's state, with ours in it.
-// It need not exist.
+// stateDir returns our folder in the platform's folder for the state of applications. It need not exist.
 func stateDir(goos string, getenv func(string) string) (string, error) {
-	home := getenv("HOME")
+	under := func(root, path string) string {
+		if root == "" {
+			return ""
+		}
+		return filepath.Join(root, path)
+	}
+	state := ""
 	switch goos {
 	case "windows":
-		if dir := getenv("LocalAppData"); dir != "" {
-			return filepath.Join(dir, "todo-mcp"), nil
-		}
-		if dir := getenv("USERPROFILE"); dir != "" {
-			return filepath.Join(dir, "AppData", "Local", "todo-mcp"), nil
-		}
+		state = cmp.Or(getenv("LocalAppData"), under(getenv("USERPROFILE"), "AppData/Local"))
 	case "darwin":
-		if home != "" {
-			return filepath.Join(home, "Library", "Application Support", "todo-mcp"), nil
-		}
+		state = under(getenv("HOME"), "Library/Application Support")
 	default:
-		if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "todo-mcp"), nil
-		}
-		if home != "" {
-			return filepath.Join(home, ".local", "state", "todo-mcp"), nil
+		if state = getenv("XDG_STATE_HOME"); !filepath.IsAbs(state) {
+			state = under(getenv("HOME"), ".local/state")
 		}
 	}
-	return "", errors.New("there is no home directory to keep lists in: name a file with --store sqlite:PATH")
+	if state == "" {
+		return "", errors.New("there is no home directory to keep lists in: name a file with --store sqlite:PATH")
+	}
+	return filepath.Join(state, "todo-mcp"), nil
 }

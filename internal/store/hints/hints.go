@@ -10,8 +10,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// Hints are the watchers of one store, each with one slot for a hint: who is slow gets
-// one for many. The zero value has none.
+// Hints are the watchers of one store. Each has one slot for a hint: a slow one gets one hint for many saves.
 type Hints struct {
 	slots sync.Map // of chan struct{}
 }
@@ -23,14 +22,13 @@ func (h *Hints) Send() {
 	}
 }
 
-// Look looks for what nobody sends hints of: it calls the hint function when there is
-// something new, and returns after which time to look again; 0 is only when told to.
+// Look finds saves for which nobody calls [Hints.Send], and calls the hint function if there are any. It returns after
+// which time to look again; 0 is only when told to.
 type Look func() (again time.Duration, err error)
 
-// Watch adds a watcher and calls hint at once, and then for each hint that is sent. look
-// is called as long after the first hint as settle says, or after each if that is not 0, then
-// whenever something comes from told, and when it says. Watch returns nil when ctx ends,
-// [board.ErrClosed] when closed is closed, and the error of look.
+// Watch adds a watcher. It calls hint at once, and then after each Send. It calls look after the time settle, for the first
+// time (settle 0) or after each hint; whenever told receives; and when the last look asked for it. Watch returns nil
+// when ctx ends, [board.ErrClosed] when closed is closed, and the error of look.
 func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), settle time.Duration, told <-chan struct{}, look Look) error {
 	slot := make(chan struct{}, 1)
 	h.slots.Store(slot, true)

@@ -1,11 +1,8 @@
-// Package record encodes and decodes snapshots as JSON. Every backend on disk
-// stores this format, so that lists can move between backends without loss.
+// Package record encodes and decodes snapshots and chats as JSON. Every store on disk has this format, so that lists can
+// move between stores without loss. A revision is stored with all its items: a list is small, see [todo.MaxSize].
 //
-// The body of a revision has all its items: a list is small, see [todo.MaxSize].
-//
-// Decoding returns what was encoded, except [todo.Snapshot.Seq], which belongs
-// to one store and is not part of the format. Later versions must be able to
-// decode what earlier ones stored: fields are added, never renamed.
+// Decoding returns what was encoded, except Seq, which belongs to one store. Later versions must decode what earlier
+// ones stored: fields are added, never renamed.
 package record
 
 import (
@@ -22,12 +19,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// format is that of everything stored: as version 1 of the package writes it, with <, > and & as they are.
+// format is that of version 1 of encoding/json, with <, > and & unescaped.
 var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 
-// Body encodes everything of a snapshot except its List and Seq. Nil Items are
-// encoded as an empty array, and Worked is left out where an agent wrote: then it is
-// Updated.
+// Body encodes a snapshot without its List and Seq. Nil Items become an empty array. Worked is left out where an agent
+// wrote, since it equals Updated then.
 func Body(s todo.Snapshot) ([]byte, error) {
 	s.List = todo.List{}
 	if s.Items == nil {
@@ -39,11 +35,10 @@ func Body(s todo.Snapshot) ([]byte, error) {
 	return jsonv2.Marshal(&s, format)
 }
 
-// Encode encodes the part of a snapshot that is the same in all revisions of a list, or everything
-// of a chat except its Seq.
+// Encode encodes a list (what is the same in all its revisions), or a chat without its Seq.
 func Encode[T todo.List | todo.Chat](v T) ([]byte, error) { return jsonv2.Marshal(&v, format) }
 
-// Chat decodes what [Encode] returned and sets its Seq. An error wraps [board.ErrDamaged].
+// Chat decodes a chat that [Encode] encoded, and sets its Seq. An error wraps [board.ErrDamaged].
 func Chat(body []byte, seq int64) (c todo.Chat, err error) {
 	if err := json.Unmarshal(body, &c); err != nil {
 		return todo.Chat{}, fmt.Errorf("chat %d: %w: %w", seq, board.ErrDamaged, err)
@@ -52,8 +47,7 @@ func Chat(body []byte, seq int64) (c todo.Chat, err error) {
 	return c, nil
 }
 
-// Snapshot decodes what [Body] and [Encode] returned into one snapshot and sets its Seq.
-// An error wraps [board.ErrDamaged].
+// Snapshot decodes a body and a list into a snapshot, and sets its Seq. An error wraps [board.ErrDamaged].
 func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	var s todo.Snapshot
 	if err := errors.Join(json.Unmarshal(body, &s), json.Unmarshal(list, &s.List)); err != nil {
@@ -66,16 +60,15 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	return s, nil
 }
 
-// Purged returns the revision that takes the place of a list's history: it has no
-// content, and says who removed the list and when. newest is the revision before it.
+// Purged returns the revision that replaces the history of a list. It has no content, and says who removed the list and
+// when. newest is the number of the revision before it.
 func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by}
 }
 
-// UnixNano returns t in Unix nanoseconds, as stores compare times in columns of
-// their own. A time that does not fit (before 1678 or after 2262) becomes the
-// nearest one that does.
+// UnixNano returns t in Unix nanoseconds, the form of times in columns. A time that does not fit (before 1678 or after
+// 2262) becomes the nearest one that does.
 func UnixNano(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

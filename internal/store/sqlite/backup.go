@@ -6,17 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// BackUp writes a copy of the store, as it is at one moment, to a file that is not there
-// yet, and that only its owner may read; others go on writing the store meanwhile. It reads
-// all of the copy as [Store.Check] does, and returns how many revisions it has. Without an
-// error the copy is on the disk.
+// BackUp writes a copy of the store, as it is at one moment, to a new file that only its owner may read. Others may write
+// the store meanwhile. It reads all of the copy as [Store.Check] does, and returns how many revisions it has. When it
+// returns without an error the copy is on the disk.
 func (s *Store) BackUp(ctx context.Context, to string, found func(problem string)) (revisions int, err error) {
 	part := to + ".part"
 	defer func() {
@@ -30,7 +32,7 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return 0, errors.Join(err, fmt.Errorf("%s is there already: name another file, or move it away", to))
 	}
-	if err := os.WriteFile(part, nil, 0o600); err != nil { // SQLite takes an empty file
+	if err := os.WriteFile(part, nil, 0o600); err != nil { // SQLite writes into an empty file
 		return 0, err
 	}
 	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)")
@@ -54,11 +56,10 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	return revisions, nil
 }
 
-// Restore makes the store what a copy is that [Store.BackUp] wrote, in one transaction: who
-// has the store open goes on with it, and watchers see every list as one that was saved just
-// now. It reads all of the copy before, as [Store.Check] does, and changes nothing when
-// something is wrong with it. Where there is no store it makes one. It returns how many
-// revisions there are then.
+// Restore replaces the content of the store by that of a copy that [Store.BackUp] wrote, in one transaction. Processes that
+// have the store open continue with it, and watchers see every list as saved just now. It first reads all of the copy
+// as [Store.Check] does, and changes nothing if it finds a problem. It creates a store that is missing, and returns how
+// many revisions the store then has.
 func (s *Store) Restore(ctx context.Context, from string, found func(problem string)) (revisions int, err error) {
 	defer func() {
 		if err != nil {
@@ -97,8 +98,7 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 	return revisions, err
 }
 
-// checkIsCopy returns what a file is, if it is no copy of a store; else err, with which its
-// reading ended.
+// checkIsCopy returns an error that says what the file is if it is no copy of a store, else the error of its reading.
 func checkIsCopy(from string, info fs.FileInfo, err error) error {
 	is := ""
 	switch {
@@ -120,8 +120,7 @@ func checkIsCopy(from string, info fs.FileInfo, err error) error {
 	return fmt.Errorf("%s is no copy of a store: it is %s", from, is)
 }
 
-// takeAll puts what the tables of a file have in the place of what is in those of a database
-// with one connection.
+// takeAll replaces the rows of a database with one connection by those of a file.
 func takeAll(ctx context.Context, db *sql.DB, from string) error {
 	if _, err := db.ExecContext(ctx, `ATTACH ? AS copy`, from); err != nil {
 		return err
@@ -131,7 +130,7 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // what was not committed
-	// What was saved here is not newer than what is restored: seqs go on.
+	// The rows get Seqs above those that were given, so that they count as newer.
 	if _, err := tx.ExecContext(ctx, `DELETE FROM lists; DELETE FROM history; DELETE FROM seen; DELETE FROM names; DELETE FROM chats; DELETE FROM keys; DELETE FROM notices; DELETE FROM list_counts`); err != nil {
 		return err
 	}
@@ -162,11 +161,59 @@ func check(ctx context.Context, path string, found func(string)) (revisions int,
 	return revisions, errors.Join(err, s.Close())
 }
 
-// syncFile moves what was written of a file to the disk.
+// syncFile syncs a file to the disk.
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// Check is [tables.Reader.Check], and lets SQLite check its own structures.
+func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
+	query := func(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
+		err := s.query(ctx, what, query, args, read)
+		if failedWith(err, codeCorrupt) { // other queries may still work
+			found(err.Error())
+			return nil
+		}
+		return err
+	}
+	return tables.NewReader(queries(), query, &s.Health).Check(ctx, found)
+}
+
+// compactStep is how many pages are moved in one transaction, while nobody else writes.
+const compactStep = 256
+
+// Compact gives the space of removed lists back to the file system. Between its steps, of some milliseconds, others write.
+func (s *Store) Compact(ctx context.Context) error {
+	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)")
+	if err != nil {
+		return fmt.Errorf("compact store: %w", err)
+	}
+	statements := &statements{db: db}
+	for before, now := math.MaxInt, 0; err == nil; before = now {
+		err = db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&now)
+		if err != nil || now == 0 || now >= before { // others use as much space as a step frees
+			break
+		}
+		began := time.Now()
+		err = statements.query(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, compactStep), nil, func(rows tables.Rows) error {
+			for rows.Next() { // each row moves a page
+				continue
+			}
+			return rows.Err()
+		})
+		if err == nil {
+			board.Sleep(ctx, time.Since(began)) // so that others can write
+		}
+	}
+	if err == nil {
+		_, err = db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	}
+	if err = errors.Join(describe(s.path, err), db.Close()); err != nil {
+		return fmt.Errorf("compact store: %w", err)
+	}
+	return nil
 }

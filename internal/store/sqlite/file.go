@@ -22,28 +22,25 @@ import (
 // readers is the number of connections that all reads of a store share.
 const readers = 4
 
-// errBeingCreated means that another process is creating or changing the file; try again.
-var errBeingCreated = errors.New("store file is being made")
+// After these errors a caller tries again. errBeingCreated means that another process is creating or changing the file,
+// and errLogInUse that a log cannot be merged while others read it.
+var (
+	errBeingCreated = errors.New("store file is being made")
+	errLogInUse     = errors.New("store is being read")
+)
 
-// errLogInUse means that the deleted log cannot be merged while others read; try
-// again.
-var errLogInUse = errors.New("store is being read")
-
-// file is an open database with a count of its users: newFile counts the first,
-// and the last release closes the database. info identifies the file on disk,
-// and log its -wal file, nil if it had none. A nil *file means that no database
-// is open.
+// file is an open database with a count of its users. A nil *file means that no database is open.
 type file struct {
 	db    *sql.DB
 	info  fs.FileInfo
-	log   fs.FileInfo
-	fixed bool // read as a file that nobody changes, see openReader
-	users atomic.Int32
+	log   fs.FileInfo  // of its -wal file; nil if it had none
+	fixed bool         // it is read as a file that nobody changes, see openReader
+	users atomic.Int32 // the last release closes the database
 
 	statements statements
 }
 
-// newFile returns the file at path that db has open and has read.
+// newFile returns the file at path that db has open. The caller is its first user.
 func newFile(db *sql.DB, path string, info fs.FileInfo) *file {
 	f := &file{db: db, info: info}
 	f.statements.db = db
@@ -59,23 +56,21 @@ func (f *file) release() error {
 	return f.db.Close()
 }
 
-// isChanged reports whether a file that is read as one that nobody changes was changed
-// since before, or is about to be. now describes it; nil for none.
+// isChanged reports whether a file that is read as one that nobody changes has changed between the times of two infos, or
+// is about to change. now is nil if the file is gone.
 func isChanged(path string, before, now fs.FileInfo) bool {
 	return hasLog(path) || now == nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
 
-// hasLog reports whether there is a -wal file, without which no process is using
-// the store.
+// hasLog reports whether there is a -wal file. Without one no process uses the store.
 func hasLog(path string) bool {
 	_, err := os.Stat(path + "-wal")
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// look describes the file at path; it returns nil, nil when there is none. Its
-// error says what to do where there cannot be a store. It does not open the
-// file, and nothing in this package may do so except through SQLite: closing any
-// other descriptor drops all locks that the process has on the file.
+// look describes the file at path; it returns nil, nil when there is none. Its error says what to do if no store can be
+// there. It does not open the file. Only SQLite may do that: closing any other descriptor drops all locks that the
+// process has on the file.
 func look(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -96,7 +91,7 @@ func look(path string) (fs.FileInfo, error) {
 	// SQLite would take the file for a new database and delete its log.
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 		if now, err := os.Stat(path); err != nil || now.Size() > 0 {
-			return look(path) // another process is making both, the file first
+			return look(path) // another process has just made both, the file first
 		}
 		return nil, fmt.Errorf("open store: %w: %s is empty, but its log %s-wal is not: restore a copy of both, move both away, or name another file with --store; they were left as they are",
 			board.ErrCorrupt, path, path)
@@ -104,9 +99,8 @@ func look(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// probe returns an error if the file at path is not a store that this version
-// can use. It does not change a byte of it. Without a log probe reads it without
-// locks.
+// probe returns an error if the file at path is not a store that this version can use. It does not change the file, and
+// reads one without a log without locks.
 func probe(path string) error {
 	info, err := look(path)
 	if info == nil || err != nil || info.Size() == 0 {
@@ -124,12 +118,11 @@ func probe(path string) error {
 	return errors.Join(err, f.release())
 }
 
-// openReader opens the database at path, described by info, for reading. It returns
-// nil, nil when the file has no schema yet, for example while another process is creating it.
+// openReader opens the database at path, described by info, for reading. It returns nil, nil when the file has no schema
+// yet, for example while another process is creating it.
 //
-// In a folder that is read-only SQLite cannot make a log, and without one it reads
-// only a file that nobody changes. So openReader opens it as such, until it changes
-// all the same.
+// In a read-only folder SQLite cannot make a log. Without a log it only reads a file that is declared immutable, so
+// openReader does that; if the file changes all the same, renew opens it again.
 func openReader(ctx context.Context, path string, info fs.FileInfo, connections int) (*file, error) {
 	f, err := openReaderAs(ctx, "mode=rw", path, info, connections)
 	if failedWith(err, codeReadOnly, codeCantOpen) && !hasLog(path) {
@@ -157,12 +150,11 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 	return nil, errors.Join(describe(path, err), db.Close())
 }
 
-// maxLog is the size in bytes to which the log shrinks when it has grown beyond
-// it and is begun anew (BAD-INPUT 65).
+// maxLog is the size in bytes to which SQLite truncates a larger log when it begins it anew (BAD-INPUT 65).
 const maxLog = 4 << 20
 
-// openWriter opens the database for writing. It creates the folder and the file
-// if they are missing, and the schema in an empty file, with say in an earlier one, too.
+// openWriter opens the database for writing. It creates the folder and the file if they are missing, and the schema in an
+// empty file. With say it also moves an earlier file to this schema, and tells say each step.
 func openWriter(ctx context.Context, path string, pragmas []string, say func(text string)) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -178,20 +170,15 @@ func openWriter(ctx context.Context, path string, pragmas []string, say func(tex
 	if err != nil {
 		return nil, err
 	}
-	if err := makeSchema(ctx, db, func() { // where there is a schema, the names that lead to it are on the disk
-		for dir := range atomicfile.Above(path) {
-			syncFolder(dir)
-		}
-	}, say); err != nil {
+	if err := makeSchema(ctx, db, path, say); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
 	return newFile(db, path, info), nil
 }
 
-// create creates an empty file at path that only its owner may read, and its
-// folder, unless the file exists. Only one process does this at a time, under a
-// lock that the operating system lets go of if the process ends. It returns
-// errBeingCreated if another process does this now, however long that takes.
+// create creates an empty file at path that only its owner may read, and its folder, unless the file exists. One process
+// at a time does this, under a lock that ends with the process. It returns errBeingCreated while another one has the
+// lock.
 func create(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -213,10 +200,9 @@ func create(path string) error {
 	return nil
 }
 
-// publish creates the file, unless there is one by now; the caller has the lock
-// of create. It first removes what a deleted database left beside path
-// (-wal, -shm, -journal), because SQLite would apply it to the new file. The file
-// gets its name after it is closed (see look).
+// publish creates the file, unless there is one by now; the caller has the lock of create. It first removes the files that
+// a deleted database left beside path, because SQLite would apply them to the new file. The file gets its name after
+// it is closed (see look).
 func publish(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -229,13 +215,10 @@ func publish(path string) error {
 	return atomicfile.Write(path, nil, nil)
 }
 
-// removeLeftover is replaced by tests, which act while a creator is there.
-var removeLeftover = os.Remove
+// Tests replace these, to act while a file is being created, and to see what is synced.
+var removeLeftover, syncFolder = os.Remove, atomicfile.SyncFolder
 
-// syncFolder is replaced by tests.
-var syncFolder = atomicfile.SyncFolder
-
-// openDatabase opens the database at path, when it is used first.
+// openDatabase returns the database at path. Its connections are opened at their first use.
 func openDatabase(path string, connections int, mode string, pragmas ...string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	if filepath.VolumeName(path) != "" {
@@ -251,8 +234,7 @@ func openDatabase(path string, connections int, mode string, pragmas ...string) 
 	return db, nil
 }
 
-// describe wraps err with the path and, for a file that cannot be used, with
-// what the user can do about it. It returns nil if err is nil.
+// describe wraps err with the path and, for a file that cannot be used, with what the user can do. It returns nil for nil.
 func describe(path string, err error) error {
 	switch {
 	case err == nil:
@@ -262,7 +244,7 @@ func describe(path string, err error) error {
 	case errors.Is(err, board.ErrTooNew):
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)
 	case failedWith(err, codeError) && otherTables.MatchString(err.Error()):
-		return describe(path, board.ErrTooNew) // since another program had it
+		return describe(path, board.ErrTooNew) // a newer program has changed the tables meanwhile
 	case errors.Is(err, board.ErrEarlier):
 		return fmt.Errorf("open store %s: %w, and so does `todo-mcp lists --store sqlite:%[1]s`; it was left as it is", path, err)
 	case errors.Is(err, errForeign):
@@ -275,10 +257,10 @@ func describe(path string, err error) error {
 	return fmt.Errorf("open store %s: %w", path, err)
 }
 
-// otherTables finds what SQLite says when tables are not those that a statement was written for.
+// otherTables matches SQLite's errors for a statement that was written for other tables.
 var otherTables = regexp.MustCompile(`no such (table|column)|has no column`)
 
-// SQLite's primary result codes that this package distinguishes.
+// SQLite's primary result codes that this package distinguishes, and an extended one.
 const (
 	codeError      = 1
 	codeBusy       = 5
@@ -290,20 +272,17 @@ const (
 	codeTooBig     = 18
 	codeConstraint = 19
 	codeNotADB     = 26
-
-	// codeShortRead is an extended result code: a file has less than SQLite knows to be in it.
-	codeShortRead = 522
+	codeShortRead  = 522 // extended: a file is shorter than SQLite expects
 )
 
-// failedWith reports whether err is an SQLite error with one of some result codes, primary or
-// extended ones.
+// failedWith reports whether err is an SQLite error with one of some result codes, primary or extended ones.
 func failedWith(err error, codes ...int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (slices.Contains(codes, e.Code()&0xff) || slices.Contains(codes, e.Code()))
 }
 
-// busy reports whether err comes from another connection or process that has
-// the file locked or is creating it, so that trying again can succeed.
+// busy reports whether err means that another connection or process has the file locked or is creating it, so that
+// trying again can succeed.
 func busy(err error) bool {
 	return errors.Is(err, errBeingCreated) || errors.Is(err, errLogInUse) || failedWith(err, codeBusy, codeProtocol)
 }

@@ -9,19 +9,17 @@ import (
 	"os"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// schema is the SQL that makes the tables of version 1.
-//
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the one before, the
-// first one from an empty file. Their number is the version, which a file has as PRAGMA
-// user_version. What was released is never changed: a change of the schema is one more step,
-// in a file of its own, schema002.sql and so on.
+// steps lead to the schema of this program: each makes its version from the one before, the first one from an empty file.
+// Their number is the version, which a file has as PRAGMA user_version. A released step is never changed: a change of
+// the schema is one more step, in a file of its own, schema002.sql and so on.
 var steps = []string{schema}
 
 // applicationID is in every file ("todo").
@@ -30,9 +28,9 @@ const applicationID = 0x746f646f
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
 
-// schemaOf returns the version of a database, 0 of an empty one. It returns board.ErrTooNew,
-// board.ErrEarlier or errForeign for a database that this program cannot use, or not yet. It
-// also reads the list of tables, so that opening finds a damaged file.
+// schemaOf returns the version of a database; 0 for an empty one. Its error is board.ErrTooNew, board.ErrEarlier or
+// errForeign if this program cannot use the database, or must move it first. It also reads the list of tables, to find
+// that a file is damaged.
 func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	var id, tables int
 	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
@@ -53,12 +51,10 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	return version, err
 }
 
-// makeSchema sets how a database with one connection is written, unless it is not a store of
-// this version, and makes the tables in one that has none, in one transaction: of several
-// processes that try at the same time only one makes them. It calls first before. With say it
-// does so, too, with an earlier store: it waits for those who write, and says each step that it
-// runs.
-func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text string)) error {
+// makeSchema prepares the database at path, with one connection, for writing. If it has no tables it syncs the folders
+// above and makes the tables, in one transaction: of several processes that try at the same time one makes them. With
+// say, which is told of each step, it also moves an earlier store to this version; for that it waits for other writers.
+func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text string)) error {
 	look := func() (version int, err error) {
 		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {
 			err = nil
@@ -69,12 +65,12 @@ func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text str
 	if err != nil {
 		return err
 	}
-	settings := "PRAGMA journal_mode = WAL; PRAGMA user_version" // a read, so that the log is there
+	settings := "PRAGMA journal_mode = WAL; PRAGMA user_version" // the read makes SQLite create the log
 	switch version {
 	case len(steps):
-	case 0: // in a file that has it, it would be a write of what is so already
+	case 0: // not in a file that has this setting: SQLite would write it again
 		settings = "PRAGMA auto_vacuum = INCREMENTAL; " + settings
-	default: // the log is merged as by [writer.settleLog]
+	default: // merges the log as [writer.settleLog] does
 		settings += "; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = 600000"
 	}
 	if _, err := db.ExecContext(ctx, settings); err != nil || version == len(steps) {
@@ -84,13 +80,15 @@ func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text str
 		return err
 	}
 	version, err = look()
-	if err == nil && version == 0 {
-		first()
+	for dir := range atomicfile.Above(path) {
+		if err == nil && version == 0 { // a file with a schema was synced with its folders by who made it
+			syncFolder(dir)
+		}
 	}
 	if err == nil && version < len(steps) {
 		err = tables.Step(steps, version, say, func(version int, step string) error {
 			_, err := db.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
-			if failedWith(err, codeError) { // it says nothing of the store, see [describe]
+			if failedWith(err, codeError) { // keeps [describe] from taking it for a newer schema
 				err = errors.New(err.Error())
 			}
 			return err
@@ -103,12 +101,12 @@ func makeSchema(ctx context.Context, db *sql.DB, first func(), say func(text str
 	return err
 }
 
-// upgrade moves an earlier store to the schema of this program, and says each step.
+// upgrade moves an earlier store to the schema of this program, and tells say each step.
 func upgrade(path string, say func(text string)) error {
 	f, err := openWriter(context.Background(), path, nil, say)
 	if err == nil {
 		err = f.release()
-		// A process that has it open looks at the version when the file has another time.
+		// A process that has the file open checks the version when the file's time has changed.
 		now := time.Now()
 		_ = os.Chtimes(path, now, now)
 	}

@@ -1,14 +1,10 @@
-// Package sqlite implements board.Store in one SQLite file, which several
-// processes may share. It keeps every promise of board.Store: an acknowledged
-// save is in the file (WAL, synchronous=FULL) and survives kill -9 and power
-// loss.
+// Package sqlite implements board.Store in one SQLite file, which several processes may share. It keeps every promise of
+// board.Store: an acknowledged save is in the file (WAL, synchronous=FULL) and survives kill -9 and power loss.
 //
-// Opening creates nothing on disk: the first Update creates the file and its
-// folder. Updates that wait at the same time are committed in one transaction. Every
-// call checks whether the file was replaced since it was opened, and then uses the one
-// that the path names now. While it names none any more, calls fail: to make another one
-// would show an empty board as if there never were lists. A watcher may get one hint for
-// many saves.
+// Opening creates nothing on disk: the first Update creates the file and its folder. Updates that wait at the same time
+// are committed in one transaction. Every call checks whether another file has taken the path, and then uses that one.
+// Once the file is gone from its path, calls fail: a new file would show an empty board, as if there never were lists.
+// A watcher may get one hint for many saves.
 package sqlite
 
 import (
@@ -31,33 +27,30 @@ import (
 type Store struct {
 	tables.Reader
 	tables.Health
-	path     string
-	log      string         // of SQLite, beside the file
-	pragmas  []string       // more pragmas of the writing connection
-	quit     chan struct{}  // closed by Close
-	work     sync.WaitGroup // running calls and watches
-	watchers hints.Hints
-	reading  chan *file  // one slot, used as a lock: the database to read from; nil if not open
-	had      atomic.Bool // it had its file open, so that one must be there
+	path      string
+	log       string         // SQLite's log (-wal), beside the file
+	temporary string         // the folder that Close removes; empty for none
+	pragmas   []string       // more pragmas of the writing connection
+	quit      chan struct{}  // closed by Close
+	work      sync.WaitGroup // running calls and watches
+	watchers  hints.Hints
+	reading   chan *file  // one slot, used as a lock: the database to read from; nil if not open
+	had       atomic.Bool // the file was open once, so that one must be there
 
 	queue       chan *request // what the writer goroutine is to run
 	startWriter func()
 	writing     sync.WaitGroup // the writer goroutine
+	batches     atomic.Int64   // committed transactions, for tests
 
 	mu     sync.Mutex
 	closed time.Time // when Close was called; zero before
-
-	temporary string // the folder that Close removes; empty for none
-
-	batches atomic.Int64 // committed transactions with a successful request, for tests
-	keep    board.Keep
+	keep   board.Keep
 }
 
 var _ board.Store = (*Store)(nil)
 
-// Open returns a store in the file at path, which need not exist yet. For a
-// file that this version cannot use it returns an error that wraps
-// [board.ErrTooNew] or [board.ErrCorrupt], and leaves the file unchanged.
+// Open returns a store in the file at path, which need not exist. For a file that this version cannot use it returns an
+// error that wraps [board.ErrTooNew] or [board.ErrCorrupt], and leaves the file unchanged.
 func Open(path string, keep board.Keep) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -80,8 +73,8 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	return s, nil
 }
 
-// Temporary returns a store in a folder of its own among the system's temporary files, which
-// Close removes. Nothing of it is to survive the machine, so that no save waits for the disk.
+// Temporary returns a store in a temporary folder, which Close removes. It need not survive a crash, so its saves do not
+// wait for the disk.
 func Temporary(keep board.Keep) (*Store, error) {
 	folder, err := os.MkdirTemp("", "todo-mcp-")
 	if err != nil {
@@ -95,10 +88,8 @@ func Temporary(keep board.Keep) (*Store, error) {
 	return s, nil
 }
 
-// Close implements board.Store. It waits for running calls, so the hint function
-// of Watch must not call it. It waits no longer than twice the grace period: when the disk
-// is so slow that a sync takes seconds, the last commit may end after it, and who opens the
-// store next merges the log.
+// Close implements board.Store. It waits for running calls, so the hint function of Watch must not call it. It waits for
+// twice the grace period at most: on a very slow disk the last commit may end after Close has returned.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := s.closed.IsZero()
@@ -117,7 +108,7 @@ func (s *Store) Close() error {
 	}
 }
 
-// end waits for what runs, and closes what is open.
+// end waits for running calls, and closes what is open.
 func (s *Store) end(first bool) error {
 	s.work.Wait()
 	if first {
@@ -136,9 +127,8 @@ func (s *Store) end(first bool) error {
 	return nil
 }
 
-// enter registers a call that Close has to wait for; the caller must end it
-// with s.work.Done. After Close it registers nothing and returns
-// [board.ErrClosed].
+// enter registers a call for which Close waits until the caller calls s.work.Done. After Close it returns
+// [board.ErrClosed] and registers nothing.
 func (s *Store) enter(ctx context.Context) error {
 	if s.keep.Before != nil {
 		s.keep.Before(ctx)
@@ -152,9 +142,8 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
-// use returns the database to read from, which the caller must release. It
-// returns nil when there is no file yet, or no schema in it. If the path names
-// another file than before, use opens that one; if it names none, that is an error.
+// use returns the database to read from, which the caller must release. It returns nil when there is no file yet, or no
+// schema in it. If another file has taken the path, use opens that one; if the file is gone, it returns an error.
 func (s *Store) use(ctx context.Context) (f *file, err error) {
 	select {
 	case f = <-s.reading:
@@ -169,15 +158,13 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 	return f, err
 }
 
-// renew returns f if it is still the file that the path names. Otherwise it
-// releases f and opens the file that is there now for reading; it returns nil
-// when there never was one. f may be nil.
+// renew returns f, which may be nil, if the path still names it. Otherwise it releases f and opens the file at the path
+// for reading; it returns nil when there never was one.
 func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, error) {
 	info, err := s.stat()
 	isCurrent := err == nil && f != nil && info != nil && os.SameFile(f.info, info) && !(f.fixed && isChanged(s.path, f.info, info))
 	if isCurrent && f.log != nil {
-		// Until a writer that found the log deleted has begun the next one, see
-		// [writer.mergeLog], the file has what is newest.
+		// After a log was deleted, f is current until a writer begins the next one.
 		log, err := os.Stat(s.log)
 		isCurrent = err != nil || log.Size() == 0 || os.SameFile(f.log, log)
 	}
@@ -185,7 +172,7 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 		if info.ModTime().Equal(f.info.ModTime()) {
 			return f, nil
 		}
-		// A log was merged, or a newer program has moved the store.
+		// A log was merged, or a newer program has moved the file to its schema.
 		if _, err = schemaOf(ctx, f.db); err == nil {
 			f.info = info
 			return f, nil
@@ -203,8 +190,8 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 	return f, err
 }
 
-// stat describes the store's file; it returns nil, nil when that is missing or empty. Once the
-// store had it open, that is an error.
+// stat describes the store's file. A missing or empty file is an error if the store had a file open before, else stat
+// returns nil, nil.
 func (s *Store) stat() (fs.FileInfo, error) {
 	info, err := look(s.path)
 	if info != nil && info.Size() == 0 {

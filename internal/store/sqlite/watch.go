@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/gofrs/flock"
+
+	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
+	"github.com/todo-mcp/todo-mcp/internal/board"
+)
+
+// aliveFile returns the path of the file that a process keeps locked while it is alive. The lock ends with the process.
+func (s *Store) aliveFile(process string) string {
+	return filepath.Join(s.path+"-alive", filepath.Base(process))
+}
+
+// Attend implements board.Store.
+func (s *Store) Attend(process string) (leave func(), err error) {
+	path := s.aliveFile(process)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make process known: %w", err)
+	}
+	unlock, err := atomicfile.TryLock(path)
+	if err != nil {
+		return nil, fmt.Errorf("make process known: %w", err)
+	}
+	return func() {
+		unlock()
+		s.removeFolder()
+	}, nil
+}
+
+// Alive implements board.Store. It removes the file of a process that has ended.
+func (s *Store) Alive(process string) bool {
+	path := s.aliveFile(process)
+	if _, err := os.Stat(path); os.IsNotExist(err) {
+		return false
+	}
+	lock := flock.New(path)
+	free, err := lock.TryRLock()
+	if err != nil || !free {
+		return true
+	}
+	_ = os.Remove(path)
+	_ = lock.Close()
+	return false
+}
+
+// Watch implements board.Store. It hints saves through this store at once. It hints other saves when SQLite's data_version
+// has changed, which it reads when another process touches the file [savedSuffix], and seldom otherwise. It has a
+// connection of its own for that, because a watch can last for hours and must not occupy one of the readers.
+func (s *Store) Watch(ctx context.Context, hint func()) error {
+	if err := s.enter(ctx); err != nil {
+		return fmt.Errorf("watch store: %w", err)
+	}
+	defer s.work.Done()
+	var open *file
+	var last int64
+	var spool time.Time
+	others := &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
+	defer func() {
+		_ = open.release()
+		others.close()
+		s.removeFolder()
+	}()
+	return s.watchers.Watch(ctx, s.quit, hint, 0, others.heard, func() (again time.Duration, err error) {
+		before, now, left := open, int64(0), time.Time{}
+		again = lookOften
+		if info, err := os.Stat(s.path + SpoolSuffix); err == nil {
+			left = info.ModTime()
+		}
+		if !left.Equal(spool) {
+			spool = left
+			hint()
+		}
+		if open, err = s.renew(ctx, open, 1); open != nil && err == nil {
+			again = others.listen()
+			err = describe(s.path, open.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now))
+		}
+		switch {
+		case busy(err):
+			return lookOften, nil
+		case err == nil && open != nil && (open != before || now != last):
+			last = now
+			hint()
+		}
+		return again, err
+	})
+}
+
+// savedSuffix follows the path of the store in that of a file that exists while another process watches. A process touches
+// it after each save. It is not a file of SQLite's: some systems open a watched file, and closing that would drop all
+// locks that the process has on it.
+const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
+
+// Say tells watchers in other processes that something was saved in the store at a path, or left in its spool.
+func Say(path string) {
+	now := time.Now()
+	_ = os.Chtimes(path+savedSuffix, now, now)
+}
+
+// SpoolSuffix follows the path of the store in that of the spool, the file in which hooks leave their events. Watchers get
+// a hint when it changes, too: events are applied when the store is read.
+const SpoolSuffix = "-hooks"
+
+const (
+	// lookAnyway is how often a listener looks without being told. It finds whether its file is still the one at the
+	// path, and saves of which nobody told, as those from another machine.
+	lookAnyway = 10 * time.Second
+	// lookOften is how often it looks while it cannot listen: there is no store yet, the folder is read-only, or the
+	// system has no watch left.
+	lookOften = 50 * time.Millisecond
+	// together is the time in which several saves of others cause one hint.
+	together = 20 * time.Millisecond
+)
+
+// listener is told when other processes touch a file.
+type listener struct {
+	file  string
+	heard chan struct{}
+	on    *fsnotify.Watcher // nil while it does not listen
+	info  os.FileInfo       // of the file that it listens to
+}
+
+// listen starts to listen to the file at its path, unless it does so already. It returns after which time to look anyway.
+func (l *listener) listen() time.Duration {
+	now, err := os.Stat(l.file)
+	if l.on != nil && err == nil && os.SameFile(now, l.info) {
+		return lookAnyway
+	}
+	l.close()
+	if l.begin() != nil {
+		return lookOften
+	}
+	return lookAnyway
+}
+
+// begin creates the file, if need be, and starts to listen to it.
+func (l *listener) begin() error {
+	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.file, os.O_CREATE|os.O_RDONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	l.info, err = f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	on, err := fsnotify.NewWatcher()
+	if err != nil {
+		return err
+	}
+	if err := on.Add(l.file); err != nil {
+		return errors.Join(err, on.Close())
+	}
+	l.on = on
+	go pass(on, l.heard)
+	return nil
+}
+
+// pass signals heard for each event, until the watcher is closed.
+func pass(on *fsnotify.Watcher, heard chan<- struct{}) {
+	for {
+		select {
+		case _, ok := <-on.Events:
+			if !ok {
+				return
+			}
+		case _, ok := <-on.Errors:
+			if !ok {
+				return
+			}
+		}
+		board.Signal(heard)
+		time.Sleep(together)
+	}
+}
+
+func (l *listener) close() {
+	if l.on != nil {
+		_ = l.on.Close()
+		l.on = nil
+	}
+}
+
+// removeFolder removes the folder of the files of processes, unless a process has one in it.
+func (s *Store) removeFolder() {
+	folder := filepath.Dir(s.path + savedSuffix)
+	if left, err := os.ReadDir(folder); err == nil && len(left) == 1 && left[0].Name() == filepath.Base(s.path+savedSuffix) {
+		_ = os.Remove(s.path + savedSuffix)
+	}
+	_ = os.Remove(folder) // fails unless it is empty
+}
