@@ -1,12 +1,9 @@
-// Package notify tells a person who is away from the desk how lists stand: that one waits
-// for him, is finished, has failed or was left open. It sends to ntfy, Slack, Discord and
-// plain webhooks.
+// Package notify tells a person who is away that a list waits for them, is finished, has failed or was left open. It sends
+// notices to ntfy, Slack, Discord and plain webhooks.
 //
-// It promises little and costs little. A notice is sent at most once, by one of all
-// processes on a store: each claims it in the store before it sends it. A process that
-// ends in between, or an address that does not answer, loses a notice; the list itself
-// says the same on the panel. What a list says is sent only if that is asked for, and an
-// address, which may be a secret, is in no error and no log line.
+// A notice is sent at most once, by one of all processes on a store, which claims it in the store before. It is lost if
+// that process ends, or its address does not answer; the panel shows the same. Texts of lists are sent only with
+// [Config.Texts]. Addresses, which may be secrets, are in no error and no log line.
 package notify
 
 import (
@@ -29,49 +26,48 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Config says what is told, and where.
+// Config says what notices are sent, and where.
 type Config struct {
-	Lists   board.Lists // which lists are told of
-	Targets []Target    // where to; not empty
-	Texts   bool        // notices have what lists say
-	Panel   string      // where people reach the panel, as https://host; empty is unknown
+	Lists   board.Lists // whose states are watched
+	Targets []Target    // not empty
+	Texts   bool        // notices have texts of the lists
+	Panel   string      // the panel's address, as https://host; empty for unknown
 	Log     *slog.Logger
 }
 
 const (
-	// presenceEvery is how often the lists with an agent are looked at without a change: an
-	// agent that goes away writes nothing. While there is none, nothing is looked at.
+	// presenceEvery is how often lists with an agent are read although none changed, since an agent that goes away
+	// writes nothing. Without such lists nothing is read.
 	presenceEvery = 5 * time.Second
-	// restAfter is how long the lists are not looked at after a look, and restShare how many
-	// times as long as the look took.
+	// The pause after lists were read is restAfter, or restShare times as long as the reading took if that is longer.
 	restAfter, restShare = time.Second, 20
-	// lookTimeout bounds one look, and one claim.
+	// lookTimeout bounds one look.
 	lookTimeout = 10 * time.Second
-	// maxLists is how many lists are looked at, the last changed first, and recent how long
-	// ago they may have changed last.
+	// maxLists is how many lists are read, the last changed first, if they changed at most recent ago.
 	maxLists, recent = 2000, 24 * time.Hour
-	// maxAtOnce is how many notices there may be at once of the lists of one principal, and
-	// perHour how many an hour beyond these. Each process counts its own.
+	// maxAtOnce is how many notices of the lists of one principal may be sent at once, and perHour how many an hour
+	// beyond these. Each process counts its own.
 	maxAtOnce, perHour = 30, 60
-	// endTimeout is for how long notices are still sent after the end has begun.
+	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second
+	// fileTick is how much too early the time of a hook's event may be: it is that of a file, which some file systems
+	// round to two seconds.
+	fileTick = 2 * time.Second
+	// maxShown is how many characters of a text a notice has.
+	maxShown = 200
 )
 
-// Notifier is one process that tells people.
+// Notifier sends the notices of one process.
 type Notifier struct {
 	Config
 	tracker tracker
 	senders []*sender
-	limits  map[string]*rate.Limiter // by principal; without those that let [maxAtOnce] through
-	over    int                      // how many notices were not sent for the limit
-	failing bool                     // the last look failed, which is logged
+	limits  map[string]*rate.Limiter // by principal; without those that would allow [maxAtOnce]
+	over    int                      // how many notices were dropped for the limits
+	failing bool                     // the last look failed, which was logged
 }
 
-// fileTick is by how much the time of what a hook left may be behind: it is that of its file,
-// which some file systems know to two seconds and others to milliseconds.
-const fileTick = 2 * time.Second
-
-// New returns a notifier that tells of nothing that is so already.
+// New returns a notifier. It sends no notices of the states that lists have already.
 func New(c Config) *Notifier {
 	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}, limits: make(map[string]*rate.Limiter)}
 	for _, t := range c.Targets {
@@ -80,8 +76,7 @@ func New(c Config) *Notifier {
 	return n
 }
 
-// Run tells of the lists until ctx ends. Then it sends what is to be sent, for up to five
-// seconds.
+// Run sends notices until ctx ends, and then those that are due, for up to [endTimeout].
 func (n *Notifier) Run(ctx context.Context) {
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -98,7 +93,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// watch looks at the lists when one changes, and when something is due, until ctx ends.
+// watch calls look when a list changes, and when something is due, until ctx ends.
 func (n *Notifier) watch(ctx context.Context) {
 	watch := n.Lists.Watch(nil)
 	defer watch.Close()
@@ -118,8 +113,8 @@ func (n *Notifier) watch(ctx context.Context) {
 	}
 }
 
-// look reads how the lists stand and tells what is due; at the end what ended is due at
-// once. It returns when to look again although no list changes; zero is never.
+// look reads the states of lists and sends the notices that are due; for end see [tracker.due]. It returns when to look
+// again if no list changes; zero for never.
 func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -133,21 +128,20 @@ func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 			}
 		}
 	}
-	if failed := err != nil && ctx.Err() == nil; failed != n.failing {
-		n.failing = failed
-		if failed {
-			n.Log.Warn("nobody is notified while the store fails", "error", err)
-		}
+	failed := err != nil && ctx.Err() == nil
+	if failed && !n.failing {
+		n.Log.Warn("nobody is notified while the store fails", "error", err)
 	}
+	n.failing = failed
 	next, soon := n.tracker.next(), now.Add(presenceEvery)
-	attends := func(f *account.Group) bool { return !f.State().Rests() } // whose going away nobody writes
+	attends := func(f *account.Group) bool { return !f.State().Rests() } // an agent is there, which may go away
 	if (err != nil || slices.ContainsFunc(slices.Collect(maps.Values(groups)), attends)) && (next.IsZero() || soon.Before(next)) {
 		next = soon
 	}
 	return next
 }
 
-// read reads the groups that changed lately, by their main list's id.
+// read returns the groups that changed lately, by their main list's id.
 func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account.Group, error) {
 	read, err := n.Lists.Find(ctx, board.Query{UpdatedSince: now.Add(-recent), Limit: maxLists, Excerpt: true})
 	if err != nil {
@@ -159,25 +153,24 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	states, err := n.Lists.States(ctx, read...)
 	groups := make(map[string]*account.Group, len(read))
 	for _, f := range account.Groups(read, states) {
-		if f.Main.List.Parent == "" { // else its main list was not read
+		if f.Main.List.Parent == "" { // else the main list is older
 			groups[f.Main.List.ID] = &f
 		}
 	}
 	return groups, err
 }
 
-// tell sends a notice of a group unless another process has, and notes that it was told.
+// tell sends a notice of a group, unless another process has or a limit is reached, and notes that it was told.
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter-sameAfter/10)
 	if err != nil {
 		return err
 	}
+	n.tracker.told(id, cmp.Or(earlier, now))
 	if !earlier.IsZero() {
-		n.tracker.told(id, earlier)
 		return nil
 	}
-	n.tracker.told(id, now)
 	if !n.allows(f.Main.List.Principal, now) {
 		n.over++
 		return nil
@@ -204,23 +197,16 @@ func (n *Notifier) allows(principal string, now time.Time) bool {
 	return limit.AllowN(now, 1)
 }
 
-// maxShown is how many characters of a text a notice has.
-const maxShown = 200
-
-// notice returns what is told of a group.
+// notice returns the notice of a group.
 func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 	p := f.Progress()
 	out := Notice{ID: board.NewID(), Event: eventOf(f.State()), Time: now,
 		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,
-		// Only the name of a known client: any other is a text that somebody sent.
-		Client: clients.Find(account.Client(f.Main)).Title}
-	if n.Panel != "" {
-		out.URL = n.Panel + "/lists/" + out.List
-		if f.Main.IsChat() {
-			out.URL = n.Panel
-		}
+		Client: clients.Find(account.Client(f.Main)).Title} // empty for an unknown one, whose name could be any text
+	if out.URL = n.Panel; n.Panel != "" && !f.Main.IsChat() {
+		out.URL += "/lists/" + out.List
 	}
-	if n.Texts && !(f.Main.IsChat() && f.Main.Writer.User != "") { // a user's prompt is for nobody else
+	if n.Texts && !(f.Main.IsChat() && f.Main.Writer.User != "") { // else Text would be a user's prompt
 		if out.Title, out.Text = shown(f.Main.Title()), shown(textOf(f)); out.Text == out.Title {
 			out.Text = ""
 		}
@@ -230,8 +216,7 @@ func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 
 func shown(text string) string { return todo.Cut(render.Safe(strings.TrimSpace(text)), maxShown) }
 
-// textOf returns what a group's agent asks or waits for, or at what it stopped; empty
-// when there is no such text.
+// textOf returns what a group's agent asks or waits for, or the item at which it stopped; empty for none.
 func textOf(f *account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return asks

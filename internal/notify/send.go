@@ -24,18 +24,18 @@ import (
 const (
 	// sendTimeout bounds one try, with its answer.
 	sendTimeout = 10 * time.Second
-	// maxTries is how often a notice is sent at most, and maxWait how long is waited between
-	// two tries; a receiver that asks for more loses the notice.
+	// maxTries is how often a notice is sent at most, and maxWait the longest pause between two tries. If a receiver
+	// asks for a longer one, the notice is dropped.
 	maxTries, maxWait = 4, 2 * time.Minute
-	// maxAnswer is how many bytes of an answer are read, and thrown away.
-	maxAnswer = 4 << 10
-	// maxHeader is how many bytes the head of an answer may have.
-	maxHeader = 16 << 10
+	// never is a pause after an error that another try will not cure.
+	never = maxWait + 1
+	// maxAnswer is how many bytes of an answer are read, and maxHeader how many its head may have.
+	maxAnswer, maxHeader = 4 << 10, 16 << 10
 	// maxWaiting is how many notices wait for one receiver.
 	maxWaiting = 50
 )
 
-// client follows no redirect and keeps no connection.
+// client follows no redirects and keeps no connections.
 var client = http.Client{
 	Timeout:       sendTimeout,
 	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader},
@@ -49,14 +49,13 @@ type sender struct {
 	queue chan Notice
 }
 
-// Send sends a notice to a target once, as a person who tries it does. The error has
-// no secret of the target.
+// Send sends a notice to a target once. The error has no secret of the target.
 func Send(ctx context.Context, t Target, n Notice) error {
 	_, err := t.post(ctx, n)
 	return err
 }
 
-// add adds a notice to those that wait, unless too many do.
+// add queues a notice, or drops it if the queue is full.
 func (s *sender) add(n Notice) {
 	select {
 	case s.queue <- n:
@@ -65,7 +64,7 @@ func (s *sender) add(n Notice) {
 	}
 }
 
-// run sends what is added until the queue is closed.
+// run sends the notices in the queue until that is closed.
 func (s *sender) run(ctx context.Context) {
 	for n := range s.queue {
 		if err := s.deliver(ctx, n); err != nil {
@@ -74,7 +73,7 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// deliver sends a notice, and again after what may pass.
+// deliver sends a notice, and tries again after errors that may pass.
 func (s *sender) deliver(ctx context.Context, n Notice) error {
 	for try := range maxTries {
 		wait, err := s.post(ctx, n)
@@ -87,10 +86,7 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 	return nil
 }
 
-// never is for how long is waited after what will not pass.
-const never = maxWait + 1
-
-// post sends a notice once. After an error, wait is how long the receiver asks to wait.
+// post sends a notice once. After an error, wait is how long to wait before the next try: as the receiver asks, or never.
 func (t Target) post(ctx context.Context, n Notice) (wait time.Duration, err error) {
 	body, err := json.Marshal(t.body(&n, t.topic))
 	if err != nil {
@@ -111,21 +107,20 @@ func (t Target) post(ctx context.Context, n Notice) (wait time.Duration, err err
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
+	err = fmt.Errorf("it answers %d", res.StatusCode)
 	switch status := res.StatusCode; {
 	case status/100 == 2:
 		return 0, nil
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
 		seconds, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31)
-		return time.Duration(seconds) * time.Second, fmt.Errorf("it answers %d", status)
+		return time.Duration(seconds) * time.Second, err
 	case status/100 == 3:
-		return never, fmt.Errorf("it sends on to another address (%d), which is not followed", status)
-	default:
-		return never, fmt.Errorf("it answers %d", status)
+		err = fmt.Errorf("it sends on to another address (%d), which is not followed", status)
 	}
+	return never, err
 }
 
-// sign adds the headers of Standard Webhooks: an id, the time, and a signature if there is
-// a secret.
+// sign adds the headers of Standard Webhooks: an id, the time, and with a key a signature.
 func (t Target) sign(h http.Header, id string, body []byte) {
 	at := strconv.FormatInt(time.Now().Unix(), 10)
 	h.Set("webhook-id", id)
@@ -137,8 +132,7 @@ func (t Target) sign(h http.Header, id string, body []byte) {
 	}
 }
 
-// failure returns why no answer came, in words of our own: those of the HTTP client quote
-// the address, and what a receiver answered, which may quote it.
+// failure returns why no answer came. It does not wrap the error of the HTTP client, which quotes the address and the answer.
 func failure(err error) error {
 	var timeout net.Error
 	var code syscall.Errno

@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// receiver is a kind of what receives notices.
+// receiver is a kind of service that receives notices.
 type receiver struct {
-	name, title string   // as an address and as people name it
-	known       []string // how addresses of it begin, host and path
-	// body is what it reads of a notice, as JSON.
-	body func(n *Notice, topic string) any
+	name, title string                            // in an address, and for people
+	known       []string                          // the beginnings, host and path, of its addresses
+	body        func(n *Notice, topic string) any // returns what is sent, as JSON
 }
 
-// receivers are the kinds. What no other address is known to be is the last one.
+// receivers are the kinds. The last one is that of all other addresses.
 var receivers = []receiver{
 	{"ntfy", "ntfy", []string{"ntfy.sh/"}, func(n *Notice, topic string) any {
 		form := forms[n.Event]
@@ -45,23 +44,22 @@ var receivers = []receiver{
 	}},
 }
 
-// webhook is the name of the kind whose events are in the form of Standard Webhooks.
+// webhook is the name of the kind whose events have the form of Standard Webhooks.
 const webhook = "webhook"
 
-// Target is an address at which notices are received. It is a secret: who knows it can
-// write there.
+// Target is an address at which notices are received. It is a secret: who knows it can write there.
 type Target struct {
 	receiver
-	url   string // with a name and a password, if it has them
+	url   string // with the user and password of the address
 	host  string
 	topic string // of ntfy
-	key   []byte // that signs events of a plain webhook; nil for none
+	key   []byte // signs the events of a plain webhook; nil for none
 }
 
-// String says what is at the address, without its secrets.
+// String names the kind and the host, without secrets.
 func (t Target) String() string { return t.title + " at " + t.host }
 
-// errTarget says what an address may be. It does not quote the address.
+// errTarget says what an address may be. It does not quote the address, which is a secret.
 var errTarget = errors.New("must be addresses with commas: ntfy://ntfy.sh/TOPIC, that of an incoming webhook of Slack or Discord, " +
 	"or another https:// one, with #whsec_… for a secret that signs; slack+https:// and discord+https:// say what a host of your own is")
 
@@ -69,19 +67,20 @@ var errTarget = errors.New("must be addresses with commas: ntfy://ntfy.sh/TOPIC,
 func Parse(text string) (t Target, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
-		return t, errTarget // that of url.Parse quotes the address
+		return t, errTarget // the error of url.Parse quotes the address
 	}
 	name, scheme, isNamed := strings.Cut(u.Scheme, "+")
-	switch {
-	case u.Scheme == "ntfy":
+	if u.Scheme == "ntfy" {
 		scheme, isNamed = "https", true
-	case !isNamed:
+	} else if !isNamed {
 		scheme = u.Scheme
 	}
 	place := strings.ToLower(u.Hostname()) + u.Path
 	i := slices.IndexFunc(receivers, func(r receiver) bool {
-		isKnown := slices.ContainsFunc(r.known, func(begin string) bool { return strings.HasPrefix(place, begin) })
-		return isNamed && r.name == name || !isNamed && isKnown
+		if isNamed {
+			return r.name == name
+		}
+		return slices.ContainsFunc(r.known, func(begin string) bool { return strings.HasPrefix(place, begin) })
 	})
 	if i < 0 || scheme != "https" && scheme != "http" {
 		return t, errTarget

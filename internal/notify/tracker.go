@@ -9,17 +9,15 @@ import (
 )
 
 const (
-	// anyAfter is how long after a notice of a list the next one of it comes at the
-	// earliest, and sameAfter the next one of the same state.
+	// anyAfter is the least time between two notices of a list, and sameAfter between two of the same state.
 	anyAfter, sameAfter = time.Minute, 10 * time.Minute
 	// skew is how much the clocks of two processes may differ.
 	skew = time.Minute
 )
 
-// tracker decides of which lists a person is told, and when: it is shown how all stand
-// and the time, and does nothing else. It knows those that it was shown last alone.
+// tracker decides of which lists a person is told, and when. It knows the lists of the last call of see alone.
 type tracker struct {
-	began time.Time         // what was so before is not told
+	began time.Time         // states from before are not told
 	lists map[string]*track // by the main list's id
 }
 
@@ -28,30 +26,31 @@ type track struct {
 	state   todo.State
 	since   time.Time // when it was first seen in this state
 	seq     int64
-	pending bool // its state is to be told
-	last    time.Time
-	told    map[todo.State]time.Time // when each state was told last
+	pending bool                     // a notice of the state is to be sent
+	last    time.Time                // when the last notice was sent
+	told    map[todo.State]time.Time // when the last notice of each state was sent
 }
 
-// see takes in how all groups stand. What stood so before the start is not told, nor
-// what a person's write brought about.
+// see takes in the states of all groups. A new state is pending, unless it is older than the tracker or a person's write
+// caused it.
 func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	seen := make(map[string]*track, len(groups))
 	for id, f := range groups {
 		k, happens := t.lists[id], true
-		if k == nil { // one that is imported comes to stand in no way
+		if k == nil { // an imported list is new, but its state is old
 			k, happens = &track{told: make(map[todo.State]time.Time)}, !f.Updated().Before(t.began) && now.Sub(f.Updated()) < skew
 		}
 		seen[id] = k
 		state, seq := f.State(), f.Seq()
 		if f.Bare() {
-			state = todo.Away // it says nothing
+			state = todo.Away // no notice is of this state
 		}
-		_, toldOf := forms[eventOf(state)]
 		if state != k.state {
+			_, toldOf := forms[eventOf(state)]
 			k.state, k.since, k.pending = state, now, toldOf && happens
 		}
-		if seq != k.seq && byPerson(f, seq) {
+		isByPerson := func(l todo.Snapshot) bool { return l.Seq == seq && l.Writer.Person }
+		if seq != k.seq && slices.ContainsFunc(f.Lists(), isByPerson) {
 			k.pending = false
 		}
 		k.seq = seq
@@ -59,24 +58,14 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	t.lists = seen
 }
 
-// byPerson reports whether a person made a group's revision with this Seq.
-func byPerson(f *account.Group, seq int64) bool {
-	return slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return l.Seq == seq && l.Writer.Person })
-}
-
-// dueAt returns when a list is to be told of.
+// dueAt returns when a notice of the state may be sent.
 func (k *track) dueAt() time.Time {
-	at := k.since.Add(forms[eventOf(k.state)].delay)
-	for _, earliest := range []time.Time{k.last.Add(anyAfter), k.told[k.state].Add(sameAfter)} {
-		if earliest.After(at) {
-			at = earliest
-		}
-	}
-	return at
+	stood := k.since.Add(forms[eventOf(k.state)].delay)
+	return slices.MaxFunc([]time.Time{stood, k.last.Add(anyAfter), k.told[k.state].Add(sameAfter)}, time.Time.Compare)
 }
 
-// due returns the lists that are to be told of now; at the end of the process also those
-// that ended just now, since nobody may be there to tell of them later.
+// due returns the lists of which notices are to be sent now. When the process ends (end), it includes those that ended a
+// moment ago, since no process may be there to tell of them later.
 func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	for id, k := range t.lists {
 		if k.pending && (!k.dueAt().After(now) || end && k.state.Ended()) {
@@ -86,7 +75,7 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	return ids
 }
 
-// next returns when the next list will be due if nothing changes; zero for none.
+// next returns when the next notice will be due if nothing changes; zero for none.
 func (t *tracker) next() (at time.Time) {
 	for _, k := range t.lists {
 		if due := k.dueAt(); k.pending && (at.IsZero() || due.Before(at)) {
@@ -96,13 +85,12 @@ func (t *tracker) next() (at time.Time) {
 	return at
 }
 
-// told notes that a list was told of at a time, by this process or another. Where that was
-// before the list came to stand so, it stays to be told.
+// told notes that this process or another one sent a notice of a list. If that was before the list came into its state,
+// the state is still pending.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
-	k.told[k.state] = at
+	k.told[k.state], k.pending = at, at.Before(k.since.Add(-skew))
 	if at.After(k.last) {
 		k.last = at
 	}
-	k.pending = at.Before(k.since.Add(-skew))
 }
