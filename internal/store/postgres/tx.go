@@ -68,13 +68,13 @@ func (t *tx) queueChat(id string) {
 }
 
 // Chat implements board.Tx. It locks no other chat than the transaction's own: two transactions that read each other's
-// chat would wait for each other. SaveChat finds out whether such a chat is still as it was read.
+// chat would wait for each other. LockChat finds out whether such a chat is still as it was read.
 func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	if c, known := t.Memory.Chats[id]; known {
 		return c, t.failed
 	}
 	if t.locked[id] {
-		return t.lockedChat(ctx, id)
+		return t.LockChat(ctx, id)
 	}
 	if c, err = t.Reader.Chat(ctx, id); err == nil {
 		t.peeked[id] = c.Seq
@@ -82,32 +82,20 @@ func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	return c, err
 }
 
-// lockedChat locks a chat and reads it.
-func (t *tx) lockedChat(ctx context.Context, id string) (todo.Chat, error) {
-	err := t.do(ctx, "read chat", func() error {
-		if _, known := t.Memory.Chats[id]; known {
-			return nil
+// LockChat implements [tables.DB]. It returns errRaced if the chat is not as Chat read it without a lock.
+func (t *tx) LockChat(ctx context.Context, id string) (todo.Chat, error) {
+	err := t.do(ctx, "read chat", func() (err error) {
+		if _, known := t.Memory.Chats[id]; !known {
+			t.queueChat(id)
+			err = t.flush(ctx)
 		}
-		t.queueChat(id)
-		return t.flush(ctx)
+		if seq, isPeeked := t.peeked[id]; err == nil && isPeeked && seq != t.Memory.Chats[id].Seq {
+			return errRaced
+		}
+		delete(t.peeked, id)
+		return err
 	})
 	return t.Memory.Chats[id], err
-}
-
-// SaveChat implements board.Tx.
-func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
-	was, err := t.lockedChat(ctx, c.ID)
-	if err == nil {
-		err = t.do(ctx, "save chat", func() (err error) {
-			if seq, isPeeked := t.peeked[c.ID]; isPeeked && seq != was.Seq {
-				return errRaced
-			}
-			delete(t.peeked, c.ID)
-			c, err = t.Saver.SaveChat(ctx, was, c)
-			return err
-		})
-	}
-	return c, err
 }
 
 // queueSeen locks a chat, and then reads what it has seen.
@@ -222,16 +210,12 @@ func (t *tx) queueLock(list string) {
 	}
 }
 
-// See implements board.Tx.
-func (t *tx) See(ctx context.Context, s board.Seen) error {
-	all, err := t.Seen(ctx, s.Key)
-	if err != nil {
-		return err
+// LockSeen implements [tables.DB]. It also locks a list that becomes current.
+func (t *tx) LockSeen(ctx context.Context, of board.Key, current string) (all []board.Seen, damaged int, err error) {
+	if all, err = t.Seen(ctx, of); board.Current(all) != current {
+		t.queueLock(current)
 	}
-	if s.Current && board.Current(all) != s.List {
-		t.queueLock(s.List)
-	}
-	return t.Saver.See(ctx, all, s, false)
+	return all, 0, err
 }
 
 // Named implements board.Tx. Until the transaction ends no other one reads or sets the name.

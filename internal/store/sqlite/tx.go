@@ -28,12 +28,17 @@ func (w *writer) read(ctx context.Context, what, query string, args []any, read 
 	return nil
 }
 
-// fail returns an error with what was being done. It notes a failure of the store; a damaged row is none, since the
-// request may do without it.
-func (w *writer) fail(what string, err error) error {
-	if err == nil {
-		return nil
+// do is the Do of the [tables.Saver].
+func (w *writer) do(_ context.Context, what string, run func() error) error {
+	if err := run(); err != nil {
+		return w.fail(what, err)
 	}
+	return nil
+}
+
+// fail adds to an error what was being done. It notes a failure of the store; a damaged row is none, since the request
+// may do without it.
+func (w *writer) fail(what string, err error) error {
 	if !board.IsRefusal(err) && !errors.Is(err, board.ErrDamaged) && w.failed == nil {
 		w.failed = err
 	}
@@ -41,8 +46,8 @@ func (w *writer) fail(what string, err error) error {
 }
 
 // Seen implements board.Tx.
-func (w *writer) Seen(_ context.Context, of board.Key) ([]board.Seen, error) {
-	all, _, err := w.seenBy(of)
+func (w *writer) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
+	all, _, err := w.LockSeen(ctx, of, "")
 	return slices.Clone(all), err
 }
 
@@ -59,7 +64,7 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 		w.Memory.SetList(found, todo.Size(found.Items)+todo.Size(found.Report.Dropped))
 	}
 	if l := &found.List; l.ParentConversation != "" {
-		all, _, err := w.seenBy(board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored})
+		all, _, err := w.LockSeen(ctx, board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored}, "")
 		l.Parent = board.Current(all)
 		return found, err
 	}
@@ -89,17 +94,11 @@ func (w *writer) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	return c, err
 }
 
-// SaveChat implements board.Tx.
-func (w *writer) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
-	was, err := w.Chat(ctx, c.ID)
-	if err == nil {
-		c, err = w.Saver.SaveChat(ctx, was, c)
-	}
-	return c, w.fail("save chat", err)
-}
+// LockChat implements [tables.DB].
+func (w *writer) LockChat(ctx context.Context, id string) (todo.Chat, error) { return w.Chat(ctx, id) }
 
-// seenBy is [tables.Reader.SeenBy]. It remembers what it reads, unless a row is damaged.
-func (w *writer) seenBy(of board.Key) (found []board.Seen, damaged int, err error) {
+// LockSeen implements [tables.DB]. It remembers what it reads, unless a row is damaged.
+func (w *writer) LockSeen(_ context.Context, of board.Key, _ string) (found []board.Seen, damaged int, err error) {
 	if known, ok := w.Memory.Seen[of]; ok {
 		return known, 0, nil
 	}
@@ -107,18 +106,6 @@ func (w *writer) seenBy(of board.Key) (found []board.Seen, damaged int, err erro
 		w.Memory.SetSeen(of, found)
 	}
 	return found, damaged, err
-}
-
-// See implements board.Tx. It removes damaged rows of the chat, which would be read again otherwise.
-func (w *writer) See(ctx context.Context, s board.Seen) error {
-	known, damaged, err := w.seenBy(s.Key)
-	if err == nil && damaged > 0 {
-		err = w.Exec(`DELETE FROM seen WHERE principal = ? AND chat = ? AND mirrors = ?`, s.Principal, s.Chat, s.Mirrors)
-	}
-	if err == nil {
-		err = w.Saver.See(ctx, known, s, damaged > 0)
-	}
-	return w.fail("save what a chat has seen", err)
 }
 
 // Remove implements [tables.DB].

@@ -34,8 +34,7 @@ type writer struct {
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive}
-	w.Do = func(_ context.Context, what string, run func() error) error { return w.fail(what, run()) }
+	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive, Do: w.do}
 	return w
 }
 
@@ -231,7 +230,10 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		w.failed = nil
 		req.call(w)
 		wrote := w.ran > before
-		if isAboutOne := errors.Is(w.failed, tables.ErrEncode) || failedWith(w.failed, codeTooBig, codeConstraint); w.failed != nil && !isAboutOne {
+		isAboutOne := func(err error) bool {
+			return errors.Is(err, tables.ErrEncode) || failedWith(err, codeTooBig, codeConstraint)
+		}
+		if w.failed != nil && !isAboutOne(w.failed) {
 			return false, w.failed
 		}
 		if req.err != nil && wrote {

@@ -119,9 +119,21 @@ func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
 
 func keyValues(k board.ChatKey) []any { return []any{k.Principal, k.User, string(k.Kind), k.Text} }
 
-// SaveChat stores a chat in the place of was, which is zero if there is none that can be read, and returns it with
-// its Seq. For a new chat there must be room; others may be removed for it.
-func (s *Saver) SaveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, error) {
+// SaveChat implements [board.Tx].
+func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (saved todo.Chat, err error) {
+	err = s.Do(ctx, "save chat", func() error {
+		was, err := s.DB.LockChat(ctx, c.ID)
+		if err == nil {
+			saved, err = s.saveChat(ctx, was, c)
+		}
+		return err
+	})
+	return saved, err
+}
+
+// saveChat stores a chat in the place of was, which is zero if there is none that can be read, and returns it with its
+// Seq. For a new chat there must be room; others may be removed for it.
+func (s *Saver) saveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, error) {
 	body, err := record.Encode(c)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrEncode, err)

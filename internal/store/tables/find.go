@@ -49,7 +49,7 @@ type SQL struct {
 	load, loadRevision, history, excerpted, seenOn, currentSeen, current string
 	addRevision, addList, updateList, setDeleted, countDropped, drop     string
 	usage, own, lockList, spareLists                                     string
-	setSeen, sawMore, oldSeen, moreSeen, named, setName                  string
+	setSeen, sawMore, oldSeen, moreSeen, forgetSeen, named, setName      string
 	list, trash, spare                                                   string // select ids of lists for Forget
 	checks                                                               []string
 
@@ -135,6 +135,7 @@ func (d Dialect) saves(q *SQL) {
 	q.spareLists = q.excerpts + where + d.SkipLocked
 	q.moreSeen = `DELETE FROM ` + seen + ` WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
 		FROM ` + seen + ` WHERE list = ? AND principal = ? ORDER BY at DESC` + limit + ` OFFSET ?)`
+	q.forgetSeen = `DELETE FROM ` + seen + ` WHERE principal = ? AND chat = ? AND mirrors = ?`
 	q.setName = `INSERT INTO ` + d.Schema + `names (principal, name, list) VALUES (?, ?, ?) ON CONFLICT (principal, name) DO UPDATE SET list = excluded.list`
 	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
 	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit

@@ -26,6 +26,11 @@ type DB interface {
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
 	Remove(sql string, args ...any) error
 
+	// LockChat and LockSeen read a chat, and what one has seen, before that is changed. LockSeen also returns how many rows
+	// are damaged. current is the list that becomes the chat's current one; empty for none.
+	LockChat(ctx context.Context, id string) (todo.Chat, error)
+	LockSeen(ctx context.Context, of board.Key, current string) (all []board.Seen, damaged int, err error)
+
 	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
 	Scan(ctx context.Context, sql string, args []any, into ...any) error
 
@@ -358,10 +363,27 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 	return s.addList(&last, time.Unix(0, begun))
 }
 
-// See stores what a chat has seen, as [board.See] says. others is all that it has seen before; if all is true, their
-// rows are stored again, too. For a list that is not among others there must be room, and other chats' rows of
-// that list may be removed.
-func (s *Saver) See(ctx context.Context, others []board.Seen, c board.Seen, all bool) error {
+// See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows.
+func (s *Saver) See(ctx context.Context, c board.Seen) error {
+	return s.Do(ctx, "save what a chat has seen", func() error {
+		current := ""
+		if c.Current {
+			current = c.List
+		}
+		others, damaged, err := s.DB.LockSeen(ctx, c.Key, current)
+		if err == nil && damaged > 0 {
+			err = s.DB.Exec(s.sql.forgetSeen, c.Principal, c.Chat, c.Mirrors)
+		}
+		if err != nil {
+			return err
+		}
+		return s.see(ctx, others, c, damaged > 0)
+	})
+}
+
+// see stores what a chat has seen, as [board.See] says. others is what it has seen before; with all these rows are stored
+// again, too. For a list that is not among others there must be room, and other chats' rows of it may be removed.
+func (s *Saver) see(ctx context.Context, others []board.Seen, c board.Seen, all bool) error {
 	after, set := board.See(others, c, time.Now())
 	if len(after) > len(others) {
 		if _, err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
