@@ -19,7 +19,7 @@ MODULES   = . internal/cmd
 # The packages in which goroutines share what is ours: their tests run under the race
 # detector. All others compute alone, or drive the program or a page, of which it sees
 # nothing; it makes them several times as slow. `make long` runs every test under it.
-RACED     = ./internal/audit ./internal/board ./internal/cli/run ./internal/hook ./internal/notify ./internal/remote ./internal/store ./internal/store/hints ./internal/store/postgres ./internal/store/sqlite ./internal/watch \
+RACED     = ./internal/audit ./internal/board ./internal/cli/run ./internal/hook ./internal/notify ./internal/remote ./internal/store ./internal/store/postgres ./internal/store/sqlite ./internal/store/tables ./internal/watch \
             ./server ./server/api ./server/auth ./server/edge ./server/mcphttp ./server/metrics ./server/sse ./server/stdio ./server/subscriptions ./server/web
 # Those that wait most of their time, for what was killed and for browsers: they run beside
 # all others.

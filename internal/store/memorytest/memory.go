@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/store/hints"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -26,7 +26,7 @@ type Store struct {
 		sync.RWMutex
 		lists map[string]string
 	}
-	watchers  hints.Hints
+	watchers  tables.Hints
 	ctx       context.Context // ends with Close
 	stop      context.CancelFunc
 	keep      board.Keep

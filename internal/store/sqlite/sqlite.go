@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/store/hints"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
@@ -33,7 +32,7 @@ type Store struct {
 	pragmas   []string       // more pragmas of the writing connection
 	quit      chan struct{}  // closed by Close
 	work      sync.WaitGroup // running calls and watches
-	watchers  hints.Hints
+	watchers  tables.Hints
 	reading   chan *file  // one slot, used as a lock: the database to read from; nil if not open
 	had       atomic.Bool // the file was open once, so that one must be there
 

@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
@@ -73,4 +78,56 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 		return err
 	})
 	return revisions, err
+}
+
+// Health holds the damaged rows that were read within damageAge, and the size of the store when it was last measured.
+// A row that was repaired is forgotten after damageAge.
+type Health struct {
+	mu    sync.Mutex
+	found map[string]time.Time // when each problem was last met, by its text
+	size  atomic.Int64
+}
+
+// SetSize sets what [Health.Bytes] returns.
+func (h *Health) SetSize(bytes int64) { h.size.Store(bytes) }
+
+// Bytes returns the size of the store in bytes; 0 before the first write, and where the size is not limited.
+func (h *Health) Bytes() int64 { return h.size.Load() }
+
+// maxDamage is how many damaged rows are remembered, each for damageAge.
+const maxDamage, damageAge = 1000, time.Hour
+
+func (h *Health) note(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.found == nil {
+		h.found = make(map[string]time.Time)
+	}
+	if _, known := h.found[err.Error()]; known || len(h.found) < maxDamage {
+		h.found[err.Error()] = time.Now()
+	}
+}
+
+// Damaged returns a text for each damaged row, sorted.
+func (h *Health) Damaged() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.found, func(_ string, at time.Time) bool { return time.Since(at) > damageAge })
+	return slices.Sorted(maps.Keys(h.found))
+}
+
+// Step calls run for each step from version on, with the version that the step leads to: run executes the step and
+// sets the version. say is told of each step, unless the store is new (version 0). The caller's transaction holds all.
+func Step(steps []string, version int, say func(text string), run func(version int, step string) error) error {
+	for n := version; n < len(steps); n++ {
+		if version > 0 {
+			say(fmt.Sprintf("moving the store to schema %d of %d…", n+1, len(steps)))
+		}
+		if err := run(n+1, steps[n]); err != nil && version > 0 {
+			return fmt.Errorf("schema%03d.sql: %w; nothing was changed: go on with the todo-mcp that you had, and report this", n+1, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }

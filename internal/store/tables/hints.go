@@ -1,5 +1,4 @@
-// Package hints tells watchers of a store that there is something to read.
-package hints
+package tables
 
 import (
 	"context"

@@ -1,16 +1,16 @@
-package hints_test
+package tables_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/store/hints"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 // A watch that begins while hints are sent ends when it should.
 func TestWatchBeginsAmongHints(t *testing.T) {
-	var h hints.Hints
+	var h tables.Hints
 	sending, stop := context.WithCancel(t.Context())
 	defer stop()
 	for range 4 {
