@@ -1,12 +1,12 @@
-// Package board reads and writes lists: it finds which list a call means and what its
-// agent was shown of it, applies a change of package todo beside what others changed, and
-// tells who watches.
+// Package board reads and writes lists: it finds the list that a call means and what its
+// agent was last shown of it, merges a change of package todo with what others changed
+// since, and notifies watchers.
 //
 // It promises two things. No reader ever sees half of a write. A write that was
 // acknowledged is in the [Store], and revisions of a list are dense (1, 2, 3 …).
 //
-// Readers that are slow may miss something: a [Watcher] receives the newest
-// snapshot of a list but not each one before it, and [Calls] drop the oldest.
+// Slow readers may miss something: a [Watcher] receives the newest snapshot of a list but
+// not each one before it, and [Calls] drop the oldest.
 package board
 
 import (
@@ -29,7 +29,7 @@ type Board struct {
 	archiveAfter time.Duration
 
 	attending sync.Once
-	leave     func() // set by Lists.here
+	leave     func() // ends what Store.Attend began; set by Lists.here
 }
 
 // Option configures a [Board].
@@ -38,10 +38,9 @@ type Option func(*Board)
 // WithClock makes the board read the time from now instead of [time.Now].
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
-// WithArchiveAfter makes settled lists count as archived when nobody has changed
-// them for that long, and those left open after [todo.LapseAfter]; 0, the default, is never. Nothing is written for it: it is
-// decided when a list is read (see [todo.Snapshot.Archived]), so that another setting
-// has its effect at once.
+// WithArchiveAfter makes settled lists that nobody changed for that long count as archived, and
+// lists left open after [todo.LapseAfter]; 0, the default, is never. This is decided when a list
+// is read, not stored (see [todo.Snapshot.Archived]), so a new setting has its effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 
 // NewBoard returns a board on a store. The caller closes the board and, after
@@ -55,16 +54,15 @@ func NewBoard(store Store, opts ...Option) *Board {
 	return b
 }
 
-// processIDLength is the length of a process id. It is short, since every
-// revision stores one; its 50 random bits are enough to distinguish the
-// processes that share a store.
+// processIDLength keeps process ids short, since every revision stores one; 50 random bits
+// distinguish the processes that share a store.
 const processIDLength = 10
 
 // NewID returns 130 random bits as 26 lower-case letters and digits.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
 // Process returns the id that this board writes into every revision
-// ([todo.Writer.Process]); no two boards have the same one.
+// ([todo.Writer.Process]). No two boards have the same one.
 func (b *Board) Process() string { return b.process }
 
 // Watching returns how many watchers and followers of calls there are.
@@ -86,7 +84,7 @@ func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 // goroutines. Writes still work afterwards.
 func (b *Board) Close() {
 	b.feed.end()
-	b.attending.Do(func() {}) // waits for one that runs
+	b.attending.Do(func() {}) // waits for a call of Attend that is under way
 	if b.leave != nil {
 		b.leave()
 	}
@@ -95,11 +93,10 @@ func (b *Board) Close() {
 // Identity is who reads and writes lists, as sign-in found it. The zero Identity
 // is the server itself, which needs no sign-in.
 type Identity struct {
-	// Principal is whose lists they are: a person's or program's, or a team's. Empty
-	// is the server itself.
+	// Principal owns the lists: a person, a program or a team; empty is the server itself.
 	Principal string
-	// Subject tells the person or program that signed in apart from others with the
-	// same principal. It never changes; empty without sign-in.
+	// Subject identifies the person or program that signed in among those of one principal.
+	// It never changes; empty without sign-in.
 	Subject string
 	// User is the name of the same, for people and logs. It may change, and two may
 	// have the same.
@@ -108,8 +105,8 @@ type Identity struct {
 	ReadOnly bool
 }
 
-// For returns the lists of an identity's principal, written in its User's name,
-// or not at all if it is ReadOnly.
+// For returns the lists of an identity's principal. Writes are in the name of its User, and
+// refused if it is ReadOnly.
 func (b *Board) For(id Identity) Lists {
 	return Lists{board: b, principal: id.Principal, subject: id.Subject, user: id.User, readOnly: id.ReadOnly}
 }

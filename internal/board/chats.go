@@ -35,19 +35,18 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 	return chats, nil
 }
 
-// Hear changes what is known of the chat of a conversation by what was heard of it, and makes it
-// if it is new. A detached one is there by that. It writes only where that changes something, or
-// where more is to be done in the same transaction, and returns the chat as it was; for another
-// user's chat it returns [ErrNotFound].
-func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), more ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
+// Hear changes the chat of a conversation as heard does, and makes the chat if it is new. It
+// writes only if that changes something, or to call also in the same transaction, with the chat's
+// id. It returns the chat as it was before, or [ErrNotFound] for another user's chat.
+func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
-	id, next := c.Key, todo.Chat{}
+	var next todo.Chat
 	change := func(r Reader) error {
-		if was, err = r.Chat(ctx, id); err != nil {
+		if was, err = r.Chat(ctx, c.Key); err != nil {
 			return err
 		}
 		if was.ID != "" && !l.has(was) {
-			return errNoSnapshot // its id is known by its lists
+			return errNoSnapshot // lists that others share tell the chat's id
 		}
 		if next = was; next.ID == "" {
 			next = l.newChat(c)
@@ -62,20 +61,20 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 		heard(&next, at)
 		return nil
 	}
-	if len(more) == 0 {
+	if len(also) == 0 {
 		if err = change(l.board.store); err == nil && next == was {
 			return was, nil
 		}
 	}
 	if err == nil {
-		err = l.update(ctx, Key{l.principal, id, c.Mirrors}, func(tx Tx) error {
+		err = l.update(ctx, Key{l.principal, c.Key, c.Mirrors}, func(tx Tx) error {
 			err := change(tx)
 			if err == nil && next != was {
 				_, err = tx.SaveChat(ctx, next)
 			}
-			for _, do := range more {
+			for _, do := range also {
 				if err == nil {
-					err = do(tx, id)
+					err = do(tx, c.Key)
 				}
 			}
 			return err
@@ -87,8 +86,8 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 	return was, nil
 }
 
-// HearKey is [Lists.Hear], and has a key of a kind lead to the chat for a time of at most [KeyAge],
-// see [Lists.Keyed].
+// HearKey makes a key of a kind lead to the chat of a conversation, which goes on, for a time
+// of at most [KeyAge]; see [Lists.Keyed].
 func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text string, lasts time.Duration) error {
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
 		return tx.SetKey(ctx, l.chatKey(kind, text), chat, l.board.now().Add(lasts))
@@ -100,8 +99,7 @@ func (l Lists) chatKey(kind KeyKind, text string) ChatKey {
 	return ChatKey{l.principal, l.subject, kind, todo.HostID(text)}
 }
 
-// Keyed returns the chat to which a key of a kind leads, as a hook of its host said before; the zero
-// Chat when none did.
+// Keyed returns the chat to which a key leads by [Lists.HearKey]; the zero Chat for none.
 func (l Lists) Keyed(ctx context.Context, kind KeyKind, text string) (todo.Chat, error) {
 	chat, err := l.board.store.Keyed(ctx, l.chatKey(kind, text))
 	if err != nil || chat == "" {
@@ -110,23 +108,22 @@ func (l Lists) Keyed(ctx context.Context, kind KeyKind, text string) (todo.Chat,
 	return l.board.store.Chat(ctx, chat)
 }
 
-// newChat returns the chat of a conversation of these lists, of which nothing was heard yet.
+// newChat returns a new chat for a conversation.
 func (l Lists) newChat(c Conversation) todo.Chat {
 	return todo.Chat{ID: c.Key, Principal: l.principal, User: l.subject, Client: c.Client, HostID: c.Chat, Folder: c.Workspace,
 		Parent: c.Parent, Agent: c.Agent, Began: l.board.now().Round(0).UTC()}
 }
 
-// TryWrite finds out whether the store can be written, by a write that no list shows. It
-// is one row of the store, which each try replaces.
+// TryWrite finds out whether the store can be written. It writes one row, the same each time,
+// which no list shows.
 func (l Lists) TryWrite(ctx context.Context) error {
 	_, err := l.claim(ctx, l.principal, "probe", 0)
 	return err
 }
 
-// Claim has one process do what all processes on the store would do, as telling a person of
-// something about a list. It returns zero when the caller is to do it, and else when it was
-// claimed, if that was within a time, of at most [NoticeAge]. Who claims it and ends has
-// it undone.
+// Claim chooses one of the processes on the store for a task about a list, such as a notification
+// to a person. It returns zero if the caller is to do it, or the time of an earlier claim within
+// the given time, which is at most [NoticeAge]. If the caller ends first, the task is not done.
 func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
 	of := l.principal
 	if l.all {
@@ -135,7 +132,7 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 	return l.claim(ctx, of, list.ID+" "+what, within)
 }
 
-// claim claims something for the identity's own user.
+// claim claims a task for the identity's own user; of is the principal that the notice counts for.
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
 	n := Notice{of, strings.TrimSpace(todo.Cut(l.subject, todo.MaxLabel) + " " + what)}
 	err = l.update(ctx, Key{Chat: n.What}, func(tx Tx) (err error) {
@@ -148,9 +145,9 @@ func (l Lists) claim(ctx context.Context, of, what string, within time.Duration)
 	return earlier, nil
 }
 
-// hear finds out what the write of its agent says of the chat of the conversation, nil where that is
-// nothing new, and the topic of a list that begins. What it says is saved before the list, with which
-// who watches is told of it, or else after it, which may have made room.
+// hear returns the chat of the conversation as this write changes it, nil if it does not, and the
+// topic of a list that begins. The chat is saved before the list, so that watchers are told of
+// both at once; if there is no room for it, after the list, whose save may make room.
 func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *todo.Chat, err error) {
 	who := a.Conversation
 	if who.Key == "" || a.Writer.Person {
@@ -171,7 +168,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *t
 	chat.Use(a.at)
 	chat.GoOn()
 	chat.Serve(a.here)
-	if chat.Doing != todo.NotKnown { // else nobody says when it ends its turn
+	if chat.Doing != todo.NotKnown { // without hooks nothing would say that the turn ends
 		chat.Says(todo.Works, "", a.at)
 	}
 	if begins && a.Agent == "" && who.Parent == "" && who.Name == "" {
@@ -183,7 +180,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *t
 	return topic, &chat, nil
 }
 
-// saveChat saves what was heard of a chat, and returns it if there is no room for it yet.
+// saveChat saves a chat, and returns it if there is no room for it yet.
 func saveChat(ctx context.Context, tx Tx, heard *todo.Chat) (left *todo.Chat, err error) {
 	if _, err = tx.SaveChat(ctx, *heard); errors.Is(err, ErrStoreFull) {
 		return heard, nil
@@ -191,9 +188,9 @@ func saveChat(ctx context.Context, tx Tx, heard *todo.Chat) (left *todo.Chat, er
 	return nil, err
 }
 
-// Bind gives the chat of a conversation a list, which another one of the same user knows, as a
-// plugin of its host says that it wrote it: it has seen it as it is now. It returns
-// [ErrNotFound] for any other list.
+// Bind makes a list current in the chat of a conversation, at its newest revision, because a
+// plugin of the host says that the chat wrote it. It returns [ErrNotFound] unless the chat, or
+// another one of the same user, knows the list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	on, err := l.board.store.SeenOn(ctx, l.principal, list)
 	if err != nil {
@@ -216,30 +213,4 @@ func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 		return l.see(ctx, tx, Seen{Key: Key{l.principal, chat, c.Mirrors}, List: list, Revision: s.Revision, Current: true})
 	})
 	return err
-}
-
-// agentOf returns what is known of the agents of a list by the chats that hold it.
-func (a *attendance) agentOf(ctx context.Context, holders []Seen) (agent todo.Agent, err error) {
-	for _, h := range holders {
-		chat, err := a.chat(ctx, h.Chat)
-		if err != nil {
-			return agent, err
-		}
-		if a.isHere(chat) {
-			agent.Here = true
-			agent = agent.And(chat)
-		}
-	}
-	return agent, nil
-}
-
-// chat reads a chat, once.
-func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err error) {
-	c, known := a.chats[id]
-	if !known {
-		if c, err = a.lists.board.store.Chat(ctx, id); err == nil {
-			a.chats[id] = c
-		}
-	}
-	return c, err
 }

@@ -15,11 +15,11 @@ import (
 // This file chooses the list that a call means. It is the only place with guesses
 // (docs/spec/architecture.md, "Who is calling").
 
-// CandidateAge is how long after its last update a conversation that is not certain
-// may go on with a list by writing most of it again.
+// CandidateAge is how long after a list's last change a conversation that is not certain may go on
+// with it, by writing most of it again.
 const CandidateAge = 7 * 24 * time.Hour
 
-// maxCandidates is how many lists such a write is compared with.
+// maxCandidates is the most lists with which such a write is compared.
 const maxCandidates = 100
 
 // Target is what a call means: who calls, and what the call says about its list.
@@ -27,8 +27,8 @@ type Target struct {
 	Conversation Conversation
 	// List is the id of a list; empty means the one that the conversation holds.
 	List string
-	// Lines are the lines of a whole-list write, also of an empty one, as View has
-	// them; nil in other calls.
+	// Lines are the lines of a whole-list write, in the words of View: empty, not nil, to clear the
+	// list; nil in other calls.
 	Lines []todo.Line
 	View  todo.View
 	// Item is the id of the item that the call changes; empty in other calls.
@@ -40,53 +40,52 @@ type Target struct {
 
 	principal string // set by [Lists], as is
 	subject   string
-	deleted   bool // List may be a deleted one
-	damaged   bool // and one whose newest revision is damaged: the last good one counts
+	deleted   bool // List may be deleted
+	damaged   bool // the newest revision of List may be damaged: then the last good one counts
 }
 
-// attempt is one try of a write, in a transaction of the store. A read is one that has
-// a target alone.
+// attempt is one run of a write, in a transaction of the store. A read is an attempt with nothing
+// but a target.
 type attempt struct {
 	*Board
 	Write
-	read  Reader
-	tx    Tx        // nil in a read
-	all   bool      // the lists of every principal
-	at    time.Time // of the write: a list and the one put away for it have the same
-	named string    // the id of the list that has the conversation's name; empty for none
-	known []Seen    // what its chat has seen, the current list first
-	here  todo.Here // the process that serves the conversation, in a write
-	left  []Seen    // what it saw of the list that the write leaves
-	taken []Seen    // what the chat that it takes over has seen
+	read Reader
+	tx   Tx        // nil in a read
+	all  bool      // the lists of every principal
+	at   time.Time // of all that the write saves
+	here todo.Here // the process that serves the conversation, in a write
 
+	// These are set by choose.
+	key     Key // the conversation's
+	sent    todo.Sent
+	named   string        // the id of the list that has the conversation's name; empty for none
+	known   []Seen        // what its chat has seen, the current list first
+	taken   []Seen        // what the chat that it takes over has seen
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the one that the call means; revision 0 for none
-	// shown is what the caller's agent was shown of the list, or where the write was
-	// recognised by that, any of its agents; revision 0 where it was not needed.
-	shown todo.Snapshot
-	sent  todo.Sent // Lines and View, set by choose
-	// begins is true when the write begins the conversation's next list.
-	begins bool
-	// mends is true when the newest revision is damaged, and the list is one before it.
-	mends bool
-	// putsAway is true when the write gives up the current list, which is open.
-	putsAway bool
-	// continues is true for a list of an earlier chat, or of an earlier connection.
-	continues bool
+	// shown is the list as the caller's agent was last shown it or, if the write was recognised as
+	// going on with it, as any agent was; revision 0 where that was not needed.
+	shown     todo.Snapshot
+	begins    bool // the write begins the conversation's next list
+	mends     bool // the newest revision is damaged, and list is one before it
+	putsAway  bool // the write gives up the current list, which is open
+	continues bool // the list is one of an earlier chat, or of an earlier connection
+
+	left []Seen // what the chat has seen by the report of the list that the write leaves
 }
 
 // choose finds the list that the call means. It returns [ErrNotFound] when the call
 // names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
-	a.sent = todo.Sent{Lines: a.Lines, View: a.View}
 	who := a.Conversation
+	a.sent, a.key = todo.Sent{Lines: a.Lines, View: a.View}, Key{a.principal, who.Key, who.Mirrors}
 	if who.Name != "" {
 		if a.named, err = a.read.Named(ctx, a.principal, who.Name); err != nil {
 			return fmt.Errorf("find the list of the name: %w", err)
 		}
 	}
 	if who.Key != "" {
-		if a.known, err = a.read.Seen(ctx, Key{a.principal, who.Key, who.Mirrors}); err != nil {
+		if a.known, err = a.read.Seen(ctx, a.key); err != nil {
 			return fmt.Errorf("find what the chat has seen: %w", err)
 		}
 		if who.Hint && !who.Shared {
@@ -117,7 +116,7 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	if a.begins {
 		a.list = todo.Snapshot{}
 	}
-	if a.begins || a.putsAway { // numbers go on, so that one means one step of a conversation
+	if a.begins || a.putsAway { // ids go on, so that none means two items of one conversation
 		a.list.LastID = max(a.list.LastID, a.current.LastID)
 	}
 	if a.list.Items == nil {
@@ -126,8 +125,8 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeOver finds what the conversation takes over, see [Conversation.Takes]. Who has taken it is
-// noted as the id that it had not known.
+// takeOver finds what the conversation takes over, see [Conversation.Takes]. A chat that was taken
+// over has a HostID, see passOn.
 func (a *attempt) takeOver(ctx context.Context) error {
 	who := a.Conversation
 	if slices.ContainsFunc(a.known, func(s Seen) bool { return s.Held > 0 }) {
@@ -143,8 +142,8 @@ func (a *attempt) takeOver(ctx context.Context) error {
 	return err
 }
 
-// lastGood returns the newest revision that can be read of a list whose newest one cannot,
-// or the error of that when there is none.
+// lastGood returns the newest revision that can be read of a list whose newest one is damaged, or
+// that error if none can.
 func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, error) {
 	good, err := a.read.History(ctx, a.List, 0, 0)
 	if err != nil || len(good) == 0 {
@@ -154,6 +153,7 @@ func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, e
 	return good[len(good)-1], nil
 }
 
+// chooseBy chooses by what the call says: a list, an item, items to add, or a whole list.
 func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	switch {
 	case a.List != "":
@@ -162,7 +162,7 @@ func (a *attempt) chooseBy(ctx context.Context) (err error) {
 			a.list, err = a.lastGood(ctx, err)
 		}
 		if errors.Is(err, ErrNotFound) || a.list.Deleted && !a.deleted {
-			return ErrNotFound // the same as for another principal's list
+			return ErrNotFound // the very error of another principal's list
 		}
 		return err
 	case a.Item != "":
@@ -180,8 +180,8 @@ func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	return a.guess(ctx)
 }
 
-// seen returns the newest revision of a list that the caller's agent was
-// shown; 0 when it was shown none, and -1 when that is not known.
+// seen returns the newest revision of a list that the caller's agent was shown; 0 for none, and
+// -1 if its chat does not know the list.
 func (a *attempt) seen(list todo.Snapshot) int64 {
 	for _, c := range a.known {
 		if c.List == list.List.ID {
@@ -191,14 +191,14 @@ func (a *attempt) seen(list todo.Snapshot) int64 {
 	return -1
 }
 
-// lastShown returns a list as the caller's agent was last shown it, or as it is where
-// that is not known.
+// lastShown returns a list as the caller's agent was last shown it, or as it is now if the agent
+// was never shown it.
 func (a *attempt) lastShown(ctx context.Context, list todo.Snapshot) (todo.Snapshot, error) {
 	return revision(ctx, a.read, list, cmp.Or(max(a.seen(list), 0), list.Revision))
 }
 
-// load returns a list that the conversation holds or held, of revision 0 when there
-// is none any more, or it cannot be read: an agent goes on with a new one.
+// load returns a list that the conversation holds or held; revision 0 if it is gone, deleted or
+// damaged.
 func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 	list, err := a.read.Load(ctx, id, 0)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) || list.Deleted {
@@ -207,37 +207,35 @@ func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 	return list, err
 }
 
-// isCertain reports whether the caller is the chat that it was before: its key is
-// proof, or it has written in this connection, which no other chat has.
+// isCertain reports whether the caller certainly is the chat of its key: the key is proof, or the
+// caller has written in this connection, which serves one chat.
 func (a *attempt) isCertain() bool {
 	c := a.Conversation
 	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.process
 }
 
-// ofConnection returns what a chat has seen as this connection has it: while another process
-// serves the same chat, too, each goes on with what it wrote itself.
+// ofConnection returns what a chat has seen, with the list first and current that it wrote last in
+// this connection: if two processes serve one chat, each goes on with its own list.
 func (a *attempt) ofConnection(held []Seen) []Seen {
 	mine := slices.IndexFunc(held, func(h Seen) bool { return h.Held > 0 && h.Process == a.process })
 	if mine <= 0 {
 		return held
 	}
-	held = slices.Clone(held)
-	first := held[mine]
+	held = slices.Insert(slices.Delete(slices.Clone(held), mine, mine+1), 0, held[mine])
 	for i := range held {
-		held[i].Current = false
+		held[i].Current = i == 0
 	}
-	first.Current = true
-	return slices.Insert(slices.Delete(held, mine, mine+1), 0, first)
+	return held
 }
 
-// isElsewhere reports whether what the conversation writes cannot be in a list: one of
-// a sub-agent that has ended, or one that the agent keeps in its host's own tool.
+// isElsewhere reports whether the write cannot be meant for a list: a sub-agent's that has ended,
+// or a mirrored one.
 func (a *attempt) isElsewhere(s todo.Snapshot) bool {
 	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Begin.Mirrored
 }
 
-// replace chooses for a whole-list write of a certain conversation: the list it holds,
-// unless that is settled or the write has nothing of it.
+// replace chooses for a whole-list write of a certain conversation: the list that it holds, unless
+// that is settled or the write has none of its items.
 func (a *attempt) replace(ctx context.Context) (err error) {
 	current := a.current
 	if current.Revision == 0 || a.isElsewhere(current) {
@@ -255,22 +253,18 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 		a.begins = current.Settled()
 		return nil
 	}
-	settled := a.shown.Settled()
-	switch {
-	case settled && current.Settled():
-		if !a.changes(ctx, a.shown, current) {
-			return nil
-		}
-	case settled: // a person has added to it what is to be done yet
-		return nil
-	case a.sent.HasAny(a.shown), len(a.shown.Items) == 0:
+	stays := len(a.shown.Items) == 0 || a.sent.HasAny(a.shown)
+	if a.shown.Settled() { // since then a person may have added open items
+		stays = !current.Settled() || !a.changes(ctx, a.shown, current)
+	}
+	if stays {
 		return nil
 	}
 	return a.leave(ctx)
 }
 
-// leave chooses for a write that has nothing of the current list: an earlier list of the
-// conversation that it writes again, else the next one.
+// leave chooses for a write that leaves the current list: an earlier list of the conversation that
+// it writes again, else the next one.
 func (a *attempt) leave(ctx context.Context) error {
 	if a.current.Open() {
 		on, err := a.read.SeenOn(ctx, a.current.List.Principal, a.current.List.ID)
@@ -278,7 +272,8 @@ func (a *attempt) leave(ctx context.Context) error {
 			return fmt.Errorf("find who holds the list: %w", err)
 		}
 		own := a.Conversation
-		isElsewhere, err := a.anyHere(ctx, a.read, on, func(s Seen) bool { return s.Current && s.Chat != own.Key && s.Chat != own.Takes })
+		isOthers := func(s Seen) bool { return s.Current && s.Chat != own.Key && s.Chat != own.Takes }
+		isElsewhere, err := anyHere(ctx, a.read, on, isOthers, a.isHere)
 		if err != nil {
 			return fmt.Errorf("find whether another chat that is there holds the list: %w", err)
 		}
@@ -289,11 +284,11 @@ func (a *attempt) leave(ctx context.Context) error {
 	return err
 }
 
-// next chooses for a call that adds items: the list that the conversation holds, or the
-// next one when all of that is completed, as far as its agent was shown it, too.
+// next chooses for a call that adds items: the list that the conversation holds, or the next one
+// if all of that is completed and its agent was shown it so.
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
-	if a.begins && a.current.Revision == 0 { // a number means one step, also of a plan that may go on
+	if a.begins && a.current.Revision == 0 { // ids go on from a list with which the agent may go on
 		left, err := a.leftBehind(ctx, 1)
 		if err == nil && len(left) > 0 {
 			a.current.LastID = left[0].LastID
@@ -308,8 +303,8 @@ func (a *attempt) next(ctx context.Context) error {
 	return err
 }
 
-// guess chooses for a whole-list write of a conversation that is not certain: an earlier
-// list that the write shows to be the agent's, else the next one.
+// guess chooses for a whole-list write of a conversation that is not certain: a list with so many
+// of its items that it has to be the agent's, else the next one.
 func (a *attempt) guess(ctx context.Context) error {
 	current := a.current
 	if len(a.Lines) == 0 {
@@ -330,8 +325,8 @@ func (a *attempt) guess(ctx context.Context) error {
 	return nil
 }
 
-// withItem chooses the list that has the item: the current one, else the one that the
-// conversation held last. Where none has it, a call that adds items adds it.
+// withItem chooses the list that has the item: the current one, else the last one before it, else
+// the only one that earlier sessions left. If none has it, a call that adds items adds it.
 func (a *attempt) withItem(ctx context.Context) error {
 	if a.isOn(a.current) {
 		return nil
@@ -352,7 +347,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // then the number may be meant of either
+	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // ids of both lists: either may be meant
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}
@@ -365,10 +360,9 @@ func (a *attempt) isOn(list todo.Snapshot) bool {
 	return ok
 }
 
-// leftBehind returns the open lists that earlier sessions of this client left in this folder,
-// the last changed first and at most some, as one that is not certain may have written them:
-// none of another chat of the host, none that a present agent holds. It returns none where the
-// folder is not known.
+// leftBehind returns the open lists that a conversation which is not certain may have written in
+// an earlier session, at most some, the last changed first: of the same client and folder, not of
+// another chat of the host, and not held by an agent that is here.
 func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapshot, err error) {
 	who := a.Conversation
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
@@ -408,9 +402,9 @@ func (a *attempt) candidates() Query {
 		Workspace: &a.Conversation.Workspace, UpdatedSince: a.now().Add(-CandidateAge), Limit: maxCandidates}
 }
 
-// Left returns the newest open list that an earlier session of the same client left in the
-// folder of a conversation which may be its next one, and which has no other list than the one
-// with an id; revision 0 when there is none.
+// Left returns the newest open list that an earlier session of the same client left in the folder
+// of a conversation; revision 0 if there is none, or the conversation's key is proof, or it has any
+// list but the one with an id.
 func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if PassOver(err) != nil {
@@ -423,12 +417,12 @@ func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, e
 	return append(left, todo.Snapshot{})[0], err
 }
 
-// ownLists yields the lists that the conversation holds or held, the one that became
-// current last first. It ends with an error.
+// ownLists yields the lists that the conversation holds or held, the one that became current last
+// first. After an error it yields nothing more.
 func (a *attempt) ownLists(ctx context.Context) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for _, c := range a.known[:min(len(a.known), maxCandidates)] {
-			if c.Held == 0 || a.Conversation.Name != "" { // what has a name is one list
+			if c.Held == 0 || a.Conversation.Name != "" { // a name has one list
 				return
 			}
 			list, err := a.load(ctx, c.List)
@@ -461,10 +455,9 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 	return &todo.InputError{Problems: []todo.Problem{{Message: unclear.Error(), Err: unclear}}}
 }
 
-// recognise chooses the unfinished list that a whole-list write continues, with what its
-// agents were shown of it; of several the one with the most items of the write. It looks
-// among the lists that the conversation held, and then, if it is not certain,
-// among the lists of the same client and workspace. It returns false when there is none.
+// recognise chooses the open list that a whole-list write continues; of several the one with the
+// most items of the write. It looks among the lists that the conversation held, and then, if that
+// is not certain, among those of the same client and workspace. It returns false if there is none.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	most := 0
 	for l, err := range a.ownLists(ctx) {
@@ -496,15 +489,15 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	return most > 0, nil
 }
 
-// compare chooses a list if the write continues it and has more than most of its items.
-// It returns how many items it has of the list that is chosen then.
+// compare chooses a list if the write continues it and has more than most of its items. It
+// returns how many items the write has of the list that is then chosen.
 func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
 	if !a.mayContinue(l) {
 		return most, nil
 	}
 	certain := a.isCertain()
 	mayBeOne := certain || l.List.ID == a.current.List.ID
-	if !l.Writer.Person && !a.sent.Continues(l, mayBeOne) { // what is too short for it is not compared
+	if !l.Writer.Person && !a.sent.Continues(l, mayBeOne) { // an agent was shown l itself
 		return most, nil
 	}
 	n := a.sent.Count(l.Items)
@@ -525,15 +518,14 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 		}
 	}
 	if a.list, a.shown = l, shown; certain {
-		a.shown = todo.Snapshot{} // what it has seen itself counts
+		a.shown = todo.Snapshot{} // saw finds what this agent was shown
 	}
 	return n, nil
 }
 
-// mayContinue reports whether a list is one that the caller may go on with by writing it
-// again: open, and if the conversation is not certain, changed lately, of the same agent
-// and not of another chat of the host. One that was put away is not, unless its
-// conversation put it away itself, for its next plan.
+// mayContinue reports whether the caller may go on with a list by writing it again: an open one,
+// not archived unless for the conversation's next list. If the conversation is not certain, the
+// list also has to be changed within [CandidateAge], and not another chat's.
 func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	if !l.Open() || l.Archived && l.ReplacedBy == "" || a.isElsewhere(l) {
 		return false
@@ -545,26 +537,26 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 }
 
 // mayBeOf reports whether a list may be of the caller's agent: of the same sub-agent, not of
-// another chat of the host, and none that it cannot write.
+// another chat of the host, and not excluded by isElsewhere.
 func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
 	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether the caller holds or held a list that these chats know in this
-// connection, or no chat that is there holds it.
+// isFree reports whether no chat that is here holds the list that these know, or the caller holds
+// or held it in this connection.
 func (a *attempt) isFree(ctx context.Context, on []Seen) (bool, error) {
 	own := a.Conversation
 	isMine := func(s Seen) bool { return s.Held > 0 && s.Chat == own.Key && (own.Shared || s.Process == a.process) }
 	if slices.ContainsFunc(on, isMine) {
 		return true, nil
 	}
-	isTheirs, err := a.anyHere(ctx, a.read, on, Seen.holds)
+	isTheirs, err := anyHere(ctx, a.read, on, Seen.holds, a.isHere)
 	return !isTheirs, err
 }
 
-// revision returns a revision of a list, or the first kept one after it.
+// revision returns a revision of a list or, if that is not kept, the first kept one after it.
 func revision(ctx context.Context, read Reader, newest todo.Snapshot, revision int64) (todo.Snapshot, error) {
 	if revision >= newest.Revision {
 		return newest, nil
@@ -576,10 +568,9 @@ func revision(ctx context.Context, read Reader, newest todo.Snapshot, revision i
 	return append(found, newest)[0], nil
 }
 
-// shownToAgents returns the newest revision of a list that any agent was shown. If no
-// chat has seen one, it is the last revision that no person wrote, or a list without
-// items if people wrote all of them. If the store no longer keeps a revision, it is the
-// one after it.
+// shownToAgents returns the newest revision of a list that any agent was shown, or the first kept
+// one after it. If no chat has seen one, it returns the last revision that no person wrote, or a
+// list without items if people wrote all of them.
 func shownToAgents(ctx context.Context, read Reader, l todo.Snapshot, on []Seen) (todo.Snapshot, error) {
 	seen := int64(0)
 	for _, c := range on {

@@ -8,10 +8,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// During calls with with each list that began before a time and was saved after another,
-// the last saved first: all that changed in between are among them, each once. It holds
-// one page of excerpts, however many there are. If it is that time now, the chats that work or wait
-// without a list come behind them, as [todo.Chat.AsList]. It returns the first error of with.
+// During calls with once for each list that began before to and was saved after from, the last saved
+// first: these include all that changed between the two. It holds one page of excerpts at a time.
+// If now is between the two, the chats that work or wait without a list follow, as
+// [todo.Chat.AsList]. It returns the first error of with.
 func (l Lists) During(ctx context.Context, from, to time.Time, with todo.ChangedList) error {
 	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
 		if err != nil {

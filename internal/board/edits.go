@@ -17,7 +17,7 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 		return Outcome{}, err
 	}
 	if list == "" {
-		return Outcome{}, ErrNotFound // a write without one would begin a list
+		return Outcome{}, ErrNotFound // Apply would begin a list
 	}
 	by.Person = true
 	operation := operationOf(list, e)
@@ -34,14 +34,14 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 	}
 	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: operation,
 		Change: func(d *todo.Draft) error { return d.Edit(e) }}
-	if e.OfItems() && e.Do != todo.EditNow { // which is of what waits now
+	if e.OfItems() && e.Do != todo.EditNow { // EditNow means what waits now
 		w.Seen = e.Seen
 	}
 	switch e.Do {
 	case todo.EditDelete, todo.EditUndelete:
 		return l.delete(ctx, list, e, by)
 	case todo.EditRestore:
-		w.Seen = 0 // it takes the place of what was written since, too
+		w.Seen = 0 // it replaces what was written since, too
 		w.damaged = true
 		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
 	case todo.EditUndo:
@@ -57,8 +57,9 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 	return out, err
 }
 
-// InTurn reports whether items of a list may wait for the end of a turn: a hook told that one
-// of its agent runs, and will tell of the end. Of a sub-agent none keeps it from ending.
+// InTurn reports whether items of a list may wait for the end of a turn: by its host's hooks its
+// agent is in one, of which they will tell the end. It is false for a sub-agent, whose end no item
+// can delay.
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil
@@ -66,8 +67,7 @@ func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	return l.board.isInTurn(ctx, l.board.store, s)
 }
 
-// isInTurn reports whether a chat that is here, and holds a list, is in a turn. It may be another one
-// than that which calls, see [Lists.Bind].
+// isInTurn reports whether any chat that is here and holds a list is in a turn.
 func (b *Board) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
 	on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
 	if err != nil {
@@ -77,15 +77,14 @@ func (b *Board) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, 
 }
 
 // delete deletes a list and the lists of its sub-agents, or brings them back within
-// [TrashAge]; see [todo.Snapshot.Deleted]. Lists of sub-agents whose main conversation
-// holds another list by now belong to that list, and stay as they are.
+// [TrashAge]; see [todo.Snapshot.Deleted].
 func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writer) (out Outcome, err error) {
 	main, err := l.load(ctx, list, 0)
 	if err != nil {
 		return Outcome{}, err
 	}
-	// A deleted list is held until its conversation begins the next one: until then
-	// its sub-agents' lists, which are deleted too, are found to be brought back.
+	// The Parent of a sub-agent's list is what its main conversation holds now: the deleted list,
+	// until it begins the next one.
 	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
 	for n, s := range append([]todo.Snapshot{main}, subs...) {
 		if err != nil || n > 0 && s.Deleted == (e.Do == todo.EditDelete) {
@@ -101,8 +100,8 @@ func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writ
 	return out, err
 }
 
-// undoing returns the change that takes back what a list became from one revision to
-// another, see [todo.Draft.Undo]. It returns [ErrNotFound] when there is no such list or revision.
+// undoing returns the change that reverts what changed from revision from to seen, see
+// [todo.Draft.Undo]. It returns [ErrNotFound] when there is no such list or revision.
 func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo.Change, error) {
 	old, err := l.Load(ctx, list, from)
 	if err != nil {
@@ -112,7 +111,7 @@ func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo
 	return func(d *todo.Draft) error { d.Undo(old, saw); return nil }, err
 }
 
-// operationOf returns the identity of an edit of a list; the zero Operation when it has none.
+// operationOf returns the operation of an edit of a list; zero when the edit has no id.
 func operationOf(list string, e todo.Edit) todo.Operation {
 	if e.Operation == "" {
 		return todo.Operation{}

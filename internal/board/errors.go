@@ -10,27 +10,24 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no such list or revision, or the list belongs to
-	// another principal.
+	// ErrNotFound: there is no such list or revision, or it belongs to another principal.
 	ErrNotFound = errors.New("no such list")
-	// ErrUnknownOutcome: the write may or may not have been applied. It is
-	// safe to repeat with the same operation id.
+	// ErrUnknownOutcome: the write may have been applied. It is safe to repeat with the same
+	// operation id.
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
 	// ErrOperationReused: the operation id was used for another write.
 	ErrOperationReused = errors.New("operation id already used for a different write")
-	// ErrEarlier: the store is of an earlier version, which this program moves as it starts.
+	// ErrEarlier: the store is of an earlier version. A server moves it to this one as it starts.
 	ErrEarlier = errors.New("the store is of an earlier todo-mcp: restart your client, which moves it to this version")
-	// ErrTooNew: the store is one of a newer version of this program, perhaps since a moment ago.
+	// ErrTooNew: the store is of a newer version, perhaps since it was opened.
 	ErrTooNew = errors.New("a newer todo-mcp has moved the store to its version: restart your client, with that todo-mcp")
 	// ErrCorrupt: the store's content cannot be read.
 	ErrCorrupt = errors.New("store is damaged")
-	// ErrDamaged: one row cannot be read, as an ErrCorrupt that is not about others. Who
-	// reads several is given the others.
+	// ErrDamaged: one row is damaged; it wraps ErrCorrupt. A read of several rows returns the others.
 	ErrDamaged = fmt.Errorf("%w", ErrCorrupt)
-	// ErrTooManyLists: the principal has, or the conversation began, as many
-	// lists as the store allows.
+	// ErrTooManyLists: the principal has, or the conversation began, as many lists as [Keep] allows.
 	ErrTooManyLists = errors.New("too many lists")
-	// ErrStoreFull: the store has grown to the size that it may have.
+	// ErrStoreFull: the store has the size that [Keep] allows.
 	ErrStoreFull = errors.New("the store is full")
 	// ErrReadOnly: the identity may see the lists and not change them.
 	ErrReadOnly = errors.New("these lists may only be read")
@@ -52,7 +49,7 @@ func (e *FullError) Error() string { return e.Err.Error() + ": " + e.Detail }
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// Kind says what an error means to whoever asked, in one word.
+// Kind is what an error means to the caller.
 type Kind string
 
 // The kinds of errors.
@@ -67,15 +64,14 @@ const (
 	KindReadOnly  Kind = "read only" // [ErrReadOnly]
 	KindFull      Kind = "full"      // [FullError]
 	KindTooNew    Kind = "too new"   // [ErrTooNew]
-	KindCancelled Kind = "cancelled" // its caller had gone
-	KindLate      Kind = "late"      // its time was over
-	KindFailed    Kind = "failed"    // any other: whose fault it is, its text says
+	KindCancelled Kind = "cancelled" // [context.Canceled]
+	KindLate      Kind = "late"      // [context.DeadlineExceeded]
+	KindFailed    Kind = "failed"    // any other
 )
 
-// KindOf returns the kind of an error. Of several it returns the one that says most of
-// what became of a write.
+// KindOf returns the kind of an error. Of an error that wraps several it returns the kind that says
+// most of what became of a write.
 func KindOf(err error) Kind {
-	var input *todo.InputError
 	if err == nil {
 		return KindNone
 	}
@@ -92,6 +88,7 @@ func KindOf(err error) Kind {
 			return known.kind
 		}
 	}
+	var input *todo.InputError
 	var taken *todo.TakenError
 	if errors.As(err, &input) || errors.As(err, &taken) || errors.Is(err, todo.ErrCycle) {
 		return KindInvalid
@@ -99,8 +96,8 @@ func KindOf(err error) Kind {
 	return KindFailed
 }
 
-// IsRefusal reports whether an error says that a write was refused, by the rules for
-// lists or for want of room: then nothing was stored, now or by an earlier try of it.
+// IsRefusal reports whether a write was refused, by the rules for lists or for want of room: then
+// nothing was stored, by it or an earlier try.
 func IsRefusal(err error) bool {
 	refusals := []Kind{KindInvalid, KindMissing, KindItemGone, KindReused, KindMirrored, KindReadOnly, KindFull}
 	return slices.Contains(refusals, KindOf(err))

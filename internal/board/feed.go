@@ -12,15 +12,12 @@ import (
 // lost hint can delay a change (BAD-INPUT 56: 5 s, of which the rest is for a slow machine).
 const pollInterval = 3 * time.Second
 
-// unknownSeq stands for the Seq of the newest snapshot when the store could not be
-// read. The next successful read then fetches it, and followers of calls receive
-// nothing up to it.
+// unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
 const unknownSeq = -1
 
-// feed delivers snapshots to all watchers of a board, and calls to all that follow
-// calls: of this process at once, and of others when it reads what they
-// saved. It delivers to watchers only what it has read from the store, and reads only
-// while there is a follower.
+// feed delivers snapshots to watchers, and calls to followers of calls. It reads snapshots, and
+// calls of other processes, from the store, while there is a follower. Calls of this process it
+// delivers as they are made.
 type feed struct {
 	store   Store
 	process string
@@ -29,7 +26,7 @@ type feed struct {
 
 	mu         sync.RWMutex // locked before a follower's
 	watchers   followers
-	callers    followers          // who follows calls: few, and each call of this process passes them
+	callers    followers          // followers of calls
 	stopRun    context.CancelFunc // nil while run does not run
 	goroutines sync.WaitGroup
 }
@@ -41,7 +38,7 @@ type follower struct {
 	feed *feed
 	all  followers // the watchers of the feed, or its callers
 	want func(todo.Snapshot) bool
-	keep func(Call)      // keeps what is to be fetched, and does not block
+	keep func(Call)      // keeps a call until it is fetched; does not block
 	open context.Context // until the follower or its board is closed
 	end  context.CancelFunc
 }
@@ -52,18 +49,18 @@ func newFeed(store Store, process string) *feed {
 	return f
 }
 
-// follow adds a follower. It receives what is saved afterwards and no earlier call.
+// follow adds a follower, which receives what is saved from now on.
 func (f *feed) follow(w *follower) {
 	w.feed = f
 	w.open, w.end = context.WithCancel(f.open)
 	if f.add(w, unknownSeq, false) {
 		return
 	}
-	f.add(w, f.position(), true) // without the lock: a slow store delays nobody
+	f.add(w, f.position(), true) // reads the position without the lock: the store may be slow
 }
 
-// add adds a follower if run runs, or if start says that it may be started, to read what
-// was saved after from. It reports whether the follower was added.
+// add adds a follower if run runs, or start is true: then it starts run after the Seq from. It
+// reports whether the follower was added.
 func (f *feed) add(w *follower, from int64, start bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,8 +97,8 @@ func (w *follower) Close() {
 	}
 }
 
-// deliverOwn delivers a call of this process, and waits for up to handoverTimeout until
-// those who follow calls have dealt with it.
+// deliverOwn delivers a call of this process, and waits for up to handoverTimeout until the
+// followers of calls have dealt with it.
 func (f *feed) deliverOwn(out Outcome) {
 	f.mu.RLock()
 	if len(f.callers) == 0 {
@@ -109,7 +106,7 @@ func (f *feed) deliverOwn(out Outcome) {
 		return
 	}
 	way := &handover{done: make(chan struct{})}
-	way.left.Store(1) // this one
+	way.left.Store(1) // until all are delivered
 	call := Call{List: out.After, Changed: out.Changed, handover: way}
 	if !call.Changed {
 		call.ID = NewID()[:callIDLength]
@@ -123,8 +120,8 @@ func (f *feed) deliverOwn(out Outcome) {
 	}
 }
 
-// deliver delivers a call, or the list that one left. The caller must hold the feed's
-// mu, for reading.
+// deliver delivers a call to those that want its list. The caller must hold the feed's mu, for
+// reading.
 func (all followers) deliver(c Call) {
 	for w := range all {
 		if w.want(c.List) {
@@ -144,9 +141,8 @@ func (f *feed) position() int64 {
 	return position
 }
 
-// run reads and delivers what was saved after from, on every hint of the store
-// and every pollInterval, until ctx ends. When from is unknownSeq it reads at
-// once.
+// run reads and delivers what was saved after seq, on every hint of the store and every
+// pollInterval, until ctx ends. If seq is unknownSeq it reads at once.
 func (f *feed) run(ctx context.Context, seq int64) {
 	hints := make(chan struct{}, 1)
 	var watching sync.WaitGroup
@@ -179,11 +175,10 @@ func (f *feed) watchStore(ctx context.Context, hint func()) {
 	}
 }
 
-// pull delivers what was saved after a place, and returns where it has read to. After a failed
-// read it returns the place, so that the next read repeats it. When the place is not known it
-// delivers the newest snapshot of every list to watchers, which may have missed any of them, and
-// none to followers of calls, to whom an old snapshot would look like a new call
-// (docs/spec/variants.md W2).
+// pull delivers what was saved after a place, and returns the place to which it has read. After a
+// failed read it returns the place unchanged. If the place is not known it delivers the newest
+// snapshot of every list to watchers, which may have missed it, and none to followers of calls,
+// for whom it would be a new call (docs/spec/variants.md W2).
 func (f *feed) pull(ctx context.Context, from place) place {
 	replayed := from.lists == unknownSeq
 	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(from.lists, 0), OldestFirst: true, Deleted: true})
@@ -197,14 +192,13 @@ func (f *feed) pull(ctx context.Context, from place) place {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if ctx.Err() != nil {
-		return from // run was stopped; a new one may have delivered more already
+		return from // run was stopped; its successor may be further
 	}
 	from.lists, from.chats = max(from.lists, 0), chats
 	for _, s := range fresh {
-		// The calls of this process were delivered as they were made. What has no
-		// operation was saved beside a call.
 		call := Call{List: s, Changed: true}
 		f.watchers.deliver(call)
+		// Calls of this process were delivered by deliverOwn. A snapshot without an operation is no call.
 		if !replayed && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.callers.deliver(call)
 		}
@@ -216,12 +210,12 @@ func (f *feed) pull(ctx context.Context, from place) place {
 	return from
 }
 
-// place is up to which Seq the feed has read lists, and chats: what has a smaller Seq than the
-// last of one may be read later among the others.
+// place is the Seq up to which the feed has read lists, and that for chats.
 type place struct{ lists, chats int64 }
 
-// standOtherwise returns the lists whose chats were saved after a Seq, with [todo.Snapshot.Stood],
-// and [todo.Chat.AsList] of those of which hooks say what they do; and up to which it has read.
+// standOtherwise returns, for the chats that were saved after a Seq, the lists that they hold, with
+// [todo.Snapshot.Stood] set, and [todo.Chat.AsList] of those that may have a row; and the Seq up
+// to which it has read.
 func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.Snapshot, to int64, err error) {
 	if after == unknownSeq {
 		position, err := f.store.Position(ctx)
@@ -237,11 +231,11 @@ func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.S
 		for _, id := range lists {
 			s, err := f.store.Load(ctx, id, 0)
 			if err != nil {
-				continue // it is gone, or damaged: its chat says nothing of it
+				continue // gone or damaged
 			}
 			hasOpen = hasOpen || s.Open() && !s.Archived
 			if c.Seq < s.Seq {
-				continue // who is sent this revision finds what the chat says
+				continue // watchers are sent this revision, and then read the chat
 			}
 			s.Stood = c.Seq
 			stands = append(stands, s)

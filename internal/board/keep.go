@@ -10,8 +10,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// TrashAge is how long after a person deleted a list it can be brought back; then
-// the store forgets it.
+// TrashAge is how long after a person deleted a list it can be brought back. Then the store
+// removes it.
 const TrashAge = 24 * time.Hour
 
 // Keep is how much a store keeps. The zero value keeps everything. A list's
@@ -23,52 +23,49 @@ type Keep struct {
 	// conversation may begin in a day; 0 is any number. A save that would begin one
 	// more fails with [ErrTooManyLists].
 	Lists, Begun int
-	// Bytes is the size that the store may grow to, and of it a [Share] for each
+	// Bytes is the size that the store may grow to, and of it a [share] for each
 	// principal who signed in; 0 is any. When [Full] of either is in use no list begins
 	// any more, and when all of it is, none changes: these saves fail with
 	// [ErrStoreFull].
 	Bytes int64
-	// Abandoned is for how long nobody has changed a list that makes room when Lists or
-	// Bytes leaves none; see [Keep.MakeRoom]. 0 is that none makes room.
+	// Abandoned is for how long nobody has changed the lists that [Keep.MakeRoom] may remove; 0
+	// removes none.
 	Abandoned time.Duration
-	// Finished is for how long a finished list stays that nobody changed, and that has
-	// been here for as long, without need of room. 0 is for good. See [Leaving] for what
+	// Finished is how old a finished list gets, since its last change and since it came to the
+	// store, before it is removed although there is room; 0 is any age. See [Leaving] for what
 	// stays.
 	Finished time.Duration
-	// Moving is told, in a sentence, of each step by which a store of an earlier version
-	// becomes one of this as it is opened. Without it that is refused: who opens has no time.
+	// Moving is told, in a sentence, of each step that moves a store of an earlier version to
+	// this one as it is opened. If it is nil, opening such a store fails.
 	Moving func(text string)
 	// Before is called as each read and each change of the store begins. nil is nothing.
 	Before func(context.Context)
 }
 
 const (
-	// Full is the part of [Keep.Bytes], or of a share, in percent, that is not left to
-	// the lists there are.
+	// Full is the part of [Keep.Bytes], or of a share, in percent, beyond which no list begins.
 	Full = 90
-	// Share is the part of [Keep.Bytes], in percent, that the lists of one principal who
+	// share is the part of [Keep.Bytes], in percent, that the lists of one principal who
 	// signed in may take.
-	Share = 25
-	// MaxAbandoned is the most lists of a kind that go at once.
+	share = 25
+	// MaxAbandoned is the most lists of a kind that are removed at once.
 	MaxAbandoned = 16
-	// MaxHolders is how many conversations and names are known to know a list. One more
-	// takes the place of the conversation that used the list least recently, give or take
-	// five minutes.
+	// MaxHolders is how many conversations and names are known to know a list. One more replaces the
+	// conversation that used the list least recently, give or take five minutes.
 	MaxHolders = 1000
 )
 
-// Leaving returns the ids of those of some lists that make room for one that begins, at
-// most [MaxAbandoned], in the order in which they go: abandoned ones (open, of one
-// revision, shown to nobody but who began them), archived ones that are finished, and
-// others that are finished; of each the one first that nobody changed for the longest
-// time. It leaves out what a person kept (by its name, or by a change after which it was
-// not archived), what a conversation that is present holds, and unless room is short, what
-// a person looked at. r reads who knows these lists, and server is as [Store.Alive].
+// Leaving returns the ids of those of some lists that may be removed to make room, at most
+// [MaxAbandoned], in the order of [todo.Spare] and then of their last change, the oldest first. It
+// leaves out lists of which others than the chat that began them have seen the only revision,
+// lists that a chat which is here holds, and unless room is short, lists that a person looked at.
+// r reads who knows these lists, and server is as [Store.Alive].
 func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, now time.Time, server func(process string) bool) (ids []string, err error) {
 	some = slices.DeleteFunc(slices.Clone(some), func(s todo.Snapshot) bool { return s.Spare() < todo.SpareUnseen })
 	slices.SortStableFunc(some, func(a, b todo.Snapshot) int {
 		return cmp.Or(int(a.Spare()-b.Spare()), a.Updated.Compare(b.Updated))
 	})
+	isHere := func(c todo.Chat) bool { return c.IsHere(now, alive(server)) }
 	for _, s := range some {
 		if len(ids) == MaxAbandoned {
 			break
@@ -80,12 +77,12 @@ func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, 
 		isLookedAt := func(k Seen) bool {
 			return s.Open() && k.Chat != s.List.Conversation || !isShort && k.Chat == todo.PersonChat
 		}
-		isHere := func(c todo.Chat) bool { return c.IsHere(now, alive(server)) }
-		stays, err := slices.ContainsFunc(on, isLookedAt), error(nil)
-		if !stays {
-			if stays, err = anyHere(ctx, r, on, Seen.holds, isHere); err != nil {
-				return nil, fmt.Errorf("find whether a chat that holds the list is there: %w", err)
-			}
+		if slices.ContainsFunc(on, isLookedAt) {
+			continue
+		}
+		stays, err := anyHere(ctx, r, on, Seen.holds, isHere)
+		if err != nil {
+			return nil, fmt.Errorf("find whether a chat that holds the list is there: %w", err)
 		}
 		if !stays {
 			ids = append(ids, s.List.ID)
@@ -105,10 +102,9 @@ func (k Keep) CheckLists(n int) error {
 
 // Usage is how much of a store is in use.
 type Usage struct {
-	// Begun is how many lists a conversation began since a time, at least up to
-	// [Keep.Begun]: the lists that came to the store since then and that somebody changed
-	// since then, which an old list that was imported is not. Lists is how many its
-	// principal has that are not deleted.
+	// Begun is how many lists a conversation began since a time, at least up to [Keep.Begun]: only
+	// lists that came to the store since then and were changed since then, so no old list that was
+	// imported. Lists is how many its principal has that are not deleted.
 	Begun, Lists int
 	// Bytes is the size of all lists. Own is the size of the principal's; 0 for the server
 	// itself, which has no share, and where both are small.
@@ -127,19 +123,19 @@ func (k Keep) CheckBytes(u Usage, begins bool) error {
 		return &FullError{Err: ErrStoreFull, Detail: fmt.Sprintf("%d %% of %s are in use; delete lists, or `todo-mcp prune` removes old ones",
 			part, fmt.Sprintf(whose, most/mb))}
 	}
-	if err := full(u.Own, k.Bytes/100*Share, "the %d MB that one account may use, a quarter of --max-size,"); err != nil {
+	if err := full(u.Own, k.Bytes/100*share, "the %d MB that one account may use, a quarter of --max-size,"); err != nil {
 		return err
 	}
 	return full(u.Bytes, k.Bytes, "%d MB (--max-size)")
 }
 
-// IsTight reports whether a store of a size has to look for room when a list changes:
-// below half of a [Share] there is room for everybody.
-func (k Keep) IsTight(size int64) bool { return k.Bytes > 0 && size > k.Bytes/100*Share/2 }
+// IsTight reports whether the usage of a store of a size needs to be checked: below half of a
+// share nobody can be over a limit.
+func (k Keep) IsTight(size int64) bool { return k.Bytes > 0 && size > k.Bytes/100*share/2 }
 
 // MakeRoom returns an error when a list may not begin, or not change. Where room is short
-// it first has evict remove up to [MaxAbandoned] lists of the same principal, the oldest
-// of a kind that were written before a time, kind after kind.
+// it first has evict remove lists of the same principal, kind after kind, up to [MaxAbandoned] of
+// each that were written before a time.
 func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since time.Time) (Usage, error),
 	evict func(kind todo.Spare, before time.Time, isShort bool) error) error {
 	day := now.Add(-24 * time.Hour)
@@ -150,12 +146,12 @@ func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since
 	if begins && k.Begun > 0 && l.Conversation != "" && u.Begun >= k.Begun {
 		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", u.Begun)}
 	}
-	// Lists make room so early that another one can still begin afterwards.
+	// Also for a list that only changes there has to be room for another one to begin afterwards.
 	isShort := func() bool { return k.CheckBytes(u, true) != nil || begins && k.CheckLists(u.Lists) != nil }
 	for kind := todo.SpareDeleted; kind <= todo.SpareFinished && k.Abandoned > 0 && isShort(); kind++ {
 		before := now.Add(-k.Abandoned)
 		if kind == todo.SpareDeleted {
-			before = now.Add(1) // also what was deleted at this moment: some clocks tick 64 times a second
+			before = now.Add(1) // includes what was deleted now: some clocks tick 64 times a second
 		}
 		if err := evict(kind, before, true); err != nil {
 			return err
@@ -172,8 +168,8 @@ func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since
 	return k.CheckBytes(u, begins)
 }
 
-// Oldness returns the time by which it is told, when a list begins at now, what is so old
-// that it goes: that of the save before. A clock that is wrong for one save makes nothing old.
+// Oldness returns the time from which the age of lists is counted when a list begins at now: the
+// time of the previous save, so that a clock which is wrong for one save makes nothing old.
 func Oldness(now, saved time.Time) time.Time {
 	if saved.Before(now) {
 		return saved
@@ -181,8 +177,7 @@ func Oldness(now, saved time.Time) time.Time {
 	return now
 }
 
-// Expire has evict remove up to [MaxAbandoned] lists of each kind that were finished long
-// before a time, see [Keep.Finished].
+// Expire has evict remove up to [MaxAbandoned] lists of each finished kind, see [Keep.Finished].
 func (k Keep) Expire(now time.Time, evict func(kind todo.Spare, before time.Time, isShort bool) error) error {
 	for kind := todo.SpareArchived; kind <= todo.SpareFinished && k.Finished > 0; kind++ {
 		if err := evict(kind, now.Add(-k.Finished), false); err != nil {

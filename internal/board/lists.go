@@ -16,19 +16,18 @@ import (
 // of another principal, by id or otherwise (BAD-INPUT 34). The zero value is
 // not usable; [Board.For], [Board.As] and [Board.Everyone] return usable ones.
 //
-// Methods that change a list return [ErrReadOnly] if the identity may only read;
-// what they would have noted of a conversation is not noted.
+// Methods that write return [ErrReadOnly] if the identity may only read.
 type Lists struct {
 	board     *Board
 	principal string
-	all       bool   // the lists of every principal; what is noted is the server's
+	all       bool   // the lists of every principal
 	subject   string // see [Identity]
 	user      string
 	readOnly  bool
 }
 
-// update is the only way in which a method changes the store: none can go round that the
-// identity may write (BAD-INPUT 33). of is what the update is serial for.
+// update is the only way in which a method changes the store, so that it alone checks whether the
+// identity may write (BAD-INPUT 33). Updates with one key are serial.
 func (l Lists) update(ctx context.Context, of Key, change func(Tx) error) error {
 	if l.readOnly {
 		return ErrReadOnly
@@ -50,30 +49,18 @@ func (l Lists) load(ctx context.Context, list string, revision int64) (todo.Snap
 	return s, err
 }
 
-// checkOwns returns [ErrNotFound] unless a list is one of these.
-func (l Lists) checkOwns(ctx context.Context, r Reader, list string) error {
-	s, err := r.Load(ctx, list, 0)
-	if err == nil && !l.owns(s) {
-		return errNoSnapshot
-	}
-	return err
-}
-
-// errNoSnapshot is what a store returns when it has none.
+// errNoSnapshot is the error of a store without the snapshot.
 var errNoSnapshot = fmt.Errorf("read snapshot: %w", ErrNotFound)
 
 // Load reads one revision of a list; revision 0 means the newest. It returns
-// [ErrNotFound] when there is none, or when it is one of a list as it was
-// deleted.
+// [ErrNotFound] when there is none, or the list is deleted in it.
 func (l Lists) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	s, err := l.load(ctx, list, revision)
 	if err == nil && s.Deleted {
 		return todo.Snapshot{}, errNoSnapshot
 	}
 	if err == nil && revision == 0 {
-		newest := []todo.Snapshot{s}
-		err = l.archive(ctx, newest)
-		s = newest[0]
+		return l.archived(ctx, l.attendance(), s)
 	}
 	return s, err
 }
@@ -86,29 +73,19 @@ func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
 	return s
 }
 
-// archive makes newest snapshots such as [WithArchiveAfter] has them.
-func (l Lists) archive(ctx context.Context, lists []todo.Snapshot) error {
-	var lapsed []*todo.Snapshot
-	for i, s := range lists {
-		if lists[i] = l.board.archived(s); lists[i].Lapsed {
-			lapsed = append(lapsed, &lists[i])
-		}
+// archived returns a newest snapshot as [WithArchiveAfter] has it.
+func (l Lists) archived(ctx context.Context, who *attendance, s todo.Snapshot) (todo.Snapshot, error) {
+	if s = l.board.archived(s); !s.Lapsed {
+		return s, nil
 	}
-	who := l.attendance(len(lapsed))
-	for _, s := range lapsed {
-		agent, err := who.attend(ctx, *s)
-		if err != nil {
-			return err
-		}
-		s.Lapsed, s.Archived = !agent.Here, !agent.Here
-	}
-	return nil
+	agent, err := who.attend(ctx, s)
+	s.Lapsed, s.Archived = !agent.Here, !agent.Here
+	return s, err
 }
 
-// Find reads the newest snapshot of each list that matches. It sets
-// q.Principal, except for [Board.Everyone], and takes q.Workspace as [todo.Folder]. Where the query has no place to go on from,
-// those that changed last come first, by their own times: of an imported list the time
-// in its history counts.
+// Find reads the newest snapshot of each list that matches. It sets q.Principal, except for
+// [Board.Everyone], and normalises q.Workspace with [todo.Folder]. Lists are in the order of
+// their times of change, the last first, unless the query pages by Seq or asks for OldestFirst.
 func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	if !l.all {
 		q.Principal = &l.principal
@@ -117,8 +94,9 @@ func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 		q.Workspace = new(todo.Folder(*q.Workspace))
 	}
 	found, err := l.board.store.Find(ctx, q)
-	if err == nil {
-		err = l.archive(ctx, found)
+	who := l.attendance()
+	for i := 0; err == nil && i < len(found); i++ {
+		found[i], err = l.archived(ctx, who, found[i])
 	}
 	if !q.OldestFirst && q.AfterSeq == 0 && q.BeforeSeq == 0 {
 		slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
@@ -126,10 +104,10 @@ func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	return found, err
 }
 
-// Pages reads what [Lists.Find] finds, each list once, some at a time: whoever looks through
-// all lists holds no more than what it keeps. The last saved come first, and at the end those
-// that were saved meanwhile. It ends with an error that is yielded. Limit, and where the query
-// goes on from, are its own.
+// Pages yields what [Lists.Find] finds, each list once, a page at a time, so that whoever looks
+// through all lists need not hold them. The last saved come first, and at the end those that were
+// saved meanwhile. After an error it yields nothing more. It sets the query's Limit, AfterSeq and
+// BeforeSeq.
 func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, error] {
 	return func(yield func([]todo.Snapshot, error) bool) {
 		q.AfterSeq, q.BeforeSeq, q.Limit = 0, math.MaxInt64, pageSize
@@ -146,7 +124,7 @@ func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, er
 			switch {
 			case len(page) == pageSize:
 				q.BeforeSeq = page[pageSize-1].Seq
-			case q.BeforeSeq > 0: // what was saved since may have stood on a page that was not read yet
+			case q.BeforeSeq > 0: // a list saved since may have left a page before that was read
 				q.AfterSeq, q.BeforeSeq, newest = newest, 0, 0
 			default:
 				isLast = true
@@ -175,9 +153,9 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 	return revisions, err
 }
 
-// Revisions reads the revisions of a list above after in ascending order, a few at a
-// time: a history may be larger than the memory (BAD-INPUT 60). It ends with an error
-// that is yielded. It yields nothing for an unknown list.
+// Revisions yields the revisions of a list above after in ascending order. It reads a few at a
+// time, since a history may be larger than the memory (BAD-INPUT 60). After an error it yields
+// nothing more, and for an unknown list nothing.
 func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for limit := 1; ; {
@@ -206,7 +184,7 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 	}
 }
 
-// maxAhead is how many revisions [Lists.Revisions] reads at a time, of small lists.
+// maxAhead is how many revisions of a small list [Lists.Revisions] reads at a time.
 const maxAhead = 32
 
 // Current reads the list that a target means. It returns [ErrNotFound] when
@@ -216,6 +194,8 @@ func (l Lists) Current(ctx context.Context, t Target) (todo.Snapshot, error) {
 	return a.list, err
 }
 
+// choose returns an attempt that has chosen the list that a target means, or [ErrNotFound] and one
+// without a list.
 func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 	t.principal, t.subject, t.Conversation = l.principal, l.subject, l.Own(t.Conversation)
 	a := &attempt{Board: l.board, Write: Write{Target: t}, read: l.board.store, all: l.all}
@@ -229,18 +209,17 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 	return a, err
 }
 
-// Show reads the list that a target means, to show it to the conversation's
-// agent: what others changed up to now is not reported to it again, unless that
-// cannot be stored. It returns [ErrNotFound] when there is none.
+// Show reads the list that a target means, to show it to the conversation's agent, and notes that
+// it has seen it; an error of that is ignored. It returns [ErrNotFound] when there is none.
 func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
-		_ = l.setSeen(ctx, Seen{Key: Key{l.principal, a.Conversation.Key, a.Conversation.Mirrors}, List: a.list.List.ID, Revision: a.list.Revision})
+		_ = l.setSeen(ctx, Seen{Key: a.key, List: a.list.List.ID, Revision: a.list.Revision})
 	}
 	return a.list, err
 }
 
-// setSeen stores what a chat has seen, in an update of its own, see [Lists.see].
+// setSeen is [Lists.see] in an update of its own.
 func (l Lists) setSeen(ctx context.Context, s Seen) error {
 	if err := l.update(ctx, s.Key, func(tx Tx) error { return l.see(ctx, tx, s) }); err != nil {
 		return fmt.Errorf("save what the chat has seen: %w", err)
@@ -248,8 +227,8 @@ func (l Lists) setSeen(ctx context.Context, s Seen) error {
 	return nil
 }
 
-// Look notes that a person looked at a list, for [Leaving]. A failure is ignored, and so is a
-// store that cannot be written within a second.
+// Look notes that a person looked at a list, for [Leaving]. It ignores errors, and takes a second
+// at most.
 func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	if l.readOnly {
 		return
@@ -263,7 +242,8 @@ func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	}
 }
 
-// SetCurrent makes a list the current one of a conversation, whose agent was shown this revision.
+// SetCurrent makes a list the current one of a conversation, and notes that its agent was shown
+// this revision.
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
 	here := l.here(c)
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
@@ -282,8 +262,8 @@ func (l Lists) Archive(ctx context.Context, list string, away bool, w todo.Write
 	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 
-// Purge forgets lists and all their revisions for good, and returns how many it
-// forgot, also with an error. Watchers see them deleted.
+// Purge removes lists and all their revisions for good, and returns how many it removed, also
+// with an error. Watchers see them deleted.
 func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n int, err error) {
 	for _, list := range lists {
 		_, err := l.load(ctx, list, 0)
@@ -301,7 +281,7 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 				switch err := tx.Purge(ctx, list, by, l.board.now()); {
 				case err == nil:
 					gone++
-				case !errors.Is(err, ErrNotFound): // others may have purged it meanwhile
+				case !errors.Is(err, ErrNotFound): // else others purged it meanwhile
 					return err
 				}
 			}
@@ -312,25 +292,23 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 		}
 		n += gone
 		if n < len(lists) {
-			Sleep(ctx, time.Since(began)) // who waits to write is next
+			Sleep(ctx, time.Since(began)) // lets others write
 		}
 	}
 	return n, nil
 }
 
-// purgeBatch is how many lists are purged in one transaction, so that writes need
-// not wait long.
+// purgeBatch is how many lists one transaction purges, so that other writes do not wait long.
 const purgeBatch = 50
 
-// Watch returns a watcher of the lists for which want returns true (nil: every
-// list). It receives the snapshots saved from now on, and those of lists whose agents do
-// otherwise, see [todo.Snapshot.Stood]; a caller that also needs
-// the earlier ones reads them after this call. want is called with each of them as it
-// was read from the store, in their order, and must not block. The watcher must be
+// Watch returns a watcher of the lists for which want returns true (nil: every list). It receives
+// the snapshots saved from now on, and those of lists whose agents begin to do something else, see
+// [todo.Snapshot.Stood]. A caller that also needs earlier ones reads them after this call. want is
+// called with each snapshot in the order of the store, and must not block. The watcher must be
 // closed.
 func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher { return l.watch(want, false) }
 
-// WatchRevisions is [Lists.Watch] for who need not know what agents do.
+// WatchRevisions is [Lists.Watch] without what agents do.
 func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher { return l.watch(want, true) }
 
 func (l Lists) watch(want func(todo.Snapshot) bool, revisions bool) *Watcher {

@@ -8,18 +8,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// hasDue reports whether what waits for the end of a turn is to be told to the conversation's
-// agent: its turn has ended, or none is known to be under way.
+// hasDue reports whether items that wait for the end of a turn are due: the turn of the
+// conversation's agent has ended, or no agent of the list is known to be in one.
 func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	if len(a.list.Later) == 0 || ended {
-		return ended && len(a.list.Later) > 0, nil
+		return len(a.list.Later) > 0, nil
 	}
 	isInTurn, err := a.isInTurn(ctx, a.read, a.list)
 	return !isInTurn, err
 }
 
-// release puts on the list what waited for the end of a turn, if it is due: as the person
-// who added it would now.
+// release puts on the list what waited for the end of a turn, if it is due, as a person's edit.
 func (a *attempt) release(ctx context.Context, ended bool) error {
 	isDue, err := a.hasDue(ctx, ended)
 	if err != nil || !isDue {
@@ -34,7 +33,7 @@ func (a *attempt) release(ctx context.Context, ended bool) error {
 	if err != nil {
 		return err
 	}
-	released, err := a.tx.Save(ctx, draft.Snapshot(todo.Writer{Person: true, Variant: string(todo.EditNow), Process: a.process}, todo.Operation{}))
+	released, err := a.saveBeside(ctx, draft, todo.Writer{Person: true, Variant: string(todo.EditNow)})
 	if a.current.List.ID == a.list.List.ID {
 		a.current = released
 	}
@@ -43,10 +42,9 @@ func (a *attempt) release(ctx context.Context, ended bool) error {
 }
 
 // News returns the list that a target means, and what others changed in it since the
-// conversation's agent last saw it, which the agent has seen from now on: nobody is told
-// the same twice. Where nothing is new nothing is written. What waited for the end of a turn
-// is among it if the turn has ended, or none is known. It returns [ErrNotFound] when there is
-// no list.
+// conversation's agent last saw it. It notes that the agent has now seen that, so that nothing is
+// told twice; if nothing is new it writes nothing. Items that waited for the end of a turn are on
+// the list if the turn has ended, or none is known. It returns [ErrNotFound] when there is no list.
 func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapshot, news todo.Report, err error) {
 	a, err := l.choose(ctx, t)
 	if err != nil || l.readOnly {
@@ -55,8 +53,7 @@ func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapsh
 	if isDue, err := a.hasDue(ctx, ended); err != nil || !isDue && a.seen(a.list) >= a.list.Revision {
 		return a.list, news, err
 	}
-	key := Key{l.principal, a.Conversation.Key, a.Conversation.Mirrors}
-	err = l.update(ctx, key, func(tx Tx) error {
+	err = l.update(ctx, a.key, func(tx Tx) error {
 		news = todo.Report{}
 		b := &attempt{Board: l.board, Write: a.Write, read: tx, tx: tx, all: l.all}
 		err := b.choose(ctx)
@@ -72,7 +69,7 @@ func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapsh
 			b.tell(saw, list, &news)
 		}
 		if err == nil && b.seen(list) < list.Revision {
-			err = tx.See(ctx, Seen{Key: key, List: list.List.ID, Revision: list.Revision})
+			err = tx.See(ctx, Seen{Key: a.key, List: list.List.ID, Revision: list.Revision})
 		}
 		return err
 	})
@@ -82,7 +79,7 @@ func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapsh
 	return list, news, err
 }
 
-// PassOver returns no error for a list that is not there, and another error as it is.
+// PassOver returns an error unless it is an [ErrNotFound].
 func PassOver(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil

@@ -15,17 +15,10 @@ import (
 // States returns how lists stand, by id.
 func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.Standing, error) {
 	states := make(map[string]todo.Standing, len(lists))
-	asks := func(s todo.Snapshot) bool { return !s.Done() && !s.Archived && s.List.Conversation != "" }
-	asked := 0
-	for _, s := range lists {
-		if asks(s) {
-			asked++
-		}
-	}
-	who := l.attendance(asked, lists...)
+	who := l.attendance(lists...)
 	for _, s := range lists {
 		var agent todo.Agent
-		if asks(s) {
+		if !s.Done() && !s.Archived && s.List.Conversation != "" {
 			var err error
 			if agent, err = who.attend(ctx, s); err != nil {
 				return nil, err
@@ -53,8 +46,8 @@ func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Sn
 	return subs, states, err
 }
 
-// Saw returns the revision of a list up to s that any of its agents last saw; s where
-// no agent ever saw or wrote one.
+// Saw returns the last revision of a list, up to s, that any of its agents saw; s if no agent
+// ever saw or wrote one.
 func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) {
 	if !s.Writer.Person {
 		return s, nil
@@ -70,30 +63,31 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	return saw, nil
 }
 
-// SharedRest is how long a list must rest before it counts as left behind by a
-// key that several chats share: one of them writing another list does not mean
-// that the chat of this one has left it.
-const SharedRest = time.Hour
+// sharedRest is for how long a list of a key that several chats share counts as held after its
+// last write, although one of these chats wrote another list since.
+const sharedRest = time.Hour
 
-// attendance finds who holds lists, and what they do. Of many it reads at once who holds any, of
-// few who holds each; each chat, and each process, is asked for once.
+// attendance finds who holds lists, and what they do. It reads each chat, and asks for each
+// process, once.
 type attendance struct {
 	lists   Lists
-	few     bool
-	holders map[string]map[string][]Seen   // by principal and list
-	current map[string]map[string][]string // the lists that chats hold, by principal and chat
+	asked   int                 // for how many lists or chats
+	read    map[string]bool     // principals of which all is read
+	holders map[string][]Seen   // by list
+	current map[string][]string // the lists that chats hold, by chat
 	chats   map[string]todo.Chat
-	alive   map[string]life // processes
+	alive   map[string]bool // processes
 	open    map[string]bool // whether lists that were read are open, and not archived
 }
 
-// fewLists is how many lists are asked for one by one.
-const fewLists = 16
+// fewLists is how many lists or chats attendance looks up one by one. Then it reads at once what
+// all chats of a principal hold.
+const fewLists = 8
 
-// attendance begins to find that of so many lists, or chats. read are lists that were read.
-func (l Lists) attendance(many int, read ...todo.Snapshot) *attendance {
-	a := &attendance{lists: l, few: many <= fewLists, holders: make(map[string]map[string][]Seen), current: make(map[string]map[string][]string),
-		chats: make(map[string]todo.Chat), alive: make(map[string]life), open: make(map[string]bool, len(read))}
+// attendance returns an attendance that knows the newest snapshots read.
+func (l Lists) attendance(read ...todo.Snapshot) *attendance {
+	a := &attendance{lists: l, read: make(map[string]bool), holders: make(map[string][]Seen), current: make(map[string][]string),
+		chats: make(map[string]todo.Chat), alive: make(map[string]bool), open: make(map[string]bool, len(read))}
 	for _, s := range read {
 		a.open[s.List.ID] = s.Open() && !s.Archived
 	}
@@ -102,29 +96,37 @@ func (l Lists) attendance(many int, read ...todo.Snapshot) *attendance {
 
 // attend returns what is known of the agents that hold a list.
 func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
-	of, id := s.List.Principal, s.List.ID
 	if s.IsChat() {
-		chat, err := a.chat(ctx, id)
+		chat, err := a.chat(ctx, s.List.ID)
 		if err != nil {
 			return agent, fmt.Errorf("find what the agent does: %w", err)
 		}
-		isHere, err := a.hasRow(ctx, chat)
-		agent.Here = isHere
+		agent.Here, err = a.hasRow(ctx, chat)
 		return agent.And(chat), err
 	}
-	only := ""
-	if a.few {
-		only = id
+	isRead, err := a.readAll(ctx, s.List.Principal)
+	on := a.holders[s.List.ID]
+	if err == nil && !isRead {
+		on, err = a.lists.board.store.SeenOn(ctx, s.List.Principal, s.List.ID)
 	}
-	if err := a.read(ctx, of, only); err != nil {
-		return agent, err
+	if err != nil {
+		return agent, fmt.Errorf("find who holds the lists: %w", err)
 	}
-	if agent, err = a.agentOf(ctx, a.holders[of][id]); err != nil {
-		return agent, fmt.Errorf("find what the agents do: %w", err)
+	for _, h := range on {
+		if !h.Current {
+			continue
+		}
+		chat, err := a.chat(ctx, h.Chat)
+		if err != nil {
+			return agent, fmt.Errorf("find what the agents do: %w", err)
+		}
+		if a.isHere(chat) {
+			agent.Here = true
+			agent = agent.And(chat)
+		}
 	}
-	// A key that several chats share holds the list that one of them wrote last; the
-	// others are at rest only after a while.
-	if agent.Here || !todo.IsSeveral(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > SharedRest {
+	// A key that several chats share has one current list: that of the chat which wrote last.
+	if agent.Here || !todo.IsSeveral(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > sharedRest {
 		return agent, nil
 	}
 	chat, err := a.chat(ctx, s.List.Conversation)
@@ -135,42 +137,47 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	return agent, nil
 }
 
-// read reads who holds a list, or any of a principal's lists where only is empty: once.
-func (a *attendance) read(ctx context.Context, of, only string) error {
-	if a.holders[of] != nil && only == "" {
-		return nil
+// readAll counts what is asked for. Beyond [fewLists] it reads the current lists of all chats of a
+// principal, once, and returns true.
+func (a *attendance) readAll(ctx context.Context, of string) (bool, error) {
+	if a.asked++; a.asked <= fewLists || a.read[of] {
+		return a.read[of], nil
 	}
-	on, err := a.lists.board.store.SeenOn(ctx, of, only)
-	if err != nil {
-		return fmt.Errorf("find who holds the lists: %w", err)
+	on, err := a.lists.board.store.SeenOn(ctx, of, "")
+	for _, s := range on {
+		a.holders[s.List] = append(a.holders[s.List], s)
+		a.current[s.Chat] = append(a.current[s.Chat], s.List)
 	}
-	a.holders[of], a.current[of] = make(map[string][]Seen), make(map[string][]string)
-	for _, c := range on {
-		if c.Current {
-			a.holders[of][c.List] = append(a.holders[of][c.List], c)
-			a.current[of][c.Chat] = append(a.current[of][c.Chat], c.List)
-		}
-	}
-	return nil
+	a.read[of] = err == nil
+	return true, err
 }
 
-// isHere is [Board.isHere], which asks the system once for each process.
+// chat reads a chat, once.
+func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err error) {
+	c, known := a.chats[id]
+	if !known {
+		if c, err = a.lists.board.store.Chat(ctx, id); err == nil {
+			a.chats[id] = c
+		}
+	}
+	return c, err
+}
+
+// isHere is [Board.isHere], and asks the store once for each process.
 func (a *attendance) isHere(c todo.Chat) bool {
 	board := a.lists.board
-	return c.IsHere(board.now(), func(process string) (is, isKnown bool) {
-		l, asked := a.alive[process]
+	return c.IsHere(board.now(), alive(func(process string) bool {
+		is, asked := a.alive[process]
 		if !asked {
-			l.is, l.isKnown = alive(board.isAlive)(process)
-			a.alive[process] = l
+			is = board.isAlive(process)
+			a.alive[process] = is
 		}
-		return l.is, l.isKnown
-	})
+		return is
+	}))
 }
 
-// life is whether a process lives, as far as that is known.
-type life struct{ is, isKnown bool }
-
-// alive returns what tells of servers, by a store, and of the processes of hosts whether they live.
+// alive returns a function that reports whether a process is alive, as [todo.Chat.IsHere] needs
+// it. server reports that of a todo-mcp, as [Store.Alive] does.
 func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
 	return func(id string) (is, isKnown bool) {
 		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
@@ -180,16 +187,12 @@ func alive(server func(process string) bool) func(process string) (is, isKnown b
 	}
 }
 
-// isHere reports whether a chat is there as far as can be told.
+// isHere is [todo.Chat.IsHere], now.
 func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAlive)) }
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyHere reports whether one of some chats that know a list is there, of those that count.
-func (b *Board) anyHere(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool) (bool, error) {
-	return anyHere(ctx, r, on, counts, b.isHere)
-}
-
+// anyHere reports whether isHere is true for a chat of those that know a list and count.
 func anyHere(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, isHere func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
@@ -202,12 +205,12 @@ func anyHere(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
-// holds reports whether a list may be the current one of a chat: of one that is several chats
-// it may be that of any of them.
+// holds reports whether a list may be the current one of a chat. A key that several chats share may
+// hold each list that it held before.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
-// here returns the process that serves a conversation, this one, which others know as alive from
-// then on. Else the conversation would count as gone while it calls.
+// here returns the process that serves a conversation: its host's if it is detached, else this one,
+// which the store then knows as alive.
 func (l Lists) here(c Conversation) (h todo.Here) {
 	b := l.board
 	if (c.Key != "" || c.Name != "") && !c.Detached && !l.readOnly {
@@ -223,20 +226,19 @@ func (l Lists) here(c Conversation) (h todo.Here) {
 	return h
 }
 
-// Stay says that a chat is connected, although it makes no call now; Leave that it is not any
-// more. What it holds stays bound to it. Neither makes a chat.
+// Stay notes that a chat is connected although it makes no call now. It makes no chat.
 func (l Lists) Stay(ctx context.Context, c Conversation) error {
 	here := l.here(c)
 	return l.hearKnown(ctx, c, func(c *todo.Chat, _ time.Time) { c.Serve(here) })
 }
 
-// Leave is described at [Lists.Stay].
+// Leave notes that a chat is no longer connected. The chat keeps its lists. It makes no chat.
 func (l Lists) Leave(ctx context.Context, c Conversation) error {
 	process := l.here(c).Process
 	return l.hearKnown(ctx, c, func(c *todo.Chat, at time.Time) { c.Leave(process, at) })
 }
 
-// hearKnown is [Lists.Hear] of a chat that is there already.
+// hearKnown is [Lists.Hear] of a chat that exists.
 func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time)) error {
 	if l.readOnly || c.Key == "" {
 		return nil

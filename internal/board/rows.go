@@ -10,12 +10,12 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// chatAge is how long ago a chat was used at most that [Lists.WithChats] looks at.
+// chatAge is how long ago [Lists.WithChats] requires a chat to have been used.
 const chatAge = 7 * 24 * time.Hour
 
-// WithChats returns lists and, behind them, as [todo.Chat.AsList], the chats of the identity's own
-// user of which hooks say what their agents do, and which are here without an open list. The list
-// of a sub-agent whose main agent is such a chat has it as its Parent.
+// WithChats returns lists and, behind them as [todo.Chat.AsList], the chats of the identity's own
+// user that have a row (see hasRow). The list of a sub-agent whose main agent is such a chat gets
+// the chat as its Parent.
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {
@@ -25,7 +25,7 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Sna
 	if err != nil {
 		return nil, fmt.Errorf("read the chats: %w", err)
 	}
-	who, without := l.attendance(len(chats), lists...), make(map[string]bool)
+	who, without := l.attendance(lists...), make(map[string]bool)
 	for _, c := range slices.Backward(chats) {
 		has, err := who.hasRow(ctx, c)
 		if err != nil {
@@ -44,17 +44,36 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Sna
 	return lists, nil
 }
 
-// ChatAsList returns [todo.Chat.AsList] of a chat of the identity's own user, with its Deleted set
-// where it is none that [Lists.WithChats] adds.
+// ChatAsList returns a chat of the identity's own user as [todo.Chat.AsList], Deleted if
+// [Lists.WithChats] leaves it out.
 func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error) {
 	c, err := l.board.store.Chat(ctx, id)
 	if err != nil || c.ID == "" || !l.all && !l.has(c) {
 		return todo.Snapshot{}, cmp.Or(err, errNoSnapshot)
 	}
 	s := c.AsList()
-	has, err := l.attendance(1).hasRow(ctx, c)
+	has, err := l.attendance().hasRow(ctx, c)
 	s.Deleted = !has
 	return s, err
+}
+
+// hasRow reports whether a chat is shown as a list: hooks say what its agent does, it is here, it
+// holds no open list, and it is not a sub-agent's.
+func (a *attendance) hasRow(ctx context.Context, c todo.Chat) (bool, error) {
+	if c.Parent != "" || c.Doing == todo.NotKnown || !a.isHere(c) {
+		return false, nil
+	}
+	isRead, err := a.readAll(ctx, c.Principal)
+	held := a.current[c.ID]
+	if err == nil && !isRead {
+		held, err = heldBy(ctx, a.lists.board.store, c)
+	}
+	for _, list := range held {
+		if open, err := a.isOpen(ctx, list); open || err != nil {
+			return false, err
+		}
+	}
+	return err == nil, err
 }
 
 // isOpen reports whether a list is open, and not archived.
@@ -66,33 +85,7 @@ func (a *attendance) isOpen(ctx context.Context, list string) (bool, error) {
 	return err == nil && s.Open() && !s.Archived, PassOver(err)
 }
 
-// hasRow reports whether hooks say what the agent of a chat does, and the chat is here and holds no
-// list that is open. The chat of a sub-agent is a part of its main agent's.
-func (a *attendance) hasRow(ctx context.Context, c todo.Chat) (bool, error) {
-	if c.Parent != "" || c.Doing == todo.NotKnown || !a.isHere(c) {
-		return false, nil
-	}
-	held, err := a.held(ctx, c)
-	for _, list := range held {
-		if open, err := a.isOpen(ctx, list); open || err != nil {
-			return false, err
-		}
-	}
-	return err == nil, err
-}
-
-// held is [heldBy], of many chats by one reading.
-func (a *attendance) held(ctx context.Context, c todo.Chat) (lists []string, err error) {
-	if a.few {
-		return heldBy(ctx, a.lists.board.store, c)
-	}
-	if err := a.read(ctx, c.Principal, ""); err != nil {
-		return nil, err
-	}
-	return a.current[c.Principal][c.ID], nil
-}
-
-// heldBy returns the ids of the lists that a chat holds.
+// heldBy returns the ids of the current lists of a chat: that of our tools and that of its host's.
 func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
 	for _, mirrors := range []bool{false, true} {
 		seen, err := read.Seen(ctx, Key{c.Principal, c.ID, mirrors})

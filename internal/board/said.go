@@ -7,12 +7,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Said returns where a text stood last in each of some lists, or excerpts, in which it
-// stands or ever stood, by id; see [Query.Text].
+// Said returns the last place of a text in each of some lists, or excerpts, that have or had it, by
+// list id; see [Query.Text].
 func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
-	said := make(map[string]todo.Said)
-	newest := make(map[string]int64, len(lists))
-	seqs := make([]int64, 0, len(lists))
+	said, newest, seqs := make(map[string]todo.Said), make(map[string]int64, len(lists)), make([]int64, 0, len(lists))
 	for _, s := range lists {
 		newest[s.List.ID] = s.Revision
 		seqs = append(seqs, s.Seq)
@@ -25,13 +23,13 @@ func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (m
 		}
 		for _, s := range found {
 			if revision, wanted := newest[s.List.ID]; wanted {
-				whole := s.Saying(text)
-				said[s.List.ID] = todo.Said{Revision: s.Revision, Updated: s.Updated, Text: todo.Cut(whole, todo.MaxTitle), Left: s.Revision < revision}
+				shown := todo.Cut(s.Saying(text), todo.MaxTitle)
+				said[s.List.ID] = todo.Said{Revision: s.Revision, Updated: s.Updated, Text: shown, Left: s.Revision < revision}
 			}
 		}
 	}
 	return said, nil
 }
 
-// saidPage is through the revisions of how many lists [Lists.Said] looks at a time.
+// saidPage is how many lists [Lists.Said] searches at a time.
 const saidPage = 50

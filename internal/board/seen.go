@@ -10,28 +10,27 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Conversation is who calls, as far as it can be told: one agent in one chat, or
+// Conversation is who calls, as far as it is known: one agent in one chat, or
 // several that cannot be told apart.
 type Conversation struct {
-	// Key says which chat it is, within its principal and user, with its kind as a
-	// prefix ("session:…", "process:…"), or is the chat's id already. Empty is nobody: a person
-	// or a command that names its list.
+	// Key identifies the chat among those of its principal and user: with its kind as a prefix
+	// ("session:…", "process:…"), or as the chat's id. It is empty for a person, or a command that
+	// names its list.
 	Key string
-	// Mirrors is true for calls of a todo tool of the host's own, whose list the chat has
-	// beside that of our tools.
+	// Mirrors is true for calls of a todo tool of the host's own. The chat has its list beside that of
+	// our tools.
 	Mirrors bool
-	// Parent is the key of the main agent's chat when this is a sub-agent's, and Agent the
+	// Parent is the key of the main agent's chat if this is a sub-agent's, and Agent the
 	// sub-agent's name; else both are empty.
 	Parent, Agent string
-	// Takes is the key of the process by which the chat was known before its id was: a chat that
-	// holds no list takes over what that one has, unless it has an id of its own.
+	// Takes is the key of the process by which the chat was known before its id was. A chat that
+	// holds no list takes over what that one has seen, unless that one has an id of its host's.
 	Takes string
-	// Chat is the host's own id of the chat, as far as known: lists of chats with
-	// different ids are never taken for each other.
+	// Chat is the host's own id of the chat; empty if not known. A list of a chat with another id is
+	// never guessed to be this one's.
 	Chat string
-	// Name is the name of the list that the conversation was given by its user;
-	// empty for none. All conversations with this name have that list as their current one, and
-	// each has seen what was shown to it.
+	// Name is the name of the list that the user gave the conversation; empty for none. The list with
+	// that name is its current one.
 	Name string
 	// Hint is true when the key may stand for another chat than before. Then the
 	// conversation is certain only once it has written in this process, and never
@@ -39,22 +38,20 @@ type Conversation struct {
 	Hint bool
 	// Shared is true when several chats may have the key at the same time.
 	Shared bool
-	// Lasts is for how long after its last call the conversation counts as present;
-	// 0 is for as long as the process that serves it is alive.
+	// Lasts is for how long after its last call the conversation counts as here; 0 is for as long as
+	// the process that serves it is alive.
 	Lasts time.Duration
-	// Detached is true when the conversation outlives the processes that serve it:
-	// each call of a command, or of a hook, is a process of its own. It needs Lasts. Host is the id
-	// of the host's process, see [todo.HostProcess]; empty where that is not known.
+	// Detached is true if each call is made by a process of its own, as commands and hooks are. It
+	// needs Lasts. Host is the id of the host's process, see [todo.HostProcess]; empty if not known.
 	Detached bool
 	Host     string
-	// Client and Workspace are the caller's. A conversation that is not
-	// certain may go on with an unfinished list that began with the same ones.
+	// Client and Workspace are the caller's. A conversation that is not certain may go on with an open
+	// list that began with the same ones.
 	Client, Workspace string
 }
 
-// Own returns a conversation as these lists have it: with the id of its chat in place of the
-// key that its caller has, which may be of any size and says nothing of who of a team calls, and
-// a workspace as [todo.Folder] of at most [todo.MaxWorkspace] bytes (BAD-INPUT 82).
+// Own returns a conversation with chat ids of these lists' principal and user in place of its keys,
+// and with its workspace as [todo.Folder] of at most [todo.MaxWorkspace] bytes (BAD-INPUT 82).
 func (l Lists) Own(c Conversation) Conversation {
 	for _, key := range []*string{&c.Key, &c.Parent, &c.Takes} {
 		if *key != "" {
@@ -67,13 +64,11 @@ func (l Lists) Own(c Conversation) Conversation {
 	return c
 }
 
-// Key is whose [Seen]: those of a chat of a principal, which has a current list of each kind.
+// Key says whose a [Seen] is.
 type Key struct {
 	Principal string
-	// Chat is the chat's id, or [todo.PersonChat].
-	Chat string
-	// Mirrors is true for the lists that the chat has in a todo tool of its host's own.
-	Mirrors bool
+	Chat      string // its id, or [todo.PersonChat]
+	Mirrors   bool   // of the lists that the chat has in a todo tool of its host's own
 }
 
 // Seen is what a chat knows of one list.
@@ -83,11 +78,10 @@ type Seen struct {
 	List string
 	// Revision is the newest one that the chat's agent was shown; 0 for none.
 	Revision int64
-	// Process is the id of the process by which it was shown that, see [Board.Process];
-	// [todo.Detached] for one that ended with the call, and empty for none.
+	// Process is the id of the process that showed it, see [Board.Process]; [todo.Detached] for one
+	// that ended with the call, and empty for none.
 	Process string
-	// Current is true for the list that is the chat's current one. In what is to be stored it
-	// makes it so; false changes nothing of that.
+	// Current is true for the chat's current list. Storing it with false leaves the current list.
 	Current bool
 	// Held orders the lists of a chat by when they became current, from 1; 0 for one that its
 	// agent was only shown. Set by the store.
@@ -96,9 +90,9 @@ type Seen struct {
 	At time.Time
 }
 
-// See returns what a chat has seen after storing another one at a time, the list that became
-// current last first, and that one as stored. Stores share it. Of a list that it knew already,
-// Revision does not go back, and Process stays when s has none.
+// See returns what a chat has seen once s is stored at a time, the list that became current last
+// first, and s as stored. Stores share it. If the chat knew the list, Revision does not go back,
+// and Process stays if s has none.
 func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	var old Seen
 	last := s.Held
@@ -131,7 +125,7 @@ func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	return after, stored
 }
 
-// Current returns the id of the current list of a chat that has seen these; empty for none.
+// Current returns the id of the current list in what a chat has seen; empty for none.
 func Current(seen []Seen) string {
 	if len(seen) == 0 || !seen[0].Current {
 		return ""
@@ -143,24 +137,21 @@ func Current(seen []Seen) string {
 // [todo.PersonChat].
 const SeenAge = 60 * 24 * time.Hour
 
-// seenTick is how exact the time of the last use is: stores have an index of it, which they
-// then need not write with each call.
+// seenTick is the precision of [Seen.At]. Stores have an index of it, which they need not write
+// with each call.
 const seenTick = 5 * time.Minute
 
-// see stores what chats of one principal have seen. It returns [ErrNotFound] for a list that is
-// not one of these, whoever named it.
-func (l Lists) see(ctx context.Context, tx Tx, seen ...Seen) error {
-	for _, s := range seen {
-		known, err := tx.Seen(ctx, s.Key)
-		if err == nil && !slices.ContainsFunc(known, func(k Seen) bool { return k.List == s.List }) {
-			err = l.checkOwns(ctx, tx, s.List)
-		}
-		if err == nil {
-			err = tx.See(ctx, s)
-		}
-		if err != nil {
-			return err
+// see stores what a chat has seen. It returns [ErrNotFound] for a list that is not one of these.
+func (l Lists) see(ctx context.Context, tx Tx, s Seen) error {
+	known, err := tx.Seen(ctx, s.Key)
+	if err == nil && !slices.ContainsFunc(known, func(k Seen) bool { return k.List == s.List }) {
+		var list todo.Snapshot
+		if list, err = tx.Load(ctx, s.List, 0); err == nil && !l.owns(list) {
+			err = errNoSnapshot
 		}
 	}
-	return nil
+	if err == nil {
+		err = tx.See(ctx, s)
+	}
+	return err
 }

@@ -17,13 +17,13 @@ import (
 // each list only the newest snapshot waits to be fetched.
 type Watcher struct {
 	follower
-	revisions bool          // what agents do is not wanted
+	revisions bool          // only new revisions are wanted
 	ready     chan struct{} // buffer of one: something is pending
 	mu        sync.Mutex
 	pending   map[string]todo.Snapshot // by list id
 }
 
-// keepNewest keeps a snapshot unless it has that one, or a later one.
+// keepNewest keeps a snapshot unless it has that one, or a newer one.
 func (w *Watcher) keepNewest(c Call) {
 	if w.revisions && !c.Changed {
 		return
@@ -40,7 +40,7 @@ func (w *Watcher) keepNewest(c Call) {
 // changed since the last call, by Seq ascending. It returns ctx's error when
 // ctx ends, and [ErrClosed] when the watcher or its board is closed.
 func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error) {
-	for len(changed) == 0 { // the last call may have taken what this one was signalled
+	for len(changed) == 0 { // the previous call may have taken what was signalled
 		select {
 		case <-w.ready:
 		case <-w.open.Done():
@@ -70,40 +70,39 @@ type Call struct {
 	handover *handover // nil for a call that nobody waits for
 }
 
-// callIDLength is the length of a [Call]'s id, which must be another one only than the
-// ids of calls at the same revision of the same list.
+// callIDLength is the length of a [Call]'s id, which is unique among calls at one revision of one
+// list.
 const callIDLength = 6
 
 // maxWaitingCalls is how many calls wait for a slow follower; beyond it the
 // oldest are dropped.
 const maxWaitingCalls = 256
 
-// Calls follows calls as they are made. It receives every call of this process,
-// before its caller is answered, and the calls of other processes that made a revision
-// soon after; of several that change one list in quick succession there, it
-// may receive only the last. A slow follower loses its oldest calls and delays
-// nobody for long.
+// Calls follows calls as they are made. It receives every call of this process before its caller is
+// answered, and soon after them the calls of other processes that made a revision; of several that
+// change one list in quick succession there, perhaps only the last. A slow follower loses its oldest
+// calls.
 type Calls struct {
 	follower
-	waiting chan *Call // small while nothing waits
-	taken   *handover  // of the call that Next returned last; nil for none
+	waiting chan *Call
+	taken   *handover // of the call that Next returned last; nil for none
 }
 
-// handover is a call of this process on its way to those who follow calls.
+// handover is a call of this process that followers have not all dealt with.
 type handover struct {
-	left atomic.Int32 // how many have not dealt with it
+	left atomic.Int32 // how many have not
 	done chan struct{}
 }
 
 const (
-	// handoverTimeout is how long a caller waits for those who follow calls: a front end
+	// handoverTimeout is how long a caller waits for followers: a front end
 	// is sent a call before its caller is answered (docs/spec/variants.md W2).
 	handoverTimeout = 50 * time.Millisecond
-	// maxHandovers is how many calls that wait for one follower are waited for.
+	// maxHandovers is how many calls may wait for one follower before callers no longer wait for it.
 	maxHandovers = 16
 )
 
-// finish says that one has dealt with the call, or will not.
+// finish says that one follower has dealt with the call, or dropped it.
 func (h *handover) finish() {
 	if h != nil && h.left.Add(-1) == 0 {
 		close(h.done)
@@ -132,8 +131,8 @@ func (c *Calls) keepLast(call Call) {
 	}
 }
 
-// Next waits for the next call, and says that the one before was dealt with. It returns
-// ctx's error when ctx ends, and [ErrClosed] when the follower or its board is closed.
+// Next waits for the next call, and finishes the one before. It returns ctx's error when ctx ends,
+// and [ErrClosed] when the follower or its board is closed.
 func (c *Calls) Next(ctx context.Context) (Call, error) {
 	c.taken.finish()
 	c.taken = nil
@@ -148,9 +147,8 @@ func (c *Calls) Next(ctx context.Context) (Call, error) {
 	}
 }
 
-// Chain is the lists of a front end that follows one: the list with an id or a name, and
-// those with which its conversation went on from there. The zero Chain is all lists. It
-// is safe for concurrent use.
+// Chain is the list with an id or a name, and the next lists of its conversation, for a front end
+// that follows them. The zero Chain is all lists. It is safe for concurrent use.
 type Chain struct {
 	wanted string
 
@@ -186,9 +184,9 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	return c, nil
 }
 
-// Plans returns the ids of the lists that the conversation held which held a list and now holds
-// the newest one, in the order in which it came to hold them: at most some, the last ones. It
-// returns the newest alone where no conversation is known to have held both.
+// Plans returns the ids of the lists that a conversation held, at most the last some, in the order in
+// which they became current. The conversation is one that held the given list and now holds the
+// newest one; if none did, Plans returns the newest alone.
 func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {
 	on, err := l.board.store.SeenOn(ctx, newest.Principal, list)
 	if err != nil {
@@ -208,7 +206,7 @@ func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most in
 		}
 		plans = plans[:0]
 		for _, h := range held[:min(len(held), most)] {
-			if h.Held > 0 { // the others it was only shown
+			if h.Held > 0 { // not only shown
 				plans = append(plans, h.List)
 			}
 		}
@@ -220,26 +218,20 @@ func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most in
 	return plans, nil
 }
 
-// Newest returns the id of the last list of the chain as it was made, or what was
-// wanted.
+// Newest returns the id of the last list that the chain had when it was made, or what was wanted.
 func (c *Chain) Newest() string { return c.newest }
 
-// Has reports whether a list is in the chain. One that its conversation began after a
-// list of the chain is from then on.
+// Has reports whether a list is in the chain. It adds the list to the chain if its Previous is in it.
 func (c *Chain) Has(l todo.List) bool {
 	if c.wanted == "" || l.Name == c.wanted {
 		return true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ids[l.ID] {
-		return true
+	if l.Previous != "" && c.ids[l.Previous] {
+		c.ids[l.ID] = true
 	}
-	if l.Previous == "" || !c.ids[l.Previous] {
-		return false
-	}
-	c.ids[l.ID] = true
-	return true
+	return c.ids[l.ID]
 }
 
 // HasParent reports whether a list is a sub-agent's of a list in the chain.

@@ -22,12 +22,12 @@ type Write struct {
 	// Operation identifies the write. The board generates an id when it has
 	// none. A caller that may repeat the write adds a digest of its content.
 	Operation todo.Operation
-	// Before is the id that the operation had before the chat of its process was known; empty
-	// for none. What was applied by it then is not applied again.
+	// Before is another id of the operation, under which it may have been applied before the chat
+	// was known; empty for none.
 	Before string
 	Change todo.Change
-	// Title is the list's title from its host or its agent, unless it was given one, also by others
-	// meanwhile; empty for none. One that [todo.CleanTitle] refuses is passed over.
+	// Title is the title from the host or the agent, for a list that was given none; empty for
+	// none. One that [todo.CleanTitle] refuses is ignored.
 	Title string
 	// Seen is the revision that the writer saw, for a person who edits it; 0 is the
 	// newest, or for an agent what its chat has seen.
@@ -61,9 +61,10 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
 	w.Begin.ParentConversation = l.Own(Conversation{Key: w.Begin.ParentConversation}).Key
 	here := l.here(w.Conversation)
+	key := Key{Chat: cmp.Or(w.Conversation.Key, w.Conversation.Name, w.List), Mirrors: w.Conversation.Mirrors}
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
-		return l.update(ctx, Key{Chat: cmp.Or(w.Conversation.Key, w.Conversation.Name, w.List), Mirrors: w.Conversation.Mirrors}, func(tx Tx) (err error) {
+		return l.update(ctx, key, func(tx Tx) (err error) {
 			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all, at: b.now(), here: here}).write(ctx, mayBeRepeat)
 			return err
 		})
@@ -82,7 +83,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	return out, nil
 }
 
-// repeated returns the outcome of the operation of the write if that was applied before.
+// repeated returns the outcome of the operation of the write if it was applied before.
 func (a *attempt) repeated(ctx context.Context) (Outcome, error) {
 	found, err := a.tx.Find(ctx, Query{Operation: a.Operation.ID})
 	if err == nil && len(found) == 0 && a.Before != "" {
@@ -98,9 +99,8 @@ func (a *attempt) repeated(ctx context.Context) (Outcome, error) {
 	return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 }
 
-// write applies the change to the list that the call means: to the revision that the writer was
-// shown, merged with what others changed since. It tells the writer of those changes, also of a
-// list that it leaves.
+// write applies the change to the revision of the chosen list that the writer was shown, merges it
+// with what others changed since, and reports their changes, also those of a list that it leaves.
 func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err error) {
 	if mayBeRepeat {
 		if out, err = a.repeated(ctx); err != nil || out.Repeated {
@@ -153,16 +153,15 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 	case before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person:
 		draft.Archive(false, "") // its own chat writes it again
 	}
-	// An empty write after a settled list begins an empty one, which no draft tells.
+	// An empty list that begins differs in nothing from no list, so the draft is not changed.
 	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
-	// A list that only its age archived is not said to be so in the store. To bring it
-	// back it needs a revision of today.
+	// A list that is archived only by its age comes back by a new revision.
 	wakes := draft.BringsBack() && a.archived(before).Archived
 	return a.save(ctx, draft, told, clears || wakes || a.mends || draft.Changed())
 }
 
-// step returns the step that the write is. failed is set to why it cannot be told whether a
-// conversation that knows the list is present; who knows it is read when that is first asked.
+// step returns the write as a step. Its Present reads who knows the list at its first call, and
+// sets failed to an error of that.
 func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
 	s := todo.Step{Change: a.Change, Sent: &a.sent, Author: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
 	if !a.Writer.Person {
@@ -172,7 +171,7 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 		s.Earlier = a.current.Items
 	}
 	var on []Seen
-	known := make(map[string]bool) // who ends meanwhile stays: a write keeps all of an agent, or none
+	known := make(map[string]bool) // one answer per author: a write keeps all items of an agent, or none
 	s.Present = func(author string) bool {
 		isHere, isKnown := known[author]
 		if isKnown {
@@ -182,7 +181,7 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 			on, *failed = a.read.SeenOn(ctx, list.Principal, list.ID)
 		}
 		if *failed == nil {
-			isHere, *failed = a.anyHere(ctx, a.read, on, func(s Seen) bool { return s.Chat == author })
+			isHere, *failed = anyHere(ctx, a.read, on, func(s Seen) bool { return s.Chat == author }, a.isHere)
 		}
 		known[author] = isHere
 		return isHere
@@ -190,8 +189,8 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 	return s
 }
 
-// changes is [todo.Step.Changes]; true where who is present cannot be read, and false for a read,
-// as of a call that was refused.
+// changes is [todo.Step.Changes]; true if who is present cannot be read, and false in a read,
+// which has no change.
 func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool {
 	if a.Change == nil {
 		return false
@@ -200,10 +199,9 @@ func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool
 	return a.step(ctx, newest.List, &failed).Changes(shown, newest) || failed != nil
 }
 
-// tellOfLeft adds to a report what others changed in the current list, which the write
-// leaves, and remembers that its agent has then seen it. Nothing is stored before the
-// write can no more be refused: what a refused one had stored, its store would have to
-// roll back for all that share its transaction.
+// tellOfLeft reports what others changed in the current list, which the write leaves, and sets
+// left for [attempt.see]. It stores nothing: if the write were refused, the store would have to
+// roll that back for all writes that share the transaction.
 func (a *attempt) tellOfLeft(ctx context.Context, told *todo.Report) error {
 	if a.seen(a.current) <= 0 || a.Writer.Person {
 		return nil
@@ -213,7 +211,7 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *todo.Report) error {
 		return err
 	}
 	a.tell(left, a.current, told)
-	a.left = []Seen{{Key: Key{a.principal, a.Conversation.Key, a.Conversation.Mirrors}, List: a.current.List.ID, Revision: a.current.Revision}}
+	a.left = []Seen{{Key: a.key, List: a.current.List.ID, Revision: a.current.Revision}}
 	return nil
 }
 
@@ -231,10 +229,10 @@ func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, e
 		return a.shown, nil
 	case seen > 0:
 		return revision(ctx, a.read, list, seen)
-	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // it knows the list
+	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // the agent knows the list
 		return shownToAgents(ctx, a.read, list, nil)
 	case list.Settled():
-		return list, nil // what is to be done is all the writer's
+		return list, nil // whatever is to be done is new
 	}
 	return todo.Snapshot{List: list.List, Items: []todo.Item{}}, nil
 }
@@ -288,7 +286,7 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		}
 	}
 	if heard != nil {
-		if _, err := saveChat(ctx, a.tx, heard); err != nil { // no write is refused because its chat has no room
+		if _, err := saveChat(ctx, a.tx, heard); err != nil { // without room only the chat is not saved
 			return Outcome{}, err
 		}
 	}
@@ -298,16 +296,20 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	return Outcome{After: after, Changed: changed, Report: report}, nil
 }
 
-// takeLater moves what waits for the end of the turn from the list that the write leaves.
+// takeLater moves the items that wait for the end of the turn from the list that the write leaves.
 func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 	to.Later = slices.Concat(to.Later, a.current.Later)
 	if a.current.Later = nil; a.putsAway {
-		return nil // it is saved then
+		return nil // archive saves it
 	}
-	by := a.Writer
-	by.Process = a.process
-	_, err := a.tx.Save(ctx, todo.NewDraft(a.current, a.at).Snapshot(by, todo.Operation{}))
+	_, err := a.saveBeside(ctx, todo.NewDraft(a.current, a.at), a.Writer)
 	return err
+}
+
+// saveBeside saves a draft in the write's transaction, but not as a call, see feed.pull.
+func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Writer) (todo.Snapshot, error) {
+	by.Process = a.process
+	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
 }
 
 // archive puts a list away; replacedBy is the one that its conversation began
@@ -315,8 +317,7 @@ func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 func (a *attempt) archive(ctx context.Context, list todo.Snapshot, replacedBy string, by todo.Writer) error {
 	draft := todo.NewDraft(list, a.at)
 	draft.Archive(true, replacedBy)
-	by.Process = a.process
-	_, err := a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{})) // no call's, see feed.deliver
+	_, err := a.saveBeside(ctx, draft, by)
 	return err
 }
 
@@ -339,18 +340,16 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 	l := a.Begin
 	l.ID, l.Created = NewID(), s.Updated
 	l.Principal, l.Conversation, l.Client, l.Chat = a.principal, who.Key, who.Client, who.Chat
-	l.Name = cmp.Or(who.Name, l.Name)
-	l.Workspace = cmp.Or(who.Workspace, l.Workspace)
-	l.Agent = a.Agent
+	l.Name, l.Workspace, l.Agent = cmp.Or(who.Name, l.Name), cmp.Or(who.Workspace, l.Workspace), a.Agent
 	if !who.Shared {
 		l.Previous = a.current.List.ID
 	}
 	return l.Begins(topic, s.Items)
 }
 
-// see stores what the conversation knows after the write, as far as the store does not know it:
-// its chat has seen this revision, and the list is its current one, and that of its name, if it
-// moves. Of a person's write its agent has seen nothing, and holds the list that it begins.
+// see stores what the conversation knows after the write, unless the store knows it already: its
+// chat has seen this revision, and if it moves, the list is the current one of the chat and of its
+// name. By a person's write the chat has seen nothing, but holds a list that begins.
 func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	who := a.Conversation
 	if moves && who.Name != "" && a.List == "" && s.Revision > 0 && s.List.ID != a.named {
@@ -365,7 +364,7 @@ func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	}
 	all := a.left
 	if who.Key != "" && s.Revision > 0 && (!a.Writer.Person || s.Revision == 1) {
-		own := Seen{Key: Key{a.principal, who.Key, who.Mirrors}, List: s.List.ID, Current: moves}
+		own := Seen{Key: a.key, List: s.List.ID, Current: moves}
 		if !a.Writer.Person {
 			own.Revision, own.Process = s.Revision, a.here.Process
 		}
@@ -385,18 +384,16 @@ func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	return nil
 }
 
-// passOn gives the chat what it takes over, whole. What that was known by is then the chat's, and
-// nobody is there by it any more.
+// passOn gives the chat all that the chat which it takes over has seen, and ends that one.
 func (a *attempt) passOn(ctx context.Context) error {
-	who := a.Conversation
-	before, err := a.tx.Chat(ctx, who.Takes)
+	before, err := a.tx.Chat(ctx, a.Conversation.Takes)
 	if err == nil {
-		before.HostID = cmp.Or(who.Chat, who.Key)
+		before.HostID = cmp.Or(a.Conversation.Chat, a.Conversation.Key)
 		before.End("known by its id", a.at)
 		_, err = a.tx.SaveChat(ctx, before)
 	}
 	for _, s := range slices.Backward(a.taken) {
-		s.Key, s.Current = Key{a.principal, who.Key, who.Mirrors}, s.Held > 0
+		s.Key, s.Current = a.key, s.Held > 0
 		if err == nil {
 			err = a.tx.See(ctx, s)
 		}
