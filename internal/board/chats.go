@@ -157,12 +157,12 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *t
 	if err != nil {
 		return "", nil, err
 	}
-	was, lists := chat, Lists{board: a.Board, principal: a.principal, subject: a.subject}
+	was := chat
 	switch {
 	case chat.ID == "":
 		who.Agent = a.Agent
-		chat = lists.newChat(who)
-	case !lists.has(chat):
+		chat = a.newChat(who)
+	case !a.has(chat):
 		return "", nil, errNoSnapshot
 	}
 	chat.Use(a.at)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -38,20 +37,17 @@ type Target struct {
 	// Agent is the sub-agent that calls; empty for the main agent.
 	Agent string
 
-	principal string // set by [Lists], as is
-	subject   string
-	deleted   bool // List may be deleted
-	damaged   bool // the newest revision of List may be damaged: then the last good one counts
+	deleted bool // List may be deleted
+	damaged bool // the newest revision of List may be damaged: then the last good one counts
 }
 
 // attempt is one run of a write, in a transaction of the store. A read is an attempt with nothing
 // but a target.
 type attempt struct {
-	*Board
+	Lists
 	Write
 	read Reader
 	tx   Tx        // nil in a read
-	all  bool      // the lists of every principal
 	at   time.Time // of all that the write saves
 	here todo.Here // the process that serves the conversation, in a write
 
@@ -80,34 +76,29 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	who := a.Conversation
 	a.sent, a.key = todo.Sent{Lines: a.Lines, View: a.View}, Key{a.principal, who.Key, who.Mirrors}
 	if who.Name != "" {
-		if a.named, err = a.read.Named(ctx, a.principal, who.Name); err != nil {
-			return fmt.Errorf("find the list of the name: %w", err)
-		}
+		a.named, err = a.read.Named(ctx, a.principal, who.Name)
 	}
-	if who.Key != "" {
-		if a.known, err = a.read.Seen(ctx, a.key); err != nil {
-			return fmt.Errorf("find what the chat has seen: %w", err)
-		}
+	if err == nil && who.Key != "" {
+		a.known, err = a.read.Seen(ctx, a.key)
 		if who.Hint && !who.Shared {
 			a.known = a.ofConnection(a.known)
 		}
-		if who.Takes != "" && who.Takes != who.Key && who.Name == "" {
-			if err = a.takeOver(ctx); err != nil {
-				return err
-			}
+		if err == nil && who.Takes != "" && who.Takes != who.Key && who.Name == "" {
+			err = a.takeOver(ctx)
 		}
 	}
 	id := a.named
 	if who.Name == "" {
 		id = Current(a.known)
 	}
-	if id != "" {
-		if a.current, err = a.load(ctx, id); err != nil {
-			return err
-		}
+	if err == nil && id != "" {
+		a.current, err = a.load(ctx, id)
 	}
 	a.list = a.current
-	if err = a.chooseBy(ctx); err != nil {
+	if err == nil {
+		err = a.chooseBy(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if !a.all && a.list.Revision > 0 && a.list.List.Principal != a.principal {
@@ -211,13 +202,13 @@ func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 // caller has written in this connection, which serves one chat.
 func (a *attempt) isCertain() bool {
 	c := a.Conversation
-	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.process
+	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.board.process
 }
 
 // ofConnection returns what a chat has seen, with the list first and current that it wrote last in
 // this connection: if two processes serve one chat, each goes on with its own list.
 func (a *attempt) ofConnection(held []Seen) []Seen {
-	mine := slices.IndexFunc(held, func(h Seen) bool { return h.Held > 0 && h.Process == a.process })
+	mine := slices.IndexFunc(held, func(h Seen) bool { return h.Held > 0 && h.Process == a.board.process })
 	if mine <= 0 {
 		return held
 	}
@@ -266,18 +257,13 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 // leave chooses for a write that leaves the current list: an earlier list of the conversation that
 // it writes again, else the next one.
 func (a *attempt) leave(ctx context.Context) error {
-	if a.current.Open() {
-		on, err := a.read.SeenOn(ctx, a.current.List.Principal, a.current.List.ID)
-		if err != nil {
-			return fmt.Errorf("find who holds the list: %w", err)
-		}
-		own := a.Conversation
+	if own := a.Conversation; a.current.Open() {
 		isOthers := func(s Seen) bool { return s.Current && s.Chat != own.Key && s.Chat != own.Takes }
-		isElsewhere, err := anyHere(ctx, a.read, on, isOthers, a.isHere)
+		isTheirs, err := a.anyHere(ctx, a.current.List, isOthers)
 		if err != nil {
-			return fmt.Errorf("find whether another chat that is there holds the list: %w", err)
+			return err
 		}
-		a.putsAway = !isElsewhere
+		a.putsAway = !isTheirs
 	}
 	found, err := a.recognise(ctx)
 	a.begins = !found
@@ -317,7 +303,7 @@ func (a *attempt) guess(ctx context.Context) error {
 	found, err := a.recognise(ctx)
 	if err != nil || found {
 		a.continues = !slices.ContainsFunc(a.known, func(c Seen) bool {
-			return c.Held > 0 && c.List == a.list.List.ID && c.Process == a.process
+			return c.Held > 0 && c.List == a.list.List.ID && c.Process == a.board.process
 		})
 		return err
 	}
@@ -370,7 +356,7 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 	}
 	found, err := a.read.Find(ctx, a.candidates())
 	if err != nil {
-		return nil, fmt.Errorf("find unfinished lists: %w", err)
+		return nil, err
 	}
 	slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
 	for _, l := range found {
@@ -378,11 +364,7 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 		if isOwn || l.List.Name != "" || l.Archived || !l.Open() || !a.mayBeOf(l) {
 			continue
 		}
-		on, err := a.read.SeenOn(ctx, l.List.Principal, l.List.ID)
-		if err != nil {
-			return nil, fmt.Errorf("find who holds the list: %w", err)
-		}
-		isFree, err := a.isFree(ctx, on)
+		isFree, err := a.isFree(ctx, l.List)
 		if err != nil {
 			return nil, err
 		}
@@ -399,7 +381,7 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 // candidates selects the lists with which a conversation that is not certain may go on.
 func (a *attempt) candidates() Query {
 	return Query{Principal: &a.principal, Client: a.Conversation.Client,
-		Workspace: &a.Conversation.Workspace, UpdatedSince: a.now().Add(-CandidateAge), Limit: maxCandidates}
+		Workspace: &a.Conversation.Workspace, UpdatedSince: a.board.now().Add(-CandidateAge), Limit: maxCandidates}
 }
 
 // Left returns the newest open list that an earlier session of the same client left in the folder
@@ -444,7 +426,7 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if l.Open() && !l.Archived && a.now().Sub(l.Updated) <= CandidateAge {
+		if l.Open() && !l.Archived && a.board.now().Sub(l.Updated) <= CandidateAge {
 			open = append(open, todo.Excerpt(l.Title()))
 		}
 	}
@@ -475,18 +457,12 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 		return most > 0, nil
 	}
 	others, err := a.read.Find(ctx, a.candidates())
-	if err != nil {
-		return false, fmt.Errorf("find unfinished lists: %w", err)
-	}
 	for _, l := range others {
-		if l.List.Name != "" || l.Archived {
-			continue
-		}
-		if most, err = a.compare(ctx, l, most); err != nil {
-			return false, err
+		if err == nil && l.List.Name == "" && !l.Archived {
+			most, err = a.compare(ctx, l, most)
 		}
 	}
-	return most > 0, nil
+	return err == nil && most > 0, err
 }
 
 // compare chooses a list if the write continues it and has more than most of its items. It
@@ -506,14 +482,14 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 	}
 	on, err := a.read.SeenOn(ctx, l.List.Principal, l.List.ID)
 	if err != nil {
-		return most, fmt.Errorf("find who holds the list: %w", err)
+		return most, err
 	}
 	shown, err := shownToAgents(ctx, a.read, l, on)
 	if err != nil || !a.sent.Continues(shown, mayBeOne) {
 		return most, err
 	}
 	if !certain {
-		if isFree, err := a.isFree(ctx, on); err != nil || !isFree {
+		if isFree, err := a.isFree(ctx, l.List); err != nil || !isFree {
 			return most, err
 		}
 	}
@@ -533,7 +509,7 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	if a.isCertain() {
 		return l.List.ID != a.current.List.ID
 	}
-	return a.mayBeOf(l) && a.now().Sub(l.Updated) <= CandidateAge
+	return a.mayBeOf(l) && a.board.now().Sub(l.Updated) <= CandidateAge
 }
 
 // mayBeOf reports whether a list may be of the caller's agent: of the same sub-agent, not of
@@ -544,16 +520,26 @@ func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether no chat that is here holds the list that these know, or the caller holds
-// or held it in this connection.
-func (a *attempt) isFree(ctx context.Context, on []Seen) (bool, error) {
-	own := a.Conversation
-	isMine := func(s Seen) bool { return s.Held > 0 && s.Chat == own.Key && (own.Shared || s.Process == a.process) }
-	if slices.ContainsFunc(on, isMine) {
+// isFree reports whether no chat that is here holds a list, or the caller holds or held it in this
+// connection.
+func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
+	isMine := func(s Seen) bool {
+		return s.List == list.ID && s.Held > 0 && (a.Conversation.Shared || s.Process == a.board.process)
+	}
+	if slices.ContainsFunc(a.known, isMine) {
 		return true, nil
 	}
-	isTheirs, err := anyHere(ctx, a.read, on, Seen.holds, a.isHere)
+	isTheirs, err := a.anyHere(ctx, list, Seen.holds)
 	return !isTheirs, err
+}
+
+// anyHere reports whether a chat that knows a list, counts and is here exists.
+func (a *attempt) anyHere(ctx context.Context, list todo.List, counts func(Seen) bool) (bool, error) {
+	on, err := a.read.SeenOn(ctx, list.Principal, list.ID)
+	if err != nil {
+		return false, err
+	}
+	return anyHere(ctx, a.read, on, counts, a.board.isHere)
 }
 
 // revision returns a revision of a list or, if that is not kept, the first kept one after it.
@@ -562,10 +548,7 @@ func revision(ctx context.Context, read Reader, newest todo.Snapshot, revision i
 		return newest, nil
 	}
 	found, err := read.History(ctx, newest.List.ID, revision-1, 1)
-	if err != nil {
-		return todo.Snapshot{}, fmt.Errorf("load the revision that the writer saw: %w", err)
-	}
-	return append(found, newest)[0], nil
+	return append(found, newest)[0], err
 }
 
 // shownToAgents returns the newest revision of a list that any agent was shown, or the first kept

@@ -197,8 +197,8 @@ func (l Lists) Current(ctx context.Context, t Target) (todo.Snapshot, error) {
 // choose returns an attempt that has chosen the list that a target means, or [ErrNotFound] and one
 // without a list.
 func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
-	t.principal, t.subject, t.Conversation = l.principal, l.subject, l.Own(t.Conversation)
-	a := &attempt{Board: l.board, Write: Write{Target: t}, read: l.board.store, all: l.all}
+	t.Conversation = l.Own(t.Conversation)
+	a := &attempt{Lists: l, Write: Write{Target: t}, read: l.board.store}
 	err := a.choose(ctx)
 	if err == nil && a.list.Revision == 0 {
 		err = ErrNotFound
@@ -327,3 +327,79 @@ func (l Lists) Calls() *Calls {
 	l.board.feed.follow(&c.follower)
 	return c
 }
+
+// During calls with once for each list that began before to and was saved after from, the last saved
+// first: these include all that changed between the two. It holds one page of excerpts at a time.
+// If now is between the two, the chats that work or wait without a list follow, as
+// [todo.Chat.AsList]. It returns the first error of with.
+func (l Lists) During(ctx context.Context, from, to time.Time, with todo.ChangedList) error {
+	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
+		if err != nil {
+			return err
+		}
+		states, err := l.States(ctx, page...)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			if !s.List.Created.Before(to) {
+				continue
+			}
+			if err := with(states[s.List.ID], l.upTo(ctx, s.List.ID, to)); err != nil {
+				return err
+			}
+		}
+	}
+	if now := l.board.now(); now.Before(from) || !now.Before(to) {
+		return nil
+	}
+	chats, err := l.WithChats(ctx, nil)
+	if err != nil {
+		return err
+	}
+	states, err := l.States(ctx, chats...)
+	for _, s := range chats {
+		if st := states[s.List.ID]; err == nil && (st.State == todo.Working || st.State == todo.Waiting) {
+			err = with(st, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })
+		}
+	}
+	return err
+}
+
+// upTo returns the revisions of a list that were made before a time.
+func (l Lists) upTo(ctx context.Context, list string, to time.Time) iter.Seq2[todo.Snapshot, error] {
+	return func(yield func(todo.Snapshot, error) bool) {
+		for s, err := range l.Revisions(ctx, list, 0) {
+			if err == nil && !s.Updated.Before(to) || !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+// Said returns the last place of a text in each of some lists, or excerpts, that have or had it, by
+// list id; see [Query.Text].
+func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
+	said, newest, seqs := make(map[string]todo.Said), make(map[string]int64, len(lists)), make([]int64, 0, len(lists))
+	for _, s := range lists {
+		newest[s.List.ID] = s.Revision
+		seqs = append(seqs, s.Seq)
+	}
+	slices.Sort(seqs)
+	for page := range slices.Chunk(seqs, saidPage) {
+		found, err := l.Find(ctx, Query{Text: todo.Cut(text, todo.MaxTitle), AfterSeq: page[0] - 1, BeforeSeq: page[len(page)-1] + 1})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			if revision, wanted := newest[s.List.ID]; wanted {
+				shown := todo.Cut(s.Saying(text), todo.MaxTitle)
+				said[s.List.ID] = todo.Said{Revision: s.Revision, Updated: s.Updated, Text: shown, Left: s.Revision < revision}
+			}
+		}
+	}
+	return said, nil
+}
+
+// saidPage is how many lists [Lists.Said] searches at a time.
+const saidPage = 50

@@ -54,7 +54,7 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	}
 	on, err := l.board.store.SeenOn(ctx, s.List.Principal, s.List.ID)
 	if err != nil {
-		return s, fmt.Errorf("find what agents have seen: %w", err)
+		return s, err
 	}
 	saw, err := shownToAgents(ctx, l.board.store, s, on)
 	if err != nil || saw.Revision == 0 {
@@ -98,10 +98,9 @@ func (l Lists) attendance(read ...todo.Snapshot) *attendance {
 func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
 	if s.IsChat() {
 		chat, err := a.chat(ctx, s.List.ID)
-		if err != nil {
-			return agent, fmt.Errorf("find what the agent does: %w", err)
+		if err == nil {
+			agent.Here, err = a.hasRow(ctx, chat)
 		}
-		agent.Here, err = a.hasRow(ctx, chat)
 		return agent.And(chat), err
 	}
 	isRead, err := a.readAll(ctx, s.List.Principal)
@@ -109,32 +108,23 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	if err == nil && !isRead {
 		on, err = a.lists.board.store.SeenOn(ctx, s.List.Principal, s.List.ID)
 	}
-	if err != nil {
-		return agent, fmt.Errorf("find who holds the lists: %w", err)
-	}
 	for _, h := range on {
-		if !h.Current {
+		if err != nil || !h.Current {
 			continue
 		}
-		chat, err := a.chat(ctx, h.Chat)
-		if err != nil {
-			return agent, fmt.Errorf("find what the agents do: %w", err)
-		}
-		if a.isHere(chat) {
+		var chat todo.Chat
+		if chat, err = a.chat(ctx, h.Chat); err == nil && a.isHere(chat) {
 			agent.Here = true
 			agent = agent.And(chat)
 		}
 	}
 	// A key that several chats share has one current list: that of the chat which wrote last.
-	if agent.Here || !todo.IsSeveral(s.List.Conversation) || a.lists.board.now().Sub(s.Worked) > sharedRest {
-		return agent, nil
+	if err == nil && !agent.Here && todo.IsSeveral(s.List.Conversation) && a.lists.board.now().Sub(s.Worked) <= sharedRest {
+		var chat todo.Chat
+		chat, err = a.chat(ctx, s.List.Conversation)
+		agent.Here = a.isHere(chat)
 	}
-	chat, err := a.chat(ctx, s.List.Conversation)
-	if err != nil {
-		return agent, fmt.Errorf("find whose current list it is: %w", err)
-	}
-	agent.Here = a.isHere(chat)
-	return agent, nil
+	return agent, err
 }
 
 // readAll counts what is asked for. Beyond [fewLists] it reads the current lists of all chats of a
@@ -248,4 +238,93 @@ func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo
 	}
 	_, err := l.Hear(ctx, c, heard)
 	return err
+}
+
+// chatAge is how long ago [Lists.WithChats] requires a chat to have been used.
+const chatAge = 7 * 24 * time.Hour
+
+// WithChats returns lists and, behind them as [todo.Chat.AsList], the chats of the identity's own
+// user that have a row (see hasRow). The list of a sub-agent whose main agent is such a chat gets
+// the chat as its Parent.
+func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
+	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
+	if !l.all {
+		q.Principal, q.User = &l.principal, &l.subject
+	}
+	chats, err := l.board.store.Chats(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read the chats: %w", err)
+	}
+	who, without := l.attendance(lists...), make(map[string]bool)
+	for _, c := range slices.Backward(chats) {
+		has, err := who.hasRow(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			without[c.ID] = true
+			lists = append(lists, c.AsList())
+		}
+	}
+	for i, s := range lists {
+		if s.List.Parent == "" && without[s.List.ParentConversation] {
+			lists[i].List.Parent = s.List.ParentConversation
+		}
+	}
+	return lists, nil
+}
+
+// ChatAsList returns a chat of the identity's own user as [todo.Chat.AsList], Deleted if
+// [Lists.WithChats] leaves it out.
+func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error) {
+	c, err := l.board.store.Chat(ctx, id)
+	if err != nil || c.ID == "" || !l.all && !l.has(c) {
+		return todo.Snapshot{}, cmp.Or(err, errNoSnapshot)
+	}
+	s := c.AsList()
+	has, err := l.attendance().hasRow(ctx, c)
+	s.Deleted = !has
+	return s, err
+}
+
+// hasRow reports whether a chat is shown as a list: hooks say what its agent does, it is here, it
+// holds no open list, and it is not a sub-agent's.
+func (a *attendance) hasRow(ctx context.Context, c todo.Chat) (bool, error) {
+	if c.Parent != "" || c.Doing == todo.NotKnown || !a.isHere(c) {
+		return false, nil
+	}
+	isRead, err := a.readAll(ctx, c.Principal)
+	held := a.current[c.ID]
+	if err == nil && !isRead {
+		held, err = heldBy(ctx, a.lists.board.store, c)
+	}
+	for _, list := range held {
+		if open, err := a.isOpen(ctx, list); open || err != nil {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+// isOpen reports whether a list is open, and not archived.
+func (a *attendance) isOpen(ctx context.Context, list string) (bool, error) {
+	if is, isRead := a.open[list]; isRead {
+		return is, nil
+	}
+	s, err := a.lists.Load(ctx, list, 0)
+	return err == nil && s.Open() && !s.Archived, PassOver(err)
+}
+
+// heldBy returns the ids of the current lists of a chat: that of our tools and that of its host's.
+func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
+	for _, mirrors := range []bool{false, true} {
+		seen, err := read.Seen(ctx, Key{c.Principal, c.ID, mirrors})
+		if err != nil {
+			return nil, err
+		}
+		if list := Current(seen); list != "" {
+			lists = append(lists, list)
+		}
+	}
+	return lists, nil
 }

@@ -57,7 +57,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	if w.Operation.ID == "" {
 		w.Operation.ID = NewID()
 	}
-	w.principal, w.subject, w.Conversation = l.principal, l.subject, l.Own(w.Conversation)
+	w.Conversation = l.Own(w.Conversation)
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
 	w.Begin.ParentConversation = l.Own(Conversation{Key: w.Begin.ParentConversation}).Key
 	here := l.here(w.Conversation)
@@ -65,7 +65,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
 		return l.update(ctx, key, func(tx Tx) (err error) {
-			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all, at: b.now(), here: here}).write(ctx, mayBeRepeat)
+			out, err = (&attempt{Lists: l, Write: w, read: tx, tx: tx, at: b.now(), here: here}).write(ctx, mayBeRepeat)
 			return err
 		})
 	}
@@ -107,19 +107,16 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 			return out, err
 		}
 	}
-	if err = a.choose(ctx); err != nil {
-		return Outcome{}, err
-	}
-	if len(a.list.Later) > 0 && !a.Writer.Person && a.List == "" {
-		if err = a.release(ctx, false); err != nil {
-			return Outcome{}, err
-		}
+	err = a.choose(ctx)
+	if err == nil && len(a.list.Later) > 0 && !a.Writer.Person && a.List == "" {
+		err = a.release(ctx, false)
 	}
 	var told todo.Report
-	if a.begins || a.putsAway {
-		if err = a.tellOfLeft(ctx, &told); err != nil {
-			return Outcome{}, err
-		}
+	if err == nil && (a.begins || a.putsAway) {
+		err = a.tellOfLeft(ctx, &told)
+	}
+	if err != nil {
+		return Outcome{}, err
 	}
 	saw, err := a.saw(ctx, a.list)
 	if err != nil {
@@ -156,12 +153,11 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 	// An empty list that begins differs in nothing from no list, so the draft is not changed.
 	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
 	// A list that is archived only by its age comes back by a new revision.
-	wakes := draft.BringsBack() && a.archived(before).Archived
+	wakes := draft.BringsBack() && a.board.archived(before).Archived
 	return a.save(ctx, draft, told, clears || wakes || a.mends || draft.Changed())
 }
 
-// step returns the write as a step. Its Present reads who knows the list at its first call, and
-// sets failed to an error of that.
+// step returns the write as a step, whose Present sets failed to an error of the store.
 func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
 	s := todo.Step{Change: a.Change, Sent: &a.sent, Author: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
 	if !a.Writer.Person {
@@ -170,21 +166,12 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 	if a.begins {
 		s.Earlier = a.current.Items
 	}
-	var on []Seen
 	known := make(map[string]bool) // one answer per author: a write keeps all items of an agent, or none
 	s.Present = func(author string) bool {
-		isHere, isKnown := known[author]
-		if isKnown {
-			return isHere
+		if _, isKnown := known[author]; !isKnown && *failed == nil {
+			known[author], *failed = a.anyHere(ctx, list, func(s Seen) bool { return s.Chat == author })
 		}
-		if len(known) == 0 {
-			on, *failed = a.read.SeenOn(ctx, list.Principal, list.ID)
-		}
-		if *failed == nil {
-			isHere, *failed = anyHere(ctx, a.read, on, func(s Seen) bool { return s.Chat == author }, a.isHere)
-		}
-		known[author] = isHere
-		return isHere
+		return known[author]
 	}
 	return s
 }
@@ -262,35 +249,28 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		after.List = a.begun(after, topic)
 	}
 	if changed && (a.begins || a.putsAway) && len(a.current.Later) > 0 {
-		if err := a.takeLater(ctx, &after); err != nil {
-			return Outcome{}, err
-		}
+		err = a.takeLater(ctx, &after)
 	}
-	if a.putsAway {
+	if err == nil && a.putsAway {
 		report.PutAway = a.current.PutAway()
-		if err := a.archive(ctx, a.current, after.List.ID, a.Writer); err != nil {
-			return Outcome{}, err
-		}
+		err = a.archive(ctx, a.current, after.List.ID, a.Writer)
 	}
-	if changed {
-		if a.Operation.Digest != "" {
-			after.Report = report
-		}
-		if after, err = a.tx.Save(ctx, after); err != nil {
-			return Outcome{}, err
-		}
-		if after.Settled() && !before.Settled() {
-			if err := a.archiveSubLists(ctx, after.List); err != nil {
-				return Outcome{}, err
-			}
-		}
+	if a.Operation.Digest != "" && changed {
+		after.Report = report
 	}
-	if heard != nil {
-		if _, err := saveChat(ctx, a.tx, heard); err != nil { // without room only the chat is not saved
-			return Outcome{}, err
-		}
+	if err == nil && changed {
+		after, err = a.tx.Save(ctx, after)
 	}
-	if err := a.see(ctx, after, report.Elsewhere == ""); err != nil {
+	if err == nil && changed && after.Settled() && !before.Settled() {
+		err = a.archiveSubLists(ctx, after.List)
+	}
+	if err == nil && heard != nil {
+		_, err = saveChat(ctx, a.tx, heard) // if there still is no room, without the chat
+	}
+	if err == nil {
+		err = a.see(ctx, after, report.Elsewhere == "")
+	}
+	if err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{After: after, Changed: changed, Report: report}, nil
@@ -308,7 +288,7 @@ func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 
 // saveBeside saves a draft in the write's transaction, but not as a call, see feed.pull.
 func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Writer) (todo.Snapshot, error) {
-	by.Process = a.process
+	by.Process = a.board.process
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
 }
 
@@ -351,16 +331,12 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 // chat has seen this revision, and if it moves, the list is the current one of the chat and of its
 // name. By a person's write the chat has seen nothing, but holds a list that begins.
 func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
-	who := a.Conversation
+	who, err := a.Conversation, error(nil)
 	if moves && who.Name != "" && a.List == "" && s.Revision > 0 && s.List.ID != a.named {
-		if err := a.tx.SetName(ctx, a.principal, who.Name, s.List.ID); err != nil {
-			return err
-		}
+		err = a.tx.SetName(ctx, a.principal, who.Name, s.List.ID)
 	}
-	if len(a.taken) > 0 {
-		if err := a.passOn(ctx); err != nil {
-			return err
-		}
+	if err == nil && len(a.taken) > 0 {
+		err = a.passOn(ctx)
 	}
 	all := a.left
 	if who.Key != "" && s.Revision > 0 && (!a.Writer.Person || s.Revision == 1) {
@@ -374,14 +350,11 @@ func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 		isKnown := slices.ContainsFunc(a.known, func(old Seen) bool {
 			return old.List == now.List && now.Revision <= old.Revision && (old.Current || !now.Current) && (now.Process == "" || now.Process == old.Process)
 		})
-		if isKnown {
-			continue
-		}
-		if err := a.tx.See(ctx, now); err != nil {
-			return err
+		if err == nil && !isKnown {
+			err = a.tx.See(ctx, now)
 		}
 	}
-	return nil
+	return err
 }
 
 // passOn gives the chat all that the chat which it takes over has seen, and ends that one.
