@@ -21,12 +21,11 @@ import (
 //
 // Lists are read and written as a principal: see [Board.For].
 type Board struct {
-	store   Store
-	now     func() time.Time
-	process string
-	feed    *feed
-	// archiveAfter is what [WithArchiveAfter] sets.
-	archiveAfter time.Duration
+	store        Store
+	now          func() time.Time
+	process      string
+	feed         *feed
+	archiveAfter time.Duration // what [WithArchiveAfter] sets
 
 	attending sync.Once
 	leave     func() // ends what Store.Attend began; set by Lists.here
@@ -100,9 +99,8 @@ type Identity struct {
 	Subject string
 	// User is the name of the same, for people and logs. It may change, and two may
 	// have the same.
-	User string
-	// ReadOnly is true for one that may see the lists and change nothing.
-	ReadOnly bool
+	User     string
+	ReadOnly bool // may see the lists and change nothing
 }
 
 // For returns the lists of an identity's principal. Writes are in the name of its User, and

@@ -24,18 +24,14 @@ const maxCandidates = 100
 // Target is what a call means: who calls, and what the call says about its list.
 type Target struct {
 	Conversation Conversation
-	// List is the id of a list; empty means the one that the conversation holds.
-	List string
+	List         string // the id of a list; empty means the one that the conversation holds
 	// Lines are the lines of a whole-list write, in the words of View: empty, not nil, to clear the
 	// list; nil in other calls.
-	Lines []todo.Line
-	View  todo.View
-	// Item is the id of the item that the call changes; empty in other calls.
-	Item string
-	// Append is true when the call adds items.
-	Append bool
-	// Agent is the sub-agent that calls; empty for the main agent.
-	Agent string
+	Lines  []todo.Line
+	View   todo.View
+	Item   string // the id of the item that the call changes; empty in other calls
+	Append bool   // the call adds items
+	Agent  string // the sub-agent that calls; empty for the main agent
 
 	deleted bool // List may be deleted
 	damaged bool // the newest revision of List may be damaged: then the last good one counts

@@ -17,8 +17,7 @@ const TrashAge = 24 * time.Hour
 // Keep is how much a store keeps. The zero value keeps everything. A list's
 // newest revision is always kept.
 type Keep struct {
-	// Revisions is how many of a list's newest revisions are kept; 0 is all.
-	Revisions int
+	Revisions int // how many of a list's newest revisions are kept; 0 is all
 	// Lists is how many lists a principal may have, and Begun how many one
 	// conversation may begin in a day; 0 is any number. A save that would begin one
 	// more fails with [ErrTooManyLists].
@@ -38,8 +37,7 @@ type Keep struct {
 	// Moving is told, in a sentence, of each step that moves a store of an earlier version to
 	// this one as it is opened. If it is nil, opening such a store fails.
 	Moving func(text string)
-	// Before is called as each read and each change of the store begins. nil is nothing.
-	Before func(context.Context)
+	Before func(context.Context) // called as each read and each change of the store begins. nil is nothing.
 }
 
 const (

@@ -35,9 +35,8 @@ type Conversation struct {
 	// Hint is true when the key may stand for another chat than before. Then the
 	// conversation is certain only once it has written in this process, and never
 	// if it is Shared (docs/spec/architecture.md, "Who is calling").
-	Hint bool
-	// Shared is true when several chats may have the key at the same time.
-	Shared bool
+	Hint   bool
+	Shared bool // several chats may have the key at the same time
 	// Lasts is for how long after its last call the conversation counts as here; 0 is for as long as
 	// the process that serves it is alive.
 	Lasts time.Duration
@@ -74,20 +73,16 @@ type Key struct {
 // Seen is what a chat knows of one list.
 type Seen struct {
 	Key
-	// List is the id of the list.
-	List string
-	// Revision is the newest one that the chat's agent was shown; 0 for none.
-	Revision int64
+	List     string // the id of the list
+	Revision int64  // the newest one that the chat's agent was shown; 0 for none
 	// Process is the id of the process that showed it, see [Board.Process]; [todo.Detached] for one
 	// that ended with the call, and empty for none.
 	Process string
-	// Current is true for the chat's current list. Storing it with false leaves the current list.
-	Current bool
+	Current bool // the list is the chat's current one; storing false leaves the current list
 	// Held orders the lists of a chat by when they became current, from 1; 0 for one that its
 	// agent was only shown. Set by the store.
 	Held int64
-	// At is when this was used last, UTC, give or take five minutes. Set by the store.
-	At time.Time
+	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }
 
 // See returns what a chat has seen once s is stored at a time, the list that became current last

@@ -12,30 +12,22 @@ type Reader interface {
 	// Load reads one revision of a list; revision 0 means the newest. It
 	// returns [ErrNotFound] when there is none.
 	Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error)
-
 	// Find reads the newest snapshot of each list that matches.
 	Find(ctx context.Context, q Query) ([]todo.Snapshot, error)
-
 	// History reads the revisions of a list above after in ascending order, at
 	// most limit (0: all). The result is empty for an unknown list.
 	History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error)
-
 	// Seen reads what a chat has seen, the list that became current last first.
 	Seen(ctx context.Context, of Key) ([]Seen, error)
-
 	// SeenOn reads what all chats have seen of a list, or the current lists of a principal's
 	// chats when list is empty.
 	SeenOn(ctx context.Context, principal, list string) ([]Seen, error)
-
 	// Named reads the id of the list that has a name; empty when none has.
 	Named(ctx context.Context, principal, name string) (string, error)
-
 	// Chat reads a chat; the zero Chat when there is none, or it is damaged.
 	Chat(ctx context.Context, id string) (todo.Chat, error)
-
 	// Chats reads the chats that match, by Seq ascending.
 	Chats(ctx context.Context, q ChatQuery) ([]todo.Chat, error)
-
 	// Keyed reads the id of the chat to which a key leads; empty when it leads to none any more.
 	Keyed(ctx context.Context, k ChatKey) (string, error)
 }
@@ -51,26 +43,20 @@ type Tx interface {
 	// newest revision is damaged, next is stored after it, whatever its number. It returns
 	// [ErrTooManyLists] or [ErrStoreFull] when there is no room: the function has to return that error.
 	Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error)
-
 	// See stores what a chat has seen, as [See] says.
 	See(ctx context.Context, s Seen) error
-
 	// SetName gives a name to a list, and takes it from any other list of the principal.
 	SetName(ctx context.Context, principal, name, list string) error
-
 	// SaveChat stores a chat, and returns it with its Seq set. Of a user's chats that held no list it
 	// keeps the [MaxChats] that were used last. For a new chat it returns [ErrStoreFull], as SetKey
 	// and Claim do, when no list of the principal can be written any more.
 	SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error)
-
 	// SetKey makes a key lead to a chat until a time. It keeps the newest [MaxKeys] of a kind and user.
 	SetKey(ctx context.Context, k ChatKey, chat string, until time.Time) error
-
 	// Claim stores that a notice was given at a time, and returns zero. If it was given before, within
 	// the given time of at most [NoticeAge], it stores nothing and returns when. It keeps the newest
 	// [MaxNotices] of a principal.
 	Claim(ctx context.Context, n Notice, at time.Time, within time.Duration) (earlier time.Time, err error)
-
 	// Purge removes a list with all its revisions, what chats have seen of it, and the chats that held
 	// no other list, or returns [ErrNotFound]. A revision by that writer, Deleted and without text,
 	// stays for [TrashAge] so that watchers see it. It is removed when a list begins after that.
@@ -95,36 +81,28 @@ type Store interface {
 	// store only by its Tx, and by Alive. After an error that wraps [ErrUnknownOutcome] all of it may
 	// have been stored; after any other error nothing was. Update passes on a panic of change.
 	Update(ctx context.Context, key Key, change func(Tx) error) error
-
 	// Position reads a Seq such that all saves with a smaller or equal one are readable. A reader that
 	// pages from there with [Query.AfterSeq] and OldestFirst misses no save.
 	Position(ctx context.Context) (int64, error)
-
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil: once when watching has
 	// begun, and soon after any process saves a snapshot. Hints are coalesced and never come before the
 	// snapshot is readable. After an error the caller may try again, unless it is [ErrClosed], which
 	// every method returns after Close.
 	Watch(ctx context.Context, hint func()) error
-
 	// Attend makes a process known as alive until it calls leave or ends, in whatever
 	// way. A process for which that fails counts as ended.
 	Attend(process string) (leave func(), err error)
-
 	// Alive reports whether a process attends this store, from wherever it opened it.
 	Alive(process string) bool
-
 	// Close waits for running updates and releases the store.
 	Close() error
 }
 
 // ChatQuery selects chats for [Reader.Chats]. Zero fields do not restrict.
 type ChatQuery struct {
-	// Principal and User restrict to the chats of one principal, and one user; nil is any.
-	Principal, User *string
-	// UsedSince restricts to chats that were used at that time or later.
-	UsedSince time.Time
-	// AfterSeq restricts to chats of a larger Seq.
-	AfterSeq int64
+	Principal, User *string   // restrict to the chats of one principal, and one user; nil is any
+	UsedSince       time.Time // restricts to chats that were used at that time or later
+	AfterSeq        int64     // restricts to chats of a larger Seq
 }
 
 // ChatKey is a key that leads to a chat by a row of its own, see [Tx.SetKey].
@@ -159,14 +137,10 @@ const (
 
 // Query selects lists for [Store.Find]. Zero fields do not restrict.
 type Query struct {
-	// Principal restricts to lists of one principal; nil is any.
-	Principal *string
-	// Client restricts to the lists that this client began.
-	Client string
-	// Workspace restricts to the lists of one workspace, "" included; nil is any.
-	Workspace *string
-	// Parent restricts to the sub-lists of one list.
-	Parent string
+	Principal *string // restricts to lists of one principal; nil is any
+	Client    string  // restricts to the lists that this client began
+	Workspace *string // restricts to the lists of one workspace, "" included; nil is any
+	Parent    string  // restricts to the lists of sub-agents under one list
 	// Operation restricts to the one snapshot, of any revision, that an
 	// operation id made; other conditions apply to that snapshot.
 	Operation string
@@ -177,17 +151,11 @@ type Query struct {
 	// the last such revision of each, whole. Other conditions, and the order, are of the newest
 	// revision. A store searches all revisions of the lists that they leave, so that a caller with
 	// many should page by BeforeSeq.
-	Text string
-	// Deleted is true to also find deleted lists.
-	Deleted bool
-	// UpdatedSince restricts to lists updated at that time or later.
-	UpdatedSince time.Time
-	// AfterSeq restricts to lists with a newest snapshot of a larger Seq.
-	AfterSeq int64
-	// BeforeSeq restricts to lists with a newest snapshot of a smaller Seq; 0 is any.
-	BeforeSeq int64
-	// OldestFirst orders by Seq ascending; otherwise the order is by Seq descending.
-	OldestFirst bool
-	// Limit is the maximum number of lists to return; 0 is no limit.
-	Limit int
+	Text         string
+	Deleted      bool      // also finds deleted lists
+	UpdatedSince time.Time // restricts to lists updated at that time or later
+	AfterSeq     int64     // restricts to lists with a newest snapshot of a larger Seq
+	BeforeSeq    int64     // restricts to lists with a newest snapshot of a smaller Seq; 0 is any
+	OldestFirst  bool      // orders by Seq ascending, else descending
+	Limit        int       // the maximum number of lists to return; 0 is no limit
 }

@@ -59,10 +59,8 @@ func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error)
 // Call is one write that succeeded, whether or not it changed the list. The
 // event stream of write_todos shows calls (docs/spec/variants.md W2, V4).
 type Call struct {
-	// List is the list as it stood after the call.
-	List todo.Snapshot
-	// Changed is true when the call made List's revision.
-	Changed bool
+	List    todo.Snapshot // the list as it stood after the call
+	Changed bool          // the call made List's revision
 	// ID distinguishes the calls that left a list at the same revision; empty
 	// for the call that made the revision.
 	ID string

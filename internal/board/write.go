@@ -16,9 +16,8 @@ type Write struct {
 	// Begin describes the list if this write begins one. The board sets its ID,
 	// Principal, Conversation, Client, Name, Workspace, Agent, Previous, Chat, Topic
 	// and Created.
-	Begin todo.List
-	// Writer is who writes. The board sets its Process.
-	Writer todo.Writer
+	Begin  todo.List
+	Writer todo.Writer // who writes. The board sets its Process.
 	// Operation identifies the write. The board generates an id when it has
 	// none. A caller that may repeat the write adds a digest of its content.
 	Operation todo.Operation
@@ -39,11 +38,9 @@ type Outcome struct {
 	// After is the list after the write: the revision that the write made or,
 	// if it changed nothing, the newest one; revision 0 means that there is no
 	// list. For a repeated operation it is the revision made the first time.
-	After todo.Snapshot
-	// Changed is true when this write made the revision After.
-	Changed bool
-	// Repeated is true when the operation had been applied before.
-	Repeated bool
+	After    todo.Snapshot
+	Changed  bool // this write made the revision After
+	Repeated bool // the operation had been applied before
 	todo.Report
 }
 
