@@ -9,21 +9,15 @@ import (
 	"time"
 )
 
-// This file computes what people are shown about a list: its title, its
-// progress and whether it is open. Every front end uses it, so that all show
-// the same.
+// This file computes what all front ends show of a list: its title, its progress and whether it is
+// open.
 
 // Untitled is the title of a list that has neither a name nor an item.
 const Untitled = "Untitled list"
 
-// NewChat is the title of a chat of which nothing is known, see [Chat.AsList].
-const NewChat = "New chat"
-
-// Title returns what people call the list: the title it was given, else the name
-// its user gave it for good, else its topic, else the text of its first item, up to
-// [MaxTitle], else [Untitled]. It is never empty and is not escaped for display.
-// Front ends show the project, the client and the sub-agent next to the title, never
-// instead of it.
+// Title returns what people call the list: the title it was given, else its name, else its topic,
+// else the text of its first item, up to [MaxTitle], else [Untitled]. It is never empty and is not
+// escaped for display. Front ends show project, client and sub-agent beside it.
 func (s Snapshot) Title() string {
 	first := ""
 	if len(s.Items) > 0 {
@@ -32,8 +26,8 @@ func (s Snapshot) Title() string {
 	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, Untitled)
 }
 
-// Begins returns the list as it begins with some items: it is about what is said, or else about
-// its first item and how many more there are, which stays.
+// Begins returns the list with the topic that it keeps: the one given, else the first of the items
+// with which it begins and how many more there are.
 func (l List) Begins(topic string, items []Item) List {
 	if l.Topic = topic; topic == "" && len(items) > 0 {
 		more := strings.TrimSuffix(fmt.Sprint(" +", len(items)-1), " +0")
@@ -42,8 +36,8 @@ func (l List) Begins(topic string, items []Item) List {
 	return l
 }
 
-// Project returns the last part of the workspace's path, which helps people to
-// distinguish lists; empty when the workspace is unknown or a root folder.
+// Project returns the last part of the workspace's path; empty if the workspace is unknown or a root
+// folder.
 func (l List) Project() string {
 	folder := strings.TrimRight(l.Workspace, `/\`)
 	return folder[strings.LastIndexAny(folder, `/\`)+1:]
@@ -65,14 +59,13 @@ func (l List) Place() string {
 	return strings.TrimSpace(l.Project() + " (" + l.Branch + ")")
 }
 
-// Counts is the number of items in each status; a status without items is
-// absent.
+// Counts is the number of items in each status. A status without items is absent.
 type Counts map[Status]int
 
-// Excerpt returns the snapshot with four of its items at most: the first that is open or else
-// the last, the current one, the first that is blocked, and the first of all. Texts have at most [MaxTitle] runes. The others
-// are counted in Rest, so that Title, Counts, Progress, Open, Current and State say the
-// same of both. It is for pages with many lists, and never saved as a revision.
+// Excerpt returns the snapshot with four of its items at most: the first that is open or else the
+// last, the current one, the first that is blocked, and the first of all. Texts are cut to
+// [MaxTitle] runes. Rest counts the other items, so that Title, Counts, Progress, Open, Current and
+// State return the same as for the whole. It is for pages with many lists, and never saved.
 func (s Snapshot) Excerpt() Snapshot {
 	open := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
 	blocked := slices.IndexFunc(s.Items, func(i Item) bool { return i.Status == Blocked })
@@ -95,8 +88,8 @@ func (s Snapshot) Excerpt() Snapshot {
 		s.Items = append(s.Items, i)
 	}
 	s.Later = slices.Clone(s.Later)
-	for n, i := range s.Later {
-		s.Later[n].Text = Cut(i.Text, MaxTitle)
+	for n := range s.Later {
+		s.Later[n].Text = Cut(s.Later[n].Text, MaxTitle)
 	}
 	s.Order, s.Gone, s.Report, s.Operation, s.Explanation, s.Workers = PersonEdit{}, nil, Report{}, Operation{}, "", nil
 	return s
@@ -138,18 +131,13 @@ func (p Progress) Plus(o Progress) Progress {
 	return Progress{Done: p.Done + o.Done, Failed: p.Failed + o.Failed, Total: p.Total + o.Total}
 }
 
-// Settled reports whether the list has items and nothing more is expected of
-// any of them (docs/spec/variants.md P5: failed and cancelled count as
-// settled).
-func (s Snapshot) Settled() bool {
-	return len(s.Items) > 0 && !s.Open()
-}
+// Settled reports whether the list has items and all are settled.
+func (s Snapshot) Settled() bool { return len(s.Items) > 0 && !s.Open() }
 
-// Done reports whether the list is settled for people, too: nothing waits for the end of a turn.
+// Done reports whether the list is settled and no item waits for the end of a turn.
 func (s Snapshot) Done() bool { return s.Settled() && len(s.Later) == 0 }
 
-// Open reports whether something is still expected of any item. A list without
-// items is neither open nor settled.
+// Open reports whether any item is not settled. A list without items is neither open nor settled.
 func (s Snapshot) Open() bool {
 	return slices.ContainsFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
 }
@@ -161,8 +149,8 @@ func (s Snapshot) AllCompleted() bool {
 	return len(s.Items) > 0 && n[Completed] == n.Sum()
 }
 
-// OnBoard reports whether front ends show the list by default: it is not
-// archived, and an item is open or the list was updated today. Today begins at midnight in now's time zone.
+// OnBoard reports whether front ends show the list by default: it is not archived, and is open or
+// was updated since midnight in now's time zone.
 func (s Snapshot) OnBoard(now time.Time) bool {
 	return !s.Archived && (s.Open() || !s.Updated.Before(Midnight(now)))
 }
@@ -173,8 +161,7 @@ func Midnight(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
 }
 
-// Current returns the item in progress that was started last. ok is false when
-// no item is in progress.
+// Current returns the item in progress that was started last; ok is false if none is in progress.
 func (s Snapshot) Current() (item Item, ok bool) {
 	for _, i := range s.Items {
 		if i.Status == InProgress && (!ok || i.Started.After(item.Started)) {
@@ -184,9 +171,8 @@ func (s Snapshot) Current() (item Item, ok bool) {
 	return item, ok
 }
 
-// Folder returns the path of a folder as lists have it. Of one on Windows hosts, hooks and
-// shells know several spellings, with slashes, with a small letter for the drive and with a
-// separator at the end: C:\work is the one for all.
+// Folder returns the path of a folder as lists have it: one on Windows always as C:\work, however
+// hosts, hooks and shells write its slashes, drive letter and last separator.
 func Folder(path string) string {
 	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // as in file:///c:/work
 		path = path[1:]

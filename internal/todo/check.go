@@ -18,8 +18,7 @@ import (
 // MaxDetail is the maximum length of a priority, due date or owner, in runes.
 const MaxDetail = 100
 
-// CoreView returns a view that leaves nothing out: it has active texts, and a
-// word for each core status, the status itself.
+// CoreView returns a view that leaves nothing out: with active texts, and the core statuses as words.
 func CoreView() View {
 	v := View{Active: true, Words: make(map[Status]string)}
 	for _, s := range Statuses() {
@@ -28,10 +27,9 @@ func CoreView() View {
 	return v
 }
 
-// Check returns an error unless the item may be stored: its texts must be clean (see
-// [CleanText]), not blank and at most [MaxText] runes long, its priority, due date and
-// owner empty or clean and at most [MaxDetail], its status a core status, and what it
-// waits for ids. It is for items that no tool has checked. It does not check the id.
+// Check returns an error unless an item that no tool has checked may be stored: its status must be
+// a core status, its text not blank, all its texts clean (see [CleanText]) and within their maximum
+// lengths, and what it waits for ids. It does not check the item's own id.
 func (i Item) Check() error {
 	switch {
 	case !slices.Contains(Statuses(), i.Status):
@@ -41,13 +39,8 @@ func (i Item) Check() error {
 	case slices.ContainsFunc(i.Waits(), func(id string) bool { return ItemNumber(id) == 0 }):
 		return errors.New("what an item waits for must be numbers of items")
 	}
-	if err := checkTexts("the text", MaxText, i.Text, i.Active, i.Reason, i.Details); err != nil {
-		return err
-	}
-	if err := checkTexts("an id", MaxKey, i.Key); err != nil {
-		return err
-	}
-	return checkTexts("a priority, due date or owner", MaxDetail, i.Priority, i.DueDate, i.Owner)
+	return cmp.Or(checkTexts("the text", MaxText, i.Text, i.Active, i.Reason, i.Details), checkTexts("an id", MaxKey, i.Key),
+		checkTexts("a priority, due date or owner", MaxDetail, i.Priority, i.DueDate, i.Owner))
 }
 
 // checkTexts returns an error unless each text is empty or one clean line of at most
@@ -69,25 +62,21 @@ func checkTexts(what string, limit int, texts ...string) error {
 	return nil
 }
 
-// Check returns an error unless the snapshot may be stored: it must have a list
-// id and a revision, and items that [CheckSize] admits, all of them valid
-// and with ids unique in the list. It is for snapshots from outside, such as
-// imports.
+// Check returns an error unless a snapshot from outside, such as an import, may be stored: it must
+// have a list id and a revision, and items within [CheckSize], all valid and with unique ids.
 func (s Snapshot) Check() error {
-	if s.List.ID == "" || s.Revision < 1 {
+	err := errors.Join(CheckSize(s.all()), checkTexts("its topic", MaxTitle, s.List.Topic), checkTexts("the explanation", MaxText, s.Explanation))
+	waits := checkWaits(s.Items)
+	switch {
+	case s.List.ID == "" || s.Revision < 1:
 		return errors.New("list id or revision is missing")
-	}
-	if s.Revision > MaxRevision {
+	case s.Revision > MaxRevision:
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
-	}
-	if err := errors.Join(CheckSize(s.all()), checkTexts("its topic", MaxTitle, s.List.Topic),
-		checkTexts("the explanation", MaxText, s.Explanation)); err != nil {
+	case err != nil:
 		return err
-	}
-	if err := checkWaits(s.Items); err != nil && !s.List.Mirrored { // what a host says of its own is kept
-		return err
-	}
-	if len(s.Gone) > MaxGone {
+	case waits != nil && !s.List.Mirrored: // a host's own list is kept as it is
+		return waits
+	case len(s.Gone) > MaxGone:
 		return fmt.Errorf("at most %d items that are gone are kept, there are %d", MaxGone, len(s.Gone))
 	}
 	for _, item := range s.Gone {
@@ -111,8 +100,8 @@ func (s Snapshot) Check() error {
 	return nil
 }
 
-// Equal reports whether two snapshots are the same revision of the same list: in all that
-// is stored of a revision but the report, when an agent last wrote, and who else did.
+// Equal reports whether two snapshots of one list are equal in all that is stored but Report, Worked
+// and Other.
 func (s Snapshot) Equal(o Snapshot) bool {
 	id := s.List.ID
 	s.List, s.Report, s.Worked, s.Other = o.List, o.Report, o.Worked, o.Other
@@ -121,9 +110,7 @@ func (s Snapshot) Equal(o Snapshot) bool {
 	return id == o.List.ID && err == nil && err2 == nil && bytes.Equal(one, other)
 }
 
-// CheckName returns an error unless name may be the name of a list: 1 to
-// [MaxName] letters, digits, spaces and "._-", beginning with a letter or digit
-// (BAD-INPUT 42). The error says what is allowed.
+// CheckName returns an error unless name may be the name of a list (BAD-INPUT 42).
 func CheckName(name string) error {
 	if !nameForm.MatchString(name) || strings.HasSuffix(name, " ") || utf8.RuneCountInString(name) > MaxName {
 		return fmt.Errorf("list name: must be 1 to %d letters, digits, spaces or . _ - and begin with a letter or digit", MaxName)
@@ -133,9 +120,8 @@ func CheckName(name string) error {
 
 var nameForm = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}\pM ._-]*$`)
 
-// CleanTitle returns a title as it may be given to a list: one line of at most
-// [MaxTitle] runes, or empty to take the title away. The error says what is
-// allowed.
+// CleanTitle returns a title as lists have it, in one line; empty removes the title. It returns an
+// error if it is not clean, or longer than [MaxTitle] runes.
 func CleanTitle(title string) (string, error) {
 	clean, err := CleanText(title)
 	if err == nil {
@@ -150,11 +136,9 @@ func CleanTitle(title string) (string, error) {
 // breaks are the characters that end a line, and tabs.
 const breaks = "\t\n\v\f\r\u0085\u2028\u2029"
 
-// CleanText returns the text in one line: each run of line breaks and tabs
-// becomes one space, and white space around the text is removed. For any other
-// control character it returns an error that names the first and its position
-// in runes, from 1 (docs/spec/variants.md V6). It does not check length or
-// blankness.
+// CleanText returns the text in one line: each run of line breaks and tabs becomes one space, and
+// white space around the text is removed. It returns an error that names the first other control
+// character (docs/spec/variants.md V6). The text may be blank, and of any length.
 func CleanText(text string) (string, error) {
 	i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(breaks, r) })
 	if i >= 0 {
@@ -167,9 +151,9 @@ func CleanText(text string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// OneLine returns a text of any kind in one clean line of at most limit runes: what is no
-// valid UTF-8 is a question mark, control characters and white space are one space, and
-// characters that turn the direction of a text or are not seen are left out.
+// OneLine returns any text as one clean line of at most limit runes. Invalid UTF-8 becomes question
+// marks, runs of control characters and white space one space; format characters, which change the
+// direction of a text or are invisible, are removed.
 func OneLine(text string, limit int) string {
 	const joiners = "\u200c\u200d" // emoji and some scripts need them
 	text = strings.Map(func(r rune) rune {
@@ -201,10 +185,10 @@ func Cut(text string, limit int) string {
 }
 
 // Fold returns a text reduced for loose comparison (docs/spec/variants.md, projection
-// equality): in lower case and Unicode's compatibility form, without what stands before an
-// item of a list ("1. ", "[x] "), and without spaces, punctuation, arrows and symbols such as
-// emoji. Signs that count or compare stay ("c" is not "c++"), and so does a gap between two
-// digits (1.2 is not 12). A text of nothing but these is returned unchanged.
+// equality): in lower case and Unicode's compatibility form, without the mark of a list item ("1. ",
+// "[x] "), spaces, punctuation, arrows and symbols such as emoji. Mathematical signs stay ("c" is
+// not "c++"), and so does a gap between two digits (1.2 is not 12). A text that would become empty
+// is returned unchanged.
 func Fold(text string) string {
 	rest := unmarked(text)
 	if strings.ContainsAny(rest, "<>→←⇒") {
@@ -213,7 +197,7 @@ func Fold(text string) string {
 	rest = norm.NFKC.String(rest)
 	var b strings.Builder
 	b.Grow(len(rest))
-	var last rune // the last that is kept
+	var last rune // that was kept
 	gap := false
 	for _, r := range rest {
 		folded := foldRune(r)
@@ -233,7 +217,7 @@ func Fold(text string) string {
 // mark matches what stands before an item of a list: a sign, a number with a dot or bracket, a box.
 var mark = regexp.MustCompile(`^[ \t*•–—-]*(?:[0-9]{1,3}[.)] |\[[ xX]\])?`)
 
-// unmarked returns a text without such a mark, unless it is one alone.
+// unmarked returns a text without its mark, unless nothing else is left.
 func unmarked(text string) string {
 	if rest := text[len(mark.FindString(text)):]; strings.TrimSpace(rest) != "" {
 		return rest
@@ -241,10 +225,10 @@ func unmarked(text string) string {
 	return text
 }
 
-// foldRune returns what a rune is in a folded text; less than 0 is nothing.
+// foldRune returns a rune as folded texts have it, or -1 if they leave it out.
 func foldRune(r rune) rune {
 	switch {
-	case r|0x20 >= 'a' && r|0x20 <= 'z': // as most are
+	case r|0x20 >= 'a' && r|0x20 <= 'z': // the fast path
 		return r | 0x20
 	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r):
 		return -1
@@ -254,5 +238,5 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(unicode.ToUpper(r))
 }
 
-// arrows leaves out those that are typed, or count as mathematical signs.
+// arrows removes arrows that foldRune keeps: typed ones, and those that are mathematical signs.
 var arrows = strings.NewReplacer("->", " ", "=>", " ", "<-", " ", "→", " ", "←", " ", "⇒", " ")

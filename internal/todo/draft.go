@@ -14,16 +14,14 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	// Before is the revision that the draft began with, or that it was merged with since.
-	Before   Snapshot
+	Before   Snapshot // the revision that the draft began with, or that it was merged with since
 	next     Snapshot // the one that it becomes
 	now      time.Time
 	author   string // who edits, as in [Step.Author]
 	earlier  []Item // see Earlier
 	notes    []string
-	archives bool // the change says whether the list is archived
-	// present is [Step.Present].
-	present func(author string) bool
+	archives bool                     // the change says whether the list is archived
+	present  func(author string) bool // [Step.Present]
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.

@@ -17,8 +17,7 @@ type Problem struct {
 	// Sentence is true when Message is a complete sentence, which variants show
 	// without a prefix.
 	Sentence bool
-	// Err is what Message says in English, for those who say it otherwise; nil for none.
-	Err error
+	Err      error // what Message says in English, for those who say it otherwise; nil for none
 }
 
 func (p Problem) String() string {

@@ -45,8 +45,7 @@ func (s Status) Settled() bool {
 
 // Item is one step of a plan.
 type Item struct {
-	// ID is short and unique in its list: "1", "2", … counted up, never reused.
-	ID string `json:"id"`
+	ID string `json:"id"` // short and unique in its list: "1", "2", … counted up, never reused
 	// Key is the id that an agent gave the item itself, in a tool that has it do so; empty
 	// when it gave none.
 	Key string `json:"key,omitempty"`
@@ -75,18 +74,16 @@ type Item struct {
 	WaitsFor string `json:"waits_for,omitempty"`
 	// BegunBy is the author, see [Step.Author], that last put the item in progress: the id of a chat, or
 	// [PersonChat]; empty when none did.
-	BegunBy string `json:"begun_by,omitempty"`
-	// ByPerson is true when a person set the status.
-	ByPerson bool `json:"by_person,omitempty"`
+	BegunBy  string `json:"begun_by,omitempty"`
+	ByPerson bool   `json:"by_person,omitempty"` // true when a person set the status
 	// Added is true for an item that a person added, and Deleted for one that a person took
 	// from the list. An agent's habit undoes neither; PersonEdit counts how often it tried to.
 	Added   bool `json:"added,omitempty"`
 	Deleted bool `json:"deleted,omitempty"`
 	// Said is true when an agent sent the status in a word that its tool does not list,
 	// see [View.Unlisted].
-	Said bool `json:"said,omitempty"`
-	// PersonEdit is what a person made of the text.
-	PersonEdit PersonEdit `json:"person_edit,omitzero"`
+	Said       bool       `json:"said,omitempty"`
+	PersonEdit PersonEdit `json:"person_edit,omitzero"` // what a person made of the text
 
 	// Created, Started and Ended are UTC; zero when that has not happened.
 	// Started is the first start; Ended is set while the status is settled.
@@ -183,11 +180,9 @@ type Line struct {
 type View struct {
 	// Words maps a core status to the variant's word. Items with a status that
 	// is missing here are not shown.
-	Words map[Status]string
-	// Active is true when the variant has an active text.
-	Active bool
-	// Keys is true when the variant's callers give items ids of their own, see [Item.Key].
-	Keys bool
+	Words  map[Status]string
+	Active bool // true when the variant has an active text
+	Keys   bool // true when the variant's callers give items ids of their own, see [Item.Key]
 	// Unlisted is true when callers may also send the core statuses for which Words has
 	// another word. An item whose status a caller sent so is shown with it.
 	Unlisted bool

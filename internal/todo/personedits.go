@@ -18,13 +18,10 @@ const MaxRepeats = 3
 type PersonEdit struct {
 	// Text is the person's wording, or order. If the item, or list, has another one, an
 	// agent has overridden it.
-	Text string `json:"text,omitempty"`
-	// Replaced are the wordings, or orders, that people replaced, one a line.
-	Replaced string `json:"replaced,omitempty"`
-	// Repeats is how often an agent sent one of these nevertheless.
-	Repeats int `json:"repeats,omitempty"`
-	// Revision is the one of the person's last change.
-	Revision int64 `json:"revision,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one a line
+	Repeats  int    `json:"repeats,omitempty"`  // how often an agent sent one of these nevertheless
+	Revision int64  `json:"revision,omitempty"` // the one of the person's last change
 }
 
 const (

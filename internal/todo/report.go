@@ -6,8 +6,7 @@ import "slices"
 // repeat the write, the report is stored with its revision, so that the repeat
 // gets the same answer.
 type Report struct {
-	// Dropped are the items that were open and are no longer on the list.
-	Dropped []Item `json:"dropped,omitempty"`
+	Dropped []Item `json:"dropped,omitempty"` // the items that were open and are no longer on the list
 	// Reopened are the items that were completed and that a whole-list write opened again,
 	// as an agent does that forgot what it had done.
 	Reopened []Item `json:"reopened,omitempty"`
@@ -18,24 +17,20 @@ type Report struct {
 	Unseen  []Difference `json:"unseen,omitempty"`
 	Titled  string       `json:"titled,omitempty"`
 	Ordered []string     `json:"ordered,omitempty"`
-	// By is who made the changes in Unseen.
-	By Others `json:"by,omitempty"`
+	By      Others       `json:"by,omitempty"` // who made the changes in Unseen
 	// Kept is what stays although the agent, which had been told, sent it as it was before
 	// a person changed it: items with another text (Before has the agent's), and with
 	// [Moved] the order, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
-	// Held are the items that the write would have ended and that another agent has.
-	Held []Item `json:"held,omitempty"`
+	Held []Item       `json:"held,omitempty"` // the items that the write would have ended and that another agent has
 	// Elsewhere is the id of the list when it is not the one that the conversation
 	// holds: the call changed an item that only an earlier list of it has.
 	Elsewhere string `json:"elsewhere,omitempty"`
 	// Continues is the title of the list if it is one of an earlier chat, which the
 	// conversation goes on with from this call on.
-	Continues string `json:"continues,omitempty"`
-	// PutAway is the list that the write put away.
-	PutAway PutAway `json:"put_away,omitzero"`
-	// Notes are the sentences that the change added, see [Draft.Note].
-	Notes []string `json:"notes,omitempty"`
+	Continues string   `json:"continues,omitempty"`
+	PutAway   PutAway  `json:"put_away,omitzero"` // the list that the write put away
+	Notes     []string `json:"notes,omitempty"`   // the sentences that the change added, see [Draft.Note]
 }
 
 // OthersDid reports whether others changed something since the agent last saw the list.

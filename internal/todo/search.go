@@ -29,6 +29,5 @@ type Said struct {
 	// Text is the title or the text of the item in which it stood, at most [MaxTitle]
 	// runes, not escaped for display.
 	Text string `json:"text"`
-	// Left is true when the newest revision does not say it any more.
-	Left bool `json:"left"`
+	Left bool   `json:"left"` // true when the newest revision does not say it any more
 }

@@ -8,8 +8,7 @@ import (
 // List is what all snapshots of a list have in common. It does not change after
 // the list's first revision, except Parent.
 type List struct {
-	// ID is random, 128 bits or more, lower-case letters and digits.
-	ID string `json:"id"`
+	ID string `json:"id"` // random, 128 bits or more, lower-case letters and digits
 	// Principal is the authenticated user or client whose list it is; empty is
 	// the server itself.
 	Principal string `json:"principal,omitempty"`
@@ -17,10 +16,8 @@ type List struct {
 	// it began otherwise, as by an import. Which chats hold the list is
 	// said by what they have seen.
 	Conversation string `json:"conversation,omitempty"`
-	// Client is the client that began the list, as it names itself.
-	Client string `json:"client,omitempty"`
-	// Name is the name that the user gave the list; empty for none.
-	Name string `json:"name,omitempty"`
+	Client       string `json:"client,omitempty"` // the client that began the list, as it names itself
+	Name         string `json:"name,omitempty"`   // the name that the user gave the list; empty for none
 	// ParentConversation is the key of the main agent's conversation when this
 	// list is a sub-agent's.
 	ParentConversation string `json:"parent_conversation,omitempty"`
@@ -33,8 +30,7 @@ type List struct {
 	// Workspace is the path of the folder the writer worked in, which helps
 	// people to distinguish lists; empty when unknown.
 	Workspace string `json:"workspace,omitempty"`
-	// Branch is the [Chat.Branch] as the list began.
-	Branch string `json:"branch,omitempty"`
+	Branch    string `json:"branch,omitempty"` // the [Chat.Branch] as the list began
 	// Mirrored is true when the list is a copy of one that the agent keeps in a todo
 	// tool of its host's own. Only a write that would begin such a list changes its
 	// items, see [ErrMirrored].
@@ -42,8 +38,7 @@ type List struct {
 	// Previous is the id of the list that the conversation held before it began this
 	// one; empty when it held none, or when it is not certain that it is the same chat.
 	Previous string `json:"previous,omitempty"`
-	// Chat is the host's own id of the chat that began the list, as far as known.
-	Chat string `json:"chat,omitempty"`
+	Chat     string `json:"chat,omitempty"` // the host's own id of the chat that began the list, as far as known
 	// Topic is what the list is about, in one line of at most [MaxTitle] runes: what the chat
 	// was about as it began, else the item that was its first one then and how many more there
 	// were; empty for one that began without items.
@@ -56,8 +51,7 @@ type Writer struct {
 	Client  string `json:"client,omitempty"`  // as the MCP client names itself
 	Variant string `json:"variant,omitempty"` // the tool's name
 	Agent   string `json:"agent,omitempty"`   // the sub-agent, if one
-	// User is who was signed in as the client; empty without sign-in.
-	User string `json:"user,omitempty"`
+	User    string `json:"user,omitempty"`    // who was signed in as the client; empty without sign-in
 	// Person is true when a person wrote, so that the list's agent has not seen
 	// the revision.
 	Person bool `json:"person,omitempty"`
@@ -84,9 +78,8 @@ type Snapshot struct {
 	Items    []Item `json:"items"`
 	// Rest counts the items that an excerpt leaves out, see [Snapshot.Excerpt]; nil where
 	// Items has all of them.
-	Rest Counts `json:"rest,omitempty"`
-	// LastID is the highest item id, as a number, ever used in the list.
-	LastID  int       `json:"last_id"`
+	Rest    Counts    `json:"rest,omitempty"`
+	LastID  int       `json:"last_id"` // the highest item id, as a number, ever used in the list
 	Updated time.Time `json:"updated"`
 	// Worked is when an agent, not a person, last wrote; zero when none did, or when
 	// it is not known.
@@ -99,9 +92,8 @@ type Snapshot struct {
 	GivenTitle string `json:"title,omitempty"`
 	// Explanation is what the agent that made the revision said of it, in one line of at
 	// most [MaxText] runes; empty when it said nothing.
-	Explanation string `json:"explanation,omitempty"`
-	// Order is what a person made of the order of the items.
-	Order PersonEdit `json:"order,omitzero"`
+	Explanation string     `json:"explanation,omitempty"`
+	Order       PersonEdit `json:"order,omitzero"` // what a person made of the order of the items
 	// Gone are items that people took from the list, and that agents took which people had
 	// added, the last [MaxGone] of them: Deleted or Added.
 	Gone []Item `json:"gone,omitempty"`
@@ -123,9 +115,8 @@ type Snapshot struct {
 	Writer  Writer `json:"writer,omitzero"`
 	// Other is the newest revision before this one whose writer was a person if this
 	// one's is none, and was none if this one's is a person; 0 when there is none.
-	Other int64 `json:"other,omitempty"`
-	// Operation is the write that made this revision.
-	Operation Operation `json:"operation,omitzero"`
+	Other     int64     `json:"other,omitempty"`
+	Operation Operation `json:"operation,omitzero"` // the write that made this revision
 	// Report is what the answer to that write said beyond the list, kept for
 	// the answer to a repeat; zero when the caller cannot repeat the write.
 	Report Report `json:"report,omitzero"`

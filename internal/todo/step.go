@@ -9,8 +9,7 @@ import (
 type Step struct {
 	Change Change
 	Sent   *Sent
-	// Author is who writes: [PersonChat], or the id of a chat; empty for nobody.
-	Author string
+	Author string // who writes: [PersonChat], or the id of a chat; empty for nobody
 	At     time.Time
 	// Earlier are the items of the list that the conversation leaves for the one that the
 	// step begins, see [Draft.Earlier].
