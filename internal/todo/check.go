@@ -76,8 +76,8 @@ func (s Snapshot) Check() error {
 		return err
 	case waits != nil && !s.List.Mirrored: // a host's own list is kept as it is
 		return waits
-	case len(s.Gone) > MaxGone:
-		return fmt.Errorf("at most %d items that are gone are kept, there are %d", MaxGone, len(s.Gone))
+	case len(s.Gone) > maxGone:
+		return fmt.Errorf("at most %d items that are gone are kept, there are %d", maxGone, len(s.Gone))
 	}
 	for _, item := range s.Gone {
 		if err := item.Check(); err != nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// This file has how several agents share the items of one list.
+// This file lets several agents share the items of one list.
 
-// Next stands for the id of an item in [Draft.Take]: the first one that is ready.
+// Next means in [Draft.Take] the first item that is ready.
 const Next = "next"
 
 // Worker is an agent that works on a list with others.
@@ -18,11 +18,10 @@ type Worker struct {
 	Agent  string `json:"agent,omitempty"` // a sub-agent's name
 }
 
-// maxWorkers is how many agents a list knows by name.
-const maxWorkers = 100
+const maxWorkers = 100 // of a list
 
-// workers returns the agents that work on the list with the writer of a revision. One that
-// comes takes the place of those that are gone.
+// workers returns the agents that work on the list, with the writer of a revision. A new one replaces
+// all that are not here.
 func (d *Draft) workers(w Writer) []Worker {
 	of, all := d.Before.List, d.Before.Workers
 	isKnown := func(o Worker) bool { return o.Chat == d.author }
@@ -39,9 +38,9 @@ func (d *Draft) workers(w Writer) []Worker {
 	return all
 }
 
-// Has returns the agent that has an item in progress, where several work on the list, and which
-// one of its client it is, from 1; 0 where it is the only one, and an agent without a chat where
-// none is known.
+// Has returns the agent that has an item in progress, and its number among the agents of its client,
+// from 1, or 0 if it is the only one. It returns a Worker without a chat if none is known, or only
+// one agent works on the list.
 func (s Snapshot) Has(i Item) (w Worker, number int) {
 	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
 	if at < 0 || i.Status != InProgress || len(s.Workers) < 2 {
@@ -62,38 +61,33 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 	return w, number
 }
 
-// adder returns what a new item has as [Item.Holder]. A list that its writer was never shown
-// has revision 0 here, like a new one, but it has the chat that began it.
+// adder returns the [Item.Holder] of a new item.
 func (d *Draft) adder() string {
 	l := d.Before.List
-	isNew := d.Before.Revision == 0 && l.Conversation == ""
+	isNew := d.Before.Revision == 0 && l.Conversation == "" // a list never shown has revision 0, too
 	if l.Name != "" && !isNew && d.author != PersonChat && d.author != l.Conversation {
 		return d.author
 	}
 	return ""
 }
 
-// TakenError refuses to take an item that another agent has, or to end it. By is that agent's
-// name, as far as known.
+// TakenError refuses to take, or to end, an item that another agent has.
 type TakenError struct {
 	Item Item
-	By   string
+	By   string // the agent's name; empty if not known
 }
 
-func (e *TakenError) Error() string {
-	return fmt.Sprintf("item %s is taken by %q", e.Item.ID, e.By)
-}
+func (e *TakenError) Error() string { return fmt.Sprintf("item %s is taken by %q", e.Item.ID, e.By) }
 
 func (d *Draft) taken(i Item) error {
 	w, _ := d.Before.Has(i)
 	return &TakenError{i, cmp.Or(i.Owner, w.Agent, w.Client)}
 }
 
-// Take gives an item to an owner, or puts it in progress, or both, unless another agent has
-// it: one that is named otherwise as its owner, or put it in progress, and is present.
-// It returns the item's id, which with [Next] is the first one that is pending, waits for
-// nothing and is nobody's else, or that an agent left behind in progress; empty when there
-// is none. The error is a [*TakenError].
+// Take gives an item an owner, or puts it in progress, or both. It returns a [*TakenError] if another
+// agent that is present owns the item by another name, or put it in progress. With [Next] it
+// takes the first item that waits for no other, no present agent has, and is pending or was left in
+// progress. It returns the id of the item; empty if there is none.
 func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	waiting := OpenWaits(d.next.Items)
 	for n := range d.next.Items {
@@ -116,7 +110,7 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 			item.Owner = owner
 		}
 		if begins && item.Status == InProgress {
-			item.BegunBy = d.author // who began it has left
+			item.BegunBy = d.author // the agent that began it has left
 		} else if begins {
 			item.setStatus(InProgress, d.author, d.now)
 		}
@@ -125,23 +119,22 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	return "", nil
 }
 
-// isTaken reports whether another agent has an item that this one would be the owner of, or
-// would put in progress.
+// isTaken reports whether another agent has an item that this one would own, or put in progress.
 func (d *Draft) isTaken(i Item, owner string, begins bool) bool {
 	isBegun := i.Status == InProgress && d.isOthers(i.BegunBy)
 	isOwned := i.Owner != "" && i.Owner != owner && d.isOthers(i.Holder)
 	return (owner != "" || begins) && (isBegun || isOwned)
 }
 
-// isOthers reports whether an author is another agent, which is present.
+// isOthers reports whether an author is another agent, and present.
 func (d *Draft) isOthers(author string) bool {
 	return author != "" && author != d.author && d.present != nil && d.present(author)
 }
 
-// keepOthers keeps on a list with a name what belongs to other agents that are present: none but
-// they and people end what they have in progress, and a whole-list write neither leaves out nor
-// opens again what they added or began. Of a whole-list write it returns the items that it would have ended;
-// another write is refused by a [*TakenError].
+// keepOthers keeps what other agents that are present have on a list with a name. No other agent
+// ends what they have in progress: a whole-list write leaves those items as they are, and keepOthers
+// returns them; another write is refused by a [*TakenError]. A whole-list write neither removes nor
+// reopens what they added or began.
 func (d *Draft) keepOthers(isWhole bool) (held []Item, err error) {
 	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.author == "" || d.author == PersonChat {
 		return nil, nil

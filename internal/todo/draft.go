@@ -14,14 +14,14 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	Before   Snapshot // the revision that the draft began with, or that it was merged with since
+	Before   Snapshot // the revision that the draft began with, or was merged with since
 	next     Snapshot // the one that it becomes
 	now      time.Time
-	author   string // who edits, as in [Step.Author]
-	earlier  []Item // see Earlier
+	author   string // as [Step.Author]
+	earlier  []Item // as [Step.Earlier]
 	notes    []string
 	archives bool                     // the change says whether the list is archived
-	present  func(author string) bool // [Step.Present]
+	present  func(author string) bool // as [Step.Present]
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
@@ -31,8 +31,7 @@ func NewDraft(before Snapshot, now time.Time) *Draft {
 	return d
 }
 
-// rebase turns a draft of an earlier revision into one of newest: it merges the
-// edits with what others changed since; see merge3.
+// rebase turns a draft of an earlier revision into one of newest, by merge3.
 func (d *Draft) rebase(newest Snapshot) {
 	base, mine := d.Before, d.next
 	d.Before, d.next = newest, newest
@@ -55,8 +54,7 @@ func (d *Draft) nextID() string {
 // Items returns the items as edited so far; the caller must not change them.
 func (d *Draft) Items() []Item { return d.next.Items }
 
-// Changed reports whether the items or their order differ from before, times
-// aside, or whether the list got another title or was put away or brought back.
+// Changed reports whether anything but times differs from before.
 func (d *Draft) Changed() bool {
 	b, n := d.Before, d.next
 	explains := n.Explanation != "" && n.Explanation != b.Explanation
@@ -64,12 +62,12 @@ func (d *Draft) Changed() bool {
 		n.Deleted != b.Deleted || !slices.Equal(n.Later, b.Later) || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
-// Earlier returns the items of the list that the conversation held until now, where the
-// draft is of the next one.
+// Earlier returns the items of the list that the conversation held before, if the draft begins the
+// next one.
 func (d *Draft) Earlier() []Item { return d.earlier }
 
-// Begun returns the items that the change puts in progress, and all that are in progress
-// by its author: not those that a person or another conversation put there last.
+// Begun returns the items that the change puts in progress, and all items in progress that its
+// author put there last.
 func (d *Draft) Begun() (begun, running []Item) {
 	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -85,29 +83,26 @@ func (d *Draft) Begun() (begun, running []Item) {
 	return begun, running
 }
 
-// Archive puts the list away, or brings it back; see [Snapshot.Archived]. It is put away for the
-// list with an id, which its conversation began instead; empty for none.
+// Archive archives the list, or brings it back; see [Snapshot.Archived]. replacedBy is the id of the
+// list that its conversation began instead; empty for none.
 func (d *Draft) Archive(away bool, replacedBy string) {
 	d.next.Archived, d.next.ReplacedBy, d.archives = away, replacedBy, true
 }
 
-// StayLeft has a list that was put away for another one stay so, whichever of its items change.
+// StayLeft keeps a list archived that was replaced by another one, although its items change.
 func (d *Draft) StayLeft() { d.archives = d.Before.ReplacedBy != "" }
 
-// BringsBack reports whether the change says that the list is not put away.
+// BringsBack reports whether the change says that the list is not archived.
 func (d *Draft) BringsBack() bool { return d.archives && !d.next.Archived }
 
-// Explain says what the writer says of the revision, see [Snapshot.Explanation].
+// Explain sets [Snapshot.Explanation].
 func (d *Draft) Explain(text string) { d.next.Explanation = text }
 
-// Note adds a sentence to the write's [Report]: what the change did beyond what
-// the caller sent.
+// Note adds a sentence to the Notes of the write's [Report].
 func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 
 // Item returns the item with an id as edited so far.
-func (d *Draft) Item(id string) (Item, bool) {
-	return d.next.Item(id)
-}
+func (d *Draft) Item(id string) (Item, bool) { return d.next.Item(id) }
 
 // TakenAway returns the item with an id that a person took from the list.
 func (d *Draft) TakenAway(id string) (Item, bool) {
@@ -127,16 +122,15 @@ func (d *Draft) Append(texts ...string) []Item {
 	return slices.Clone(d.next.Items[from:])
 }
 
-// SetStatus sets one item's status and the times that follow from it, where an item has the id.
+// SetStatus sets the status of the item with an id, if there is one, and the times that follow.
 func (d *Draft) SetStatus(id string, status Status) {
 	_ = d.Edit(Edit{Do: EditStatus, Item: id, Status: status})
 }
 
-// Replace replaces the list with lines, which are written through view. A line
-// that matches a stored item keeps its id, its times and whatever the view
-// cannot express. Items that the view leaves out stay where they were. No lines
-// at all empty the list, unless the view already showed it empty. It returns the names
-// in WaitsFor that are no item's.
+// Replace replaces the list with lines, which are in the words of view. A line that matches a stored
+// item keeps its id, its times and whatever the view cannot express. Items that the view leaves out
+// stay where they were. No lines empty the list, unless the view shows none of its items. Replace
+// returns the names in WaitsFor that are no item's.
 func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 	isHidden := func(i Item) bool { return view.Words[i.Status] == "" }
 	if len(lines) == 0 && slices.ContainsFunc(d.next.Items, func(i Item) bool { return !isHidden(i) }) {
@@ -170,9 +164,8 @@ func (d *Draft) Names(view View, lines []Line) bool {
 	return !slices.ContainsFunc(lines, func(l Line) bool { _, known := places[l.ID]; return !known })
 }
 
-// Restore replaces the items with the ones of an earlier revision, or of another list,
-// ids included. Ids that were used are still not used again. Items that it puts in
-// progress are begun by who restores.
+// Restore replaces the items with those of an earlier revision, or of another list, ids included.
+// New items still get unused ids. Items that it puts in progress are begun by its author.
 func (d *Draft) Restore(items []Item) {
 	before := Near(d.next.Items)
 	d.next.Items = slices.Clone(items)
@@ -191,9 +184,8 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
-// Undo takes back what a list became from an old revision to the one that was seen: its
-// items, its title, and whether it was put away. Applied as by a person who saw a later one it
-// leaves what came after that.
+// Undo reverts what changed from revision old to revision seen, in a draft that began with seen: items,
+// title and Archived. A merge keeps what changed after that.
 func (d *Draft) Undo(old, seen Snapshot) {
 	d.Restore(old.Items)
 	if old.GivenTitle != seen.GivenTitle {
@@ -207,8 +199,8 @@ func (d *Draft) Undo(old, seen Snapshot) {
 	}
 }
 
-// keepEnded gives items that begin a list the status of those of the list before which had
-// ended and are shown as the lines: what is sent back so is not begun.
+// keepEnded keeps the settled status of items of the earlier list that lines repeat as the view
+// shows them: in some views a failed item looks in progress, and must not count as begun.
 func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
 	for i, was := range match(view, d.earlier, lines) {
 		if was == nil || Fold(was.Text) != Fold(lines[i].Text) {
@@ -221,9 +213,8 @@ func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
 	}
 }
 
-// applyLine returns the stored item with a line applied, or a new item when
-// stored is nil. A field that the line has just as the view shows it stays as
-// stored (projection equality); only a real difference changes it.
+// applyLine returns the stored item with a line applied, or a new item if stored is nil. A field that
+// the line has as the view shows it stays as stored (projection equality).
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
@@ -271,7 +262,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 		next.Items = []Item{}
 	}
 	if next.Explanation == d.Before.Explanation {
-		next.Explanation = "" // it was of that revision
+		next.Explanation = "" // it was of the revision before
 	}
 	next.Updated = d.now
 	if !w.Person {
@@ -288,11 +279,10 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 	return next
 }
 
-// Put applies lines to the items that they name by their ids. What a line says nothing of
-// stays. If there is no such item, a line with a text adds one: at the end, or where the
-// view has no ids of its callers' own, with the line's id and before those with larger
-// ones; then an id that is no [ItemNumber] adds nothing. Put returns the names in
-// WaitsFor that are no item's.
+// Put applies lines to the items that they name by their ids. Fields that a line leaves empty stay. A
+// line of no item adds one if it has a text: at the end if callers give ids of their own, else, if
+// its id is an [ItemNumber], with that id and before items with larger ones. Put returns the names
+// in WaitsFor that are no item's.
 func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
 	for n, line := range lines {
@@ -313,8 +303,8 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	return d.link(view, lines, func(n int) string { return ids[n] })
 }
 
-// isAnother reports whether a line is of another item than the one which has its id: one that
-// its writer did not name, on a list on which it names items.
+// isAnother reports whether a line with an item's id means a new item: agents named others on the
+// list, and neither named this one nor call it by the line's text.
 func (d *Draft) isAnother(line Line, item Item) bool {
 	return item.Key == "" && line.Text != "" && !item.isNamed(line.Text) &&
 		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
@@ -329,14 +319,13 @@ func (d *Draft) insert(view View, line Line) int {
 		return -1
 	case view.Keys:
 		item.ID, item.Key = d.nextID(), line.ID
-		d.next.Items = append(d.next.Items, item)
-		return len(d.next.Items) - 1
+	default:
+		item.ID, d.next.LastID = line.ID, max(d.next.LastID, n)
 	}
 	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return ItemNumber(o.ID) > n })
-	if at < 0 {
+	if at < 0 || view.Keys {
 		at = len(d.next.Items)
 	}
-	item.ID, d.next.LastID = line.ID, max(d.next.LastID, n)
 	d.next.Items = slices.Insert(d.next.Items, at, item)
 	return at
 }

@@ -6,66 +6,61 @@ import (
 	"slices"
 )
 
-// EditKind is what a person does to a list.
+// EditKind is the kind of an [Edit].
 type EditKind string
 
-// The kinds of an [Edit]. Those from EditRename on are of the list itself.
+// The kinds of edits. Those from EditRename on are of the list itself.
 const (
 	EditStatus    EditKind = "status"    // give an item a Status
 	EditBlock     EditKind = "block"     // block an item; Text is why, or empty
 	EditText      EditKind = "text"      // give an item another Text
-	EditAdd       EditKind = "add"       // add an item at the end, with a Text; with After see [Snapshot.Later]
-	EditNow       EditKind = "now"       // put on the list what waits for the end of the turn: an item, or without one all
+	EditAdd       EditKind = "add"       // add an item with a Text at the end; with After to [Snapshot.Later]
+	EditNow       EditKind = "now"       // move an item, or all without one, from [Snapshot.Later] to the list
 	EditRemove    EditKind = "remove"    // remove an item
 	EditMove      EditKind = "move"      // move an item to an index
 	EditFinish    EditKind = "finish"    // complete all items that are open
-	EditBack      EditKind = "back"      // bring back the person's text of an item that an agent overrode, or without one the order
-	EditItems     EditKind = "items"     // make the list what Lines say
-	EditRestore   EditKind = "restore"   // make the list what it was in Revision
-	EditUndo      EditKind = "undo"      // take back what was changed from revision From to Seen
-	EditRename    EditKind = "rename"    // give the list a title, the Text, or take it away
-	EditArchive   EditKind = "archive"   // put the list away, see Snapshot.Archived
+	EditBack      EditKind = "back"      // bring back the person's text of an item, or the order, that an agent overrode
+	EditItems     EditKind = "items"     // replace the items by Lines
+	EditRestore   EditKind = "restore"   // replace the items by those of Revision
+	EditUndo      EditKind = "undo"      // revert what changed from revision From to Seen
+	EditRename    EditKind = "rename"    // give the list the Text as title; empty removes it
+	EditArchive   EditKind = "archive"   // see Snapshot.Archived
 	EditUnarchive EditKind = "unarchive" // bring it back
 	EditDelete    EditKind = "delete"    // delete the list, and the lists of its sub-agents
 	EditUndelete  EditKind = "undelete"  // bring it back
 )
 
-// Edit is one thing that a person does to a list. All front ends make the same
-// edits; as JSON, one is the body of the panel's POST /lists/{id}/edit. Of the
-// fields after Do a kind uses those that it needs.
+// Edit is one thing that a person does to a list. All front ends make the same edits; as JSON, one is
+// the body of the panel's POST /lists/{id}/edit. A kind uses those fields after Do that it needs.
 type Edit struct {
 	Do     EditKind `json:"do"`
 	Item   string   `json:"id,omitempty"` // the item's id
 	Status Status   `json:"status,omitempty"`
-	// Text is the item's text, why it is blocked, or the list's title. It is stored
-	// as [CleanText] makes it.
-	Text string `json:"text,omitempty"`
-	To   int    `json:"to,omitempty"` // an index, from 0; outside the list it means the nearer end
+	Text   string   `json:"text,omitempty"` // of the item, why it is blocked, or the list's title
+	To     int      `json:"to,omitempty"`   // an index, from 0; outside the list it means the nearer end
 	// Lines are all items, in core statuses. Each stays the item with its id, or the
 	// one that has its text. No lines, but not nil, clear the list.
 	Lines []Line `json:"lines,omitzero"`
-	// After is true for an item that waits for the end of the agent's turn, and Later are the
-	// texts of all that do, as Lines; nil leaves them. Where no turn runs, or no hook says so,
-	// the item is added at once.
+	// After adds an item to [Snapshot.Later], and Later are the texts of all items there; nil leaves
+	// them. If no turn is known to be under way, the items are added to the list.
 	After    bool     `json:"after,omitempty"`
 	Later    []string `json:"later,omitzero"`
 	Revision int64    `json:"revision,omitempty"`
-	// Seen is the revision that the person saw: what was written since is merged with
-	// an edit of items. 0 is the newest.
+	// Seen is the revision that the person saw: an edit of items is merged with what changed since. 0
+	// is the newest.
 	Seen int64 `json:"seen,omitempty"`
 	From int64 `json:"from,omitempty"`
-	// Operation identifies the edit, so that one who does not know whether it arrived
-	// may send it again; empty if it is sent once. To delete once more changes nothing
-	// either way.
+	// Operation identifies the edit, so that it may be sent again if it is not known whether it
+	// arrived; empty if it is sent once.
 	Operation string `json:"op,omitempty"`
 }
 
-// ofItem reports whether an edit of this kind needs an item. [EditBack] may have one.
+// ofItem reports whether an edit of this kind needs an item.
 func (k EditKind) ofItem() bool {
 	return slices.Contains([]EditKind{EditStatus, EditBlock, EditText, EditRemove, EditMove}, k)
 }
 
-// AtOnce returns the edit as it is where nothing can wait for the end of a turn.
+// AtOnce returns the edit with items for the end of a turn as items of the list.
 func (e Edit) AtOnce() Edit {
 	e.After = false
 	for _, text := range e.Later {
@@ -77,18 +72,16 @@ func (e Edit) AtOnce() Edit {
 	return e
 }
 
-// ErrItemGone is the error of an edit of an item that is not on the list which the
-// person saw.
+// ErrItemGone refuses an edit of an item that is not on the list.
 var ErrItemGone = errors.New("the item is not on the list any more")
 
-// OfItems reports whether the edit is of the items, which is what the list's agent
-// is told of, rather than of the list itself.
+// OfItems reports whether the edit is of the items, not of the list itself.
 func (e Edit) OfItems() bool {
 	return !slices.Contains([]EditKind{EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete}, e.Do)
 }
 
-// Clean returns the edit with its text as it is stored, or an [*InputError] that says what
-// would be right, unless some list can be edited so.
+// Clean returns the edit with its text as [CleanText] makes it, or an [*InputError] if no list can be
+// edited so.
 func (e Edit) Clean() (Edit, error) {
 	clean := CleanText
 	if e.Do == EditRename {
@@ -105,7 +98,7 @@ func (e Edit) Clean() (Edit, error) {
 }
 
 func (e Edit) check() error {
-	item := Item{Text: "-", Status: Pending} // with what the edit says of it
+	item := Item{Text: "-", Status: Pending} // a valid one, then with what the edit sets
 	switch e.Do {
 	case EditStatus:
 		item.Status = e.Status
@@ -147,8 +140,8 @@ func (e Edit) checkLines() error {
 	return nil
 }
 
-// Edit makes an edit that needs no other revision or list; those that do are for the
-// board. It returns [ErrItemGone] when no item has the id of one that needs it.
+// Edit makes an edit, except EditRestore and EditUndo, which need other revisions. It returns
+// [ErrItemGone] if the edit needs an item and none has the id.
 func (d *Draft) Edit(e Edit) error {
 	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
 	if later := indexOf(d.next.Later, e.Item); later >= 0 && e.Do == EditText {
@@ -208,9 +201,9 @@ func (d *Draft) Edit(e Edit) error {
 	return nil
 }
 
-// bringBack gives the item at an index the person's text again that an agent has
-// overridden, or takes it away again as the person did; one that is gone comes back. Without
-// an item the items get the person's order. What is not overridden stays.
+// bringBack undoes what an agent overrode of an item, on the list at an index or gone: its text gets
+// the person's wording, or it is removed or added again, as the person did. Without an item, the
+// items get the person's order.
 func (d *Draft) bringBack(at int, id string) {
 	switch gone := indexOf(d.next.Gone, id); {
 	case gone >= 0 && at < 0:

@@ -6,18 +6,12 @@ import (
 	"strings"
 )
 
-// Problem is one thing wrong with a change, worded so that a model can correct
-// it.
+// Problem is one thing wrong with a change, worded so that a model can correct it.
 type Problem struct {
-	// Path is where the problem is, as in "todos[1].status"; empty when it
-	// concerns the whole change.
-	Path string
-	// Message says what is wrong and what is allowed.
-	Message string
-	// Sentence is true when Message is a complete sentence, which variants show
-	// without a prefix.
-	Sentence bool
-	Err      error // what Message says in English, for those who say it otherwise; nil for none
+	Path     string // where it is, as in "todos[1].status"; empty for the whole change
+	Message  string // what is wrong and what is allowed
+	Sentence bool   // Message is a complete sentence, shown without a prefix
+	Err      error  // what Message says, for translation; nil for none
 }
 
 func (p Problem) String() string {
@@ -37,25 +31,22 @@ func (e *SizeError) Error() string {
 	if e.Items > 0 {
 		return fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, e.Items)
 	}
-	return fmt.Sprintf("the texts of a list are at most %d kB together, these are %d kB: write fewer items, or shorter ones", MaxSize/1000, (e.Size+999)/1000)
+	return fmt.Sprintf("the texts of a list are at most %d kB together, these are %d kB: write fewer items, or shorter ones",
+		MaxSize/1000, (e.Size+999)/1000)
 }
 
-// UnclearError refuses an empty write by a key that several chats share, since it may mean
-// each of some open lists.
+// UnclearError refuses to clear a list for a key that several chats share, and that has several open
+// lists.
 type UnclearError struct{ Titles []string }
 
 func (e *UnclearError) Error() string {
 	return "several chats share this connection, and which list to clear is unclear: " + strings.Join(e.Titles, ", ")
 }
 
-// InputError is the refusal of a change that is not valid. It lists every
-// problem found. Nothing was changed.
-type InputError struct {
-	Problems []Problem
-}
+// InputError refuses a change that is not valid, with every problem found.
+type InputError struct{ Problems []Problem }
 
-// Error joins the problems with semicolons, for people and logs. Variants format
-// Problems for models themselves.
+// Error joins the problems with semicolons, for people and logs. Variants format Problems for models.
 func (e *InputError) Error() string {
 	texts := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
@@ -64,6 +55,5 @@ func (e *InputError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// ErrMirrored refuses a change of a list that is a copy of one which the agent keeps elsewhere, see
-// [List.Mirrored]; nothing was changed.
+// ErrMirrored refuses a change of a list that is [List.Mirrored].
 var ErrMirrored = errors.New("the agent keeps this list in a todo tool of its own: it can only be changed there")

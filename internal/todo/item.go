@@ -39,50 +39,34 @@ func Statuses() []Status {
 func (s Status) HasReason() bool { return s == Failed || s == Cancelled || s == Blocked }
 
 // Settled reports whether nothing more is expected of an item in this status.
-func (s Status) Settled() bool {
-	return s == Completed || s == Failed || s == Cancelled
-}
+func (s Status) Settled() bool { return s == Completed || s == Failed || s == Cancelled }
 
 // Item is one step of a plan.
 type Item struct {
-	ID string `json:"id"` // short and unique in its list: "1", "2", … counted up, never reused
-	// Key is the id that an agent gave the item itself, in a tool that has it do so; empty
-	// when it gave none.
-	Key string `json:"key,omitempty"`
-	// Text says what to do, in one line, at most [MaxText] runes.
-	Text string `json:"text"`
-	// Active is what is shown while the item is in progress ("Writing tests");
-	// empty when no variant has sent one, and then Text is shown.
-	Active string `json:"active,omitempty"`
+	ID     string `json:"id"`               // "1", "2", … counted up, never reused in its list
+	Key    string `json:"key,omitempty"`    // the id that an agent gave it, in tools with ids of their own; or empty
+	Text   string `json:"text"`             // what to do, in one line of at most [MaxText] runes
+	Active string `json:"active,omitempty"` // shown in place of Text while in progress ("Writing tests"); or empty
 	Status Status `json:"status"`
-	// Reason says why an item is blocked, failed or was cancelled; empty when nobody
-	// said, and in any other status.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"` // why it is blocked, failed or was cancelled; or empty
 	// Priority and DueDate are what a caller of SetTodoList said of the item, in
 	// its own words; empty when none did. A status does not change them.
 	Priority string `json:"priority,omitempty"`
 	DueDate  string `json:"due_date,omitempty"`
-	// Details say more than Text, in one line of at most [MaxText] runes; empty for nothing.
-	Details string `json:"details,omitempty"`
-	// Owner names the agent that does the item; empty for nobody. Holder is the author that named
-	// it or took the item, see [Draft.Take], or that added it to a list with a name; empty for
-	// nobody's and, on such a list, for that of the conversation which began it.
-	Owner  string `json:"owner,omitempty"`
-	Holder string `json:"holder,omitempty"`
-	// WaitsFor has the ids of the items that come first, with commas, also when they are
-	// settled; see [OpenWaits].
-	WaitsFor string `json:"waits_for,omitempty"`
-	// BegunBy is the author, see [Step.Author], that last put the item in progress: the id of a chat, or
-	// [PersonChat]; empty when none did.
-	BegunBy  string `json:"begun_by,omitempty"`
-	ByPerson bool   `json:"by_person,omitempty"` // true when a person set the status
-	// Added is true for an item that a person added, and Deleted for one that a person took
-	// from the list. An agent's habit undoes neither; PersonEdit counts how often it tried to.
-	Added   bool `json:"added,omitempty"`
-	Deleted bool `json:"deleted,omitempty"`
-	// Said is true when an agent sent the status in a word that its tool does not list,
-	// see [View.Unlisted].
-	Said       bool       `json:"said,omitempty"`
+	Details  string `json:"details,omitempty"` // more than Text, in one line of at most [MaxText] runes; or empty
+	// Owner names the agent that does the item; empty for nobody. Holder is the author, see
+	// [Step.Author], that set the owner, or took the item by [Draft.Take], or added it to a list with a
+	// name, unless it began that list; empty for none.
+	Owner    string `json:"owner,omitempty"`
+	Holder   string `json:"holder,omitempty"`
+	WaitsFor string `json:"waits_for,omitempty"` // ids of the items that come first, also settled ones, with commas
+	BegunBy  string `json:"begun_by,omitempty"`  // the author, see [Step.Author], that put it in progress last; or empty
+	ByPerson bool   `json:"by_person,omitempty"` // a person set the status
+	// Added is true for an item that a person added, and Deleted for one that a person deleted.
+	// PersonEdit counts how often an agent tried to undo that.
+	Added      bool       `json:"added,omitempty"`
+	Deleted    bool       `json:"deleted,omitempty"`
+	Said       bool       `json:"said,omitempty"`       // an agent sent the status in a word that is [View.Unlisted]
 	PersonEdit PersonEdit `json:"person_edit,omitzero"` // what a person made of the text
 
 	// Created, Started and Ended are UTC; zero when that has not happened.
@@ -92,12 +76,10 @@ type Item struct {
 	Ended   time.Time `json:"ended,omitzero"`
 }
 
-// ActiveText returns the text to show while the item is in progress: Active,
-// else Text. It is never empty for a valid item.
+// ActiveText returns the text to show while the item is in progress.
 func (i Item) ActiveText() string { return cmp.Or(i.Active, i.Text) }
 
-// Title returns the text that people are shown: the active text while the item
-// is in progress, else the text.
+// Title returns the text to show in the item's status.
 func (i Item) Title() string {
 	if i.Status == InProgress {
 		return i.ActiveText()
@@ -111,8 +93,7 @@ func (i Item) equal(o Item) bool {
 	return i == o
 }
 
-// same reports whether two items are equal in all that agents and people are shown,
-// times aside.
+// same reports whether two items are equal in all that agents and people see, times aside.
 func (i Item) same(o Item) bool {
 	i.BegunBy, i.ByPerson, i.Said, i.PersonEdit, i.Holder, i.Key = o.BegunBy, o.ByPerson, o.Said, o.PersonEdit, o.Holder, o.Key
 	i.Added, i.Deleted = o.Added, o.Deleted
@@ -124,8 +105,7 @@ func (i *Item) takeStatus(o Item) {
 	i.BegunBy, i.ByPerson, i.Said = o.BegunBy, o.ByPerson, o.Said
 }
 
-// setStatus sets the status, and Reason, Started and Ended to match it. author is who
-// does it.
+// setStatus sets the status, and the fields that follow from it.
 func (i *Item) setStatus(s Status, author string, now time.Time) {
 	if i.Status == s {
 		return
@@ -133,10 +113,7 @@ func (i *Item) setStatus(s Status, author string, now time.Time) {
 	i.Status = s
 	i.Reason, i.ByPerson, i.Said = "", author == PersonChat, false
 	if s == InProgress {
-		i.BegunBy = author
-	}
-	if s == InProgress && i.Started.IsZero() {
-		i.Started = now
+		i.BegunBy, i.Started = author, cmp.Or(i.Started, now)
 	}
 	i.Ended = time.Time{}
 	if s.Settled() {
@@ -144,10 +121,10 @@ func (i *Item) setStatus(s Status, author string, now time.Time) {
 	}
 }
 
-// setText sets the text, and clears the active text if the new one folds differently.
+// setText sets the text, and removes the active text if that described another one.
 func (i *Item) setText(text string) {
 	if Fold(i.Text) != Fold(text) {
-		i.Active = "" // it described the old text
+		i.Active = ""
 	}
 	i.Text = text
 }
@@ -155,17 +132,14 @@ func (i *Item) setText(text string) {
 // Line is an item as a variant writes it: in a write what the caller sent, in a
 // result what the caller is shown.
 type Line struct {
-	ID   string `json:"id,omitempty"` // "" when the caller sent none
-	Text string `json:"text"`
-	// Title is the text that people are shown in a result: the active text if the view shows
-	// the item as in progress, else the text.
-	Title  string `json:"-"`
-	Active string `json:"-"`      // "" in variants without one, and where a person writes
+	ID     string `json:"id,omitempty"` // empty when the caller sent none
+	Text   string `json:"text"`
+	Title  string `json:"-"`      // what people are shown in a result: Active if the item is shown in progress, else Text
+	Active string `json:"-"`      // empty in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
-	// Reason, Priority, DueDate, Details and Owner are what a write says of them; nil leaves
-	// one as it is, and an empty text removes it. A reason has no effect in a status that
-	// has none. WaitsFor names the items that come first, as the view shows their ids; nil
-	// leaves them. A result has none of these.
+	// These are what a write says of an item, never in a result. nil leaves a field as it is, and an
+	// empty text removes it. A reason has no effect in a status that has none. WaitsFor names the
+	// items that come first, as the view shows their ids.
 	Reason   *string  `json:"-"`
 	Priority *string  `json:"-"`
 	DueDate  *string  `json:"-"`
@@ -174,23 +148,21 @@ type Line struct {
 	WaitsFor []string `json:"-"`
 }
 
-// View is how a variant sees items: which statuses it shows, and in which
-// words. It implements the projection in the table of docs/spec/variants.md,
-// and its inverse.
+// View is how a variant sees items: which statuses it shows, and in which words, as in the table of
+// docs/spec/variants.md.
 type View struct {
-	// Words maps a core status to the variant's word. Items with a status that
-	// is missing here are not shown.
+	// Words maps a core status to the variant's word. Items with a status that is missing here are not
+	// shown.
 	Words  map[Status]string
-	Active bool // true when the variant has an active text
-	Keys   bool // true when the variant's callers give items ids of their own, see [Item.Key]
-	// Unlisted is true when callers may also send the core statuses for which Words has
-	// another word. An item whose status a caller sent so is shown with it.
+	Active bool // the variant has an active text
+	Keys   bool // its callers give items ids of their own, see [Item.Key]
+	// Unlisted is true if callers may also send core statuses for which Words has another word. Such a
+	// status is then shown as it was sent.
 	Unlisted bool
 }
 
-// Show returns an item as a line. In a view without active texts the line's
-// text is the title, since its callers see nothing else. ok is false for an
-// item that the view leaves out.
+// Show returns an item as a line, whose Text is the title in a view without active texts. ok is
+// false for an item that the view leaves out.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
 	if !ok {
@@ -236,10 +208,9 @@ func (v View) Lines(items []Item) []Line {
 	return lines
 }
 
-// Core returns the core status for one of the view's words. If several statuses
-// share the word, it is the one that has the word itself, else the first of pending, in
-// progress, completed, failed, blocked and cancelled. ok is false for any other word, unless
-// it is a status that the view takes as [View.Unlisted].
+// Core returns the core status for one of the view's words. If several statuses share the word, it is
+// the one spelled so, else the first of pending, in progress, completed, failed, blocked and
+// cancelled. ok is false for any other word, unless it is [View.Unlisted].
 func (v View) Core(word string) (Status, bool) {
 	if s := Status(word); v.Words[s] == word {
 		return s, word != ""
@@ -255,9 +226,8 @@ func (v View) Core(word string) (Status, bool) {
 	return "", false
 }
 
-// Accepts returns the words that a caller may send, without repeats: those for pending, in
-// progress, completed, failed, blocked and cancelled, in this order; not those that are
-// [View.Unlisted].
+// Accepts returns the words that a caller may send, in the order of [View.Core], without repeats and
+// without those that are [View.Unlisted].
 func (v View) Accepts() []string {
 	words := make([]string, 0, 6)
 	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {

@@ -5,12 +5,10 @@ import (
 	"strconv"
 )
 
-// This file has what a person added for the end of the agent's turn, see [Snapshot.Later].
-
-// laterPrefix begins the ids of these items, which take no number of the agent's.
+// laterPrefix begins the ids of items in [Snapshot.Later].
 const laterPrefix = "later-"
 
-// all returns the items with those that wait for the end of the turn.
+// all returns the items and those in Later.
 func (s Snapshot) all() []Item {
 	if len(s.Later) == 0 {
 		return s.Items
@@ -30,31 +28,28 @@ func (d *Draft) laterID() string {
 	}
 }
 
-// setLater has items with these texts wait for the end of the turn, and no others.
+// setLater makes Later items with these texts.
 func (d *Draft) setLater(texts []string) {
 	was := d.next.Later
 	d.next.Later = nil
 	for _, text := range texts {
-		at := slices.IndexFunc(was, func(i Item) bool { return i.Text == text })
-		if at >= 0 {
-			d.next.Later = append(d.next.Later, was[at])
+		item := Item{ID: d.laterID(), Text: text, Status: Pending, Created: d.now}
+		if at := slices.IndexFunc(was, func(i Item) bool { return i.Text == text }); at >= 0 {
+			item = was[at]
 			was = slices.Delete(was, at, at+1)
-			continue
 		}
-		d.next.Later = append(d.next.Later, Item{ID: d.laterID(), Text: text, Status: Pending, Created: d.now})
+		d.next.Later = append(d.next.Later, item)
 	}
 }
 
-// release puts on the list what waits for the end of the turn: the item with an id, or all.
+// release moves from Later to the list the item with an id, or all.
 func (d *Draft) release(id string) {
-	var left []Item
-	for _, item := range d.next.Later {
-		if id != "" && item.ID != id {
-			left = append(left, item)
-			continue
+	d.next.Later = slices.DeleteFunc(slices.Clone(d.next.Later), func(item Item) bool {
+		isReleased := id == "" || item.ID == id
+		if isReleased {
+			item.ID = d.nextID()
+			d.next.Items = append(d.next.Items, item)
 		}
-		item.ID = d.nextID()
-		d.next.Items = append(d.next.Items, item)
-	}
-	d.next.Later = left
+		return isReleased
+	})
 }

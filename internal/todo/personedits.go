@@ -25,8 +25,8 @@ type PersonEdit struct {
 }
 
 const (
-	// MaxGone is how many items that are gone a list remembers.
-	MaxGone = 8
+	// maxGone is how many items that are gone a list remembers.
+	maxGone = 8
 	// MaxReplaced is how many replaced wordings an item remembers, and a list orders.
 	MaxReplaced = 8
 )
@@ -317,7 +317,7 @@ func (d *Draft) keepDeleted() (kept []Difference) {
 // agent, which a person had added.
 func (d *Draft) gone(item Item, byPerson bool) {
 	item.Added, item.Deleted, item.PersonEdit.Repeats = !byPerson, byPerson, 0
-	d.next.Gone = append(slices.Clone(d.next.Gone[max(0, len(d.next.Gone)-MaxGone+1):]), item)
+	d.next.Gone = append(slices.Clone(d.next.Gone[max(0, len(d.next.Gone)-maxGone+1):]), item)
 }
 
 // recordEdits records which items a person added and deleted, and what became of texts and order.

@@ -3,34 +3,28 @@ package todo
 import "slices"
 
 // Report is what the answer to a write says beyond the list. If the caller may
-// repeat the write, the report is stored with its revision, so that the repeat
-// gets the same answer.
+// repeat the write, it is stored with the revision, for the same answer to the repeat.
 type Report struct {
-	Dropped []Item `json:"dropped,omitempty"` // the items that were open and are no longer on the list
-	// Reopened are the items that were completed and that a whole-list write opened again,
-	// as an agent does that forgot what it had done.
+	Dropped []Item `json:"dropped,omitempty"` // items that were open and are no longer on the list
+	// Reopened are the items that were completed and that a whole-list write opened again.
 	Reopened []Item `json:"reopened,omitempty"`
-	// Unseen is what others changed since the writing agent last saw the list;
-	// the write was merged with these changes. Titled is the title that a person gave
-	// the list since then, and Ordered are the texts of the items if their order
+	// Unseen is what others changed since the writing agent last saw the list. Titled is the title
+	// that a person gave the list since then, and Ordered are the texts of the items if their order
 	// changed.
 	Unseen  []Difference `json:"unseen,omitempty"`
 	Titled  string       `json:"titled,omitempty"`
 	Ordered []string     `json:"ordered,omitempty"`
 	By      Others       `json:"by,omitempty"` // who made the changes in Unseen
-	// Kept is what stays although the agent, which had been told, sent it as it was before
-	// a person changed it: items with another text (Before has the agent's), and with
-	// [Moved] the order, which is in Ordered.
+	// Kept is what stays as a person made it although the agent, which had been told, sent it as before:
+	// items (Before has the agent's text), and with [Moved] the order, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
-	Held []Item       `json:"held,omitempty"` // the items that the write would have ended and that another agent has
-	// Elsewhere is the id of the list when it is not the one that the conversation
-	// holds: the call changed an item that only an earlier list of it has.
+	Held []Item       `json:"held,omitempty"` // items that another agent has, which the write would have ended
+	// Elsewhere is the id of the list if the call changed an item of an earlier list of the conversation.
 	Elsewhere string `json:"elsewhere,omitempty"`
-	// Continues is the title of the list if it is one of an earlier chat, which the
-	// conversation goes on with from this call on.
+	// Continues is the title of the list if the conversation goes on with that of an earlier chat.
 	Continues string   `json:"continues,omitempty"`
 	PutAway   PutAway  `json:"put_away,omitzero"` // the list that the write put away
-	Notes     []string `json:"notes,omitempty"`   // the sentences that the change added, see [Draft.Note]
+	Notes     []string `json:"notes,omitempty"`   // sentences that the change added, see [Draft.Note]
 }
 
 // OthersDid reports whether others changed something since the agent last saw the list.
@@ -52,7 +46,7 @@ const (
 	PeopleAndAgents Others = "people and agents"
 )
 
-// PutAway returns what is told of a list when it is put away.
+// PutAway returns what is reported of a list when it is put away.
 func (s Snapshot) PutAway() PutAway { return PutAway{Title: s.Title(), Open: open(s.Items)} }
 
 func open(items []Item) (out []Item) {
@@ -64,10 +58,10 @@ func open(items []Item) (out []Item) {
 	return out
 }
 
-// Tell adds what others changed from a revision of a list to the newest one, which the writing
-// agent is told: not what it sends itself, nor in the answer to a write of a list with a name how
-// far other agents are with items that the write does not have. isKnown is false if that agent
-// was never shown the list.
+// Tell adds what others changed from base to newest, for the writing agent. It leaves out what the
+// agent sends itself and, in the answer to a write of a list with a name, the progress of other
+// agents with items that the write does not have. isKnown is false if the agent was never shown the
+// list.
 func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) {
 	changed, isShared := Diff(base, newest), isWrite && newest.List.Name != ""
 	if len(changed) > 0 && (!isKnown || isShared) {
@@ -98,7 +92,7 @@ func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) 
 	if len(changed) == 0 && !isTitled {
 		return
 	}
-	switch { // at least one revision since base is the newest one's writer's
+	switch { // Other is the last revision by the other kind of writer
 	case newest.Other > base.Revision:
 		r.By = PeopleAndAgents
 	case newest.Writer.Person:

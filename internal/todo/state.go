@@ -10,29 +10,21 @@ import (
 type State string
 
 // The states. A list without items is Working while its agent may be about to fill
-// it, and then Finished. What [Chat.AsList] returns is Finished once the chat is gone.
+// it, and then Finished. [Chat.AsList] is Finished once the chat is gone.
 const (
-	// Working: its agent is there and wrote within [IdleAfter].
-	Working State = "working"
-	// Idle: its agent is there and has ended its turn, or has not written for [IdleAfter].
-	Idle State = "idle"
-	// Waiting: its agent is there and asks a person for something, or nothing is in
-	// progress and an item is blocked.
-	Waiting State = "waiting"
-	// LeftOpen: items are open and no agent is there.
-	LeftOpen State = "left open"
-	// Away: items are open, and the list was put away.
-	Away State = "archived"
-	// Finished: all items are settled.
-	Finished State = "finished"
-	// InVain: all items are settled, some failed, and none is completed.
-	InVain State = "failed"
+	Working  State = "working"   // its agent is here and wrote within [IdleAfter]
+	Idle     State = "idle"      // its agent is here and has ended its turn, or not written for [IdleAfter]
+	Waiting  State = "waiting"   // its agent is here and asks a person, or an item is blocked and none in progress
+	LeftOpen State = "left open" // items are open and no agent is here
+	Away     State = "archived"  // items are open
+	Finished State = "finished"  // all items are settled
+	InVain   State = "failed"    // all items are settled, some failed, and none is completed
 )
 
 // IdleAfter is for how long after its last write an agent counts as working.
 const IdleAfter = 10 * time.Minute
 
-// LapseAfter is for how long nobody changes a list that is left open until it counts as archived.
+// LapseAfter is how long after its last change a list that is left open counts as archived.
 const LapseAfter = 14 * 24 * time.Hour
 
 // Rests reports whether no agent works on a list in this state.
@@ -41,7 +33,7 @@ func (s State) Rests() bool { return s == LeftOpen || s == Away || s.Ended() }
 // Ended reports whether nothing more is expected of a list in this state.
 func (s State) Ended() bool { return s == Finished || s == InVain }
 
-// State returns in which state the list is with its agents.
+// State returns the state of the list with its agents.
 func (s Snapshot) State(a Agent, now time.Time) State {
 	_, current := s.Current()
 	progress := s.Progress()
@@ -67,7 +59,6 @@ func (s Snapshot) State(a Agent, now time.Time) State {
 	return Working
 }
 
-// ChangedList is called with a list that changed in a time: how it stands now, and its
-// revisions up to the end of the time, ascending, each of which is read when it is asked
-// for. They end with an error that is yielded.
+// ChangedList is called with a list that changed in a period: how it stands now, and its revisions up
+// to the end of the period, ascending and read as they are asked for, to the first error.
 type ChangedList func(st Standing, revisions iter.Seq2[Snapshot, error]) error

@@ -7,25 +7,18 @@ import (
 
 // Step is how a writer takes a list to its next revision.
 type Step struct {
-	Change Change
-	Sent   *Sent
-	Author string // who writes: [PersonChat], or the id of a chat; empty for nobody
-	At     time.Time
-	// Earlier are the items of the list that the conversation leaves for the one that the
-	// step begins, see [Draft.Earlier].
-	Earlier []Item
-	// Present reports whether a chat is there, by its id; nil is that none is.
-	Present func(author string) bool
-	// Title is the list's title from its host or its agent, unless it was given one; empty for none. One
-	// that [CleanTitle] refuses is passed over.
-	Title string
-	// Mirrors is true for a write of a copy, which alone changes the items of a list that is
-	// [List.Mirrored].
-	Mirrors bool
+	Change  Change
+	Sent    *Sent
+	Author  string // who writes: [PersonChat], or the id of a chat; empty for nobody
+	At      time.Time
+	Earlier []Item                   // of the list that the conversation leaves, if the step begins one
+	Present func(author string) bool // reports whether a chat is here; nil if none is
+	Title   string                   // as [board.Write.Title]
+	Mirrors bool                     // the write may change the items of a list that is [List.Mirrored]
 }
 
-// Draft returns the draft of a revision after newest, as the change makes it of one that the
-// writer was shown. It returns the error of the change.
+// Draft applies the change to the revision that the writer was shown, and returns the draft of the
+// revision after newest. It returns the error of the change.
 func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), author: s.Author, earlier: s.Earlier, present: s.Present}
 	d.next.Items, d.next.Later = slices.Clone(shown.Items), slices.Clone(shown.Later)
@@ -38,9 +31,8 @@ func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	return d, nil
 }
 
-// Changes reports whether the step would change what stands on a list, or be refused, when
-// its agent was shown one revision. Another active text, and a wording that a person
-// replaced, change nothing.
+// Changes reports whether the step would be refused, or change items, texts or statuses of newest.
+// Active texts do not count, nor wordings that a person replaced.
 func (s Step) Changes(shown, newest Snapshot) bool {
 	d, err := s.Draft(shown, newest)
 	if err != nil {
@@ -52,10 +44,10 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 	})
 }
 
-// Settle decides what becomes of a draft beside what the change asks for, checks it, and adds
-// to a report what the writer is told of it. saw is what the writer was shown. It returns
-// [ErrMirrored], [ErrCycle], a [*TakenError], or an [*InputError] for a list that grows beyond what
-// [CheckSize] admits.
+// Settle completes and checks a draft, and adds to a report what the writer is told. It keeps what
+// people did, and what other agents have. saw is what the writer was shown. It returns
+// [ErrMirrored], [ErrCycle], a [*TakenError], or an [*InputError] for a list that grows beyond
+// [CheckSize].
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyEdits(saw, len(s.Sent.Lines) > 0)
 	var err error
@@ -79,8 +71,7 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	if cycle != nil && !d.Before.List.Mirrored && !s.Mirrors {
 		return cycle
 	}
-	// A variant limits what one call sends; a merge may add what others added. What makes
-	// a list no larger is never refused.
+	// A merge may exceed what variants check. A list that does not grow is never refused.
 	was, now := d.Before.all(), d.next.all()
 	if len(now) > len(was) || Size(now) > Size(was) {
 		if err := CheckSize(now); err != nil {
