@@ -158,9 +158,7 @@ func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
 }
 
 // open gives the keys to a list.
-func (m *model) open(id string) {
-	m.opened, m.list = id, near(focusItem(m.lists[id]).ID, 2)
-}
+func (m *model) open(id string) { m.opened, m.list = id, near(focusItem(m.lists[id]).ID, 2) }
 
 // shown returns the list that the keys act on: the opened one, else the selected one.
 func (m *model) shown() (todo.Snapshot, bool) {

@@ -231,8 +231,7 @@ func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err 
 // perform carries out an effect of the model, except quit.
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
-		ask(ctx, v, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) },
-			v.showHistory)
+		ask(ctx, v, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) }, v.showHistory)
 	}
 	if e.edit != nil {
 		v.make(ctx, *e.edit)

@@ -1,16 +1,25 @@
-// Package app is what all commands share: their settings, the open store, finding the
-// list that a person means, and the terminal.
+// Package app is what all commands share: settings, the open store, finding the list that a person means,
+// and the terminal.
 package app
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"strings"
 	_ "time/tzdata" // images, slim containers and Windows have no files of time zones
 
+	"golang.org/x/term"
+
 	"github.com/todo-mcp/todo-mcp/internal/audit"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 	"github.com/todo-mcp/todo-mcp/server/metrics"
@@ -22,11 +31,11 @@ type App struct {
 	Env
 	*Settings
 	Command string
-	Folder  string           // whose list a command means that names none; empty is this one
-	Brief   bool             // a host waits for the command, which so moves no store to a newer schema
+	Folder  string           // the folder whose list is meant if the command names no list; empty is the working directory
+	Brief   bool             // a host waits for the command, so it leaves upgrades of the schema to others
 	typed   *bufio.Reader    // see TypedInput
 	Metrics *metrics.Metrics // of `serve`; nil for other commands
-	Audit   *audit.Log       // of the open store, if there is to be one; else nil
+	Audit   *audit.Log       // set when the store is opened with --audit-log; else nil
 }
 
 // NewTools returns the tools and the guidance texts that the settings select.
@@ -40,35 +49,33 @@ func (a *App) NewTools() ([]*tools.Tool, *prompts.Texts, error) {
 	return tools.New(options), texts, nil
 }
 
-// Logger returns the log, on standard error.
+// Logger returns a logger that writes to standard error.
 func (a *App) Logger() *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(a.LogLevel)) // one of the words that the setting allows
+	_ = level.UnmarshalText([]byte(a.LogLevel)) // the setting allows only valid levels
 	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// CommandLine is the writer of what a person does by a command.
+// CommandLine is the writer recorded for a person's change by a command.
 func CommandLine(command string) todo.Writer {
 	return todo.Writer{Client: "command line", Variant: command, Person: true}
 }
 
-// Env is what a command uses of its process: the standard streams, the
-// environment variables, and the program's version. Getenv must not be nil.
+// Env is what a command uses of its process.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Getenv         func(string) string
+	Getenv         func(string) string // not nil
 	Version        string
-	// Signals returns a context that ends when the process is told to end; nil for none. A
-	// silent command does not ask for it, and ends at once.
+	// Signals returns a context that ends when the process is told to stop; it may be nil. `hook` does not
+	// call it: the first signal kills the process.
 	Signals func(context.Context) context.Context
 }
 
-// Run runs a command with the arguments that are not flags. The error's text is what
-// the user is told.
+// Run runs a command with the arguments that are not flags. The user sees the error's text.
 type Run func(ctx context.Context, a *App, args []string) error
 
-// UsageError is an error of what the user typed.
+// UsageError is a mistake in what the user typed.
 type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }
@@ -77,3 +84,86 @@ func (e UsageError) Unwrap() error { return e.Err }
 
 // Usagef returns a [UsageError], see [fmt.Errorf].
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// TerminalWidth returns the width of a terminal in columns, 80 if it is unknown, and 0 when w is no terminal.
+func TerminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return cmp.Or(width, 80)
+		}
+	}
+	return 0
+}
+
+// Colour reports whether standard output is a terminal with colours that the user did not turn off.
+func (a *App) Colour() bool {
+	return TerminalWidth(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
+}
+
+// Confirm returns an error unless yes is true or the user answers yes in the terminal.
+func (a *App) Confirm(ctx context.Context, question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !IsTerminal(a.Stdin) {
+		return errors.New("this cannot be undone: add --yes to do it without being asked")
+	}
+	answer, err := a.Ask(ctx, question+" [y/N]")
+	if err == nil && answer != "y" && answer != "yes" {
+		err = errors.New("nothing was deleted")
+	}
+	return err
+}
+
+// IsTerminal reports whether a stream is a terminal, in which a person can be asked.
+func IsTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// TypedInput returns standard input as a reader that fails when ctx ends, as with Ctrl-C. All questions share
+// one reader: a second one would lose what the first has buffered.
+func (a *App) TypedInput(ctx context.Context) *bufio.Reader {
+	if a.typed == nil {
+		r, w := io.Pipe()
+		context.AfterFunc(ctx, func() { w.CloseWithError(errors.New("stopped")) })
+		go func() {
+			_, err := io.Copy(w, a.Stdin)
+			w.CloseWithError(err)
+		}()
+		a.typed = bufio.NewReader(r)
+	}
+	return a.typed
+}
+
+// Ask asks the user in the terminal and returns the answer in lower case; empty when there is none.
+func (a *App) Ask(ctx context.Context, question string) (string, error) {
+	if err := a.Say("%s ", question); err != nil {
+		return "", err
+	}
+	answer, _ := a.TypedInput(ctx).ReadString('\n')
+	return strings.ToLower(strings.TrimSpace(answer)), nil
+}
+
+// Say prints a text on standard output.
+func (a *App) Say(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.Stdout, format, args...)
+	return err
+}
+
+// Style returns how lists look on standard output.
+func (a *App) Style() render.Style {
+	return render.Style{Signs: TerminalWidth(a.Stdout) > 0, Color: a.Colour()}
+}
+
+// PrintJSON prints a value as JSON, safe to show in a terminal (BAD-INPUT 80). Without an indent it is one line.
+func PrintJSON(w io.Writer, v any, indent string) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	_, err := w.Write(render.SafeJSON(text.Bytes()))
+	return err
+}

@@ -14,13 +14,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// maxRecentLists is how many lists of a folder are read, the last changed first.
+// maxRecentLists limits the lists that are read to choose one, most recently changed first.
 const maxRecentLists = 50
 
-// OnList calls do with the list that a command is about; see [App.FindList].
-func (a *App) OnList(ctx context.Context, args []string, do func(board.Lists, todo.Snapshot) error) error {
+// OnList calls do with the list that a command is about, as [App.FindList] finds it, and counts it as looked at.
+func (a *App) OnList(ctx context.Context, args []string, o NamedOptions, do func(board.Lists, todo.Snapshot) error) error {
 	return a.OnLists(func(lists board.Lists) error {
-		list, err := a.FindList(ctx, lists, args, NamedOptions{})
+		list, err := a.FindList(ctx, lists, args, o)
 		if err != nil {
 			return err
 		}
@@ -29,9 +29,9 @@ func (a *App) OnList(ctx context.Context, args []string, do func(board.Lists, to
 	})
 }
 
-// FindList returns the newest snapshot of the list that the argument or --list names,
-// see [App.Named]. Without either it returns that of the working directory, see [OfFolder],
-// or if there is none the foremost of all; where [App.Folder] is named, that folder's alone.
+// FindList returns the newest snapshot of the list that the argument or --list names, see [App.Named]. If
+// neither does, it returns the list of the folder, see [OfFolder]. If the folder has none, that is an error
+// where [App.Folder] is set; else the foremost of all lists is returned.
 func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o NamedOptions) (todo.Snapshot, error) {
 	if wanted := append(args, a.List)[0]; wanted != "" {
 		return a.Named(ctx, lists, wanted, o)
@@ -54,9 +54,8 @@ func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o 
 	return Foremost(ctx, lists, all)
 }
 
-// OfFolder returns the foremost of the lists that were begun in a folder, or else in the
-// nearest folder above it where one was; without any the zero snapshot. Lists for which
-// skip is true do not count.
+// OfFolder returns the foremost of a folder's lists, or of the nearest folder above that has any; the zero
+// snapshot if none has. It ignores lists for which skip is true.
 func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
 		found, err := lists.Find(ctx, board.Query{Workspace: &folder, Limit: maxRecentLists})
@@ -72,10 +71,9 @@ func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(t
 	}
 }
 
-// Foremost returns which of some lists a person means who names none: one whose agent is
-// there, an open one rather than an empty or finished one, else one that is not archived;
-// of several the first. A main list stands for its sub-agents' lists. Without any it
-// returns the zero snapshot.
+// Foremost returns the list that a person who names none most likely means. It prefers lists whose agent is
+// here, then those not archived; in each case open ones first, then the order of found. Only main lists are
+// candidates. It returns the zero snapshot if there are none.
 func Foremost(ctx context.Context, lists board.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
 	states, err := lists.States(ctx, found...)
 	groups := account.Groups(found, states)
@@ -93,29 +91,28 @@ func Foremost(ctx context.Context, lists board.Lists, found []todo.Snapshot) (to
 	return todo.Snapshot{}, err
 }
 
-// NoLists says where there are no lists, and how to come to one, as the end of a sentence.
+// NoLists returns the end of a sentence: that the store is empty, and how to begin a list.
 func (a *App) NoLists() string {
-	place, _ := a.Place() // it is open
+	place, _ := a.Place() // cannot fail: the store is open
 	return fmt.Sprintf("are no lists yet in %s; an agent makes one by calling its todo tool.\n"+
 		"`todo-mcp serve` says how to add it to a client, `todo-mcp demo` shows agents at work.", place.String(a.Getenv("HOME")))
 }
 
-// Absolute returns the whole path of a folder, which may be relative to the working
-// directory; empty is this one. It is empty where that cannot be determined.
+// Absolute returns the absolute path of a folder; empty means the working directory. It returns "" on error.
 func Absolute(folder string) string {
 	path, _ := filepath.Abs(folder)
 	return path
 }
 
-// NamedOptions restrict what [App.Named] finds.
+// NamedOptions change which lists [App.Named] finds.
 type NamedOptions struct {
-	Deleted    bool // deleted lists
+	Deleted    bool // only deleted lists
 	AndDeleted bool // deleted lists as well
-	Surely     bool // none that is named by the beginning of its title or some words
+	Surely     bool // require an id, a name or a whole title, not part of a title
 	Damaged    bool // also lists that cannot be read
 }
 
-// NamedAll returns the lists that arguments name, each once, see [App.Named].
+// NamedAll returns the lists that the arguments name, each once, see [App.Named].
 func (a *App) NamedAll(ctx context.Context, lists board.Lists, args []string, o NamedOptions) (found []todo.Snapshot, err error) {
 	for _, arg := range args {
 		l, err := a.Named(ctx, lists, arg, o)
@@ -129,12 +126,11 @@ func (a *App) NamedAll(ctx context.Context, lists board.Lists, args []string, o 
 	return found, nil
 }
 
-// Named returns the newest snapshot of the list that wanted names in one of the ways of
-// [render.Named]; of one that may be deleted or damaged an excerpt. When several lists are
-// named, the error shows them.
+// Named returns the newest snapshot of the list that wanted names, as [render.Named] matches it. Deleted and
+// damaged lists are returned as excerpts. If several match, the error shows them.
 func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
 	isDamaged := false
-	if !o.Deleted { // the usual case of programs, without reading all lists
+	if !o.Deleted { // a full id needs no search through all lists
 		s, err := lists.Load(ctx, wanted, 0)
 		isDamaged = o.Damaged && errors.Is(err, board.ErrDamaged)
 		if err == nil || !errors.Is(err, board.ErrNotFound) && !isDamaged {
@@ -173,5 +169,5 @@ func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o Nam
 	return todo.Snapshot{}, err
 }
 
-// maxChoice is how many of several lists an error shows.
+// maxChoice limits the lists that an error shows.
 const maxChoice = 10

@@ -25,16 +25,15 @@ import (
 
 // Settings are the values in force. They do not change after [Settings.Collect].
 type Settings struct {
-	Tools   tools.Options
-	Content server.Structured
-	Publish []string
-
+	Tools             tools.Options
+	Content           server.Structured
+	Publish           []string
 	List, LogLevel    string
 	Prompts, Language string
 	Store, Notices    string
 	Keep              board.Keep
 	Archive           time.Duration // --archive-after
-	Request           time.Duration
+	Request           time.Duration // --request-timeout
 
 	Addr, PublicURL, TLSCert, TLSKey string
 	Hosts, Origins                   []string
@@ -43,19 +42,19 @@ type Settings struct {
 	SignIn                           struct { // who may use a server over HTTP
 		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 	}
-	Notify struct { // who is told how lists stand
+	Notify struct { // who is sent notices of lists
 		Targets []notify.Target
 		Texts   bool
 	}
-	Operator struct { // for who runs a server for others
+	Operator struct { // for people who run a server for others
 		Addr, Audit string
 		Drain       time.Duration
 	}
 
 	Rows  []*Setting // the table of all settings, group by group
-	Set   []*Setting // those that somebody set
-	File  string     // the config file, which need not be there; empty for none
-	Wrong []error    // what is not allowed, see Collect
+	Set   []*Setting // those that are not left at their defaults
+	File  string     // path of the config file, which may not exist; empty for none
+	Wrong []error    // invalid values, see Collect
 }
 
 // Group is a group of settings. A command accepts whole groups.
@@ -63,19 +62,19 @@ type Group int
 
 const (
 	ListGroup Group = iota
-	ToolGroup       // of TodoWrite, as a tool and as a command
+	ToolGroup       // of TodoWrite, both the tool and the command
 	ServerGroup
 	StoreGroup
 	KeepGroup     // of commands that write
 	AddressGroup  // where a server listens
-	HTTPGroup     // how it is reached, and how much it may be used
-	TokenGroup    // who may use it, by tokens
-	SignInGroup   // by an issuer
+	HTTPGroup     // how clients reach it, and limits
+	TokenGroup    // sign-in by tokens
+	SignInGroup   // sign-in by an issuer
 	OperatorGroup // of `serve` alone
 	NotifyGroup
 )
 
-// groupTitles are the titles under which help shows the flags of groups.
+// groupTitles are the headings under which help shows the flags of groups.
 var groupTitles = [...]string{
 	ListGroup: "Lists and tools", ToolGroup: "Lists and tools", ServerGroup: "Lists and tools",
 	StoreGroup: "Store", KeepGroup: "Store", AddressGroup: "Network", HTTPGroup: "Network",
@@ -88,9 +87,8 @@ func Titles() []string { return slices.Compact(slices.Clone(groupTitles[:])) }
 // Title returns the title of a group.
 func (g Group) Title() string { return groupTitles[g] }
 
-// Setting is one row of the settings table. It is set by the flag --name, the
-// variable TODO_NAME, or a line "name = value" of the config file. It is the flag's
-// [pflag.Value].
+// Setting is one row of the settings table. It is set by the flag --name, the variable TODO_NAME or a line
+// "name = value" of the config file. It is the flag's [pflag.Value].
 type Setting struct {
 	Group Group
 	Name  string
@@ -107,20 +105,19 @@ func (s *Setting) Variable() string {
 // String returns the default.
 func (s *Setting) String() string { return s.Def }
 
-// Type returns what stands for the value in help.
+// Type returns the placeholder for the value in help.
 func (s *Setting) Type() string { return s.Placeholder }
 
-// Set takes the value of the flag. [Settings.Collect] says whether it is allowed.
+// Set stores the flag's text; [Settings.Collect] parses it.
 func (s *Setting) Set(value string) error {
-	if s.Many && s.From == "flag" { // it is there twice
+	if s.Many && s.From == "flag" { // the flag is repeated
 		value = s.Value + "," + value
 	}
 	s.Value, s.From = value, "flag"
 	return nil
 }
 
-// use sets a value; the error says what is allowed. Where the default is empty, so may
-// the value be.
+// use parses and stores a value; the error says what is allowed. An empty value is allowed if the default is empty.
 func (s *Setting) use(value string) error {
 	if value == "" && s.Def == "" {
 		return nil
@@ -128,14 +125,14 @@ func (s *Setting) use(value string) error {
 	return s.set(value)
 }
 
-// NewSettings returns settings whose rows nobody has set.
+// NewSettings returns the table with no values set.
 func NewSettings() *Settings {
 	s := &Settings{}
 	s.Rows = slices.Concat(s.listRows(), s.toolRows(), s.httpRows(), s.notifyRows())
 	return s
 }
 
-// listRows are the settings for lists and where they are kept.
+// listRows are the settings for lists and the store.
 func (s *Settings) listRows() []*Setting {
 	return []*Setting{
 		{StoreGroup, "store", "", secret(text(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
@@ -174,8 +171,7 @@ func (s *Settings) toolRows() []*Setting {
 			"show item ids in TodoWrite's schema and results"},
 		{ToolGroup, "statuses", string(defaults.Statuses), word(&s.Tools.Statuses, tools.UsualStatuses, tools.AllStatuses),
 			"statuses that TodoWrite and write_todos list: usual (three), or all, with blocked, failed, cancelled and a reason; all are accepted"},
-		{ToolGroup, "prompts", "", text(&s.Prompts, "FOLDER"),
-			"folder of your own guidance texts, TOOL.md each"},
+		{ToolGroup, "prompts", "", text(&s.Prompts, "FOLDER"), "folder of your own guidance texts, TOOL.md each"},
 		{ToolGroup, "lang", prompts.Languages()[0], word(&s.Language, prompts.Languages()...),
 			"language of guidance, answers and errors: en, zh or vi"},
 		{ServerGroup, "tools", "auto", list(&s.Publish, server.CheckPublish),
@@ -208,8 +204,7 @@ func (s *Settings) httpRows() []*Setting {
 			"where clients reach the server, as https://host, or https://host/path below a path of a proxy; empty is the address it listens on"},
 		{HTTPGroup, "tls-cert", "", text(&s.TLSCert, "FILE"),
 			"PEM file with the certificate for TLS; read again when it changes"},
-		{HTTPGroup, "tls-key", "", text(&s.TLSKey, "FILE"),
-			"PEM file with the certificate's key"},
+		{HTTPGroup, "tls-key", "", text(&s.TLSKey, "FILE"), "PEM file with the certificate's key"},
 		{HTTPGroup, "trusted-proxies", "", parsed(&s.Proxies, "NETWORKS", each(parseNetwork)),
 			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"},
 		{HTTPGroup, "max-rate", "100", number(&s.MaxRate, "N", 1, 0, 1_000_000),
@@ -249,10 +244,8 @@ const maxShown = 100
 // error names each value that is not allowed, where it came from, and what is allowed;
 // these settings have their defaults.
 func (s *Settings) Collect(env Env) error {
-	// Three bounds that nobody needs to turn. A chat begins a handful of lists; one that begins
-	// a thousand in a day runs wild. What it left are lists that nobody looked at or wrote
-	// again within an hour. Finished lists that nobody ever looked at are of no use a quarter
-	// of a year later.
+	// These bounds are not settings. An agent that begins 1000 lists a day is out of control. Lists unchanged for an
+	// hour may be dropped when room is short; finished lists go 90 days after their last change.
 	s.Keep.Begun, s.Keep.Abandoned, s.Keep.Finished = 1000, time.Hour, 90*24*time.Hour
 	named := cmp.Or(s.File, env.Getenv("TODO_CONFIG"))
 	s.File = cmp.Or(named, configFile(env.Getenv))
@@ -289,8 +282,7 @@ func (s *Setting) wrong(err error) error {
 	return fmt.Errorf("setting %s%s (%s): %w", s.Name, shown, s.From, err)
 }
 
-// readConfig returns the values in the config file, by setting name. That there is no
-// file is an error only if one must exist.
+// readConfig returns the values in the config file by setting name. A missing file is an error if mustExist is true.
 func (s *Settings) readConfig(mustExist bool) (map[string]string, error) {
 	data, err := os.ReadFile(s.File)
 	if !mustExist && (s.File == "" || errors.Is(err, fs.ErrNotExist)) {
@@ -316,8 +308,7 @@ func (s *Settings) readConfig(mustExist bool) (map[string]string, error) {
 	return values, nil
 }
 
-// configFile returns the path of the config file that is read when the user
-// names none, or "" when the environment has no home directory.
+// configFile returns the default path of the config file, or "" when the environment has no home directory.
 func configFile(getenv func(string) string) string {
 	base := cmp.Or(getenv("XDG_CONFIG_HOME"), getenv("APPDATA"))
 	if home := getenv("HOME"); base == "" && home != "" {

@@ -17,18 +17,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// kind is how the value of a setting is written and read.
+// kind is the type of a setting's value.
 type kind struct {
-	Placeholder string   // stands for the value in help; "bool": the flag alone means true
-	Words       []string // the values there are, if they are few
-	Secret      bool     // errors do not quote the value
-	Many        bool     // the flag may be there several times, each with more of the value
-	Value, From string   // as the user wrote it, and where: "flag", "environment" or the config file
-	// set parses a value and stores it; the error says what is allowed.
-	set func(string) error
+	Placeholder string             // stands for the value in help; "bool": the flag alone means true
+	Words       []string           // the allowed values, if they are few
+	Secret      bool               // errors do not quote the value
+	Many        bool               // the flag may be repeated; the values are joined with commas
+	Value, From string             // as the user wrote it, and where: "flag", "environment" or the config file
+	set         func(string) error // parses a value and stores it; the error says what is allowed
 }
 
-// parsed is the kind whose values are stored as parse returns them.
+// parsed is a kind that stores what parse returns.
 func parsed[T any](into *T, placeholder string, parse func(string) (T, error)) kind {
 	return kind{Placeholder: placeholder, set: func(text string) error {
 		value, err := parse(text)
@@ -39,7 +38,7 @@ func parsed[T any](into *T, placeholder string, parse func(string) (T, error)) k
 	}}
 }
 
-// text is the kind of the texts for which every check returns nil.
+// text is a kind for text that passes all checks.
 func text(into *string, placeholder string, checks ...func(string) error) kind {
 	return parsed(into, placeholder, func(text string) (string, error) {
 		for _, check := range checks {
@@ -61,7 +60,7 @@ func many(k kind) kind {
 	return k
 }
 
-// number is the kind of the whole numbers from least to most, stored as so many units.
+// number is a kind for whole numbers from least to most, stored as a multiple of unit.
 func number[T ~int | ~int64](into *T, placeholder string, unit T, least, most int) kind {
 	return parsed(into, placeholder, func(text string) (T, error) {
 		n, err := strconv.Atoi(text)
@@ -82,7 +81,7 @@ func boolean(into *bool) kind {
 	})
 }
 
-// word is the kind of the allowed words.
+// word is a kind for one of the allowed words.
 func word[T ~string](into *T, allowed ...T) kind {
 	var words []string
 	for _, w := range allowed {
@@ -98,8 +97,7 @@ func word[T ~string](into *T, allowed ...T) kind {
 	return k
 }
 
-// words returns the parts of a text between commas, without surrounding white space;
-// empty parts are left out.
+// words splits a text at commas, trims white space and drops empty parts.
 func words(text string) (parts []string) {
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -109,12 +107,12 @@ func words(text string) (parts []string) {
 	return parts
 }
 
-// list is the kind of the words for which check returns nil.
+// list is a kind for words, which check accepts or rejects together.
 func list(into *[]string, check func([]string) error) kind {
 	return many(parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), check(words(text)) }))
 }
 
-// each returns what reads the words of a text, each as parse does.
+// each returns a function that splits a text into words and parses each.
 func each[T any](parse func(word string) (T, error)) func(text string) ([]T, error) {
 	return func(text string) (all []T, err error) {
 		for _, word := range words(text) {
@@ -128,9 +126,9 @@ func each[T any](parse func(word string) (T, error)) func(text string) ([]T, err
 	}
 }
 
-// checkStore returns nil for a place that [store.Locate] accepts.
+// checkStore returns nil for a location that [store.Locate] accepts.
 func checkStore(text string) error {
-	_, err := store.Locate(text, nil) // needs the environment only for an empty place
+	_, err := store.Locate(text, nil) // the environment matters only for an empty location
 	return err
 }
 
@@ -145,9 +143,8 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// checkURL returns nil for an https address without a user and a query, or an http
-// address of this machine: what comes over http from elsewhere anybody on the way can read
-// and answer for.
+// checkURL returns nil for an https URL without user and query. http is allowed only for this machine: on a
+// network, others could read it and answer in its place.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -159,8 +156,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// parsePublicURL reads the address below which all is served, /mcp too, and returns it
-// without a slash at its end.
+// parsePublicURL parses the base URL of the server, below which all is served, and trims slashes at its end.
 func parsePublicURL(text string) (string, error) {
 	text, err := strings.TrimRight(text, "/"), checkURL(text)
 	if err == nil && strings.HasSuffix(text, "/mcp") {
@@ -169,7 +165,7 @@ func parsePublicURL(text string) (string, error) {
 	return text, err
 }
 
-// parseHost reads a host as a Host header names it, but without a port.
+// parseHost parses a Host header's name, without a port.
 func parseHost(word string) (string, error) {
 	host := strings.Trim(strings.ToLower(word), "[]")
 	if _, err := netip.ParseAddr(host); err != nil && strings.ContainsAny(host, ":/*?#@%[] ") {
@@ -178,11 +174,11 @@ func parseHost(word string) (string, error) {
 	return host, nil
 }
 
-// widestNetwork is how many bits of an address a network of proxies has at least. Private
-// networks have 7 or more: a wider one has everybody, who could say for whom they call.
+// widestNetwork is the least prefix length of a proxies' network. Private networks have 7 or more. A wider one
+// would include clients, who could then forge X-Forwarded-For.
 const widestNetwork = 7
 
-// parseNetwork reads a network, or an address as the network of it alone.
+// parseNetwork parses a network; a bare address is a /32 or /128.
 func parseNetwork(word string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(word)
 	if ip, alone := netip.ParseAddr(word); alone == nil {
@@ -202,9 +198,8 @@ var (
 	quoted      = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
 )
 
-// SplitCommandLine splits a command line at spaces. Double or single quotes keep
-// a part with spaces together; a backslash is a character like any other, since
-// paths on Windows have them.
+// SplitCommandLine splits a command line at spaces. Single or double quotes keep spaces. A backslash is an
+// ordinary character: paths on Windows have them.
 func SplitCommandLine(text string) (parts []string, err error) {
 	if strings.TrimSpace(commandWord.ReplaceAllString(text, "")) != "" {
 		return nil, fmt.Errorf("%q: a quotation mark is not closed", text)
@@ -215,7 +210,7 @@ func SplitCommandLine(text string) (parts []string, err error) {
 	return parts, nil
 }
 
-// WordFlag adds a flag whose value is one of some words.
+// WordFlag adds a flag whose value must be one of the words.
 func WordFlag(fs *flag.FlagSet, name, def, usage string, words ...string) *string {
 	value := def
 	fs.Func(name, usage, word(&value, words...).set)

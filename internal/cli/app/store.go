@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/store"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Open opens the store and returns it with a board on it; done closes both.
@@ -31,23 +35,26 @@ func (a *App) Open() (st *store.Opened, b *board.Board, done func(), err error) 
 	}, nil
 }
 
-// OnLists calls do with the lists of all principals, for a command that the store's owner
-// runs. A store that cannot be read within the time of a request is an error: another
-// program may have it locked for ever.
+// OnLists calls do with the lists of all principals, see [App.OnStore].
 func (a *App) OnLists(do func(board.Lists) error) error {
-	_, b, done, err := a.Open()
+	return a.OnStore(func(_ *store.Opened, b *board.Board) error { return do(b.Everyone()) })
+}
+
+// OnStore opens the store for do and closes it then. It fails if the store cannot be read within the request
+// timeout: another program may hold a lock on it for good.
+func (a *App) OnStore(do func(*store.Opened, *board.Board) error) error {
+	st, b, done, err := a.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	lists := b.Everyone()
-	if err := IsReadable(lists, a.Request); err != nil {
+	if err := IsReadable(b.Everyone(), a.Request); err != nil {
 		return err
 	}
-	return do(lists)
+	return do(st, b)
 }
 
-// IsReadable returns why the store of lists cannot be read within a time; nil if it can.
+// IsReadable returns why the store cannot be read within a time; nil if it can.
 func IsReadable(lists board.Lists, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -55,20 +62,17 @@ func IsReadable(lists board.Lists, within time.Duration) error {
 	return err
 }
 
-// Unsafe says which setting of a store's database lets a save be lost that was acknowledged;
-// it is empty where none is known.
+// Unsafe names a database setting that lets the database lose acknowledged writes; empty if none is known.
 func Unsafe(ctx context.Context, st *store.Opened) string {
-	if st.Unsafe == nil {
-		return ""
-	}
-	if setting, err := st.Unsafe(ctx); err == nil && setting != "" {
-		return "the database may lose what was acknowledged when its machine fails: " + setting
+	if st.Unsafe != nil {
+		if setting, err := st.Unsafe(ctx); err == nil && setting != "" {
+			return "the database may lose what was acknowledged when its machine fails: " + setting
+		}
 	}
 	return ""
 }
 
-// Filling says how full a store is, where that is more than a part of what it may have
-// after which somebody should see to it; else it is empty.
+// Filling returns a warning if a store of so many bytes is more than fillsAt percent full; else "".
 func (a *App) Filling(bytes int64) string {
 	if a.Keep.Bytes <= 0 || bytes < a.Keep.Bytes/100*fillsAt {
 		return ""
@@ -76,10 +80,10 @@ func (a *App) Filling(bytes int64) string {
 	return fmt.Sprintf("the store is %d %% full: %d of %d MB (--max-size)", bytes*100/a.Keep.Bytes, bytes/1e6, a.Keep.Bytes/1e6)
 }
 
-// fillsAt is that part in percent. New lists are refused at [board.Full].
+// fillsAt is in percent. New lists are refused at [board.Full].
 const fillsAt = 70
 
-// Rows says how many rows are damaged.
+// Rows says how many rows are damaged, as the beginning of a sentence.
 func Rows(damaged []string) string {
 	return render.Count(len(damaged), "row of the store is", "rows of the store are")
 }
@@ -87,8 +91,7 @@ func Rows(damaged []string) string {
 // SeeDamage says what to do about damaged rows.
 const SeeDamage = "`todo-mcp check` says which, docs/operations.md what to do (“Damage”)"
 
-// OpenStore opens the store as the settings say, with those who are told what it
-// does.
+// OpenStore opens the store of the settings, with its audit log, its metrics, and pending hook events.
 func (a *App) OpenStore() (*store.Opened, error) {
 	place, err := a.Place()
 	if err != nil {
@@ -98,10 +101,7 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	if !a.Brief {
 		keep.Moving = func(text string) { a.Logger().Info(text, "store", place.String("")) }
 	}
-	spool, err := a.Spool()
-	if err != nil {
-		return nil, err
-	}
+	spool, _ := a.Spool() // cannot fail: its only error is that of Place
 	left := hook.Front{Spool: spool}
 	keep.Before = left.Settle
 	st, err := place.Open(keep, a.Notices)
@@ -124,25 +124,25 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	return st, nil
 }
 
-// CheckNamed returns an error if the settings name a file that is not there: a command
-// that copies or checks a store would find a mistyped path empty, and well.
+// CheckNamed returns an error if the settings name a file that does not exist. Without it, a command that
+// copies or checks a store would accept a mistyped path as an empty store.
 func (a *App) CheckNamed() error {
 	place, err := a.Place()
 	if err != nil || a.Store == "" || place.File == "" {
 		return err
 	}
 	if _, err := os.Stat(place.File); err != nil {
-		if _, missing := os.Stat(place.Spool(a.Getenv)); missing != nil { // hooks leave what they are told before there is a store
+		if _, missing := os.Stat(place.Spool(a.Getenv)); missing != nil { // hooks may have come before the first list
 			return fmt.Errorf("the store: %w", err)
 		}
 	}
 	return nil
 }
 
-// Place returns where the settings say that lists are stored.
+// Place returns the location of the store.
 func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
 
-// Spool returns what hooks of the store were told and is not in it yet.
+// Spool returns the store's file of hook events that are not yet applied.
 func (a *App) Spool() (hook.Spool, error) {
 	place, err := a.Place()
 	s := hook.Spool{File: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
@@ -152,19 +152,15 @@ func (a *App) Spool() (hook.Spool, error) {
 	return s, err
 }
 
-// Settle applies what hooks left, within the time of a request: who needs all that is in a store
-// does not go on without it.
+// Settle applies pending hook events within the request timeout. An error means that lists may lack some.
 func (a *App) Settle(ctx context.Context, st *store.Opened) error {
-	spool, err := a.Spool()
-	if err != nil {
-		return err
-	}
+	spool, _ := a.Spool() // cannot fail: the store is open
 	ctx, cancel := context.WithTimeout(ctx, a.Request)
 	defer cancel()
 	return spool.Drain(ctx, st)
 }
 
-// FollowSessions has lists show what hosts say in files of their own, until stop is called.
+// FollowSessions updates lists from the session files that hosts write, until stop is called.
 func (a *App) FollowSessions(ctx context.Context, lists board.Lists) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -172,8 +168,7 @@ func (a *App) FollowSessions(ctx context.Context, lists board.Lists) (stop func(
 	return func() { cancel(); work.Wait() }
 }
 
-// audited returns a store whose saves and purges are written to --audit-log, if
-// there is one.
+// audited returns a store that logs saves and purges to --audit-log, or st itself without that setting.
 func (a *App) audited(st board.Store) board.Store {
 	switch path := a.Operator.Audit; path {
 	case "":
@@ -185,3 +180,44 @@ func (a *App) audited(st board.Store) board.Store {
 	}
 	return audit.Store(st, a.Audit, a.Command == "import")
 }
+
+// maxSilentLog is the size in bytes at which the log of `hook` is renamed to make way for a new one.
+const maxSilentLog = 256 << 10
+
+// SilentLog returns the path of the log of `hook`; empty if no state folder is known.
+func SilentLog(getenv func(string) string) string {
+	place, err := store.Locate("", getenv)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(place.File), "hook.log")
+}
+
+// LogSilently writes an error to the log of `hook`, if there is an error and a path for the log.
+func LogSilently(getenv func(string) string, err error) {
+	path := SilentLog(getenv)
+	if err == nil || path == "" {
+		return
+	}
+	info, missing := os.Lstat(path)
+	switch {
+	case missing == nil && !info.Mode().IsRegular():
+		return // opening a pipe would block
+	case missing == nil && info.Size() >= maxSilentLog:
+		_ = os.Rename(path, path+".old")
+	}
+	_ = os.MkdirAll(filepath.Dir(path), 0o700)
+	f, failed := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if failed != nil {
+		return
+	}
+	defer f.Close()
+	level := slog.LevelError
+	if errors.Is(err, hook.ErrNotNeeded) {
+		level = slog.LevelInfo
+	}
+	slog.New(slog.NewTextHandler(f, nil)).Log(context.Background(), level, "hook", "error", todo.Cut(err.Error(), MaxShownError))
+}
+
+// MaxShownError is the maximum length of an error in a log, in characters.
+const MaxShownError = 1000

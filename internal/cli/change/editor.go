@@ -22,7 +22,7 @@ import (
 
 // Edit opens a list in the user's editor and prints what the user made of it.
 func Edit(ctx context.Context, a *app.App, args []string) error {
-	return a.OnList(ctx, args, func(lists board.Lists, list todo.Snapshot) error {
+	return a.OnList(ctx, args, app.NamedOptions{}, func(lists board.Lists, list todo.Snapshot) error {
 		after := list
 		err := InEditor(ctx, a, list, func(e todo.Edit) error {
 			out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))
@@ -39,9 +39,8 @@ func Edit(ctx context.Context, a *app.App, args []string) error {
 	})
 }
 
-// InEditor opens a list in the user's editor as a task list and calls apply with what the
-// user changed, unless that is nothing. The edit is merged with what agents wrote while
-// the editor was open. What the user typed is not lost with an error: it stays in a file.
+// InEditor opens a list in the user's editor as a task list and calls apply with the edit, if there is one. The
+// edit is merged with what agents wrote meanwhile. After an error the typed text stays in a file.
 func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, apply func(todo.Edit) error) error {
 	if list.List.Mirrored {
 		return todo.ErrMirrored
@@ -65,7 +64,7 @@ func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, apply func(to
 	return err
 }
 
-// readEdited reads the file that an editor wrote; an error says that nothing was changed.
+// readEdited reads the file that an editor wrote.
 func readEdited(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -79,7 +78,7 @@ func readEdited(path string) ([]byte, error) {
 	return text, err
 }
 
-// readAll reads at most [todo.MaxRequest] bytes, to the end.
+// readAll reads to the end; more than [todo.MaxRequest] bytes are an error.
 func readAll(from io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(asutf8.Reader(from), todo.MaxRequest+1))
 	if err == nil && len(text) > todo.MaxRequest {
@@ -88,7 +87,7 @@ func readAll(from io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// editedItems returns the edit that makes a list what came out of the editor.
+// editedItems returns the edit that makes the items of a list those of the edited text.
 func editedItems(list todo.Snapshot, after string) (todo.Edit, error) {
 	lines, later, err := parseEdited(after)
 	if err != nil {
@@ -122,15 +121,14 @@ func formatEditable(list todo.Snapshot) string {
 	return b.String() + editHelp
 }
 
-// taskLine matches a task: its marker, its text, the item's id and what was typed behind it.
+// taskLine matches a task: marker, text, item id, and text after the id.
 var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
 
-// comment matches an HTML comment that begins a line, such as editHelp. The
-// comment with an item's id does not begin its line.
+// comment matches an HTML comment at the beginning of a line, such as editHelp; an item's id is at the end of one.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
-// parseEdited returns the lines of a text from the editor, and the texts of what waits for the
-// end of the turn. An error names the wrong line.
+// parseEdited parses a text from the editor into lines, and texts that the agent gets when its turn ends. An error
+// names the line.
 func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 	text = comment.ReplaceAllString(text, "")
 	lines, later = []todo.Line{}, []string{}
@@ -163,9 +161,8 @@ func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 	return lines, later, nil
 }
 
-// editFile writes a text to a temporary file and runs the user's editor on it. It
-// returns the path of the file, also with the editor's error; empty when there is
-// none.
+// editFile writes a text to a temporary file and runs the user's editor on it. It returns the file's path even
+// with an error; empty if no file was made.
 func editFile(ctx context.Context, a *app.App, text string) (path string, err error) {
 	command, err := editor(a)
 	if err != nil {
@@ -187,8 +184,7 @@ func editFile(ctx context.Context, a *app.App, text string) (path string, err er
 	return f.Name(), nil
 }
 
-// editor returns the command of the user's editor: $VISUAL, else $EDITOR, else in a
-// terminal the first of the usual ones that is there.
+// editor returns the command of $VISUAL, else $EDITOR, else in a terminal the first usual editor that exists.
 func editor(a *app.App) ([]string, error) {
 	command, err := app.SplitCommandLine(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
 	if err != nil {

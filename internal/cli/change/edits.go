@@ -1,5 +1,4 @@
-// Package change has the commands that change lists. All but TodoWrite make a
-// [todo.Edit], as the panel does.
+// Package change has the commands that change lists. All but TodoWrite make a [todo.Edit], as the panel does.
 package change
 
 import (
@@ -34,8 +33,7 @@ func Rename(ctx context.Context, a *app.App, args []string) error {
 	return forLists(ctx, a, args[:1], app.NamedOptions{}, rename)
 }
 
-// Delete deletes lists so that they can be brought back for a day, brings them back, or
-// purges them.
+// Delete deletes lists, brings lists back that were deleted within a day, or purges lists.
 func Delete(fs *flag.FlagSet) app.Run {
 	undo := fs.Bool("undo", false, "bring them back, within a day")
 	purges := fs.Bool("purge", false, "delete them at once and for good; asks first")
@@ -58,11 +56,10 @@ func Delete(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// edited makes a change of a list and leaves it as it is then. It returns words that have
-// a place for the list's title and its id.
+// edited changes a list and updates l. It returns a format string for the list's title and its id.
 type edited func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (words string, err error)
 
-// edit makes an edit, and returns words if it changed the list.
+// edit returns a function that makes an edit; it returns words if the edit changed the list.
 func edit(a *app.App, e todo.Edit, words string) edited {
 	return func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (string, error) {
 		out, err := lists.Edit(ctx, l.List.ID, e, app.CommandLine(a.Command))
@@ -73,8 +70,7 @@ func edit(a *app.App, e todo.Edit, words string) edited {
 	}
 }
 
-// purge deletes a list and the lists of its sub-agents at once, also one that was
-// deleted before.
+// purge deletes a list and its sub-agents' lists for good, even if they were already deleted.
 func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot, yes bool) error {
 	question := fmt.Sprintf("Delete %q and its history for good?", render.Safe(l.Title()))
 	if err := a.Confirm(ctx, question, yes); err != nil {
@@ -93,8 +89,8 @@ func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot,
 	return err
 }
 
-// forLists calls do for each list that the arguments name, and prints in its words the
-// list that do leaves. It calls do for none if one is not found.
+// forLists calls do for each list that the arguments name, and prints its words. If one is not found, it calls do
+// for none.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
 	return a.OnLists(func(lists board.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)
@@ -111,8 +107,7 @@ func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions
 	})
 }
 
-// Restore saves a copy of an earlier revision as the list's new revision. The
-// revisions between them stay in the history.
+// Restore saves a copy of an earlier revision as the newest one. All revisions stay in the history.
 func Restore(ctx context.Context, a *app.App, args []string) error {
 	revision, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil || revision < 1 {

@@ -24,8 +24,8 @@ const (
 	usageItem  = `Usage: TodoWrite '{"todos":[{"content":"...","activeForm":"...","status":"pending"}]}'`
 )
 
-// TodoWrite runs system 3's command. It prints the result text on standard output, or
-// returns an error with the message for standard error (docs/spec/variants.md C1–C5).
+// TodoWrite prints the result text on standard output, or returns an error with the message for standard error
+// (docs/spec/variants.md C1–C5).
 func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 	raw, err := todoWriteJSON(a, args)
 	if err != nil {
@@ -56,13 +56,12 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 	})
 }
 
-// Refusal is an error of TodoWrite as it is printed, in the language that is set.
+// Refusal is the text that TodoWrite prints for an error, in the language of the settings.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// PrintGuidance prints TodoWrite's full guidance, with the limits that are set
-// (docs/spec/variants.md C2).
+// PrintGuidance prints TodoWrite's full guidance, with the limits of the settings (docs/spec/variants.md C2).
 func PrintGuidance(a *app.App) error {
 	_, texts, err := a.NewTools()
 	if err != nil {
@@ -81,8 +80,7 @@ func PrintGuidance(a *app.App) error {
 	return a.Say("%s\n", marks.Replace(texts.Text("TodoWrite.long")))
 }
 
-// todoWriteJSON returns the JSON in the arguments, which words may stand before, or
-// standard input for "-".
+// todoWriteJSON returns the JSON in the arguments, without words before it, or standard input for "-".
 func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if text == "-" {
@@ -106,26 +104,22 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// commandLasts is for how long after a command the agent that ran it counts as there.
+// commandLasts is how long an agent counts as here after it ran the command.
 const commandLasts = 30 * time.Minute
 
-// todoWriteTo returns the write of a call, to the list that --list or TODO_LIST
-// names, or else to the working directory's own list (docs/spec/variants.md
-// C3).
+// todoWriteTo returns the write to the list that --list or TODO_LIST names, else to the working directory's
+// (docs/spec/variants.md C3).
 func todoWriteTo(a *app.App, call *tools.Call) board.Write {
-	w := board.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change, Title: call.Title}
-	who := board.Conversation{Key: "dir:" + app.Absolute(""), Client: w.Writer.Client, Workspace: app.Absolute(""),
-		Lasts: commandLasts, Detached: true}
+	writer, folder := todo.Writer{Client: "command line", Variant: "TodoWrite"}, app.Absolute("")
+	w := board.Write{Writer: writer, Change: call.Change, Title: call.Title, Target: call.Target}
+	w.Conversation = board.Conversation{Key: "dir:" + folder, Client: writer.Client, Workspace: folder, Lasts: commandLasts, Detached: true}
 	if a.List != "" {
-		who.Key, who.Name = "name:"+a.List, a.List
+		w.Conversation.Key, w.Conversation.Name = "name:"+a.List, a.List
 	}
-	w.Target = call.Target
-	w.Conversation = who
 	return w
 }
 
-// toolFailure returns err as the message that the tool would return to a model,
-// followed by the usage line if the JSON is not valid.
+// toolFailure returns err with the text that the tool returns to models, and the usage line if the JSON is not valid.
 func toolFailure(tool *tools.Tool, err error) error {
 	result, ok := tool.Failure(err)
 	switch {

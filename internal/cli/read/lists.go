@@ -2,6 +2,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,8 +21,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// maxLists is how many lists are read when nothing is asked for, the last changed ones:
-// as many as anyone looks through, and found at once, however many there are.
+// maxLists limits the lists that are read when no filter is set, most recently changed first.
 const maxLists = 500
 
 type listsOptions struct {
@@ -108,7 +108,7 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 	return err
 }
 
-// isPlain reports whether nothing is asked for, and the last lists are enough.
+// isPlain reports whether no option asks for more than the most recent lists.
 func (o listsOptions) isPlain() bool {
 	return !o.all && !o.archived && *o.project == "" && *o.state == ""
 }
@@ -116,12 +116,12 @@ func (o listsOptions) isPlain() bool {
 // reading is what was read of all lists.
 type reading struct {
 	lists []todo.Snapshot
-	said  map[string]todo.Said // where a list says what is searched for, by its id
-	away  int                  // how many are archived
+	said  map[string]todo.Said // where the searched text was found, by list id
+	away  int                  // number of archived lists
 }
 
-// read reads the last lists, or all where something is asked for: how one stands, its
-// sub-agents' lists tell, however long ago they changed.
+// read reads the most recent lists, or all of them if an option filters lists: the state of a list also depends
+// on its sub-agents' lists, which may be older.
 func (o listsOptions) read(ctx context.Context, lists board.Lists) (r reading, err error) {
 	q := board.Query{Excerpt: !o.json && *o.search == ""}
 	r.said = make(map[string]todo.Said)
@@ -139,7 +139,7 @@ func (o listsOptions) read(ctx context.Context, lists board.Lists) (r reading, e
 			if l.Archived {
 				r.away++
 			}
-			if *o.search != "" && !o.json { // it was read whole
+			if *o.search != "" && !o.json { // search needed the whole list
 				l = l.Excerpt()
 			}
 			r.lists = append(r.lists, l)
@@ -148,9 +148,9 @@ func (o listsOptions) read(ctx context.Context, lists board.Lists) (r reading, e
 	return r, nil
 }
 
-// find notes which of some lists say what is searched for.
+// find adds to found the lists of a page that contain the searched text.
 func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.Snapshot, found map[string]todo.Said) error {
-	var silent []todo.Snapshot // do not say it now
+	var silent []todo.Snapshot // those that do not contain it now
 	for _, l := range page {
 		if now, says := render.Found(l, render.Client(account.Client(l)), *o.search); says {
 			found[l.List.ID] = now
@@ -166,15 +166,15 @@ func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.S
 	return err
 }
 
-// isWanted reports whether a list is one of those that are asked for, in whatever state. One of a
-// sub-agent, which may be in a worktree, is of its main list's project, too.
+// isWanted reports whether a list matches all options but --state and --search. A sub-agent's list may be of a
+// worktree; it also matches the project of its main list.
 func (o listsOptions) isWanted(l, main todo.Snapshot) bool {
 	return (o.all || l.Archived == o.archived) && !l.Updated.Before(o.since) && (inProject(l.List, *o.project) || inProject(main.List, *o.project))
 }
 
-// choose returns the lists that are to be shown, in the order of the board, each main
-// list before the lists of its sub-agents. In states it gives a main list the state of its
-// group. Chats that are idle without a list are counted, unless they are asked for.
+// choose returns the lists to show in the order of the board, each main list before its sub-agents'. It sets the
+// states of main lists to those of their groups. Without filters, it returns idle chats without a list as quiet
+// and says in lapsed how many lists lapsed.
 func (o listsOptions) choose(read reading, states map[string]todo.Standing) (found []todo.Snapshot, quiet []account.Group, lapsed string) {
 	b := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
 	if o.isPlain() && !o.json {
@@ -198,9 +198,8 @@ func (o listsOptions) choose(read reading, states map[string]todo.Standing) (fou
 	return found, quiet, lapsed
 }
 
-// inProject reports whether a list is of a project, which is named by the last
-// part of the folder's path, or by the path of the folder or one above it. Empty
-// is any project.
+// inProject reports whether a list belongs to a project, named by the last part of its folder's path, or by the
+// path of the folder or one above. An empty project matches any list.
 func inProject(l todo.List, project string) bool {
 	if project == "" || strings.EqualFold(l.Project(), project) {
 		return true
@@ -209,7 +208,7 @@ func inProject(l todo.List, project string) bool {
 	return err == nil && l.Workspace != "" && filepath.IsLocal(below)
 }
 
-// rest says what there is beside the lists that are shown, and how to see it.
+// rest returns the lines after the table: why it is empty, and how to see archived lists.
 func (o listsOptions) rest(read reading, found int) (text string) {
 	away := read.away
 	if o.archived || o.all {
@@ -233,4 +232,38 @@ func (o listsOptions) rest(read reading, found int) (text string) {
 		text = "\n" + text
 	}
 	return text
+}
+
+// Today shows what was done on a day.
+func Today(fs *flag.FlagSet) app.Run {
+	date := fs.String("date", "", "another `DAY`: 2006-01-02, yesterday or monday")
+	since := fs.String("since", "", "all from a `DAY` on")
+	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown or json", "text", "markdown", "json")
+	asJSON := fs.Bool("json", false, "the same as --format json")
+	return func(ctx context.Context, a *app.App, _ []string) error {
+		now := time.Now()
+		at, err := account.ParseDay(cmp.Or(*since, *date), now)
+		switch {
+		case err != nil:
+			return app.UsageError{Err: err}
+		case *since != "" && *date != "":
+			return app.Usagef("--since and --date are two ways to say which days")
+		}
+		last := at
+		if *since != "" {
+			last = now
+		}
+		return a.OnLists(func(lists board.Lists) error {
+			day, err := account.DayOf(ctx, lists.During, at, last, now)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON || *format == "json":
+				return app.PrintJSON(a.Stdout, day, "  ")
+			case *format == "markdown":
+				return a.Say("%s", render.DayMarkdown(day))
+			}
+			return a.Say("%s", render.Day(day))
+		})
+	}
 }

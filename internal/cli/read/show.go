@@ -41,7 +41,7 @@ func Show(fs *flag.FlagSet) app.Run {
 				return show(ctx, a, lists, list, *format)
 			})
 		}
-		return a.OnList(ctx, args, func(lists board.Lists, list todo.Snapshot) error {
+		return a.OnList(ctx, args, app.NamedOptions{}, func(lists board.Lists, list todo.Snapshot) error {
 			return show(ctx, a, lists, list, *format)
 		})
 	}
@@ -82,38 +82,40 @@ func groupOf(ctx context.Context, lists board.Lists, list todo.Snapshot) (accoun
 	return account.Of(list, subs, states), err
 }
 
-// standing returns a list with the lists of its sub-agents, and how it stands, and its id, in
-// one line.
+// standing returns a list's group, and a line with its state and its id.
 func standing(ctx context.Context, lists board.Lists, s todo.Snapshot) (f account.Group, line string, err error) {
 	if f, err = groupOf(ctx, lists, s); err != nil {
 		return f, "", err
 	}
-	var by todo.Snapshot
-	if s.ReplacedBy != "" {
-		by, _ = lists.Load(ctx, s.ReplacedBy, 0) // one that is gone is named by its id
-	}
-	line = render.Standing(f, whole(f).Asks, time.Now(), by) + " · " + render.ShortID(s.List.ID)
+	line = render.Standing(f, whole(f).Asks, time.Now(), replacement(ctx, lists, s)) + " · " + render.ShortID(s.List.ID)
 	if s.List.Mirrored {
 		line += " · kept in the agent's own todo tool"
 	}
 	return f, line, nil
 }
 
-// listed is a list as JSON with how it stands, and where a search found it.
+// replacement returns the list that replaced s; the zero snapshot if none did or it was deleted.
+func replacement(ctx context.Context, lists board.Lists, s todo.Snapshot) (by todo.Snapshot) {
+	if s.ReplacedBy != "" {
+		by, _ = lists.Load(ctx, s.ReplacedBy, 0)
+	}
+	return by
+}
+
+// listed is the JSON of a list, its state, and where a search found it.
 type listed struct {
 	render.ListDocument
 	todo.Standing
 	Found todo.Said `json:"found,omitzero"`
 }
 
-// whole returns how the lists of a group stand together.
+// whole returns the state of a group.
 func whole(f account.Group) todo.Standing {
 	l, asks, _ := f.Asks()
 	return todo.Standing{State: f.State(), Asks: asks, Since: f.States[l.List.ID].Since}
 }
 
-// subsOf returns the lists of the sub-agents at work for a main list, under a line
-// with their total progress; empty without any.
+// subsOf returns the lists of sub-agents, indented below a line with their total progress; empty without any.
 func subsOf(a *app.App, subs []todo.Snapshot) (text string) {
 	var all todo.Progress
 	for _, s := range subs {
@@ -128,7 +130,7 @@ func subsOf(a *app.App, subs []todo.Snapshot) (text string) {
 	return fmt.Sprintf("\nsub-agents %d of %d\n%s\n", all.Done, all.Total, indented)
 }
 
-// maxRevisions is how many revisions are shown when not all are asked for, the last ones.
+// maxRevisions limits the revisions that are shown without --all, newest ones.
 const maxRevisions = 100
 
 // History shows what changed in a list.
@@ -136,22 +138,18 @@ func History(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "print JSON, one revision a line, all of them")
 	all := fs.Bool("all", false, fmt.Sprintf("all revisions, not the last %d alone", maxRevisions))
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return a.OnLists(func(lists board.Lists) error {
-			list, err := a.FindList(ctx, lists, args, app.NamedOptions{Damaged: true}) // earlier revisions may be good
-			if err != nil {
-				return err
-			}
-			lists.Look(ctx, list)
-			first := list.Revision - maxRevisions + 1
+		damaged := app.NamedOptions{Damaged: true} // earlier revisions may be readable
+		return a.OnList(ctx, args, damaged, func(lists board.Lists, list todo.Snapshot) error {
+			first := max(list.Revision-maxRevisions+1, 1)
 			if *asJSON || *all {
 				first = 1
 			}
-			return history(ctx, a, lists, list, max(first, 1), *asJSON)
+			return history(ctx, a, lists, list, first, *asJSON)
 		})
 	}
 }
 
-// history prints the revisions of a list from the first one on.
+// history prints the revisions of a list, beginning with first.
 func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot, first int64, asJSON bool) error {
 	_, line, err := standing(ctx, lists, list)
 	if err != nil {
@@ -162,24 +160,18 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 		return err
 	}
 	if !asJSON {
-		if err := a.Say("%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line); err != nil {
+		head := fmt.Sprintf("%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line)
+		if first > 1 {
+			head += fmt.Sprintf("What was before revision %d is shown by --all.\n\n", first)
+		}
+		if err := a.Say("%s", head); err != nil {
 			return err
 		}
 	}
-	edits := account.EditsOf(saw, list)
-	if first > 1 {
-		if err := a.Say("What was before revision %d is shown by --all.\n\n", first); err != nil {
-			return err
-		}
-	}
-	before := todo.Snapshot{}
-	for r, err := range lists.Revisions(ctx, list.List.ID, max(first-2, 0)) { // one more, from which the first one differs
+	edits, before := account.EditsOf(saw, list), todo.Snapshot{}
+	for r, err := range lists.Revisions(ctx, list.List.ID, max(first-2, 0)) { // also the one before first, to compare
 		if err == nil && r.Revision >= first {
-			var by todo.Snapshot
-			if r.ReplacedBy != "" {
-				by, _ = lists.Load(ctx, r.ReplacedBy, 0) // see above
-			}
-			err = printRevision(a, before, r, by, edits, asJSON)
+			err = printRevision(a, before, r, replacement(ctx, lists, r), edits, asJSON)
 		}
 		if err != nil {
 			return err
@@ -189,9 +181,7 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 	return nil
 }
 
-// printRevision prints one revision; before is the revision before it, from
-// which it differs, by the list for which it was put away, and edits what became of what people
-// changed.
+// printRevision prints one revision and its differences from the one before. by is the list that replaced it.
 func printRevision(a *app.App, before, r, by todo.Snapshot, edits account.Edits, asJSON bool) error {
 	if asJSON {
 		return app.PrintJSON(a.Stdout, render.Document(r), "")

@@ -18,9 +18,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// statusLine prints a list in one line for a status bar: the one that is named, or the
-// list of the chat, or the open list of the folder. It prints nothing when there is
-// none, and neither when it is not found: a status bar has no place for errors.
+// statusLine prints a list in one line for a status bar: the named list, the list of the chat, or the open list
+// of the folder. It prints nothing if none is found: a status bar has no place for errors.
 func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool, width int) error {
 	var chat claudeStatus
 	if claudeCode {
@@ -47,7 +46,7 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 	})
 }
 
-// claudeStatus is what is used of what Claude Code writes to its status line command.
+// claudeStatus is the part that is used of the JSON that Claude Code passes to its status line command.
 type claudeStatus struct {
 	Session   string `json:"session_id"`
 	Folder    string `json:"cwd"`
@@ -57,9 +56,8 @@ type claudeStatus struct {
 	} `json:"workspace"`
 }
 
-// statusList returns the list of a status line, or an empty one. In Claude Code another
-// chat's list is not shown as this one's. Where chats cannot be told apart, as over HTTP,
-// the folder's list belongs to all its chats.
+// statusList returns the list of a status line, or an empty one. For Claude Code it never returns the list of
+// another chat. A list without a chat, as over HTTP, belongs to all chats of its folder.
 func statusList(ctx context.Context, a *app.App, lists board.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args, app.NamedOptions{})
@@ -76,7 +74,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	if err != nil || !found.Archived && !found.Settled() && found.Revision > 0 {
 		return found, err
 	}
-	if claudeCode { // its status line stands in the chat itself
+	if claudeCode { // an idle chat needs no line: this one is shown in the chat itself
 		return todo.Snapshot{}, nil
 	}
 	chats, err := lists.WithChats(ctx, nil)
@@ -87,8 +85,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	return app.Foremost(ctx, lists, chats)
 }
 
-// ofChat returns the current list of a chat: by our tools, or in a todo tool of its
-// host's own.
+// ofChat returns the current list of a chat: one of our tools, or one that mirrors its host's todo tool.
 func ofChat(ctx context.Context, lists board.Lists, session string) (todo.Snapshot, error) {
 	var both []todo.Snapshot
 	for _, mirrors := range []bool{false, true} {

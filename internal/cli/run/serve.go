@@ -30,9 +30,7 @@ import (
 // Stdio serves one client on standard input and output.
 func Stdio(fs *flag.FlagSet) app.Run {
 	panel := fs.Bool("panel", false, "serve the panel too, as long as no other process does")
-	return func(ctx context.Context, a *app.App, _ []string) error {
-		return (&service{App: a}).stdio(ctx, *panel)
-	}
+	return func(ctx context.Context, a *app.App, _ []string) error { return (&service{App: a}).stdio(ctx, *panel) }
 }
 
 func (a *service) stdio(ctx context.Context, panel bool) error {

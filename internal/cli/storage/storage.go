@@ -1,5 +1,4 @@
-// Package storage has the commands for the store as a whole: backup, export, import,
-// prune and check.
+// Package storage has the commands for the store as a whole: backup, export, import, prune and check.
 package storage
 
 import (
@@ -20,10 +19,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Export writes the whole history of lists as NDJSON, one snapshot a line:
-// lists in the order in which they changed, then revisions in ascending order. The
-// output for the same lists is the same from any store: what conversations hold, and the
-// operations that they may repeat, stay in theirs.
+// Export writes the whole history of lists as NDJSON, one snapshot a line: lists by time of their last change,
+// revisions in ascending order. It leaves out chats and operations, so any store exports the same lists the same.
 func Export(fs *flag.FlagSet) app.Run {
 	principal := fs.String("principal", "", "only lists of `PRINCIPAL`, such as ann or team:acme: the owner of a token, or whom an issuer's tokens name")
 	keepGoing := fs.Bool("keep-going", false, "of a damaged store write all that can be read, and say what cannot")
@@ -31,23 +28,17 @@ func Export(fs *flag.FlagSet) app.Run {
 		if err := a.CheckNamed(); err != nil {
 			return err
 		}
-		st, b, done, err := a.Open()
-		if err != nil {
-			return err
-		}
-		defer done()
-		lists := b.Everyone()
-		if *principal != "" {
-			lists = b.As(*principal)
-		}
-		return export(ctx, a, st, lists, args, *keepGoing)
+		return a.OnStore(func(st *store.Opened, b *board.Board) error {
+			lists := b.Everyone()
+			if *principal != "" {
+				lists = b.As(*principal)
+			}
+			return export(ctx, a, st, lists, args, *keepGoing)
+		})
 	}
 }
 
 func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, args []string, keepGoing bool) error {
-	if err := app.IsReadable(lists, a.Request); err != nil {
-		return err
-	}
 	if err := a.Settle(ctx, st); err != nil {
 		if err = fmt.Errorf("what hooks left is not on the lists yet, so this is not all: %w", err); !keepGoing {
 			return fmt.Errorf("%w; try again, or --keep-going writes the rest", err)
@@ -75,7 +66,7 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 	for _, l := range exported {
 		var before todo.Snapshot
 		for r, err := range lists.Revisions(ctx, l.id, 0) {
-			// A history has no gaps: in place of one that is left out stands the one before.
+			// An export has no gaps: the previous revision is written again for each that could not be read.
 			for before.Revision > 0 && err == nil && before.Revision+1 < r.Revision {
 				before.Revision++
 				err = app.PrintJSON(out, before, "")
@@ -111,7 +102,7 @@ func forAll(ctx context.Context, lists board.Lists, do func(todo.Snapshot)) erro
 	return nil
 }
 
-// Backup writes a copy of the store to a file, or makes the store what a copy is.
+// Backup writes a copy of the store to a file, or restores the store from one.
 func Backup(fs *flag.FlagSet) app.Run {
 	restores := fs.Bool("restore", false, "make the store what FILE is, also while it is in use; asks first")
 	yes := fs.Bool("yes", false, "with --restore: do not ask")
@@ -134,7 +125,7 @@ func Backup(fs *flag.FlagSet) app.Run {
 		if *restores {
 			return restore(ctx, a, st, args[0], place.File, *yes)
 		}
-		_, _ = st.Position(ctx) // to read anything takes in what hooks left
+		_, _ = st.Position(ctx) // any read first applies pending hook events
 		return backUp(ctx, a, st, args[0])
 	}
 }
@@ -173,64 +164,56 @@ func Prune(fs *flag.FlagSet) app.Run {
 	dry := fs.Bool("dry-run", false, "only say what would go")
 	yes := fs.Bool("yes", false, "do not ask")
 	return func(ctx context.Context, a *app.App, _ []string) error {
-		return prune(ctx, a, time.Duration(*days)*24*time.Hour, *open, *dry, *yes)
+		return a.OnStore(func(st *store.Opened, b *board.Board) error {
+			return prune(ctx, a, st, b.Everyone(), time.Duration(*days)*24*time.Hour, *open, *dry, *yes)
+		})
 	}
 }
 
-// prune deletes for good the lists that nobody changed for a while, settled ones and
-// those that a chat put away for its next plan, or all; and what hooks said too long ago.
-func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bool) error {
-	st, b, done, err := a.Open()
-	if err != nil {
-		return err
-	}
-	defer done()
-	lists := b.Everyone()
+// prune deletes for good the lists that nobody changed for a while: those that are settled or were put away for
+// another list, or all. It also drops hook events that are too old.
+func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, age time.Duration, open, dry, yes bool) error {
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
 	}
-	var old []string          // the last saved first
-	var shown []todo.Snapshot // of old, when they are to be shown
+	var old []todo.Snapshot
 	all := 0
-	err = forAll(ctx, lists, func(l todo.Snapshot) {
-		if all++; stays(l) {
-			return
-		}
-		if old = append(old, l.List.ID); dry {
-			shown = append(shown, l)
+	err := forAll(ctx, lists, func(l todo.Snapshot) {
+		if all++; !stays(l) {
+			old = append(old, l)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	slices.Reverse(old)
-	slices.Reverse(shown)
-	if len(shown) > 0 {
-		states, err := lists.States(ctx, shown...)
-		if err != nil {
-			return err
-		}
-		if err := a.Say("%s\n", render.Lists(shown, states, nil, time.Now(), app.TerminalWidth(a.Stdout))); err != nil {
-			return err
-		}
-	}
+	slices.Reverse(old) // oldest first
 	if dry {
-		return a.Say("%d of %d lists would go.\n", len(old), all)
+		table := ""
+		if len(old) > 0 {
+			states, err := lists.States(ctx, old...)
+			if err != nil {
+				return err
+			}
+			table = render.Lists(old, states, nil, time.Now(), app.TerminalWidth(a.Stdout)) + "\n"
+		}
+		return a.Say("%s%d of %d lists would go.\n", table, len(old), all)
 	}
 	if len(old) > 0 {
 		if err := a.Confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), all), yes); err != nil {
 			return err
 		}
 	}
-	ids := slices.DeleteFunc(old, func(id string) bool { // one may have been taken up meanwhile
-		whole, err := lists.Load(ctx, id, 0)
-		return err != nil || stays(whole)
-	})
+	var ids []string
+	for _, l := range old { // except those that were changed meanwhile
+		if whole, err := lists.Load(ctx, l.List.ID, 0); err == nil && !stays(whole) {
+			ids = append(ids, l.List.ID)
+		}
+	}
 	n, err := lists.Purge(ctx, app.CommandLine("prune"), ids...)
 	if err != nil {
 		return err
 	}
-	if n == 0 { // with a write, as with a purge, goes what was noted too long ago
+	if n == 0 { // a write drops expired notes, as a purge does
 		if err := lists.TryWrite(ctx); err != nil && board.KindOf(err) != board.KindFull {
 			return err
 		}
