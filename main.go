@@ -1,6 +1,5 @@
-// Command todo-mcp is an MCP server with the todo tools that models already
-// know. It stores every list durably and shows lists live to people. See
-// README.md.
+// Command todo-mcp is an MCP server with the todo tools that models already know. It stores every list durably and
+// shows lists live to people. See README.md.
 package main
 
 import (
@@ -17,9 +16,7 @@ import (
 var version = ""
 
 func main() {
-	// Without this a write to a standard output that was closed would kill the
-	// process. It returns an error instead, and the process still closes its
-	// store.
+	// A write to a closed standard output returns an error, so that the store is still closed.
 	signal.Ignore(syscall.SIGPIPE)
 	if version == "" {
 		version = cli.BuildVersion()
@@ -31,18 +28,17 @@ func main() {
 	}
 }
 
-// untilSignal returns a context that ends at the first signal to end. The second one ends the
-// process at once.
+// untilSignal returns a context that ends at the first signal to stop. A second signal kills the process.
 func untilSignal(parent context.Context) context.Context {
 	ctx, stop := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup had it ignored
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
 		<-signals
-		signal.Stop(signals) // before anybody sees that it stops
+		signal.Stop(signals) // before stop, so that the next signal always kills
 		stop()
 	}()
 	return ctx

@@ -1,9 +1,8 @@
-// Package cli is the todo-mcp command line. It has the table of commands, parses the
-// command line, and runs what the rooms below it do.
+// Package cli is the todo-mcp command line: the table of commands, which the packages below implement, and the
+// parser of the command line.
 //
-// A setting is a flag, an environment variable or a line of the config file; the first
-// of these that is present wins. A value that is not allowed is an error that says what
-// is allowed, and no command runs.
+// A setting comes from a flag, an environment variable or the config file; the first of these wins. With an
+// invalid value no command runs; the error says what is allowed.
 package cli
 
 import (
@@ -37,13 +36,12 @@ type Env = app.Env
 // command is one row of the command table.
 type command struct {
 	name    string
-	args    string // as the usage line shows them
+	args    string // for the usage line
 	summary string
 	example string
-	about   string      // one of the titles below
-	groups  []app.Group // the settings it accepts; nil: none, and no --config
-	// flags adds the command's own flags and returns the function that runs it.
-	flags func(*flag.FlagSet) app.Run
+	about   string                      // one of the titles below
+	groups  []app.Group                 // the settings it accepts; nil: none, and no --config
+	flags   func(*flag.FlagSet) app.Run // adds the command's own flags and returns the function that runs it
 }
 
 // The titles under which help shows commands.
@@ -122,10 +120,8 @@ func noFlags(run app.Run) func(*flag.FlagSet) app.Run {
 	return func(*flag.FlagSet) app.Run { return run }
 }
 
-// Run runs a command. args is like [os.Args]: the program's name comes first
-// and is never missing. Run returns when the command has ended, for a server
-// after ctx ends. The error's text is the complete message for the user;
-// [ExitCode] says how the process ends then.
+// Run runs a command; a server runs until ctx ends. args is like [os.Args], so not empty. The error's text is the
+// complete message for the user; see [ExitCode] for the process.
 func Run(ctx context.Context, args []string, env Env) error {
 	args = commandLine(args)
 	if args[0] == "hook" && !app.IsTerminal(env.Stdin) && !slices.ContainsFunc(args, isHelp) {
@@ -152,7 +148,7 @@ func execute(ctx context.Context, env Env, args []string) error {
 	}
 	all := commands()
 	if i := slices.IndexFunc(all, func(c command) bool { return c.name == args[0] }); i >= 0 {
-		all = all[i : i+1] // a line of one command needs no others
+		all = all[i : i+1] // saves the time to build the other commands
 	}
 	root := tree(env, all)
 	root.SetArgs(args)
@@ -164,21 +160,19 @@ func execute(ctx context.Context, env Env, args []string) error {
 		return nil
 	case args[0] == "TodoWrite":
 		return todoWriteError(err)
-	case !runs: // its line could not be read
+	case !runs: // the command line is wrong
 		err = app.UsageError{Err: err}
 	}
 	return fmt.Errorf("todo-mcp: %w", err)
 }
 
-// isUnread reports whether a command failed because nobody reads its output any more, as
-// head does not when it has its lines.
+// isUnread reports whether a command failed because its output's reader is gone, such as head.
 func isUnread(err error) bool {
 	var write *fs.PathError
 	return errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(write, syscall.EPIPE)
 }
 
-// todoWriteError returns an error as TodoWrite must print it, and end with 1
-// (docs/spec/variants.md C1, C2).
+// todoWriteError returns an error as TodoWrite must print it (docs/spec/variants.md C1, C2).
 func todoWriteError(err error) error {
 	var refusal change.Refusal
 	if err == nil || isUnread(err) || errors.As(err, &refusal) {
@@ -187,8 +181,8 @@ func todoWriteError(err error) error {
 	return errors.New("Error: " + err.Error())
 }
 
-// ExitCode returns the exit code for what [Run] returned: 0 for none, 2 when the
-// command line is wrong, else 1.
+// ExitCode returns the exit code for an error of [Run]: 0 for nil, 2 if the command line is wrong or the error is
+// [setup.Told], else 1.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -199,9 +193,8 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// commandLine returns arguments that begin with a command, or ask for help on all: it is
-// the first argument, or "TodoWrite" when the program was called by that name
-// (docs/spec/variants.md C4: compared as a whole word). Without one it is "stdio".
+// commandLine returns the arguments with a command at the beginning: the first argument, or "TodoWrite" if that is
+// the name of the program (docs/spec/variants.md C4: compared as a whole word), or "stdio".
 func commandLine(args []string) []string {
 	rest := args[1:]
 	if base := filepath.Base(args[0]); strings.TrimSuffix(base, ".exe") == "TodoWrite" {
@@ -229,9 +222,7 @@ func version(_ context.Context, a *app.App, _ []string) error {
 		a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(mcp.ValidProtocolVersions, ", "))
 }
 
-// BuildVersion returns the version in the binary's build information, or
-// "devel" when there is none. It is for a binary that was linked without a
-// version.
+// BuildVersion returns the version in the binary's build information, or "devel" when there is none.
 func BuildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

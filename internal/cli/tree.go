@@ -15,7 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
-// aboutArguments says what holds for all commands.
+// aboutArguments is the help text that applies to all commands.
 const aboutArguments = `todo-mcp keeps the todo lists of AI agents: safe on disk, and watched live.
 
 LIST is what you see of a list: its title, the beginning of it or some words, its name, or
@@ -24,8 +24,7 @@ its id, of which four characters do. Several that match are shown to choose from
 Every setting is a flag (--max-items 20), a variable (TODO_MAX_ITEMS=20) or a line of
 the config file (max-items = 20); "todo-mcp help COMMAND" lists them.`
 
-// Tree returns the command table as a tree of commands, which parses the command line,
-// shows help, completes the command line in shells and is what manuals are made of.
+// Tree returns the commands as cobra's tree, for parsing, help, completion in shells and manuals.
 func Tree(env Env) *cobra.Command { return tree(env, commands()) }
 
 func tree(env Env, of []command) *cobra.Command {
@@ -51,11 +50,10 @@ func tree(env Env, of []command) *cobra.Command {
 	return root
 }
 
-// titleKey is the annotation of a flag with the title under which help shows it.
+// titleKey is the annotation of a flag that holds its heading in help.
 const titleKey = "title"
 
-// flagUsages returns what help says of flags: a command's own, and then its settings by their
-// titles.
+// flagUsages returns the help of flags: a command's own, then the settings below their headings.
 func flagUsages(flags *flag.FlagSet) (text string) {
 	for _, title := range append([]string{""}, app.Titles()...) {
 		var of flag.FlagSet
@@ -72,8 +70,8 @@ func flagUsages(flags *flag.FlagSet) (text string) {
 	return strings.TrimSpace(text)
 }
 
-// usage prints how a command is used: as usual, but for the titles of its flags. A template would
-// have the linker keep every method of the program: 3.6 MB.
+// usage prints cobra's usage text with headings for the flags. A template would keep the linker from dropping
+// unused methods: 3.6 MB.
 func usage(node *cobra.Command) error {
 	node.SetUsageFunc(nil)
 	defer node.SetUsageFunc(usage)
@@ -83,7 +81,7 @@ func usage(node *cobra.Command) error {
 	return err
 }
 
-// node returns the command for a tree, which fills the settings.
+// node returns the command for the tree; it fills settings when it runs.
 func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	node := &cobra.Command{
 		Use: strings.TrimSpace(c.name + " [flags] " + c.args), Short: c.summary, Example: "  " + c.example,
@@ -110,8 +108,7 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	return node
 }
 
-// checkArguments returns an error unless there are as many arguments as the usage line
-// shows.
+// checkArguments returns an error unless the number of arguments fits the usage line.
 func (c command) checkArguments(_ *cobra.Command, args []string) error {
 	words := strings.Fields(c.args)
 	least, most := 0, len(words)
@@ -129,8 +126,7 @@ func (c command) checkArguments(_ *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes %s, received %q; see todo-mcp help %[1]s", c.name, cmp.Or(c.args, "no arguments"), args)
 }
 
-// addSettings adds the flags of the settings that the command accepts, and --config
-// if it accepts any.
+// addSettings adds a flag for each setting that the command accepts, and --config if it accepts any.
 func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 	flags := node.Flags()
 	flags.SortFlags = false // in the order of the table

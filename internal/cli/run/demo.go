@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os/exec"
+	"runtime"
 	"slices"
 	"time"
 
@@ -19,20 +21,20 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// Demo shows scripted agents at work, on lists in memory, until it is ended.
+// Demo shows scripted agents at work on lists in memory.
 func Demo(fs *flag.FlagSet) app.Run {
 	pace := fs.Duration("pace", 1500*time.Millisecond, "the `TIME` between two steps")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		if *pace < time.Millisecond {
 			return app.Usagef("--pace %s: must be 1ms or longer", *pace)
 		}
-		settings := app.NewSettings() // what is set for a real server is not for this one
+		settings := app.NewSettings() // ignores variables and the config file
 		if err := settings.Collect(app.Env{Getenv: func(string) string { return "" }}); err != nil {
 			return err
 		}
 		settings.Store, settings.Addr = "memory", a.Addr
 		listener, err := net.Listen("tcp", a.Addr)
-		if err != nil { // a real server may use the address; any port will do
+		if err != nil { // the port may be taken; use any other
 			listener, err = net.Listen("tcp", "127.0.0.1:0")
 		}
 		if err != nil {
@@ -66,7 +68,7 @@ func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Dur
 	go func() {
 		err := play(ctx, s.Board, pace)
 		if ctx.Err() != nil {
-			err = nil // a write that was cut off
+			err = nil // the end of ctx interrupted a write
 		}
 		played <- err
 		stop()
@@ -77,18 +79,17 @@ func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Dur
 // actor is an agent of the demo, in demo.json.
 type actor struct {
 	Client, Folder string
-	Agent          string      // a sub-agent of the first one; empty for a main agent
-	Done           int         // how many steps are done; the next one is in progress
+	Agent          string      // name of a sub-agent of the first actor; empty for a main agent
+	Done           int         // number of completed steps; the next one is in progress
 	Steps          [][2]string // text and active text
-	Waits          string      // for what of a person's it waits in its current step, if it does
-	list           string      // its id
+	Waits          string      // what it waits for from a person in its first step; may be empty
+	list           string      // id
 }
 
 //go:embed demo.json
 var cast []byte
 
-// play lets the agents work in turn, a step at each pace, until ctx ends. All begin when
-// somebody watches. When a plan is done its list goes, and the agent begins again.
+// play moves the agents in turn, one step each pace, until ctx ends. It begins when somebody watches.
 func play(ctx context.Context, b *board.Board, pace time.Duration) error {
 	var actors []*actor
 	if err := json.Unmarshal(cast, &actors); err != nil {
@@ -110,7 +111,7 @@ func play(ctx context.Context, b *board.Board, pace time.Duration) error {
 	return nil
 }
 
-// move does the next step of the agent's plan, unless it waits for a person.
+// move does the agent's next step, unless a step is blocked. After the last step the agent begins a new list.
 func (a *actor) move(ctx context.Context, lists board.Lists) error {
 	s, err := lists.Load(ctx, a.list, 0)
 	if err == nil && slices.ContainsFunc(s.Items, func(i todo.Item) bool { return i.Status == todo.Blocked }) {
@@ -118,12 +119,12 @@ func (a *actor) move(ctx context.Context, lists board.Lists) error {
 	}
 	if a.Done++; err != nil || a.Done > len(a.Steps) {
 		a.Done = 0
-		_, _ = lists.Purge(ctx, app.CommandLine("demo"), a.list) // a person may have deleted it
+		_, _ = lists.Purge(ctx, app.CommandLine("demo"), a.list) // an error is fine: a person may have deleted it
 	}
 	return a.write(ctx, lists, a.Done)
 }
 
-// write writes the agent's plan with so many steps done, as a call of TodoWrite does.
+// write writes the agent's plan with the given number of steps done, as TodoWrite does.
 func (a *actor) write(ctx context.Context, lists board.Lists, done int) error {
 	var lines []todo.Line
 	for i, step := range a.Steps {
@@ -137,7 +138,7 @@ func (a *actor) write(ctx context.Context, lists board.Lists, done int) error {
 		w.Begin.ParentConversation, w.Target.Conversation.Key = main, main+a.Agent
 	}
 	waits := ""
-	if done == a.Done { // it waits there once
+	if done == a.Done { // blocks only once
 		waits, a.Waits = a.Waits, ""
 	}
 	w.Change = func(d *todo.Draft) error {
@@ -149,4 +150,30 @@ func (a *actor) write(ctx context.Context, lists board.Lists, done int) error {
 	out, err := lists.Apply(ctx, w)
 	a.list = out.After.List.ID
 	return err
+}
+
+// browse opens a URL in the browser, in the background since that may take long.
+func (a *service) browse(ctx context.Context, address string) {
+	go func() {
+		err := errors.New("no display")
+		if command := browser(a.Getenv, address); command != nil {
+			err = exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...).Run()
+		}
+		if err != nil {
+			fmt.Fprintf(a.Stderr, "todo-mcp: no browser could be opened (%v): open %s yourself\n", err, address)
+		}
+	}()
+}
+
+// browser returns the command that opens a URL; nil without a desktop, where xdg-open would use this terminal.
+func browser(getenv func(string) string, address string) []string {
+	switch {
+	case runtime.GOOS == "darwin":
+		return []string{"open", address}
+	case runtime.GOOS == "windows":
+		return []string{"rundll32", "url.dll,FileProtocolHandler", address}
+	case getenv("DISPLAY")+getenv("WAYLAND_DISPLAY") != "":
+		return []string{"xdg-open", address}
+	}
+	return nil
 }

@@ -13,17 +13,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// takeoverInterval is how often a stdio process with --panel tries to listen on the panel's
-// port, which another process may have.
+// takeoverInterval is how often a stdio process with --panel tries to listen on a port that is taken.
 const takeoverInterval = time.Second
 
-// panelWait is for how long a client's first answer may wait to learn whose panel
-// holds the port.
+// panelWait limits how long a client's first answer is delayed to learn who holds the panel's port.
 const panelWait = 500 * time.Millisecond
 
-// listenPanel listens for the panel, if no other process does, and remembers the
-// panel's address, which clients are told. It returns nil when another process
-// has the port.
+// listenPanel listens for the panel and sets a.panel, the URL that clients get. It returns nil if another
+// process has the port.
 func (a *service) listenPanel(ctx context.Context) net.Listener {
 	ctx, cancel := context.WithTimeout(ctx, panelWait)
 	defer cancel()
@@ -39,14 +36,14 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 	return nil
 }
 
-// sidePanel serves the panel in the background, next to a stdio server, until end is
-// called or ctx ends. It begins on first; nil is none.
+// sidePanel serves the panel beside a stdio server, in the background until end is called or ctx ends. first may
+// be nil.
 func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Listener) error {
 	config, err := a.serverConfig(b)
 	if err != nil {
 		return err
 	}
-	config.List, config.Hook = "", nil // --list and hooks are of the stdio client alone
+	config.List, config.Hook = "", nil // they apply to the stdio client only
 	s, err := server.New(config)
 	if err != nil {
 		return err
@@ -61,11 +58,10 @@ func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Liste
 	return nil
 }
 
-// keepPanel serves the panel whenever its port is free, until ctx ends. While another
-// process uses the port it tries again at intervals, and if that is another program it
-// says so once (BAD-INPUT 84).
+// keepPanel serves the panel whenever its port is free, until ctx ends. It warns once if another program holds
+// the port (BAD-INPUT 84).
 func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listener) {
-	strangers := 0 // how many times in a row another program held the port
+	strangers := 0 // consecutive tries at which another program held the port
 	for ; ctx.Err() == nil; l = nil {
 		var err error
 		if l == nil {
@@ -78,7 +74,7 @@ func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listene
 			strangers = 0
 		case IsOwnPanel(ctx, a.Addr):
 			strangers = 0
-		case strangers == 2 && ctx.Err() == nil: // the first time it may be a todo-mcp that is just ending
+		case strangers == 2 && ctx.Err() == nil: // at the first try it may be a todo-mcp that is ending
 			a.Logger().Warn("no panel: another program holds its port; --addr takes another", "address", a.Addr, "error", err)
 		}
 		board.Sleep(ctx, takeoverInterval)
@@ -98,8 +94,7 @@ func (a *service) servePanel(ctx context.Context, l net.Listener, s *server.Serv
 	}
 }
 
-// IsOwnPanel reports whether a todo-mcp answers on an address. It asks this machine
-// alone: no proxy, and no redirect to elsewhere.
+// IsOwnPanel reports whether a todo-mcp answers on an address. It uses no proxy and follows no redirect.
 func IsOwnPanel(ctx context.Context, addr string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -1,5 +1,4 @@
-// Package run has the commands that run until they are stopped: stdio, serve, demo and
-// watch. It builds board, tools and server from the settings.
+// Package run has the commands that run until they are stopped: stdio, serve, demo and watch.
 package run
 
 import (
@@ -77,8 +76,7 @@ func Serve(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// storeWait is for how long `serve` waits for a store that another program has locked
-// before it says so.
+// storeWait is how long `serve` waits for a locked store before it warns.
 const storeWait = 2 * time.Second
 
 func (a *service) serve(ctx context.Context, opens bool) error {
@@ -116,7 +114,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	}
 	lists := s.Board.As("")
 	if signsIn(a.App) {
-		lists = s.Board.Everyone() // for the operator, who is told no text of them
+		lists = s.Board.Everyone() // notices to the operator contain no texts
 	}
 	if err := a.notify(ctx, lists); err != nil {
 		return err
@@ -139,7 +137,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	return handler.Serve(ctx, listener)
 }
 
-// listen listens on the address of the settings. The error says who has it already.
+// listen listens on the address of the settings. The error says what has the port.
 func listen(ctx context.Context, a *app.App) (net.Listener, error) {
 	listener, err := net.Listen("tcp", a.Addr)
 	other := "take another address, as --addr 127.0.0.1:0 for any free port"
@@ -154,8 +152,7 @@ func listen(ctx context.Context, a *app.App) (net.Listener, error) {
 	return nil, fmt.Errorf("--addr: %w", err)
 }
 
-// ownAddress returns where browsers reach the panel on a listener; empty for one
-// that listens on every interface, which does not say it.
+// ownAddress returns the panel's URL on a listener; empty for one on all interfaces, which has no single address.
 func ownAddress(a *app.App, addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); a.PublicURL != "" || !ok || tcp.IP.IsUnspecified() {
 		return a.PublicURL
@@ -163,7 +160,7 @@ func ownAddress(a *app.App, addr net.Addr) string {
 	return Scheme(a) + "://" + addr.String()
 }
 
-// Scheme returns the scheme of the address on which the settings serve.
+// Scheme returns the URL scheme of the server.
 func Scheme(a *app.App) string {
 	if a.TLSCert != "" {
 		return "https"
@@ -196,8 +193,8 @@ func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 	return web.New(s, c)
 }
 
-// greet prints where the panel and the lists are, how to add the server to a client, and
-// on which address it listens if that is another one.
+// greet prints the panel's URL, where lists are stored, how to add the server to a client, and the address it
+// listens on if that differs from the URL.
 func (a *service) greet(url, listens string, place store.Place) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `todo-mcp %[1]s
@@ -210,7 +207,7 @@ Add it to your clients with `+"`%[4]s install --http %[2]s/mcp`"+`, or by hand, 
 in their mcp.json:
 
   {"mcpServers": {"todo": {"url": "%[2]s/mcp"}}}
-`, a.Version, url, place.String(a.Getenv("HOME")), calledBy(a.App))
+`, a.Version, url, place.String(a.Getenv("HOME")), CalledBy(a.App))
 	if url != listens {
 		fmt.Fprintf(&b, "\nIt listens on %s", listens)
 	}
@@ -224,8 +221,8 @@ in their mcp.json:
 	return a.Say("%s", b.String())
 }
 
-// calledBy returns what a person here types to call this program.
-func calledBy(a *app.App) string {
+// CalledBy returns what the user types to run this program.
+func CalledBy(a *app.App) string {
 	m, err := install.ThisMachine(a.Getenv)
 	if err != nil {
 		return "todo-mcp"
@@ -233,10 +230,9 @@ func calledBy(a *app.App) string {
 	return m.Typed()
 }
 
-// ready returns why this server should be sent no calls although its store works;
-// nil if it should.
+// ready returns why a load balancer should send no calls although the store works; nil if it should.
 func (a *service) ready() error {
-	if a.Audit == nil || a.Audit.Check() == nil { // it is logged
+	if a.Audit == nil || a.Audit.Check() == nil { // Check logs its error
 		return nil
 	}
 	return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why"}
@@ -251,7 +247,7 @@ func (a *service) measure(b *board.Board, e *edge.Edge) {
 	a.Metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(b.Watching()) })
 }
 
-// serveAdmin serves --admin-addr, if there is one.
+// serveAdmin serves --admin-addr, if it is set.
 func (a *service) serveAdmin(e *edge.Edge) error {
 	if a.Operator.Addr == "" {
 		return nil
@@ -263,7 +259,7 @@ func (a *service) serveAdmin(e *edge.Edge) error {
 	srv := &http.Server{Handler: e.Admin(a.Metrics, edge.IsLoopback(a.Operator.Addr)), ReadHeaderTimeout: edge.ClientTimeout}
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) { // nobody sees the metrics any more
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			a.Logger().Error("the address for operators is not served any more", "error", err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,39 +13,41 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/notify"
 	"github.com/todo-mcp/todo-mcp/internal/process"
 	"github.com/todo-mcp/todo-mcp/internal/store"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/auth"
 )
 
-// service is a server as the settings say. Whoever makes one calls end.
+// service is a server with the settings of an App. Its creator calls end.
 type service struct {
 	*app.App
-	lan       *auth.Tokens // what lets in with --lan; else nil
-	phone     string       // the token of lan
-	panel     string       // the address of the panel beside a server on stdio, which clients are told
-	sharedKey []byte       // of session ids, where several servers share it; else nil
-	store     *store.Opened
-	ends      []func() // of what was opened
-	// takesHooks is true for a server that the hooks of its client call.
-	takesHooks bool
+	lan        *auth.Tokens // for --lan; else nil
+	phone      string       // the token in lan
+	panel      string       // URL of the panel beside a stdio server, sent to clients
+	sharedKey  []byte       // signs session ids if several servers share the store; else nil
+	store      *store.Opened
+	ends       []func() // close what was opened
+	takesHooks bool     // hooks of its client may call it
 }
 
-// end closes what was opened, the last first.
+// end closes what was opened, in reverse order.
 func (a *service) end() {
 	for _, end := range slices.Backward(a.ends) {
 		end()
 	}
 }
 
-// openStore is [app.App.Open], which, if waits is true, waits for a database that is away.
+// openStore calls [app.App.Open] and, if waits is true, tries again while the database is unavailable.
 func (a *service) openStore(ctx context.Context, waits bool) (st *store.Opened, b *board.Board, done func(), err error) {
 	for tries := 0; ; tries++ {
 		st, b, done, err = a.Open()
@@ -60,12 +63,10 @@ func (a *service) openStore(ctx context.Context, waits bool) (st *store.Opened, 
 	}
 }
 
-// open opens the store and returns a server on it. replica is true for a server whose
-// sessions others on the same store may serve, too.
+// open opens the store and returns a server on it. replica is true if other servers may share store and sessions.
 func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err error) {
-	hangups := make(chan os.Signal, 1) // nobody reads it
-	// A service manager may send one at any time, and it ends no server. In a terminal it
-	// says that the terminal is closed, and ends the process, unless there is an audit log.
+	hangups := make(chan os.Signal, 1) // nobody receives: SIGHUP is ignored
+	// A service manager may send SIGHUP at any time. In a terminal without an audit log it still ends the process.
 	if a.Operator.Audit != "" || !app.IsTerminal(a.Stdin) {
 		signal.Notify(hangups, syscall.SIGHUP)
 		a.ends = append(a.ends, func() { signal.Stop(hangups) })
@@ -80,8 +81,7 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 		return nil, err
 	}
 	if st.SessionKey != nil {
-		// It is read as a server starts: one that came to make up a key, as the database
-		// did not answer just then, would not know the sessions of the others.
+		// A server that fell back to a key of its own would reject the sessions of the others.
 		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
 		defer cancel()
 		if a.sharedKey, err = st.SessionKey(ctx, newKey()); err != nil {
@@ -115,13 +115,12 @@ func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 	return c, err
 }
 
-// sessionKeyTimeout bounds how long a database may take to return the key.
+// sessionKeyTimeout limits the time in which a database must return the key.
 const sessionKeyTimeout = 10 * time.Second
 
-// sessionKey returns the 32-byte or longer key that signs session ids. It is beside the
-// lists, in a file or in the database that several servers share, and is made at first
-// use, so that sessions survive a restart. For lists in memory, or when the file cannot
-// be used, the key is new in each process.
+// sessionKey returns the key that signs session ids, at least 32 bytes. It is kept in the database or in a file
+// beside the lists, so that sessions survive a restart. For lists in memory, or if the file cannot be used, each
+// process has a new key.
 func (a *service) sessionKey() []byte {
 	if a.sharedKey != nil {
 		return a.sharedKey
@@ -145,14 +144,13 @@ func newKey() []byte {
 	return key
 }
 
-// loadOrStoreKey returns the key in the file at path, and makes the file if there is
-// none. When several processes start at once, all return the key of the one that was
-// first.
+// loadOrStoreKey returns the key in a file, which it makes if necessary. Processes that start at once get the
+// same key.
 func loadOrStoreKey(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = storeKey(path)
-		if err == nil || errors.Is(err, fs.ErrExist) { // another process may have been first
+		if err == nil || errors.Is(err, fs.ErrExist) { // another process may have made it first
 			data, err = os.ReadFile(path)
 		}
 	}
@@ -166,9 +164,8 @@ func loadOrStoreKey(path string) ([]byte, error) {
 	return stored, nil
 }
 
-// storeKey writes a new key to a file that does not exist yet; the error wraps
-// [fs.ErrExist] when it does. The file has its name only once it is whole, and on
-// the disk: nobody would replace an empty one that a power loss left.
+// storeKey writes a new key to a file; the error wraps [fs.ErrExist] if the file exists. The file gets its name
+// only when its content is synced, so a power loss leaves no empty key.
 func storeKey(path string) error {
 	key := hex.EncodeToString(newKey())
 	temporary := path + "." + key[:8]
@@ -181,4 +178,71 @@ func storeKey(path string) error {
 		err = os.Link(temporary, path)
 	}
 	return err
+}
+
+// hook records the event of a hook that passes it to this server; it returns the answer for the host as JSON.
+func (a *service) hook(ctx context.Context, lists board.Lists, event json.RawMessage) ([]byte, error) {
+	e, err := hook.ReadCall(event)
+	if err != nil {
+		return nil, err
+	}
+	e.Language = a.Language
+	told, err := hook.Do(ctx, e.WithFiles(a.Getenv).WithHost(), func() (board.Lists, func(), error) { return lists, func() {}, nil })
+	if err != nil && !errors.Is(err, hook.ErrNotNeeded) {
+		return nil, err
+	}
+	if told == "" {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(e.Answer(told))
+}
+
+// Notify sends a test notice to each address and prints the result.
+func Notify(ctx context.Context, a *app.App, _ []string) error {
+	if len(a.Notify.Targets) == 0 {
+		return app.Usagef("no address: --notify or TODO_NOTIFY has them, as ntfy://ntfy.sh/TOPIC")
+	}
+	var failed []error
+	for _, t := range a.Notify.Targets {
+		if err := notify.Send(ctx, t, notify.Test()); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", t, err))
+		} else if err := a.Say("sent to %s\n", t); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// CheckNotify checks the settings for notices: the operator of a server must not get other people's texts.
+func CheckNotify(a *app.App) error {
+	if a.Notify.Texts && signsIn(a) {
+		return errors.New("--notify-texts would tell what the lists of all who sign in say: leave it out")
+	}
+	return nil
+}
+
+// Receivers returns where notices go, without secrets; empty for nowhere.
+func Receivers(a *app.App) string {
+	var names []string
+	for _, t := range a.Notify.Targets {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// notify sends notices in the background until end is called or ctx ends.
+func (a *service) notify(ctx context.Context, lists board.Lists) error {
+	if err := CheckNotify(a.App); err != nil {
+		return app.UsageError{Err: err}
+	}
+	if len(a.Notify.Targets) == 0 {
+		return nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	n := notify.New(notify.Config{Lists: lists, Targets: a.Notify.Targets,
+		Texts: a.Notify.Texts, Panel: a.PublicURL, Log: a.Logger()})
+	var work sync.WaitGroup
+	work.Go(func() { n.Run(ctx) })
+	a.ends = append(a.ends, work.Wait, stop)
+	return nil
 }

@@ -17,15 +17,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// exposed reports whether others than this machine can reach the server.
+// exposed reports whether other machines can reach the server.
 func exposed(a *app.App) bool { return !edge.IsLoopback(a.Addr) }
 
 // signsIn reports whether clients must sign in.
 func signsIn(a *app.App) bool { return a.SignIn.Tokens != "" || a.SignIn.Issuer != "" }
 
-// CheckSignIn returns what is wrong with the settings for sign-in and TLS
-// together. Nobody may reach lists from elsewhere without sign-in, or with a token
-// that anybody on the way can read (BAD-INPUT 15).
+// CheckSignIn checks the settings for sign-in and TLS. Other machines must not reach lists without sign-in, or
+// with a token that others on the network can read (BAD-INPUT 15).
 func CheckSignIn(a *app.App) error {
 	in := a.SignIn
 	switch {
@@ -45,7 +44,7 @@ func CheckSignIn(a *app.App) error {
 	return nil
 }
 
-// secure adds to a configuration who may use the server, and TLS.
+// secure adds sign-in and TLS to a configuration.
 func (a *service) secure(c *edge.Config) (err error) {
 	if wrong := CheckSignIn(a.App); wrong != nil && a.lan == nil {
 		return app.UsageError{Err: wrong}
@@ -72,7 +71,7 @@ func (a *service) secure(c *edge.Config) (err error) {
 	return nil
 }
 
-// LoadTLS returns nil without a certificate.
+// LoadTLS returns nil if no certificate is set.
 func LoadTLS(a *app.App) (*tls.Config, error) {
 	if a.TLSCert == "" {
 		return nil, nil
@@ -80,15 +79,14 @@ func LoadTLS(a *app.App) (*tls.Config, error) {
 	return edge.LoadCertificate(a.TLSCert, a.TLSKey, a.Logger())
 }
 
-// joinNetwork makes the service one at an address in this machine's network, in place of
-// the machine's own, for who has a token that is valid until the process ends.
+// joinNetwork serves on an address in the local network, to the owner of a token valid until the process ends.
 func (a *service) joinNetwork(ip netip.Addr) {
 	_, port, _ := net.SplitHostPort(a.Addr)
 	a.Addr = net.JoinHostPort(ip.String(), port)
 	a.lan, a.phone = auth.OneToken(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 }
 
-// greetPhone prints the address that has the token, also as a QR code, and returns it.
+// greetPhone prints and returns the sign-in URL with the token, also as a QR code.
 func (a *service) greetPhone(listens string) string {
 	url := listens + "/signin#" + a.phone
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
@@ -96,7 +94,7 @@ func (a *service) greetPhone(listens string) string {
 	return url
 }
 
-// lanAddress returns this machine's address in a private network, IPv4 rather than IPv6.
+// lanAddress returns this machine's address in a private network, preferring IPv4.
 func lanAddress(addresses []net.Addr, err error) (netip.Addr, error) {
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("find this machine's network: %w", err)

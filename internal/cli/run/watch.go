@@ -49,8 +49,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// watchSource runs the interactive viewer if standard output is a terminal with
-// cursor control; otherwise it prints each change as plain lines.
+// watchSource runs the viewer in a terminal that can place the cursor; else it prints changes as plain lines.
 func watchSource(ctx context.Context, a *app.App, source watch.Source, o watch.Options) error {
 	if app.TerminalWidth(a.Stdout) == 0 || a.Getenv("TERM") == "dumb" {
 		return watch.Plain(ctx, source, a.Stdout, a.Stderr, o)

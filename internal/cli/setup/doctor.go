@@ -1,5 +1,4 @@
-// Package setup has the commands that set clients up and look after them: install,
-// uninstall, hook, token and doctor.
+// Package setup has the commands that set clients up: install, uninstall, hook, token and doctor.
 package setup
 
 import (
@@ -17,45 +16,43 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/cli/run"
-	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// DoctorName is the command that runs also where settings are wrong, and says so.
+// DoctorName is the command that runs even with invalid settings, and reports them.
 const DoctorName = "doctor"
 
-// verdict says what a finding means to the user, by the mark before it.
+// verdict is the mark before a finding.
 type verdict string
 
 const (
 	fine    verdict = "✓"
-	remark  verdict = "·" // nothing is wrong; something could be added
-	warning verdict = "!" // it works, but probably not as it is meant
-	problem verdict = "✗" // it does not work
+	remark  verdict = "·" // all is well; something could be added
+	warning verdict = "!" // works, but probably not as intended
+	problem verdict = "✗" // does not work
 )
 
-// report prints what is found, as it is found.
+// report prints findings as they are found.
 type report struct {
 	*app.App
-	topic string // of the next finding; empty if the one before has it
-	typed string // how this program is called here
+	topic string // of the next finding; empty if the previous finding showed it
+	typed string // how the user types the program's name
 	found map[verdict]int
 }
 
-// add prints a finding. A cure, which says what to do about it, may be empty; a command of
-// todo-mcp in it is told as it works here.
+// add prints a finding, and below it a cure if there is one. Commands in the cure are shown as the user types them.
 func (r *report) add(v verdict, cure, format string, args ...any) {
 	r.found[v]++
 	fmt.Fprintf(r.Stdout, "%s %-9s %s\n", v, r.topic, render.Safe(fmt.Sprintf(format, args...)))
 	r.topic = ""
 	if cure != "" {
-		cure = strings.ReplaceAll(cure, "todo-mcp ", cmp.Or(r.typed, "todo-mcp")+" ")
+		cure = strings.ReplaceAll(cure, "todo-mcp ", r.typed+" ")
 		fmt.Fprintf(r.Stdout, "  %-9s → %s\n", "", render.Safe(cure))
 	}
 }
 
-// must adds a problem if there is an error, and reports whether there is none.
+// must adds a problem if err is not nil, and reports whether it is nil.
 func (r *report) must(err error, cure, what string) bool {
 	if err != nil {
 		r.add(problem, cure, "%s%v", what, err)
@@ -63,16 +60,13 @@ func (r *report) must(err error, cure, what string) bool {
 	return err == nil
 }
 
-// doctorTimeout is how long each thing may take that `doctor` looks at.
+// doctorTimeout limits the time for each topic.
 const doctorTimeout = 10 * time.Second
 
-// Doctor looks at everything that must work for lists to be kept and seen, and says
-// what to do about what does not. A problem is an error; nothing is changed.
+// Doctor checks all that lists depend on and says how to mend what is wrong. It returns an error if there are
+// problems. It changes nothing.
 func Doctor(ctx context.Context, a *app.App, _ []string) error {
-	r := &report{App: a, found: make(map[verdict]int)}
-	if m, err := install.ThisMachine(a.Getenv); err == nil {
-		r.typed = m.Typed()
-	}
+	r := &report{App: a, found: make(map[verdict]int), typed: run.CalledBy(a)}
 	err := a.Say("todo-mcp %s (%s, %s/%s)\n\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, of := range []struct {
 		topic string
@@ -96,11 +90,10 @@ func Doctor(ctx context.Context, a *app.App, _ []string) error {
 	return err
 }
 
-// maxShown is how much of a value the report shows, in characters.
+// maxShown limits the characters that are shown of a value.
 const maxShown = 100
 
-// lookAtSettings says which settings are not the defaults, where each came from, and
-// which are wrong.
+// lookAtSettings reports settings that are not defaults, with their origin, and invalid ones.
 func (r *report) lookAtSettings(_ context.Context) {
 	for _, err := range r.Wrong {
 		r.must(err, "correct it there", "")
@@ -117,22 +110,10 @@ func (r *report) lookAtSettings(_ context.Context) {
 	}
 }
 
-// tryStore writes the store, and reads the last lists.
-func (r *report) tryStore(ctx context.Context, lists board.Lists) error {
-	err := app.IsReadable(lists, r.Request)
-	if err == nil {
-		err = lists.TryWrite(ctx)
-	}
-	if err == nil {
-		_, err = lists.Find(ctx, board.Query{Limit: lookedAt})
-	}
-	return err
-}
-
-// lookedAt is how many lists doctor reads.
+// lookedAt is how many lists doctor reads, since damage is found by reading.
 const lookedAt = 500
 
-// lookAtStore reads and writes the store. Reading the whole of it is what `check` does.
+// lookAtStore reads lists and writes to the store. It does not read all of it, as `check` does.
 func (r *report) lookAtStore(ctx context.Context) {
 	place, err := r.Place()
 	if !r.must(err, "name another by --store or TODO_STORE", "") {
@@ -154,7 +135,10 @@ func (r *report) lookAtStore(ctx context.Context) {
 	st, b, done, err := r.Open()
 	if err == nil {
 		defer done()
-		err = r.tryStore(ctx, b.Everyone())
+		lists := b.Everyone()
+		if _, err = lists.Find(ctx, board.Query{Limit: lookedAt}); err == nil {
+			err = lists.TryWrite(ctx)
+		}
 	}
 	cure := ""
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -175,7 +159,7 @@ func (r *report) lookAtStore(ctx context.Context) {
 	}
 }
 
-// lookAtServing looks at what `serve` needs, and who serves the panel now.
+// lookAtServing checks what `serve` needs, and whether it runs now.
 func (r *report) lookAtServing(ctx context.Context) {
 	r.must(run.CheckSignIn(r.App), "", "`todo-mcp serve` would not start: ")
 	_, err := run.LoadTLS(r.App)
@@ -200,14 +184,14 @@ func (r *report) lookAtServing(ctx context.Context) {
 	}
 }
 
-// lookAtHooks says whether hooks failed lately.
+// lookAtHooks reports the last failure of a hook within a day.
 func (r *report) lookAtHooks(_ context.Context) {
 	path := app.SilentLog(r.Getenv)
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) > 24*time.Hour {
 		return
 	}
-	data, _ := os.ReadFile(path) // none of it cannot be told from no failure
+	data, _ := os.ReadFile(path) // without a readable log no failure is known
 	for _, line := range slices.Backward(strings.Split(string(data), "\n")) {
 		if strings.Contains(line, " level=ERROR ") {
 			r.add(warning, "all of it is in "+path, "the last one that failed: %s", todo.Cut(line, app.MaxShownError))

@@ -20,11 +20,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store"
 )
 
-// clientTimeout is how long the server of one client may take.
+// clientTimeout limits the time for the server of one client.
 const clientTimeout = 3 * time.Second
 
-// lookAtClients says which clients are here, how each reaches the server, and whether
-// that works.
+// lookAtClients reports which clients are installed, how each reaches the server, and whether that works.
 func (r *report) lookAtClients(ctx context.Context) {
 	m, err := install.ThisMachine(r.Getenv)
 	if err != nil {
@@ -41,7 +40,7 @@ func (r *report) lookAtClients(ctx context.Context) {
 	}
 }
 
-// lookAtClient adds nothing to the report for a client that is not here.
+// lookAtClient reports on a client that is installed.
 func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.Client) {
 	s, err := c.Look(m, install.Options{})
 	again := "todo-mcp install " + c.Name
@@ -85,8 +84,7 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	}
 }
 
-// lookAtCommand looks at the program that a client starts, and if it is a todo-mcp,
-// starts it as the client does.
+// lookAtCommand checks the program that a client starts. If it is a todo-mcp, it starts it as the client does.
 func (r *report) lookAtCommand(ctx context.Context, m install.Machine, where, again string, s install.Server) {
 	path, err := m.LookPath(s.Command)
 	isThis := install.IsSameFile(path, m.Executable)
@@ -108,8 +106,7 @@ func (r *report) lookAtCommand(ctx context.Context, m install.Machine, where, ag
 	}
 }
 
-// keepsElsewhere reports whether the arguments of a command name another store than
-// the settings do.
+// keepsElsewhere reports whether a command's arguments name another store than the settings.
 func (r *report) keepsElsewhere(args []string) bool {
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	fs.ParseErrorsWhitelist.UnknownFlags = true
@@ -122,7 +119,7 @@ func (r *report) keepsElsewhere(args []string) bool {
 	return err == nil && ourErr == nil && theirs != ours
 }
 
-// lookAtAddress asks whether a todo-mcp answers where a client calls it.
+// lookAtAddress reports whether a todo-mcp answers at the URL that a client has.
 func (r *report) lookAtAddress(ctx context.Context, where, address string) {
 	u, err := url.Parse(address)
 	switch {
@@ -135,8 +132,8 @@ func (r *report) lookAtAddress(ctx context.Context, where, address string) {
 	}
 }
 
-// start starts a server as a client does, and lets it end: nothing is said to it. It keeps
-// its lists in memory, and has the name todo-mcp, whatever the file is called.
+// start starts a server as a client does, with lists in memory, and lets it end by closed input. Its argv[0] is
+// todo-mcp, whatever the file is called: as TodoWrite it would be another command.
 func start(ctx context.Context, program string, args []string) error {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = slices.Concat([]string{"todo-mcp"}, args, []string{"--store", "memory", "--audit-log", ""})

@@ -3,11 +3,16 @@ package setup
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -20,13 +25,12 @@ import (
 )
 
 const (
-	// hookTimeout is how long a hook may wait for the store, and silentTimeout how
-	// long a silent command may take in all: its host waits for it.
+	// hookTimeout limits the wait for the store, silentTimeout the whole command: the host waits for it.
 	hookTimeout   = 2500 * time.Millisecond
 	silentTimeout = 3 * time.Second
 )
 
-// Hook takes in what a host tells of a chat on standard input.
+// Hook records an event that a host passes on standard input.
 func Hook(fs *flag.FlagSet) app.Run {
 	finish := fs.Bool("finish", false, "keep a turn from ending while items are open: once, naming them")
 	server := fs.String("server", "", "pass the event on to the todo-mcp server at this `URL`, with the token in TODO_TOKEN")
@@ -39,11 +43,10 @@ func Hook(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// takeIn takes in one event, or passes it on to a server. With finish the end of a turn is
-// kept from coming too early.
+// takeIn records one event, or passes it on to a server. With finish it may keep the host's turn from ending.
 func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
-	debug.SetGCPercent(-1)         // it ends before that would pay,
-	debug.SetMemoryLimit(64 << 20) // unless it takes in what many others left
+	debug.SetGCPercent(-1)         // a collection does not pay in so short a time,
+	debug.SetMemoryLimit(64 << 20) // unless many pending events are applied
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
@@ -76,8 +79,8 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
 
-// passOn passes an event on to a server, and prints what the host is to read. Of one that is
-// too large what a tool answered is left out.
+// passOn sends an event to a server and prints its answer for the host. It leaves out the tool's response if the
+// event is too large.
 func passOn(ctx context.Context, a *app.App, event hook.Event, server string) error {
 	client, err := remote.New(server, a.Getenv("TODO_TOKEN"))
 	if err != nil {
@@ -98,14 +101,13 @@ func passOn(ctx context.Context, a *app.App, event hook.Event, server string) er
 	return app.PrintJSON(a.Stdout, answer, "")
 }
 
-// Told is what a host reads on standard error, of a command that ends with status 2.
+// Told is the error for a command that ends with status 2; the host reads its text on standard error.
 type Told string
 
 func (t Told) Error() string { return string(t) }
 
-// RunSilently runs a command that never fails, within silentTimeout unless it waits. It prints
-// what the command printed if that succeeded in time, and else nothing: what went wrong stands in
-// a log. It returns what is [Told].
+// RunSilently runs a command, for at most silentTimeout unless waits is true. It prints the command's output if
+// the command succeeds in time, and logs any error instead of returning it, except [Told].
 func RunSilently(env app.Env, waits bool, run func(app.Env) error) error {
 	shown := env
 	var out bytes.Buffer
@@ -137,4 +139,44 @@ func RunSilently(env app.Env, waits bool, run func(app.Env) error) error {
 		app.LogSilently(env.Getenv, fmt.Errorf("gave up after %s", silentTimeout))
 	}
 	return nil
+}
+
+// wakeTimeout limits the wait for work for an idle agent.
+const wakeTimeout = 12 * time.Hour
+
+// wake waits while the event's agent is idle, and returns [Told] when a person gives it work. It ends when the
+// host ends or a newer one waits for the same chat. It does nothing with a remote server, or in Claude Code
+// without a terminal, which would wait for it.
+func wake(ctx context.Context, a *app.App, server string) error {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	event, err := hook.Read(a.Stdin)
+	if event = event.WithHost(); err != nil || event.Process == "" || server != "" || a.Getenv("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli" {
+		return err
+	}
+	event.Language, a.Brief = a.Language, true
+	id := sha256.Sum256([]byte(event.Session))
+	mine, file := []byte(strconv.Itoa(os.Getpid())), filepath.Join(filepath.Dir(app.SilentLog(a.Getenv)), "wake-"+hex.EncodeToString(id[:8]))
+	isNewest := func() bool {
+		now, err := os.ReadFile(file)
+		return err == nil && string(now) == string(mine)
+	}
+	_, b, done, err := a.Open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := os.WriteFile(file, mine, 0o600); err != nil {
+		return err
+	}
+	defer func() {
+		if isNewest() {
+			_ = os.Remove(file) // a leftover is harmless: its process does not wait
+		}
+	}()
+	text, err := event.Wake(ctx, b.As(""), func() bool { return !isNewest() })
+	if err != nil || text == "" {
+		return err
+	}
+	return Told(text)
 }

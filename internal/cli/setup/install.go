@@ -17,13 +17,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
-// installer is an `install` or an `uninstall`.
+// installer runs `install` or `uninstall`.
 type installer struct {
 	*app.App
 	install.Machine
 	install.Options
 	yes, print bool
-	remove     bool // of `uninstall`
+	remove     bool // for `uninstall`
 }
 
 // Install adds the server to MCP clients.
@@ -58,7 +58,7 @@ func Uninstall(fs *flag.FlagSet) app.Run {
 	return o.run
 }
 
-// run does it to the clients with names, or to all that it can be done to.
+// run changes the named clients; without names, all clients that concerned returns.
 func (o *installer) run(ctx context.Context, a *app.App, names []string) (err error) {
 	if err := o.Check(); err != nil {
 		return app.UsageError{Err: err}
@@ -80,9 +80,8 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 	return o.each(ctx, clients)
 }
 
-// concerned returns the clients that are meant where none is named, and says which: those that
-// are here, and for `uninstall` those that have the server or the hooks, or whose files cannot
-// be read.
+// concerned returns the clients to change if none is named, and prints them: those that are installed. For
+// uninstall they also must have the server or hooks, or a file that cannot be read.
 func (o *installer) concerned(clients []install.Client) ([]install.Client, error) {
 	clients = slices.DeleteFunc(clients, func(c install.Client) bool {
 		s, err := c.Look(o.Machine, o.Options)
@@ -104,8 +103,8 @@ func (o *installer) concerned(clients []install.Client) ([]install.Client, error
 	return nil, fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
 }
 
-// choose asks, once for all clients, what is not chosen by flags: whether they shall run the
-// tools without asking, and hooks. It is an error if nobody can be asked for a change.
+// choose asks, once for all clients, what no flag says: whether they may run the tools without asking, and
+// whether to add hooks. Without a terminal and --yes it is an error.
 func (o *installer) choose(ctx context.Context, clients []install.Client) error {
 	if !o.yes && !app.IsTerminal(o.Stdin) {
 		return errors.New("there is no terminal to ask in: add --yes to change the files, " +
@@ -148,13 +147,13 @@ func (o *installer) choose(ctx context.Context, clients []install.Client) error 
 	return err
 }
 
-// agrees asks for a yes. The answer "?" is more about it.
+// agrees asks a yes/no question; the answer "?" prints more.
 func (o *installer) agrees(ctx context.Context, question, more string) (bool, error) {
 	answer, err := o.ask(ctx, question+" [y]es, [N]o, [?]", more)
 	return answer == "y" || answer == "yes", cmp.Or(err, ctx.Err())
 }
 
-// ask asks until the answer is another one than "?", of which more is told.
+// ask asks until the answer is not "?", after which it prints more.
 func (o *installer) ask(ctx context.Context, question, more string) (answer string, err error) {
 	for answer = "?"; answer == "?" && err == nil; {
 		if answer, err = o.Ask(ctx, question); answer == "?" && err == nil {
@@ -164,7 +163,7 @@ func (o *installer) ask(ctx context.Context, question, more string) (answer stri
 	return answer, err
 }
 
-// describe returns lines that say what kinds of hooks do.
+// describe returns a line for each kind of hooks.
 func describe(kinds []install.Kind) string {
 	var lines strings.Builder
 	for _, k := range kinds {
@@ -173,7 +172,7 @@ func describe(kinds []install.Kind) string {
 	return lines.String()
 }
 
-// namedClients returns the clients with names, or all if there are none.
+// namedClients returns the clients with these names; all clients for no names.
 func namedClients(names []string) (clients []install.Client, err error) {
 	if len(names) == 0 {
 		return install.Clients(), nil
@@ -193,15 +192,14 @@ func namedClients(names []string) (clients []install.Client, err error) {
 
 var errDeclined = errors.New("not wanted")
 
-// each changes each client, or prints how, and says what a person does next. A client with an
-// error does not keep the others from it.
+// each changes the clients one by one, or prints how, and then what to do next. It goes on after an error.
 func (o *installer) each(ctx context.Context, clients []install.Client) (err error) {
 	var done, failed int
 	for _, c := range clients {
 		switch err := o.client(ctx, c); {
 		case err == nil:
 			done++
-		case errors.Is(err, syscall.EPIPE): // nobody reads what it says
+		case errors.Is(err, syscall.EPIPE): // the reader of the output is gone
 			return err
 		case !errors.Is(err, errDeclined):
 			failed++
@@ -224,7 +222,7 @@ func (o *installer) each(ctx context.Context, clients []install.Client) (err err
 	return err
 }
 
-// client shows the change of a client, asks, and makes it, or prints what to write by hand.
+// client changes one client, or prints the change to make by hand.
 func (o *installer) client(ctx context.Context, c install.Client) error {
 	plan := c.Install
 	if o.remove {
@@ -255,8 +253,8 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 	return err
 }
 
-// makeChange shows a change, asks, and makes it. It returns what a person should know
-// then. The answer "all" means the changes that follow as well.
+// makeChange shows a change, asks, and writes it. It returns a text about the result. The answer "all" also
+// allows the changes that follow.
 func (o *installer) makeChange(ctx context.Context, change install.Change) (text string, err error) {
 	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff(false))); err != nil {
 		return "", err
@@ -297,7 +295,7 @@ func (o *installer) places(paths ...string) string {
 	return strings.Join(short, " and ")
 }
 
-// safeLines returns lines that a terminal shows as they are.
+// safeLines makes lines safe to print in a terminal.
 func safeLines(text string) string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text), "\n")
 	for i, line := range lines {

@@ -49,7 +49,7 @@ func Token(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// newToken makes a token. Its text alone goes to standard output, for scripts.
+// newToken makes a token. Only the token goes to standard output, for scripts.
 func newToken(a *app.App, path string, t auth.Token) error {
 	t.Principal = cmp.Or(t.Principal, t.Name)
 	text, err := auth.NewToken(path, t)

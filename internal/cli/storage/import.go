@@ -1,13 +1,20 @@
 package storage
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/todo-mcp/todo-mcp/internal/asutf8"
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -16,8 +23,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Import imports what export wrote. Everything is checked before anything is written; only
-// a store that gets full, or fails, stops it later.
+// Import imports what export wrote. It checks everything before it writes anything; only a store that fails or
+// becomes full stops it later.
 func Import(ctx context.Context, a *app.App, args []string) error {
 	in, done, err := input(ctx, a, args)
 	if err != nil {
@@ -28,7 +35,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
-	a.Keep.Begun, a.Keep.Abandoned = 0, 0 // no chat begins these lists, and none makes room for another
+	a.Keep.Begun, a.Keep.Abandoned = 0, 0 // imported lists have no limit per chat, and drop no other lists
 	st, err := a.OpenStore()
 	if err != nil {
 		return err
@@ -45,9 +52,8 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 	return a.Say("Imported %d revisions.\n", missing)
 }
 
-// input opens the file that the argument names; without one, or for "-", it takes standard
-// input, and says in a terminal what it waits for. What cannot be read twice, or is UTF-16, is
-// copied to a file as it is read, and checked, the first time; the file is gone when done.
+// input opens the named file or standard input, for "-" or no name. A regular file in UTF-8 is read in place. Any
+// other input is copied to a temporary file while it is read for the first time; done removes that.
 func input(ctx context.Context, a *app.App, args []string) (in file, done func(), err error) {
 	var from io.ReadCloser
 	if len(args) > 0 && args[0] != "-" {
@@ -57,7 +63,7 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 		}
 		first := make([]byte, 1)
 		if info, err := named.Stat(); err == nil && info.Mode().IsRegular() {
-			if _, _ = named.ReadAt(first, 0); first[0] < utf8.RuneSelf { // no mark
+			if _, _ = named.ReadAt(first, 0); first[0] < utf8.RuneSelf { // no byte order mark
 				return named, func() { named.Close() }, nil
 			}
 		}
@@ -75,7 +81,7 @@ func input(ctx context.Context, a *app.App, args []string) (in file, done func()
 	done = func() {
 		from.Close()
 		copied.Close()
-		os.Remove(copied.Name()) //nolint:errcheck // it is in the folder for such files
+		os.Remove(copied.Name()) //nolint:errcheck // the system cleans the folder
 	}
 	return struct {
 		io.Reader
@@ -87,28 +93,26 @@ type importer struct {
 	store board.Store
 	keep  board.Keep
 	in    file
-	lists map[string]*history // of the file, by id
+	lists map[string]*history // by list id
 }
 
-// eachLine calls do with each line of the file again, and its list's history.
+// eachLine calls do for each line of the file, with the history of its list.
 func (i importer) eachLine(do func(*history, todo.Snapshot) error) error {
 	return eachLine(io.NewSectionReader(i.in, 0, math.MaxInt64), func(s todo.Snapshot) error {
 		h := i.lists[s.List.ID]
 		if h == nil {
 			return errors.New("the file was changed while it was imported")
 		}
-		s.List = h.list // the same in all revisions
+		s.List = h.list // shared by all revisions
 		return do(h, s)
 	})
 }
 
-// plan returns how many revisions the store has not, or why they cannot be imported, and notes
-// from which one on each list is missing. It is checked to the last revision: only another
-// process, or a store that is full or fails, can stop what follows. It is an error if a list
-// here has another history: the newest revision that both must have is not the same. What the
-// store keeps no more is not compared.
+// plan checks the whole file against the store, sets each history's from, and returns how many revisions are
+// missing. It fails if a list has another history in the store: if the newest revision that both should share
+// differs. A revision that the store no longer keeps is not compared.
 func (i importer) plan(ctx context.Context) (missing int64, err error) {
-	begun := make(map[string]int) // new lists, by principal
+	begun := make(map[string]int) // number of new lists by principal
 	for _, h := range i.lists {
 		here, err := i.here(ctx, h.list)
 		if err != nil {
@@ -129,7 +133,7 @@ func (i importer) plan(ctx context.Context) (missing int64, err error) {
 		if errors.Is(err, board.ErrNotFound) {
 			return nil
 		}
-		ours.Operation = todo.Operation{} // a file has none, see readLine
+		ours.Operation = todo.Operation{} // exports have none, see readLine
 		if err == nil && !s.Equal(ours) {
 			err = another(ours)
 		}
@@ -151,14 +155,13 @@ func (i importer) plan(ctx context.Context) (missing int64, err error) {
 	return missing, nil
 }
 
-// another is the error of a list here that is not the one of the file.
+// another is the error for a list in the store that differs from the file's.
 func another(here todo.Snapshot) error {
 	return fmt.Errorf("a list %q is here already, with another history: delete it for good with `todo-mcp delete --purge %s`, or import the file into another store with --store",
 		render.Safe(here.Title()), here.List.ID)
 }
 
-// here returns the newest revision of a list in a file, or of the one that has its name
-// here; revision 0 when there is none.
+// here returns the newest stored revision of a list, or of the list with its name; revision 0 if there is none.
 func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) {
 	found, err := i.store.Load(ctx, l.ID, 0)
 	if errors.Is(err, board.ErrNotFound) && l.Name != "" {
@@ -170,10 +173,9 @@ func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) 
 	return found, board.PassOver(err)
 }
 
-// write saves what is missing. The error says how much was saved before it; the same
-// import then goes on from there.
+// write saves the missing revisions. An error says how many were saved; the same import then continues there.
 func (i importer) write(ctx context.Context, missing int64) error {
-	var some []todo.Snapshot // of one list
+	var some []todo.Snapshot // the next to save, of one list
 	saved := 0
 	save := func() error {
 		if len(some) == 0 {
@@ -202,10 +204,10 @@ func (i importer) write(ctx context.Context, missing int64) error {
 	return err
 }
 
-// atOnce is how many revisions an import saves in one transaction: others wait for it.
+// atOnce is how many revisions are saved in one transaction, which blocks other writers.
 const atOnce = 50
 
-// save saves some revisions of a list. A list with a name that begins gets the name.
+// save saves revisions of a list. For a new list it also saves the name.
 func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 	l := some[0].List
 	return i.store.Update(ctx, board.Key{Principal: l.Principal, Chat: l.ID}, func(tx board.Tx) error {
@@ -224,4 +226,143 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 		}
 		return nil
 	})
+}
+
+// maxLine is the longest line that import reads, in bytes. A list at its hard caps fits.
+const maxLine = 32 << 20
+
+// maxEmpty limits empty lines, which a pasted export may have: endless input must end with an error.
+const maxEmpty = 1000
+
+// file is an export. It may be larger than memory, so it is read several times.
+type file interface {
+	io.Reader
+	io.ReaderAt
+}
+
+// history is the revisions of one list in a file, without gaps. It may begin above 1.
+type history struct {
+	list        todo.List // as in the first line of the list
+	first, last int64     // revisions
+	lastID      int       // of the last revision
+	from        int64     // the first revision that the store lacks; see importer.plan
+}
+
+// eachLine calls do with the snapshot in each line of an export. An error names the line.
+func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	n, empty := 0, 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			if empty++; empty == maxEmpty {
+				return fmt.Errorf("line %d: not a line of an export: so many are empty", n)
+			}
+			continue
+		}
+		s, err := readLine(lines.Bytes())
+		if err == nil {
+			err = do(s)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read line %d: %w", n+1, err)
+	}
+	return nil
+}
+
+// readExport checks an export and returns the history of each list by id.
+func readExport(in io.Reader) (map[string]*history, error) {
+	lists := make(map[string]*history)
+	return lists, eachLine(in, func(s todo.Snapshot) error {
+		h := lists[s.List.ID]
+		if h == nil {
+			h = &history{list: s.List, first: s.Revision, last: s.Revision - 1}
+			lists[s.List.ID] = h
+		}
+		switch {
+		case s.Revision != h.last+1:
+			return fmt.Errorf("revision %d follows revision %d of list %s", s.Revision, h.last, s.List.ID)
+		case s.LastID < h.lastID:
+			return fmt.Errorf("last_id %d is below %d of the revision before: an id would be given twice", s.LastID, h.lastID)
+		}
+		h.last, h.lastID = s.Revision, s.LastID
+		return nil
+	})
+}
+
+// readLine parses and checks a line of an export. Duplicate or unknown keys, another case, invalid UTF-8, lone
+// surrogates and text after the value are errors (BAD-INPUT 83).
+func readLine(line []byte) (s todo.Snapshot, err error) {
+	if err = json.Unmarshal(line, &s, json.RejectUnknownMembers(true)); err != nil {
+		return todo.Snapshot{}, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
+	}
+	s.List.ParentConversation, s.Workers = "", nil // they name chats, which an export lacks; Parent stays
+	s.Rest, s.Operation = nil, todo.Operation{}    // of excerpts, and of repeated calls
+	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
+		return s, err
+	}
+	if s.LastID < 0 || s.LastID > todo.MaxID {
+		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
+	}
+	for n, item := range slices.Concat(s.Items, s.Gone, s.Later) {
+		if err := checkEdits(item); err != nil {
+			return s, fmt.Errorf("item %d: %w", n+1, err)
+		}
+		isLater := n >= len(s.Items)+len(s.Gone) // such items have ids of another form
+		if id := todo.ItemNumber(item.ID); !isLater && (id == 0 || id > s.LastID) {
+			return s, fmt.Errorf("item %d: id %q must be a number from 1 to last_id, which is %d", n+1, render.Safe(todo.Cut(item.ID, 40)), s.LastID)
+		}
+	}
+	return s, nil
+}
+
+// checkLabels checks the length and form of what names a list and its writer (BAD-INPUT 82).
+func checkLabels(s todo.Snapshot) error {
+	l, w := s.List, s.Writer
+	if l.Name != "" {
+		if err := todo.CheckName(l.Name); err != nil {
+			return err
+		}
+	}
+	// Ids are used in URLs and messages without escaping.
+	if strings.ContainsFunc(l.ID+l.Parent+l.Previous+s.ReplacedBy, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("a list's id must be visible ASCII")
+	}
+	if len(l.Workspace) > todo.MaxWorkspace {
+		return fmt.Errorf("the workspace is longer than %d bytes", todo.MaxWorkspace)
+	}
+	if len(l.Conversation) > 2*todo.MaxWorkspace {
+		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
+	}
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, l.Branch, s.ReplacedBy, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process} {
+		if len(label) > todo.MaxLabel {
+			return fmt.Errorf("an id, a client, a branch or an agent is longer than %d bytes", todo.MaxLabel)
+		}
+	}
+	if most := todo.MaxItems * (len(strconv.Itoa(todo.MaxID)) + 1); len(s.Order.Replaced) > todo.MaxReplaced*most || len(s.Order.Text) > most {
+		return errors.New("the order has too many items")
+	}
+	return nil
+}
+
+// maxReplaced limits the wordings of an item that a person replaced.
+const maxReplaced = 16
+
+// checkEdits checks a person's edit of an item: its words may become the item's text again.
+func checkEdits(i todo.Item) error {
+	words := strings.SplitN(i.PersonEdit.Replaced, "\n", maxReplaced+1)
+	if len(words) > maxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {
+		return errors.New("a person's edit has too much")
+	}
+	for _, text := range append(words, i.PersonEdit.Text) {
+		if err := (todo.Item{Text: text, Status: todo.Pending}).Check(); err != nil && text != "" {
+			return fmt.Errorf("a person's edit: %w", err)
+		}
+	}
+	return nil
 }
