@@ -12,9 +12,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// boardRows returns the rows of the board: the groups with an agent by project, then
-// those left open, then those finished today. While a filter is set they are every group
-// that matches, the last changed first.
+// boardRows returns the rows of the board: active groups by project, then those left open, then those finished
+// today. With a filter it returns all groups that match, most recently changed first.
 func (m *model) boardRows(width int) (rows []row) {
 	line := func(text string) {
 		if text != "" {
@@ -37,7 +36,7 @@ func (m *model) boardRows(width int) (rows []row) {
 		add("", m.found())
 		return rows
 	}
-	// Lists without items that nobody is about to fill are not on it.
+	// Empty lists whose agent does nothing are left out.
 	b := account.Sort(m.groups(), m.now).Only(func(f account.Group) bool { return !f.Bare() })
 	for _, p := range b.Projects() {
 		add(cmp.Or(render.Safe(p.Groups[0].Main.List.Project()), "no folder"), p.Groups)
@@ -52,7 +51,7 @@ func (m *model) boardRows(width int) (rows []row) {
 	return rows
 }
 
-// found returns the groups with a list that matches the filter, the last changed first.
+// found returns the groups with a list that matches the filter, most recently changed first.
 func (m *model) found() []account.Group {
 	matches := func(l todo.Snapshot) bool { return render.Matches(l, render.Client(account.Client(l)), m.filter) }
 	found := slices.DeleteFunc(m.groups(), func(f account.Group) bool {
@@ -87,7 +86,7 @@ func (m *model) emptyBoard(width int) []string {
 	return message(width, "No lists yet.", "An agent begins one by calling its todo tool; it shows up here as it moves.")
 }
 
-// message returns the lines shown in place of lists.
+// message returns lines to show if there is no list.
 func message(width int, text string, more ...string) []string {
 	lines, r := []string{""}, plainText
 	for _, t := range append([]string{text}, more...) {
@@ -99,15 +98,15 @@ func message(width int, text string, more ...string) []string {
 	return lines
 }
 
-// Widths of the columns at the right of a list's line, and the least for its title.
+// Widths of columns at the right of a list's line, and the least width of its title.
 const (
 	progressWidth = 7
 	timeWidth     = 10
 	leastTitle    = 16
 )
 
-// boardLines draws a list in one line: cursor, sign, title, with apart its branch, and when it
-// began where another one is called alike, progress and time; below it for what it waits, and of the selected one the item at hand where no pane beside it shows that.
+// boardLines draws a list: a line with cursor, sign, title, apart, progress and time; what its agent asks or waits
+// for; and the current item if the list is selected and no pane beside shows it. apart tells it from similar lists.
 func (m *model) boardLines(f account.Group, apart string, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
@@ -142,7 +141,7 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 	return lines
 }
 
-// stateSigns are the signs of the states.
+// stateSigns are the signs before lists.
 var stateSigns = map[todo.State]string{
 	todo.Working:  paint(accent, "◐"),
 	todo.Waiting:  paint(warn, "‖"),
@@ -153,8 +152,7 @@ var stateSigns = map[todo.State]string{
 	todo.InVain:   paint(bad, "✗"),
 }
 
-// listTime returns for how long the current item is in progress or the list rests, and of a
-// finished list when it ended.
+// listTime returns how long the current item is in progress or the list is idle; for an ended list, when it ended.
 func (m *model) listTime(f account.Group) string {
 	item, current := f.Main.Current()
 	switch {
@@ -166,8 +164,7 @@ func (m *model) listTime(f account.Group) string {
 	return paint(dim, render.Roughly(m.now.Sub(f.Since())))
 }
 
-// summary counts the lists by state, for the first line: "5 working  1 waiting". Each count
-// has the role with which the state's sign begins.
+// summary counts the lists by state, for the first line: "5 working  1 waiting", in the colours of the signs.
 func (m *model) summary() (parts []string) {
 	n := account.Counts(slices.DeleteFunc(m.groups(), func(f account.Group) bool { return f.Main.Archived }))
 	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {

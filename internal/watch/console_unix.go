@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readerGone returns true when f is a pipe or terminal with no reader left, and false when
-// ctx ends. A list may not change for hours, and until then no write would fail.
+// readerGone returns true when f is a pipe or terminal whose reader is gone, and false when ctx ends. A failed write
+// would show it only at the next change, perhaps hours later.
 func readerGone(ctx context.Context, f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
 	for ctx.Err() == nil {
-		// macOS says POLLNVAL, at once, of each terminal.
+		// macOS returns POLLNVAL for every terminal.
 		if n, err := unix.Poll(fds, 0); err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
 			return true
 		}

@@ -5,5 +5,5 @@ import (
 	"os"
 )
 
-// readerGone cannot detect a closed reader on Windows; the next write fails instead.
+// readerGone returns false: Windows cannot tell, so the next write fails instead.
 func readerGone(context.Context, *os.File) bool { return false }

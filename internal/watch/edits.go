@@ -8,24 +8,24 @@ import (
 
 type edit struct {
 	todo.Edit
-	list string // id
+	list string // id of the list
 }
 
-// send has an edit made, where it may be.
+// send asks the viewer to make an edit, if edits are possible.
 func (m *model) send(e edit) {
 	if m.mayEdit() {
 		m.effect.edit = &e
 	}
 }
 
-// editItems has the items of a list edited in the person's editor, where they may be.
+// editItems asks the viewer to open the items of a list in the person's editor, if edits are possible.
 func (m *model) editItems(s todo.Snapshot) {
 	if m.mayEdit() {
 		m.effect.editor = &s
 	}
 }
 
-// mayEdit reports whether anything can be changed now, and says why not.
+// mayEdit reports whether edits are possible; if not, it shows why.
 func (m *model) mayEdit() bool {
 	if m.lost != nil {
 		m.say(bad, "Not live: nothing can be changed until the server is back.")
@@ -33,7 +33,7 @@ func (m *model) mayEdit() bool {
 	return m.lost == nil
 }
 
-// edited notes the outcome of an edit: what it did, and how it is undone.
+// edited shows the outcome of an edit and remembers how to undo it.
 func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err error) {
 	if err != nil {
 		m.say(bad, "Not changed: "+rootCause(err))
@@ -44,7 +44,7 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 	switch {
 	case e.Do == todo.EditUndo && !out.Changed:
 		m.say(dim, "Nothing undone: what you changed has changed since.")
-	case e.Do == todo.EditUndo, !out.Changed: // to undo what made no revision would undo another's
+	case e.Do == todo.EditUndo, !out.Changed: // without a revision of its own there is nothing to undo
 		m.say(done, pastTense(e, before))
 	default:
 		m.undo = append(m.undo, e.inverse(after))
@@ -52,9 +52,8 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 	}
 }
 
-// inverse returns the edit that undoes one, which made the revision after. What
-// the person changed is the step from the revision just before: what is shown when
-// the person edits may be older, and what the agent wrote between is not undone.
+// inverse returns the edit that undoes e, which made the revision after. It undoes the step from the revision just
+// before: the agent may have written between what the person saw and the edit.
 func (e edit) inverse(after todo.Snapshot) edit {
 	return edit{todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}, e.list}
 }
@@ -68,8 +67,7 @@ func pastTense(e edit, before todo.Snapshot) string {
 	}[e.Do]
 }
 
-// toggle returns what a key does that gives the item under the cursor a status, or makes
-// it pending again.
+// toggle returns the action of a key that sets the selected item's status, or resets it to pending.
 func toggle(status todo.Status) func(*model) {
 	return func(m *model) {
 		s, item, ok := m.cursorItem()
@@ -93,15 +91,14 @@ func (m *model) archive(s todo.Snapshot) {
 	m.send(edit{Edit: e, list: s.List.ID})
 }
 
-// finish completes all that is open in a list that was left open.
+// finish completes all open items of a list.
 func (m *model) finish(s todo.Snapshot) {
 	if s.Open() {
 		m.send(edit{Edit: todo.Edit{Do: todo.EditFinish, Seen: s.Revision}, list: s.List.ID})
 	}
 }
 
-// copyCommand copies the command that goes on with the chat of a list, and shows it: not
-// every terminal lets a program copy.
+// copyCommand copies the command that resumes the list's chat. It also shows it: some terminals forbid copying.
 func (m *model) copyCommand(s todo.Snapshot) {
 	command := render.ResumeCommand(s)
 	if command == "" {

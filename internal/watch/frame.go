@@ -6,10 +6,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
-// twoPanes is from how many columns on a list is shown beside the lists.
+// twoPanes is the width from which a list is shown beside the board.
 const twoPanes = 100
 
-// frame returns the screen's lines: height of them, at least one, none wider than it.
+// frame returns the lines of the screen, none wider than the screen.
 func (m *model) frame() []string {
 	lines := append([]string{m.topLine()}, m.body(max(m.height-2, 0))...)
 	lines = append(lines, make([]string, max(m.height-len(lines), 0))...)
@@ -17,14 +17,13 @@ func (m *model) frame() []string {
 	if m.height > 1 {
 		lines[m.height-1] = m.bottomLine()
 	}
-	for i, l := range lines { // the parts of a line have a least width
+	for i, l := range lines { // some parts have a minimum width
 		lines[i] = cut(l, m.width)
 	}
 	return lines
 }
 
-// body draws what is between the first line and the last: a page, or the lists and the
-// selected or opened one, side by side where there is room.
+// body draws all but the first and last line: a page, or the board and a list, side by side if there is room.
 func (m *model) body(height int) []string {
 	switch {
 	case m.page != nil:
@@ -56,7 +55,7 @@ func (m *model) boardPane(width, height int) []string {
 	return framed(title, m.opened == "", width, height, lines)
 }
 
-// listPane draws the selected or opened list; nothing where there is none.
+// listPane draws the list that is opened or selected, or an empty pane.
 func (m *model) listPane(width, height int) []string {
 	s, ok := m.shown()
 	if !ok && m.opened == "" {
@@ -65,7 +64,7 @@ func (m *model) listPane(width, height int) []string {
 	return framed(listName(s), m.opened != "", width, height, m.listLines(width-2, height-2, m.opened != ""))
 }
 
-// framed draws a border with a title around lines. A focused one is accented.
+// framed draws a border with a title around lines.
 func framed(title string, focused bool, width, height int, lines []string) []string {
 	border, titleRole := dim, plainText
 	if focused {
@@ -87,7 +86,7 @@ func framed(title string, focused bool, width, height int, lines []string) []str
 	return append(out, paint(border, "╰"+rule(width-2)+"╯"))
 }
 
-// topLine returns the first line: what there is, and whether it is live.
+// topLine returns the first line: counts of lists, and whether the view is live.
 func (m *model) topLine() string {
 	lamp := paint(done, "● live")
 	switch {

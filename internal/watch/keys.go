@@ -12,14 +12,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// place is where the keys go.
+// place is what the keys act on; places can be combined.
 type place int
 
 const (
 	onBoard place = 1 << iota
 	onList
-	onPage   // any other key closes it
-	onLeft   // as well, where they act on a list that was left open
+	onPage   // any key without a binding closes the page
+	onLeft   // in addition, if the list is left open
 	anywhere = onBoard | onList
 	always   = anywhere | onPage
 )
@@ -40,21 +40,20 @@ func (m *model) where() place {
 	return at
 }
 
-// binding is a row of the table of keys: the only place that says which key does
-// what. The last line and the page of keys are drawn from it.
+// binding is a row of the table of keys. The last line and the page of keys are made from it.
 type binding struct {
-	section string // of the page of keys
-	keys    string // names of keys, see key
+	section string // on the page of keys
+	keys    string // names separated by spaces, see key
 	where   place
-	short   string // for the last line: "x tick"; empty: not in it
-	help    string // for the page of keys; empty: not in it
+	short   string // in the last line, as "x tick"; may be empty
+	help    string // on the page of keys; may be empty
 	do      func(m *model)
 }
 
-// everywhere is the section of the keys that mean something without a list, too.
+// everywhere is the section of keys that need no list.
 const everywhere = "Everywhere"
 
-// bindings returns the table, in the order of the last line.
+// bindings returns the table in the order of the last line.
 func bindings() []binding {
 	quit := func(m *model) { m.effect.quit = true }
 	return []binding{
@@ -86,16 +85,16 @@ func bindings() []binding {
 	}
 }
 
-// all is more than there are rows.
+// all is more than any number of rows.
 const all = 1 << 30
 
-// move returns what a key does that moves the cursor.
+// move returns an action that moves the cursor.
 func move(delta int) func(*model) { return func(m *model) { m.move(delta) } }
 
-// movePage returns what a key does that moves the cursor by halves of a screen.
+// movePage returns an action that moves the cursor by n halves of a screen.
 func movePage(n int) func(*model) { return func(m *model) { m.move(n * max(m.height/2, 1)) } }
 
-// onShown returns what a key does with the list that the keys act on, if there is one.
+// onShown returns an action on the list that the keys act on, if there is one.
 func onShown(do func(*model, todo.Snapshot)) func(*model) {
 	return func(m *model) {
 		if s, ok := m.shown(); ok {
@@ -104,7 +103,7 @@ func onShown(do func(*model, todo.Snapshot)) func(*model) {
 	}
 }
 
-// press updates the model for a key and returns what the viewer must do.
+// press handles a key and returns what the viewer must do.
 func (m *model) press(k key) effect {
 	m.note = ""
 	if m.searching {
@@ -115,7 +114,7 @@ func (m *model) press(k key) effect {
 	return m.take()
 }
 
-// pressSearch edits what is searched: the board shows what matches at each key.
+// pressSearch edits the filter; the board follows each key.
 func (m *model) pressSearch(k key) {
 	switch {
 	case k == "Enter":
@@ -155,7 +154,7 @@ func (m *model) setFilter(text string) {
 	}
 }
 
-// move moves the cursor of the pane that has the keys.
+// move moves the cursor of the focused pane, or scrolls the page.
 func (m *model) move(delta int) {
 	switch s, ok := m.shown(); {
 	case m.page != nil:
@@ -176,13 +175,13 @@ func (m *model) enter() {
 		return
 	}
 	if sub, isSub := strings.CutPrefix(m.list.cursor, subPrefix); isSub {
-		m.back = append(m.back, m.opened) // escape comes back to it
+		m.back = append(m.back, m.opened)
 		m.open(sub)
 	}
 }
 
-// escape goes back one step: from a sub-agent's list to where it was opened, from a list
-// to the board, from what was searched to all lists.
+// escape goes back one step: from a sub-agent's list to the list before it, from a list to the board, from a search
+// to all lists.
 func (m *model) escape() {
 	switch {
 	case len(m.back) > 0:
@@ -196,12 +195,10 @@ func (m *model) escape() {
 	}
 }
 
-// key is a pressed key: a character, or the name that tcell has for the key, which is
-// longer than one character.
+// key is a character, or tcell's name of a key, which is longer.
 type key string
 
-// readKeys returns the keys of a terminal's event, which are answered at once. What is
-// pasted is typed into the search, and means nothing elsewhere.
+// readKeys returns the keys of a terminal's event, and requests a new frame. Pasted text goes to the search only.
 func (v *viewer) readKeys(event tcell.Event) []key {
 	switch e := event.(type) {
 	case *tcell.EventPaste:
@@ -211,7 +208,7 @@ func (v *viewer) readKeys(event tcell.Event) []key {
 		case !v.pasting:
 			v.drawn = time.Time{}
 			return keysOf(e)
-		case e.Key() == tcell.KeyCtrlC: // the end of the paste may have been lost
+		case e.Key() == tcell.KeyCtrlC: // quits even if the end of the paste was lost
 			return []key{"Ctrl-C"}
 		case e.Key() == tcell.KeyRune && v.searching && len(v.filter) < maxSearch:
 			return keysOf(e)
@@ -220,11 +217,10 @@ func (v *viewer) readKeys(event tcell.Event) []key {
 	return nil
 }
 
-// maxSearch is how many bytes of a paste the search takes.
+// maxSearch limits the filter while text is pasted, in bytes.
 const maxSearch = 1000
 
-// keysOf returns what a pressed key means to the viewer. A terminal sends Escape and
-// then a character, both at once, as it sends that character with Alt.
+// keysOf converts a key. Alt+x and a fast Esc, x look alike; it returns both keys.
 func keysOf(e *tcell.EventKey) []key {
 	name, character := key(tcell.KeyNames[e.Key()]), key(e.Str())
 	switch {

@@ -11,17 +11,16 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// subPrefix begins the id of the row of a sub-agent's list. No item has such an id: they
-// are numbers.
+// subPrefix begins the row ids of sub-agents' lists. Item ids are numbers.
 const subPrefix = "sub "
 
-// listRows returns the rows of a list: its items, and its sub-agents' lists.
+// listRows returns the rows of a list: its items, then its sub-agents' lists.
 func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) {
 	cursor := func(selected bool) string {
 		switch {
 		case selected && focused:
 			return paint(accent, "▌")
-		case selected && s.Open(): // what the keys act on from the board
+		case selected && s.Open(): // on the board, keys act on the current item
 			return paint(dim, "▌")
 		}
 		return " "
@@ -43,13 +42,13 @@ func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) 
 	return rows
 }
 
-// Cells before the text of an item, and at least at its right.
+// Cells before an item's text, and the least at its right.
 const (
 	rowIndent = 3
 	noteWidth = 10
 )
 
-// itemLines draws an item behind a cursor, whole or at most maxWrapped lines of its text.
+// itemLines draws an item behind a cursor, with its whole text or at most maxWrapped lines of that.
 func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor string, whole bool) (lines []string) {
 	edits := m.standings[s.List.ID].Edits
 	look, limit := itemLooks[item.Status], maxWrapped
@@ -78,8 +77,8 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	return lines
 }
 
-// itemNote returns what stands at the right of an item: what became of a person's change,
-// or how long the item took. That a change was seen does not take the place of a time.
+// itemNote returns the text at the right of an item: the fate of a person's edit, or how long the item took. A time
+// takes precedence over an edit that was seen.
 func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string {
 	switch {
 	case slices.ContainsFunc(s.Later, func(l todo.Item) bool { return l.ID == i.ID }):
@@ -104,7 +103,7 @@ func tookUntil(started, now time.Time) string {
 	return paint(dim, render.Took(took))
 }
 
-// look is the sign of a status, and how a text with it looks.
+// look is the sign of a status and the role of its text.
 type look struct {
 	sign string
 	text role
@@ -119,7 +118,7 @@ var itemLooks = map[todo.Status]look{
 	todo.Cancelled:  {paint(dim, "–"), struck},
 }
 
-// subLine draws a sub-agent's list in one line: name, what it does, progress.
+// subLine draws a sub-agent's list in one line: name, current item, progress.
 func (m *model) subLine(s todo.Snapshot, width int) string {
 	doing, look := "", accent
 	if s.Open() {
@@ -133,8 +132,7 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	return spread(paint(look, name)+"  "+cut(paint(plainText, doing), left), paint(dim, progress(s)), width-1)
 }
 
-// focusItem returns the item that matters most: the current one, else the next one, else
-// the first; zero for a list without items.
+// focusItem returns the current item, else the next one, else the first; zero for an empty list.
 func focusItem(s todo.Snapshot) (item todo.Item) {
 	if current, ok := s.Current(); ok {
 		return current
@@ -145,8 +143,7 @@ func focusItem(s todo.Snapshot) (item todo.Item) {
 	return s.Items[0]
 }
 
-// cursorItem returns the item that the keys act on: the one under the cursor of the
-// opened list, else the one that matters most of the selected list.
+// cursorItem returns the item that keys act on: on the board, the selected list's focusItem.
 func (m *model) cursorItem() (todo.Snapshot, todo.Item, bool) {
 	s, ok := m.shown()
 	id := m.list.cursor
@@ -157,7 +154,7 @@ func (m *model) cursorItem() (todo.Snapshot, todo.Item, bool) {
 	return s, item, ok && known
 }
 
-// listLines draws a list. focused is true when the keys go to it.
+// listLines draws a list. focused is true if the keys act on it.
 func (m *model) listLines(width, height int, focused bool) []string {
 	s, ok := m.shown()
 	if !ok {
@@ -177,8 +174,7 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	return append(head, p.lines(rows, height)...)
 }
 
-// listHead draws what stands above the items: where and who, the bar, and what its
-// agent asks.
+// listHead draws three lines above the items: state, progress, and what its agent asks or overrode.
 func (m *model) listHead(s todo.Snapshot, width int) []string {
 	p, count := s.Progress(), progress(s)
 	if p.Failed > 0 {
@@ -201,8 +197,7 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 		" " + cut(paint(warn, said), width-2)}
 }
 
-// whoLine says whether something that a person changed waits to be seen, how a list stands
-// and since when, where it belongs and who works on it.
+// whoLine says whether edits wait to be seen, the list's state and since when, its project and its agent.
 func (m *model) whoLine(s todo.Snapshot) string {
 	line, edits := render.Standing(m.group(s), "", m.now, m.lists[s.ReplacedBy]), m.standings[s.List.ID].Edits
 	if len(edits.Unseen) > 0 || edits.Title == account.Waits {

@@ -10,29 +10,29 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// model is the state of the viewer.
+// model is the state of the viewer and of [Plain].
 type model struct {
-	now           time.Time // what the lists are shown as of; it stops while the source is lost
+	now           time.Time // stops while the source is lost
 	width, height int
-	sourceName    string // name of the source, for people
+	sourceName    string // for people
 
 	lists     map[string]todo.Snapshot // by id
-	standings map[string]Standing      // by list id; nil until the source has said them
-	loaded    bool                     // the source has sent its lists
+	standings map[string]Standing      // by list id; nil until received
+	loaded    bool                     // lists were received
 	lost      error                    // why the source is not connected; nil if it is
 
-	wanted string // the one list to show first, as the user named it; empty is all
+	wanted string // a list to open first, as the user named it; may be empty
 	board  pane   // of lists, by id
-	opened string // id of the list that the keys go to; empty is the board
+	opened string // id of the list that keys act on; empty for the board
 	back   []string
-	list   pane // of the opened list, by item
+	list   pane // items of the opened list
 
 	filter    string
 	searching bool   // the filter is being typed
-	page      *page  // over the lists; nil for none
-	note      string // painted; what the last line says instead of the keys, until the next one
-	undo      []edit // that undo what the person did, the last at the end
-	underWay  int    // how many edits are not answered yet
+	page      *page  // covers the lists; may be nil
+	note      string // painted; replaces the keys in the last line until the next key
+	undo      []edit // inverse edits, newest last
+	underWay  int    // number of unanswered edits
 	effect    effect // what the viewer must still do
 }
 
@@ -42,24 +42,23 @@ func newModel(o Options) *model {
 
 func (m *model) say(r role, text string) { m.note = paint(r, " "+text) }
 
-// effect is what the viewer must do after changes of the model.
+// effect is what the viewer must do for the model, which does no input or output.
 type effect struct {
 	quit, redraw, bell bool
-	history            string // id of the list to read the history of; empty is none
+	history            string // id of the list whose history to read
 	edit               *edit
-	editor             *todo.Snapshot // a list to edit in the person's editor
-	copy               string         // for the terminal's clipboard
+	editor             *todo.Snapshot // the list to open in the person's editor
+	copy               string         // for the clipboard
 }
 
-// take returns what the viewer must do since the last call.
+// take returns and clears the effect.
 func (m *model) take() effect {
 	e := m.effect
 	m.effect = effect{}
 	return e
 }
 
-// receiveLists adds lists from the source to the model, or replaces all its
-// lists by them if all is true. See [Source].
+// receiveLists adds lists, or replaces all lists if all is true. See [Source].
 func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 	before, first := m.lists, !m.loaded
 	if m.loaded = true; m.lost != nil {
@@ -84,7 +83,7 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 	}
 }
 
-// receiveStandings takes how lists stand now. A person is told when an agent begins to ask.
+// receiveStandings replaces the standings, and rings when an agent begins to ask.
 func (m *model) receiveStandings(standings map[string]Standing) {
 	for id, now := range standings {
 		if m.standings != nil && now.Asks != "" && m.standings[id].Asks == "" {
@@ -94,9 +93,8 @@ func (m *model) receiveStandings(standings map[string]Standing) {
 	m.standings = standings
 }
 
-// isNews reports whether a person wants to be told what became of a list: that it is
-// finished, or that an item of it failed or is blocked. A list that was not known counts as
-// new, so that one that began and ended unseen is told of. What a person did is not told.
+// isNews reports whether a person wants to hear of a change: a list was finished, or an item failed or was blocked.
+// A person's own change is no news. before is zero for a new list.
 func isNews(before, after todo.Snapshot) bool {
 	if after.Revision <= before.Revision || after.Writer.Person || after.Deleted || after.Archived {
 		return false
@@ -110,16 +108,14 @@ func isNews(before, after todo.Snapshot) bool {
 	})
 }
 
-// tick notes what time it is. While the source is lost the times of lists stop, since
-// nobody knows what has gone on.
+// tick sets the time, unless the source is lost: durations shown then would be wrong.
 func (m *model) tick(now time.Time) {
 	if m.lost == nil {
 		m.now = now
 	}
 }
 
-// openWanted opens the list that the user asked for. Several that it may be, as the other
-// commands find them, are shown to choose from; that there is none is said.
+// openWanted opens the list that the user named. If several match, it filters by the name.
 func (m *model) openWanted() {
 	lists := slices.Collect(maps.Values(m.lists))
 	slices.SortFunc(lists, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
@@ -134,8 +130,7 @@ func (m *model) openWanted() {
 	}
 }
 
-// standing returns how a list stands for itself, by what the source said last of its agent,
-// which is there until the source has said otherwise.
+// standing returns the state of a list alone. Until the source says otherwise, its agent counts as here.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
 	said, isSaid := m.standings[s.List.ID]
 	agent := todo.Agent{Here: !s.Archived && !said.State.Rests() && (isSaid || !s.IsChat()), Asks: said.Asks, Since: said.Since}
@@ -148,7 +143,7 @@ func (m *model) standing(s todo.Snapshot) todo.Standing {
 	return s.Stands(agent, m.now)
 }
 
-// states returns how each of the lists stands for itself.
+// states returns the state of each list alone.
 func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
 	states := make(map[string]todo.Standing, len(lists))
 	for _, l := range lists {
@@ -157,10 +152,10 @@ func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
 	return states
 }
 
-// open gives the keys to a list.
+// open opens a list.
 func (m *model) open(id string) { m.opened, m.list = id, near(focusItem(m.lists[id]).ID, 2) }
 
-// shown returns the list that the keys act on: the opened one, else the selected one.
+// shown returns the list that keys act on: the opened one, else the selected one.
 func (m *model) shown() (todo.Snapshot, bool) {
 	id := m.opened
 	if id == "" {

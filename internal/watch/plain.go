@@ -11,16 +11,15 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Plain writes lists to out as plain lines, one an event: first how each list
-// stands, the last changed first, then what changes. Each line has the time, the
-// title, the progress and what happened, so that it can be searched. It writes to
-// errOut when the source is lost. It returns nil when ctx ends or the reader of
-// out is gone, and otherwise the error of the source or of a write.
+// Plain writes lists to out as lines: first the state of each list, then each event. A line has the time, the title,
+// the progress and the event. It reports a lost source to errOut. It returns nil when ctx ends or the reader of out
+// is gone, else the error of the source or of a write.
 func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options) error {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -37,8 +36,7 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	m := newModel(o)
 	m.standings = make(map[string]Standing)
 	err := source.Follow(ctx, func(lists []todo.Snapshot, all bool) {
-		// Without an answer the lists are shown as far as they tell themselves.
-		said, _ := source.Standings(ctx, lists)
+		said, _ := source.Standings(ctx, lists) // an error only makes states less exact
 		stood := maps.Clone(m.standings)
 		for _, l := range lists {
 			m.standings[l.List.ID] = said[l.List.ID]
@@ -65,10 +63,9 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	return err
 }
 
-// print returns a line for each list that is new and for each change of one; stood is how they
-// stood before.
+// print returns the lines for new and changed lists; stood has their previous standings.
 func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool) string {
-	previous := maps.Clone(m.lists) // receiveLists changes them
+	previous := maps.Clone(m.lists)
 	m.receiveLists(lists, all)
 	var b strings.Builder
 	for _, l := range lists {
@@ -83,8 +80,7 @@ func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool
 	return b.String()
 }
 
-// shouldPrint reports whether to print a list: only the one the user asked for,
-// or else every list on the board, and what takes one away from it.
+// shouldPrint reports whether a list is the one that the user named; without a name, whether it is or was on the board.
 func (m *model) shouldPrint(l todo.Snapshot, known bool) bool {
 	if m.opened != "" {
 		return l.List.ID == m.opened
@@ -93,10 +89,10 @@ func (m *model) shouldPrint(l todo.Snapshot, known bool) bool {
 }
 
 func (m *model) plainLine(l todo.Snapshot, event string) string {
-	return fmt.Sprintf("%s  %s  %s  %s\n", l.Updated.In(m.now.Location()).Format("2006-01-02 15:04:05"), listName(l), progress(l), event)
+	return fmt.Sprintf("%s  %s  %s  %s\n", l.Updated.In(m.now.Location()).Format(time.DateTime), listName(l), progress(l), event)
 }
 
-// events says what happened to a list, or how it stands if it is new.
+// events returns what happened to a list, or its state if it is new.
 func (m *model) events(before, l todo.Snapshot, stood Standing, known bool) []string {
 	if known {
 		events, stands := render.Diff(before, l, m.lists[l.ReplacedBy]), m.standings[l.List.ID]

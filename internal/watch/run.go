@@ -1,3 +1,17 @@
+// Package watch shows lists in a terminal while agents work on them, and lets a person edit them there.
+//
+// It guarantees that
+//   - the screen shows the newest state received from the source, and whether the source is lost;
+//   - the cursor stays at its place on the screen when agents write;
+//   - the terminal is restored however the viewer ends: by a key, a signal, an error or a panic;
+//   - every text of a list passes through [github.com/todo-mcp/todo-mcp/internal/render.Safe];
+//   - [Plain] writes a line for each event until its reader closes the pipe.
+//
+// The viewer may skip revisions that are replaced before it draws them; the history has them.
+//
+// model is the state of the viewer and of [Plain], without input and output. One loop passes it keys, lists and the
+// time, carries out its effects, and draws it. A pane is rows with a cursor: the board, or a list. A page is a text
+// that scrolls: the keys, or a history. bindings is the table of keys.
 package watch
 
 import (
@@ -21,42 +35,31 @@ import (
 
 // Options are the options of [Run] and [Plain].
 type Options struct {
-	// List names the one list to show, as [render.Named] finds it; empty shows all
-	// lists.
-	List string
-	// Where names the source for people: a file or a server.
-	Where string
-	// Color enables colours. [Plain] never uses them.
-	Color bool
-	// Edit has the person edit the items of a list in an editor that takes over the
-	// terminal, and calls apply with the edit, unless nothing was changed.
+	List   string // the one list to show, as [render.Named] finds it; empty shows all
+	Where  string // names the source for people: a file or a server
+	Color  bool   // for Run
+	Notify bool   // rings the terminal's bell when a list finishes, fails, is blocked or waits; for Run
+	// Edit opens the items of a list in an editor and calls apply with the edit, unless nothing was changed.
 	Edit func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error
-	// Notify rings the terminal's bell when a list finishes, fails, is blocked or waits.
-	// [Plain] never does.
-	Notify bool
-	// Now returns the current time.
-	Now func() time.Time
+	Now  func() time.Time
 }
 
-// Run shows lists in the terminal of the process and reads keys from there. It returns
-// nil when the user quits, ctx ends or the terminal is gone, and otherwise the error that
-// ended the source or kept the terminal from being set up.
+// Run shows lists in the terminal and handles keys. It returns nil when the user quits, ctx ends or the terminal is
+// gone, else the error of the source or of the terminal's setup.
 func Run(ctx context.Context, source Source, o Options) error {
-	// They, too, would end the program before the terminal is restored.
+	// These signals, too, would end the program before the terminal is restored.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	return run(ctx, source, nil, o)
 }
 
-// The screen is drawn at most every frameEvery because of what agents write; a key is
-// answered at once. An edit may take editTimeout.
+// Changes by agents are drawn at most once every frameEvery; keys are answered at once.
 const (
 	frameEvery  = 30 * time.Millisecond
 	editTimeout = 15 * time.Second
 )
 
-// viewer shows a model on a screen. Other goroutines leave both to one loop: they send it
-// what to do.
+// viewer shows a model on a screen. Only its loop touches both; other goroutines send it functions to call.
 type viewer struct {
 	*model
 	Options
@@ -65,16 +68,13 @@ type viewer struct {
 	changes chan func()
 	wg      sync.WaitGroup
 	drawn   time.Time
-	// pasting is true between the beginning and the end of a paste.
-	pasting bool
-	// asking is true while the standings are read; asked is when they were read
-	// last, and stale is true when a list has changed since.
+	pasting bool // between the beginning and the end of a paste
+	// asking is true while standings are read; asked is when they were last read; stale is true if lists changed since.
 	asking, stale bool
 	asked         time.Time
 }
 
-// run runs the viewer on a terminal, which it restores then; nil is the one in which the
-// program runs.
+// run runs the viewer on a terminal and restores that at the end; nil is the process's terminal.
 func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err error) {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -85,7 +85,7 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err erro
 	if v.screen, err = openScreen(tty, v.Color); err != nil {
 		return fmt.Errorf("set up terminal: %w", err)
 	}
-	defer v.screen.unread(v.screen.Fini) // also when the code below panics
+	defer v.screen.unread(v.screen.Fini) // restores the terminal even after a panic
 	if err := v.loop(ctx); err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err erro
 	return nil
 }
 
-// follow passes what comes from the source to the loop: all lists once it is known how they
-// stand, since the cursor stays with the list that is the first one then.
+// follow passes the source's lists to the loop. It passes all lists together with their standings: the cursor stays on
+// the list that is first then.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
 		if all {
@@ -109,7 +109,7 @@ func (v *viewer) follow(ctx context.Context) error {
 	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lost = err }) })
 }
 
-// update has the loop do something.
+// update sends the loop a function to call.
 func (v *viewer) update(ctx context.Context, f func()) {
 	select {
 	case v.changes <- f:
@@ -117,8 +117,7 @@ func (v *viewer) update(ctx context.Context, f func()) {
 	}
 }
 
-// ask calls a function that takes time beside the loop, which then calls another with
-// what came of it.
+// ask calls a slow function in a goroutine, and then has the loop pass its result to another.
 func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then func(T, error)) {
 	v.wg.Go(func() {
 		var answer T
@@ -130,8 +129,8 @@ func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then fun
 	})
 }
 
-// catchPanic calls f and returns a panic of f as an error: in a goroutine, the
-// panic would end the process before the terminal is restored.
+// catchPanic calls f and returns a panic as an error: in a goroutine it would end the process before the terminal is
+// restored.
 func catchPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -141,8 +140,7 @@ func catchPanic(f func() error) (err error) {
 	return f()
 }
 
-// loop draws the model, waits for an event and handles it, until the user quits,
-// ctx ends or the terminal is gone.
+// loop draws the model and handles events, until the user quits, ctx ends or the terminal is gone.
 func (v *viewer) loop(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -168,15 +166,13 @@ func (v *viewer) loop(ctx context.Context) error {
 	}
 }
 
-// How the lists stand is asked every standingEvery, and after a change of a list, but not
-// sooner than standingRest after the last answer.
+// Standings are read every standingEvery, and after changes of lists, but at least standingRest apart.
 const (
 	standingEvery = 2 * time.Second
 	standingRest  = 100 * time.Millisecond
 )
 
-// askStandings asks the source how the open lists stand, or returns a channel that says when
-// it is time to, if that is soon.
+// askStandings reads standings, or returns a channel that signals when to call it again; nil for the next event.
 func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {
 	since := time.Since(v.asked)
 	switch {
@@ -197,7 +193,7 @@ func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {
 	return nil
 }
 
-// drawInTime draws a frame, or returns a channel that says when the last one is old enough.
+// drawInTime draws a frame, or returns a channel that signals when the last frame is old enough.
 func (v *viewer) drawInTime() <-chan time.Time {
 	if wait := frameEvery - time.Since(v.drawn); wait > 0 {
 		return time.After(wait)
@@ -208,7 +204,7 @@ func (v *viewer) drawInTime() <-chan time.Time {
 	return nil
 }
 
-// handle handles what happened in the terminal, and reports whether the viewer is to end.
+// handle handles an event of the terminal, and reports whether to quit.
 func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err error) {
 	switch event.(type) {
 	case *tcell.EventError:
@@ -228,7 +224,7 @@ func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err 
 	return false, nil
 }
 
-// perform carries out an effect of the model, except quit.
+// perform does what the model asks for, except to quit.
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
 		ask(ctx, v, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) }, v.showHistory)
@@ -242,7 +238,7 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	if v.Notify && e.bell {
 		_ = v.screen.Beep()
 	}
-	if e.redraw { // other programs may have written there
+	if e.redraw { // other programs may have written to the terminal
 		v.screen.shown = nil
 		v.screen.Sync()
 	}
@@ -252,8 +248,7 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	return nil
 }
 
-// runEditor runs the person's editor on the items of a list, and says what came of it. A
-// problem has a page, so that all of it can be read: it says where the typed text is.
+// runEditor opens a list in the person's editor. An error gets a page, since it says where the typed text is.
 func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
 	err := v.Edit(ctx, list, func(e todo.Edit) error {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
@@ -285,8 +280,7 @@ func (v *viewer) make(ctx context.Context, e edit) {
 	})
 }
 
-// lend gives the terminal back while f runs. What was typed before is dropped: it was meant
-// for f.
+// lend gives the terminal to f, and drops keys typed before: they were not meant for the viewer.
 func (v *viewer) lend(f func()) (err error) {
 	if v.screen.unread(func() { err = v.screen.Suspend() }); err != nil {
 		return err

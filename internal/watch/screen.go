@@ -1,28 +1,31 @@
 package watch
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
 
 	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 type screen struct {
 	tcell.Screen
 	styles map[role]tcell.Style
-	shown  []string // the lines of the last frame; nil if it is to be drawn again
+	shown  []string // the last frame; nil to draw again
 }
 
-// openScreen takes over a terminal; nil is the one in which the program runs.
+// openScreen takes over a terminal; nil is the process's terminal.
 func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
-	// The locale says nothing of what a terminal shows: each that the viewer may meet
-	// shows UTF-8.
+	// Assume UTF-8 whatever the locale says.
 	tcell.SetEncodingFallback(tcell.EncodingFallbackUTF8)
 	tcell.RegisterEncoding("US-ASCII", tcell.GetEncoding("UTF-8"))
-	// A terminal that answers no questions would delay the first frame by a second.
+	// Without this, a terminal that answers no queries would delay the first frame by a second.
 	options := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false)}
 	var s screen
 	if !colour {
@@ -42,7 +45,7 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	return &s, nil
 }
 
-// draw shows a frame of lines, unless it equals the last one.
+// draw shows a frame, unless it equals the last one.
 func (s *screen) draw(lines []string) {
 	if s.shown != nil && slices.Equal(s.shown, lines) {
 		return
@@ -55,7 +58,7 @@ func (s *screen) draw(lines []string) {
 	s.Show()
 }
 
-// put puts a painted text into a row, and blanks after it up to a width.
+// put draws a painted text at the beginning of a line, which it clears.
 func (s *screen) put(y, width int, text string) {
 	s.FillArea(0, y, width, 1, ' ', tcell.StyleDefault)
 	for x, style := 0, tcell.StyleDefault; text != ""; {
@@ -71,9 +74,8 @@ func (s *screen) put(y, width int, text string) {
 	}
 }
 
-// unread calls f, and drops what comes from the terminal before and meanwhile: f waits for tcell's
-// goroutine that reads the terminal, and that one for a reader. Of tcell's goroutines the reader of
-// all may end first, and then the other one waits for ever; so nothing should come any more.
+// unread calls f, which stops tcell, and meanwhile drops events: tcell's goroutines wait for a reader of events before
+// they end. One of them can hang if input comes while they end, so unread first waits until none comes.
 func (s *screen) unread(f func()) {
 	quiet := func() bool {
 		select {
@@ -104,5 +106,114 @@ func (s *screen) unread(f func()) {
 	}
 }
 
-// quietFor is how long nothing comes from a terminal where all that was typed is read.
+// quietFor is how long a terminal sends nothing when all typed keys are read.
 const quietFor = 30 * time.Millisecond
+
+// role is the meaning of a colour. Signs or words always show the same, for terminals without colours. In painted text,
+// a role is a control character before the text that has it: it takes no cell, and safe text has no such character.
+type role byte
+
+const (
+	plainText role = 0x0e + iota
+	bold
+	dim
+	accent // current, selected, or a person's
+	done
+	warn
+	bad
+	struck // removed or cancelled
+)
+
+// styles returns the style of each role, in the terminal's own palette.
+func styles() map[role]tcell.Style {
+	s := tcell.StyleDefault
+	colour := func(n int) tcell.Style { return s.Foreground(tcell.PaletteColor(n)) }
+	return map[role]tcell.Style{bold: s.Bold(true), dim: s.Dim(true), struck: s.Dim(true).StrikeThrough(true),
+		accent: colour(6), done: colour(2), warn: colour(3), bad: colour(1)}
+}
+
+func isRole(r rune) bool { return r >= rune(plainText) && r <= rune(struck) }
+
+// paint marks a text with a role.
+func paint(r role, text string) string {
+	if r == plainText || text == "" {
+		return text
+	}
+	return string(r) + text + string(plainText)
+}
+
+// cut cuts a painted text to a width.
+func cut(text string, width int) string {
+	short := render.Cut(text, width)
+	if short != text && strings.ContainsFunc(short, isRole) {
+		short += string(plainText)
+	}
+	return short
+}
+
+// spread puts painted texts at the left and right end of a width.
+func spread(left, right string, width int) string {
+	return left + strings.Repeat(" ", max(width-render.Cells(left+right), 0)) + right
+}
+
+// join joins painted parts to at most width cells. It cuts the first part if necessary, and drops parts that do not fit.
+func join(separator string, width int, parts ...string) string {
+	line := ""
+	for n, p := range parts {
+		if n == 0 {
+			line = cut(p, width)
+		} else if render.Cells(line+separator+p) <= width {
+			line += separator + p
+		}
+	}
+	return line
+}
+
+// maxWrapped limits the lines of an item that is not shown whole.
+const maxWrapped = 3
+
+// wrap breaks a painted text into at most limit lines, at spaces if possible, and cuts the last.
+func wrap(text string, width, limit int) []string {
+	width = max(width, 1)
+	var lines []string
+	for render.Cells(text) > width && len(lines) < limit-1 {
+		head := displaywidth.TruncateString(text, width, "")
+		if head == "" {
+			break // the first character is wider than the line
+		}
+		if i := strings.LastIndexByte(head, ' '); i > 0 && text[len(head)] != ' ' {
+			head = head[:i]
+		}
+		text = strings.TrimLeft(text[len(head):], " ")
+		head = strings.TrimRight(head, " ")
+		if i := strings.LastIndexFunc(head, isRole); i >= 0 { // the role continues in the next line
+			head, text = head+string(plainText), head[i:i+1]+text
+		}
+		lines = append(lines, head)
+	}
+	return append(lines, cut(text, width))
+}
+
+// listName returns the agent of a sub-agent's list, else the title.
+func listName(s todo.Snapshot) string {
+	if s.List.Agent != "" {
+		return render.Safe(s.List.Agent)
+	}
+	return render.Safe(s.Title())
+}
+
+func progress(s todo.Snapshot) string {
+	if s.IsChat() {
+		return ""
+	}
+	n := s.Progress()
+	return fmt.Sprintf("%d/%d", n.Done, n.Total)
+}
+
+// rootCause returns the safe text of the innermost wrapped error: "connection refused".
+func rootCause(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return render.Safe(err.Error())
+}

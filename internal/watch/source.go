@@ -11,36 +11,31 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Source provides lists and their changes, and makes the changes of a person.
+// Source provides lists and their changes, and makes a person's edits.
 type Source interface {
-	// Follow calls show with all lists (all is true, and they replace the lists
-	// passed before), and from then on with the newest snapshot of each list
-	// that changed. It misses no change, but may pass a snapshot twice. When the
-	// connection breaks it calls lost, reconnects, and starts again with all
-	// lists. It calls both functions from one goroutine. It returns when ctx
-	// ends, or with an error that a retry cannot mend.
+	// Follow calls show with all lists (all is true), then with each list that changed. It misses no change, but may
+	// pass a snapshot twice. When the connection breaks it calls lost, reconnects and begins again with all lists. Both
+	// functions are called from one goroutine. It returns when ctx ends, or with an error that a retry cannot mend.
 	Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error
-	// History returns the revisions of a list that are kept, oldest first.
+	// History returns the kept revisions of a list, oldest first.
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
-	// Standings returns how lists stand now, by id. A list may be missing: how one stands
-	// whose items are settled, its snapshot says.
+	// Standings returns the states of lists by id. Lists without open items may be missing.
 	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
-	// Edit makes an edit of a list. The outcome has After and Changed at least.
+	// Edit makes an edit. Of the outcome, After and Changed are always set.
 	Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error)
 }
 
-// Standing is how a list stands.
+// Standing is the state of a list, and what became of a person's edits.
 type Standing = remote.Standing
 
-// maxLists is how many lists are read at the start, the last changed first.
+// maxLists limits the lists that are read at the start, most recently changed first.
 const maxLists = 2000
 
-// Local is the source for a store on this machine, which other processes may
-// write to.
+// Local is the source for a store on this machine. Other processes may write to it.
 type Local struct{ Lists board.Lists }
 
-// Follow implements [Source]. It never calls lost: if the store cannot be read at
-// the start it returns an error, and later the board retries.
+// Follow implements [Source]. It never calls lost: a store that cannot be read at the start is an error, and later
+// the board retries.
 func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ func(error)) error {
 	watcher := l.Lists.Watch(nil)
 	defer watcher.Close()
