@@ -1,6 +1,5 @@
-// Package asutf8 reads what comes from files, pipes and shells. Editors and shells of
-// Windows put a byte order mark before a text, or write it as UTF-16 behind one; some
-// programs put a second mark before that.
+// Package asutf8 reads text from files, pipes and shells as UTF-8. Windows programs write a byte order mark, or UTF-16
+// after one; some write two marks.
 package asutf8
 
 import (
@@ -13,13 +12,12 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Reader returns a reader of a text as UTF-8, without the marks that it begins with. What
-// has no mark is passed on as it is, as soon as it is there.
+// Reader returns a reader of the text as UTF-8 without marks. Text without a mark is passed on at once, unchanged.
 func Reader(from io.Reader) io.Reader { return &reader{from: from} }
 
-// Bytes returns a text as [Reader] reads it.
+// Bytes converts a text as [Reader] does.
 func Bytes(text []byte) []byte {
-	text, _ = io.ReadAll(Reader(bytes.NewReader(text))) // reading it cannot fail
+	text, _ = io.ReadAll(Reader(bytes.NewReader(text))) // cannot fail
 	return text
 }
 
@@ -35,7 +33,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.from.Read(p)
 }
 
-// begin reads the marks.
+// begin skips the marks.
 func begin(from io.Reader) io.Reader {
 	text := bufio.NewReader(from)
 	if first, _ := text.Peek(1); len(first) == 0 || first[0] < utf8.RuneSelf {

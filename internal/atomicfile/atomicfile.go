@@ -1,5 +1,4 @@
-// Package atomicfile replaces files as a whole: who reads one sees the old content
-// or the new one, also after a crash.
+// Package atomicfile replaces files as a whole: a reader sees the old or the new content, even after a crash.
 package atomicfile
 
 import (
@@ -13,20 +12,17 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Write gives the file at path new content, or makes it. A file keeps its mode and
-// its owner, and Write fails where it cannot; a new one is for its owner alone. A
-// link is replaced, not followed.
-//
-// check, unless it is nil, is called when only the last step, the rename, is left
-// to do. With its error Write ends, and nothing has changed.
+// Write replaces the content of a file, or makes the file, with mode 0600. An existing file keeps its mode and owner;
+// if that is impossible, Write fails. A link is replaced, not followed. check may be nil; it is called just before the
+// file is replaced, and its error prevents that.
 func Write(path string, data []byte, check func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".todo-mcp-*") // mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // there is none any more when it has its name
+	defer os.Remove(f.Name()) // fails harmlessly after the rename
 	_, err = f.Write(data)
-	if old, missing := os.Stat(path); missing == nil { // who may read it may read the new one
+	if old, missing := os.Stat(path); missing == nil {
 		err = errors.Join(err, f.Chmod(old.Mode().Perm()), chownLike(f, old))
 	}
 	err = errors.Join(err, f.Sync(), f.Close())
@@ -42,8 +38,7 @@ func Write(path string, data []byte, check func() error) error {
 	return err
 }
 
-// SyncFolder makes new names in a folder survive power loss. It ignores errors:
-// not every system can sync a folder.
+// SyncFolder makes new names in a folder survive power loss. It ignores errors: not every system can sync folders.
 func SyncFolder(path string) {
 	if f, err := os.Open(path); err == nil {
 		_ = f.Sync()
@@ -51,8 +46,8 @@ func SyncFolder(path string) {
 	}
 }
 
-// Above returns the folders above a path, up to the root: a new name is on the disk when all
-// of them are synced. Who made some of them is not known, and may not have synced them yet.
+// Above returns the folders above a path, up to the root. A new file survives power loss only if all of them are
+// synced, since another process may have made some of them just before.
 func Above(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for dir := filepath.Dir(path); yield(dir) && dir != filepath.Dir(dir); {
@@ -61,12 +56,11 @@ func Above(path string) iter.Seq[string] {
 	}
 }
 
-// ErrLocked is the error for a lock that another process has now.
+// ErrLocked is the error for a lock that another process holds.
 var ErrLocked = errors.New("another todo-mcp has it in use: try again")
 
-// TryLock makes a file and locks it, until unlock removes it or the process ends, in
-// whatever way. The error is [ErrLocked] if another process has it. A link is not followed,
-// and a pipe is not waited for.
+// TryLock makes a file and locks it until unlock removes it or the process ends. The error is [ErrLocked] if another
+// process holds the lock. Links and pipes are refused.
 func TryLock(path string) (unlock func(), err error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file, and so no lock: move it away", path)
@@ -77,8 +71,7 @@ func TryLock(path string) (unlock func(), err error) {
 	} else if !got {
 		return nil, ErrLocked
 	}
-	// The last holder may have removed the file after it was opened here; then another
-	// process can lock the next one.
+	// The last holder may have removed the file after it was opened; then the name belongs to another file.
 	locked, err := lock.Stat()
 	named, gone := os.Stat(path)
 	if err != nil || gone != nil || !os.SameFile(locked, named) {
@@ -86,10 +79,10 @@ func TryLock(path string) (unlock func(), err error) {
 		return nil, errors.Join(err, ErrLocked)
 	}
 	return func() {
-		if runtime.GOOS == "windows" { // which removes no file that is open
+		if runtime.GOOS == "windows" { // which cannot remove an open file
 			_ = lock.Close()
 		}
-		_ = os.Remove(path) // before others can lock it, so that none locks a file without a name
+		_ = os.Remove(path) // before the lock is released, so that nobody locks a removed file
 		_ = lock.Close()
 	}, nil
 }

@@ -4,5 +4,5 @@ package atomicfile
 
 import "os"
 
-// chownLike does nothing: here files have no owner that keeps others from reading.
+// chownLike does nothing: these systems have no owner of this kind.
 func chownLike(*os.File, os.FileInfo) error { return nil }

@@ -1,5 +1,4 @@
-// Package clients is the table of the MCP clients that are known: what each calls
-// itself, what it does otherwise than others, and how servers are added to it.
+// Package clients is the table of known MCP clients: their names, how they differ, and how to add a server to them.
 package clients
 
 import (
@@ -10,58 +9,34 @@ import (
 
 // Client is a known MCP client.
 type Client struct {
-	// Name is what people type, Title what they read.
-	Name, Title string
-	// Prefixes begin its name in clientInfo, in lower case.
-	Prefixes []string
-	// Glyph is the id of its own plain shape; empty for one that has none.
-	Glyph string
-	// SessionPerCall is true when the client opens a session for each call, so
-	// that its session ids do not identify a conversation.
-	SessionPerCall bool
-	// SharesConnection is true when all chats of the program or its window go through
-	// one process or session, so that a connection is no conversation.
-	SharesConnection bool
-	// ByHost is true when its hooks know its chats, and the host's process alone tells a server which
-	// calls it.
-	ByHost bool
-	// Variable is the environment variable by which it tells a server on stdio
-	// its id of the chat: a hint, see server.Server.
-	Variable string
-	// Resume is the command that goes on with a chat, whose id is its last word; empty when
-	// it has none.
-	Resume string
-	// ChatID is the field of _meta in which it sends its id of the chat: proof.
-	ChatID string
-	// AnswersRoots is true when it answers a question for its roots in the
-	// sessionless protocol.
-	AnswersRoots bool
-	Sees         Sight
-	// FoldsNames is true when names of tools that differ in case and underscores alone are
-	// one to it: it checks a call of one by the schema of another.
-	FoldsNames bool
-	// Tools are the todo tools that its models know best, beside the one that any model
-	// knows; "all" is every tool.
-	Tools []string
-	// Setup is how `todo-mcp install` adds a server to it; nil for a client that it does not
-	// know.
-	Setup *Setup
+	Name, Title      string   // what people type and read
+	Prefixes         []string // of its name in clientInfo, in lower case
+	Glyph            string   // id of its shape on the panel; may be empty
+	SessionPerCall   bool     // opens a session for each call, so a session id does not identify a chat
+	SharesConnection bool     // sends all chats of a program or window through one process or session
+	ByHost           bool     // its hooks know chats, but only the host's process links a call to a chat
+	Variable         string   // environment variable with its chat id, a hint for servers on stdio
+	Resume           string   // command that resumes a chat, without the chat id at its end; may be empty
+	ChatID           string   // field of _meta with its chat id, a proof
+	AnswersRoots     bool     // answers a request for its roots in the sessionless protocol
+	Sees             Sight
+	FoldsNames       bool     // takes tool names that differ only in case and underscores for one tool
+	Tools            []string // tools its models know best, in addition to the common one; "all" means every tool
+	Setup            *Setup   // how `todo-mcp install` adds a server; nil if it cannot
 }
 
-// Sight is what a client shows its model of a tool's result
-// (docs/spec/protocol.md, "Hosts").
+// Sight is the part of a tool's result that a client shows its model (docs/spec/protocol.md, "Hosts").
 type Sight string
 
-// The kinds of sight. A client that was not measured has an empty one.
+// The kinds of sight. It is empty for clients that were not measured.
 const (
 	SeesText              Sight = "text"
-	SeesStructuredInstead Sight = "structured instead of text" // the text when there is no structured content
+	SeesStructuredInstead Sight = "structured instead of text" // text if there is no structured content
 	SeesBoth              Sight = "text and structured"
 	SeesWholeResult       Sight = "whole result" // as JSON, with its _meta
 )
 
-// Shown returns what the model is shown of a result: of its text, its structured
-// content, which is empty if there is none, and the whole of it as JSON.
+// Shown returns the part of a result that the model sees. structured may be empty; whole is the result as JSON.
 func (s Sight) Shown(text, structured, whole string) string {
 	switch {
 	case s == SeesWholeResult:
@@ -74,8 +49,7 @@ func (s Sight) Shown(text, structured, whole string) string {
 	return text
 }
 
-// All returns the table. The first row that has a prefix of a name counts. Each call
-// reads it, and none changes it.
+// All returns the table, which callers must not change. The first row with a matching prefix applies.
 var All = sync.OnceValue(func() []Client {
 	return []Client{
 		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead, Resume: "claude --resume", Setup: &Setup{
@@ -84,7 +58,7 @@ var All = sync.OnceValue(func() []Client {
 		}},
 		{Name: "claude-desktop", Title: "Claude Desktop", Prefixes: []string{"claude"}, Glyph: "desk", SharesConnection: true, Setup: &Setup{
 			Programs: []string{}, IsDesktop: true, After: "quit and start it again",
-			// As an app of the Store it has another folder in the place of the usual one.
+			// The first folder is for the app from the Microsoft Store.
 			Files: []string{"windows:$local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json|" +
 				"$config/Claude/claude_desktop_config.json"},
 			NoHTTP: "its settings have servers over HTTP under Connectors, by an address that the internet reaches",
@@ -110,7 +84,7 @@ var All = sync.OnceValue(func() []Client {
 		}},
 		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, ByHost: true, Glyph: "gemini", Sees: SeesText, Resume: "gemini --resume", Setup: &Setup{
 			After: "start a new session, in a folder that you told it to trust: elsewhere it turns servers off",
-			Files: []string{GeminiFile}, Allow: Allow{"", trustPath, "true"}, HTTP: "httpUrl", // in earlier versions url was one of SSE
+			Files: []string{GeminiFile}, Allow: Allow{"", trustPath, "true"}, HTTP: "httpUrl", // earlier versions use url for SSE
 		}},
 		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Resume: "copilot --resume", Setup: &Setup{
 			Files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
@@ -121,34 +95,34 @@ var All = sync.OnceValue(func() []Client {
 			Servers: "mcp", Stdio: opencodeStdio, HTTP: opencodeHTTP,
 		}},
 		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText, Tools: []string{"todowrite"}, Setup: &Setup{
-			Files:   []string{"$xdg/kilo/kilo.json", "$xdg/kilo/kilo.jsonc"}, // its forerunner is opencode
+			Files:   []string{"$xdg/kilo/kilo.json", "$xdg/kilo/kilo.jsonc"}, // a fork of opencode
 			Servers: "mcp", Stdio: opencodeStdio, HTTP: opencodeHTTP,
 		}},
 		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Resume: "qwen --resume", FoldsNames: true, Tools: []string{"todo_write"}, Setup: &Setup{
 			Files: []string{QwenFile}, HTTP: "httpUrl", Allow: Allow{"", trustPath, "true"},
 		}},
 		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Sees: SeesWholeResult, Setup: &Setup{
-			// The second is the extension's file before it shared the files of the command.
+			// The last file is of older versions of the extension.
 			Files: []string{
 				"$CLINE_MCP_SETTINGS_PATH|$CLINE_DATA_DIR/settings/" + clineFile + "|$CLINE_DIR/data/settings/" + clineFile +
 					"|~/.cline/data/settings/" + clineFile,
 				"$config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/" + clineFile,
 			},
-			IsDesktop: true, // it is an extension of editors, too
+			IsDesktop: true, // also an extension of editors
 			HTTP:      `type: "streamableHttp", url`, After: "start a new task",
 		}},
 		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText},
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true, Setup: &Setup{
 			Files: []string{"windows:$config/Zed/settings.json|linux:$FLATPAK_XDG_CONFIG_HOME/zed/settings.json|" +
 				"linux:$xdg/zed/settings.json|~/.config/zed/settings.json"},
-			// Versions of 2025 need the source.
+			// Versions of 2025 require source.
 			IsDesktop: true, Servers: "context_servers", Stdio: `source: "custom", command, args`, After: "start a new thread",
 			Allow: Allow{"", "agent/tool_permissions/tools/mcp:NAME:TodoWrite/default", `"allow"`},
 		}},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
 		{Name: "lmstudio", Title: "LM Studio", Prefixes: []string{"lm studio", "lmstudio"}, SharesConnection: true},
 		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, ByHost: true, Sees: SeesWholeResult, Tools: []string{"TodoList"}, Setup: &Setup{
-			Files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"}, // of its forerunner, kimi-cli
+			Files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"}, // the last is kimi-cli's
 		}},
 		{Name: "kimi-cli", Title: "Kimi CLI", Prefixes: []string{"kimi"}},
 		{Name: "goose", Title: "Goose", Prefixes: []string{"goose"}, SharesConnection: true, Setup: &Setup{
@@ -168,7 +142,7 @@ var All = sync.OnceValue(func() []Client {
 	}
 })
 
-// Fields of _meta in which clients send their ids of a chat.
+// Fields of _meta with a client's chat id.
 const (
 	MetaCodexThread = "threadId"
 	MetaVSCode      = "vscode.conversationId"
@@ -177,8 +151,7 @@ const (
 	MetaZCode       = "com.zcode/request-context" // an object with session_id
 )
 
-// Find returns the client that calls itself by a name in clientInfo; the zero client
-// when it is unknown.
+// Find returns the client with a name in clientInfo; the zero Client if it is unknown.
 func Find(clientInfo string) Client {
 	clientInfo = strings.ToLower(clientInfo)
 	begins := func(prefix string) bool { return strings.HasPrefix(clientInfo, prefix) }

@@ -1,5 +1,4 @@
-// Package process tells one process of this machine for good: by an id that no later process
-// has, and that means nothing elsewhere.
+// Package process gives the processes of this machine ids that are never used again, here or on other machines.
 package process
 
 import (
@@ -13,24 +12,21 @@ import (
 	"sync"
 )
 
-// info is what the system says of a process: its parent, when it started in a unit of the
-// system's own, the name of its program, and whether it runs on.
+// info is what the system knows of a process.
 type info struct {
-	parent int
-	start  int64
-	name   string
-	lives  bool
+	parent int    // process number
+	start  int64  // start time, in a unit of the system
+	name   string // of the program
+	lives  bool   // false for a zombie
 }
 
-// place returns what tells this machine since its start, and this space of process ids on it, from
-// all others; empty where that cannot be told.
+// place returns the id of this machine, its boot and its namespace of process numbers; empty if unknown.
 var place = sync.OnceValue(readPlace)
 
-// maxWrappers is through how many processes the one is sought that began another.
+// maxWrappers limits the search through parents for the host.
 const maxWrappers = 8
 
-// Host returns the id of the process that had this one started, past shells and runners of
-// packages; empty where it is gone or cannot be told.
+// Host returns the id of the nearest parent process that is no shell or package runner; empty if unknown.
 func Host() string {
 	at, err := read(os.Getpid())
 	for range maxWrappers {
@@ -45,20 +41,19 @@ func Host() string {
 	return ""
 }
 
-// wraps reports whether a process only runs others: a shell, or a runner of packages. Node is one
-// if it runs a program of ours, or of npm.
+// wraps reports whether a process is a shell or a package runner, such as Node if it runs npm or todo-mcp.js.
 func wraps(name string, pid int) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
 	switch name {
 	case "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "cmd", "powershell", "pwsh", "env", "npx", "npm", "bunx", "pnpx":
 		return true
-	case "node", "bun", "mainthread": // as some versions of Node name their thread
+	case "node", "bun", "mainthread": // the name of Node's main thread in some versions
 		return slices.Contains([]string{"todo-mcp", "todo-mcp.js", "npx", "npx-cli.js", "npm-cli.js"}, filepath.Base(command(pid)))
 	}
 	return strings.HasPrefix(name, "npm exec")
 }
 
-// ID returns the id of a process that runs, by its number; empty for none.
+// ID returns the id of a running process by its number; empty if there is none.
 func ID(pid int) string {
 	p, err := read(pid)
 	if err != nil || !p.lives {
@@ -74,8 +69,7 @@ func id(pid int, start int64) string {
 	return fmt.Sprintf("%s/%d/%d", place(), pid, start)
 }
 
-// IsAlive reports whether the process of an id runs; isKnown is false for one of another machine,
-// of another space of process ids, or of before this machine started.
+// IsAlive reports whether the process with an id runs; isKnown is false for an id of another machine, boot or namespace.
 func IsAlive(id string) (is, isKnown bool) {
 	of, rest, _ := strings.Cut(id, "/")
 	number, start, _ := strings.Cut(rest, "/")

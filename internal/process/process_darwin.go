@@ -7,27 +7,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readPlace returns the id of the machine's start.
+// readPlace returns the id of the boot.
 func readPlace() string {
-	id, _ := unix.Sysctl("kern.bootsessionuuid") // of one that has none no process is known
+	id, _ := unix.Sysctl("kern.bootsessionuuid") // without it, no process has an id
 	return id
 }
 
-// read reads what is known of a process; [os.ErrNotExist] for none.
+// read returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
-	if err != nil || int(k.Proc.P_pid) != pid { // of none it returns nothing
+	if err != nil || int(k.Proc.P_pid) != pid { // it returns zeros for no process
 		return p, os.ErrNotExist
 	}
 	const zombie = 5
 	return info{int(k.Eproc.Ppid), k.Proc.P_starttime.Nano(), unix.ByteSliceToString(k.Proc.P_comm[:]), k.Proc.P_stat != zombie}, nil
 }
 
-// command returns the first argument of a process; empty for none.
+// command returns the first argument of a process; empty if there is none.
 func command(pid int) string {
 	data, _ := unix.SysctlRaw("kern.procargs2", pid)
 	args := strings.FieldsFunc(string(data[min(4, len(data)):]), func(r rune) bool { return r == 0 })
-	if len(args) < 3 { // the path of the program is before them
+	if len(args) < 3 { // the program's path comes first
 		return ""
 	}
 	return args[2]

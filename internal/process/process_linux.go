@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// readPlace returns the id of the machine's start with that of the namespace of process ids.
+// readPlace returns the id of the boot and of the namespace of process numbers.
 func readPlace() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, wrong := os.Readlink("/proc/self/ns/pid")
@@ -19,7 +19,7 @@ func readPlace() string {
 	return strings.TrimSpace(string(boot)) + "-" + strings.Trim(strings.TrimPrefix(space, "pid:"), "[]")
 }
 
-// read reads what is known of a process; [os.ErrNotExist] for none.
+// read returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -37,7 +37,7 @@ func read(pid int) (p info, err error) {
 	return p, err
 }
 
-// command returns the first argument of a process; empty for none.
+// command returns the first argument of a process; empty if there is none.
 func command(pid int) string {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if args := strings.Split(string(data), "\x00"); len(args) > 1 {

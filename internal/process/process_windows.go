@@ -10,18 +10,18 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// readPlace returns the id of the machine: that of a process has its number and its start.
+// readPlace returns the id of the machine; a process's start time tells boots apart.
 func readPlace() string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Cryptography`, registry.QUERY_VALUE|registry.WOW64_64KEY)
 	if err != nil {
 		return ""
 	}
 	defer key.Close()
-	id, _, _ := key.GetStringValue("MachineGuid") // of one that has none no process is known
+	id, _, _ := key.GetStringValue("MachineGuid") // without it, no process has an id
 	return id
 }
 
-// open calls ask with the handle of a process; it returns [os.ErrNotExist] for none.
+// open calls ask with the handle of a process; it returns [os.ErrNotExist] if there is none.
 func open(pid int, ask func(windows.Handle) error) error {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(pid))
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
@@ -33,7 +33,7 @@ func open(pid int, ask func(windows.Handle) error) error {
 	return ask(h)
 }
 
-// read reads what is known of a process; [os.ErrNotExist] for none.
+// read returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	err = open(pid, func(h windows.Handle) error {
 		var began, ended, kernel, user windows.Filetime
@@ -59,9 +59,9 @@ func read(pid int) (p info, err error) {
 	return p, err
 }
 
-// command returns the first argument of a process; empty for none.
+// command returns the first argument of a process; empty if there is none.
 func command(pid int) (first string) {
-	_ = open(pid, func(h windows.Handle) error { // what cannot be told is none
+	_ = open(pid, func(h windows.Handle) error { // on error there is none
 		line := make([]windows.NTUnicodeString, 8<<10)
 		size := uint32(len(line)) * uint32(unsafe.Sizeof(line[0]))
 		if err := windows.NtQueryInformationProcess(h, windows.ProcessCommandLineInformation, unsafe.Pointer(&line[0]), size, nil); err != nil {

@@ -1,16 +1,12 @@
 // Package remote follows and edits the lists of a todo-mcp server over HTTP.
 //
-// [Client.Follow] misses no change: it first passes all lists to its caller,
-// then every list that changes, and does both again after each reconnection. It
-// treats a server that falls silent as lost. The token is sent to the server
-// and appears in no error.
-//
-// When a list changes faster than it is read, only the newest revision arrives;
-// [Client.History] returns those in between. Of more than 2000 lists, only the
-// 2000 that changed last are read at the start.
+// [Client.Follow] misses no change, and takes a silent server for lost. If a list changes faster than it is read, only
+// the newest revision arrives; [Client.History] has the others. At the start it reads the 2000 lists that changed last.
+// The token is sent only to the server and is in no error.
 package remote
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -22,6 +18,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,36 +29,24 @@ import (
 )
 
 const (
-	// maxSilence is how long a stream may send nothing before it counts as lost;
-	// the server sends a keep-alive every 4 seconds.
-	maxSilence = 10 * time.Second
-	// requestTimeout bounds a request for a document, and the wait for the
-	// response headers of a stream.
-	requestTimeout = 30 * time.Second
-	// maxLists is from how many lists on no further page of them is read.
-	maxLists = 2000
-	// maxResponse is the largest response body that is read, in bytes: 2000 lists of
-	// fifty items of a line each are a quarter of it.
-	maxResponse = 64 << 20
-	// maxEvent is the longest line of a stream, in bytes. The largest list there may be
-	// has 256 kB of text, each character of which JSON may escape in six.
-	maxEvent = 8 << 20
+	maxSilence     = 10 * time.Second // a stream without a line for so long is lost; the server writes one every 4 s
+	requestTimeout = 30 * time.Second // of a request for a document, and for the response headers of a stream
+	maxLists       = 2000             // no further page is read from then on
+	maxResponse    = 64 << 20         // bytes of a response; 2000 lists of fifty short items need a quarter
+	maxEvent       = 8 << 20          // bytes of a stream's line; the largest list, wholly escaped, needs 1.5 MB
 )
 
 // Client reads lists from one server. It is safe for concurrent use.
 type Client struct {
-	base  *url.URL
-	token string
-	http  *http.Client
-	// pause waits before a reconnection, the try-th in a row, counted from 1. It
-	// returns early when ctx ends.
-	pause      func(ctx context.Context, try int)
+	base       *url.URL
+	token      string
+	http       *http.Client
+	pause      func(ctx context.Context, try int) // waits before a reconnection, the try-th in a row from 1
 	maxSilence time.Duration
 }
 
-// New returns a client of the server at an http or https URL. A token is
-// printable ASCII without spaces; the empty token sends no credentials. The client follows
-// no redirect, so that the token reaches this server alone.
+// New returns a client of the server at an http or https URL. The token is printable ASCII without spaces, or empty. The
+// client follows no redirects, which could send the token elsewhere.
 func New(server, token string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -73,7 +58,7 @@ func New(server, token string) (*Client, error) {
 	base = &url.URL{Scheme: base.Scheme, User: base.User, Host: base.Host, Path: base.Path}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = requestTimeout
-	// No HTTP/2: its transport would reuse a dead connection for the next try.
+	// With HTTP/2 the next try would reuse a dead connection.
 	transport.ForceAttemptHTTP2 = false
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -84,14 +69,13 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// Standing is how a list stands.
+// Standing is the state of a list and the fate of people's edits.
 type Standing struct {
 	todo.Standing
-	// Edits is what became of what people changed in the list.
 	account.Edits
 }
 
-// Standings reads how the server's open lists stand, by id, whatever lists are asked for.
+// Standings returns the standings of all open lists by id; it ignores its argument.
 func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]Standing, error) {
 	var standings []struct {
 		List string `json:"list"`
@@ -105,8 +89,7 @@ func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]S
 	return out, err
 }
 
-// Edit makes an edit in the name of a person. Of the outcome the server says After
-// and Changed alone.
+// Edit makes a person's edit. The outcome has only After and Changed.
 func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error) {
 	var d struct {
 		render.ListDocument
@@ -118,9 +101,8 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (board.Outc
 	return board.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
 }
 
-// Hook passes on what a host tells a hook, which is JSON of at most [todo.MaxRequest] bytes,
-// and returns what the host is to read. With finish the end of a turn is kept from coming too
-// early.
+// Hook passes on the event of a hook, JSON of at most [todo.MaxRequest] bytes, and returns the answer for the host. With
+// finish, the answer may keep the host's turn from ending.
 func (c *Client) Hook(ctx context.Context, event json.RawMessage, finish bool) (answer json.RawMessage, err error) {
 	path := "hook"
 	if finish {
@@ -130,7 +112,7 @@ func (c *Client) Hook(ctx context.Context, event json.RawMessage, finish bool) (
 	return answer, err
 }
 
-// History reads all revisions of a list that the server keeps, oldest first.
+// History returns the kept revisions of a list, oldest first.
 func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
 	all, err := c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", math.MaxInt)
 	if err != nil {
@@ -139,8 +121,7 @@ func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, err
 	return all, nil
 }
 
-// snapshots reads an array of list documents, the lists or the revisions of one, page by
-// page until it has at least limit of them.
+// snapshots reads pages of list documents until it has at least limit of them.
 func (c *Client) snapshots(ctx context.Context, path string, limit int) (all []todo.Snapshot, err error) {
 	for page := ""; ; {
 		var docs []render.ListDocument
@@ -161,9 +142,8 @@ func (c *Client) snapshots(ctx context.Context, path string, limit int) (all []t
 	}
 }
 
-// call gets a document, or posts a body as JSON unless it is nil, and reads the JSON of the
-// answer into out. It returns the query of the next page, as in "?after=25"; empty for the
-// last one.
+// call posts body as JSON, or gets the path if body is nil, and parses the response into out. It returns the query of
+// the next page, such as "?after=25"; empty for the last page.
 func (c *Client) call(ctx context.Context, path string, body, out any) (next string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -193,9 +173,8 @@ func (c *Client) call(ctx context.Context, path string, body, out any) (next str
 	return next, nil
 }
 
-// send requests a path, with its query, below the server's address, by POST if there is a
-// body. It returns a [*refused] for any status but 200; otherwise the caller closes the
-// answer's body.
+// send requests a path below the server's URL, by POST if body is not nil. Any status but 200 is a [*refused]. The caller
+// closes the response's body.
 func (c *Client) send(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
 	path, query, _ := strings.Cut(path, "?")
 	u, method := c.base.JoinPath(path), http.MethodGet
@@ -221,17 +200,15 @@ func (c *Client) send(ctx context.Context, path string, header http.Header, body
 	return res, nil
 }
 
-// errNotTodoServer is the error for a response that is not the JSON that was asked for,
-// and errTooLarge for one that no todo-mcp server sends.
 var (
 	errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
 	errTooLarge      = fmt.Errorf("%w: its answer is too large", errNotTodoServer)
 )
 
-// refused is the error for a response with a status other than 200.
+// refused is the error for a status other than 200.
 type refused struct {
 	status int
-	text   string // the server's reason, safe to print; may be empty
+	text   string // the server's reason, safe to print
 }
 
 func newRefused(res *http.Response) error {
@@ -245,7 +222,7 @@ func newRefused(res *http.Response) error {
 	} else if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		text = string(body)
 	}
-	if to := res.Header.Get("Location"); to != "" { // it would be sent the token
+	if to := res.Header.Get("Location"); to != "" { // redirects are not followed
 		text = "it sends on to " + to + "; give that address if you trust it"
 	}
 	return &refused{res.StatusCode, render.Safe(strings.TrimSpace(text))}
@@ -263,10 +240,8 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.status, text)
 }
 
-// isPermanent reports whether a retry is pointless: the server rejects our
-// credentials, or the first response did not come from a todo-mcp server. Once
-// connected has been true, a wrong response is worth a retry: it may come from
-// a proxy while the server restarts.
+// isPermanent reports whether a retry is pointless: the token is rejected, or no todo-mcp server answers. After it once
+// connected, a wrong response is worth a retry: it may be a proxy's while the server restarts.
 func isPermanent(err error, connected bool) bool {
 	r, isRefused := errors.AsType[*refused](err)
 	if !isRefused {
@@ -279,4 +254,86 @@ func isPermanent(err error, connected bool) bool {
 		return false
 	}
 	return !connected && r.status < 500
+}
+
+// Follow calls show with all lists (all is true), then with each list that changes. When the connection breaks it
+// calls lost, waits, reconnects and begins again. It returns ctx's error, or an error that a retry cannot mend.
+func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error {
+	defer c.http.CloseIdleConnections()
+	connected := false
+	for try := 1; ; try++ {
+		err := c.followOnce(ctx, func(lists []todo.Snapshot, all bool) {
+			connected, try = true, 0
+			show(lists, all)
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if isPermanent(err, connected) {
+			return fmt.Errorf("follow %s: %w", c.base.Redacted(), err)
+		}
+		lost(err)
+		c.http.CloseIdleConnections() // the network may have changed
+		try = max(try, 1)
+		c.pause(ctx, try)
+	}
+}
+
+// backOff waits 200 ms, then twice as long each time, up to 3 s.
+func backOff(ctx context.Context, try int) {
+	board.Sleep(ctx, min(100*time.Millisecond<<min(try, 10), 3*time.Second))
+}
+
+// followOnce reads all lists, then follows changes until the connection ends. It returns the error, never nil.
+func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
+	lists, err := c.snapshots(ctx, "api/lists", maxLists)
+	if err != nil {
+		return err
+	}
+	newest := int64(0)
+	for _, l := range lists {
+		if !l.IsChat() {
+			newest = max(newest, l.Seq)
+		}
+	}
+	show(lists, true)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watchdog := time.AfterFunc(c.maxSilence, func() { cancel(errSilent) })
+	defer watchdog.Stop()
+	res, err := c.send(ctx, "api/events", http.Header{
+		"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}, "Last-Event-Id": {strconv.FormatInt(newest, 10)},
+	}, nil)
+	if err == nil {
+		defer res.Body.Close()
+		err = readEvents(res.Body, func() { watchdog.Reset(c.maxSilence) }, func(data []byte) {
+			var d render.ListDocument
+			if json.Unmarshal(data, &d) == nil && d.List != "" {
+				show([]todo.Snapshot{d.Snapshot()}, false)
+			}
+		})
+	}
+	return cmp.Or(context.Cause(ctx), err)
+}
+
+var (
+	errSilent = errors.New("no sign of life")
+	errEnded  = errors.New("the server ended the stream")
+)
+
+// readEvents calls data with the data of each server-sent event, which is one line, and alive after each line. It
+// returns the error that ended the stream, never nil.
+func readEvents(in io.Reader, alive func(), data func([]byte)) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxEvent)
+	for lines.Scan() {
+		alive()
+		if said, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:")); ok {
+			data(said)
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return errTooLarge
+	}
+	return cmp.Or(lines.Err(), errEnded)
 }

@@ -1,4 +1,4 @@
-// Package shell writes commands as shells read them.
+// Package shell quotes commands for shells.
 package shell
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Shell is a program that reads lines and runs commands.
+// Shell is a kind of shell.
 type Shell string
 
 // The shells.
@@ -16,18 +16,15 @@ const (
 	Cmd        Shell = "cmd.exe"
 )
 
-// plain and plainOnWindows match a word that a POSIX shell reads as it is, and that both of
-// Windows do.
 var (
-	plain          = regexp.MustCompile(`^[\w@%+:.,/=-]+$`)
-	plainOnWindows = regexp.MustCompile(`^[\w+:./\\=-]+$`)
+	plain          = regexp.MustCompile(`^[\w@%+:.,/=-]+$`) // needs no quotes in a POSIX shell
+	plainOnWindows = regexp.MustCompile(`^[\w+:./\\=-]+$`)  // nor in PowerShell and cmd.exe
 )
 
-// apostrophe matches what ends a text of PowerShell that begins with one.
+// apostrophe matches the characters that PowerShell takes for a single quote.
 var apostrophe = regexp.MustCompile(`['\x{2018}-\x{201B}]`)
 
-// Command returns a program with its arguments as the shell reads them. In words for
-// cmd.exe there may be no quotation mark.
+// Command returns a command line, with quotes where necessary. Words for cmd.exe must not contain a double quote.
 func (s Shell) Command(words ...string) string {
 	out, isPlain := make([]string, len(words)), plainOnWindows
 	if s == POSIX {
@@ -39,13 +36,13 @@ func (s Shell) Command(words ...string) string {
 		}
 	}
 	line := strings.Join(out, " ")
-	if s == PowerShell && strings.HasPrefix(line, "'") { // which would be a text
+	if s == PowerShell && strings.HasPrefix(line, "'") { // else PowerShell prints it as a string
 		line = "& " + line
 	}
 	return line
 }
 
-// Quote returns a word between quotation marks.
+// Quote returns a word in quotes.
 func (s Shell) Quote(word string) string {
 	switch s {
 	case PowerShell:
