@@ -2,13 +2,22 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 
 	flag "github.com/spf13/pflag"
 
+	"github.com/todo-mcp/todo-mcp/internal/asutf8"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/render"
@@ -120,4 +129,189 @@ func Restore(ctx context.Context, a *app.App, args []string) error {
 		return fmt.Errorf("revision %d is not kept; see `todo-mcp history %q`", revision, args[0])
 	}
 	return err
+}
+
+// Edit opens a list in the user's editor and prints what the user made of it.
+func Edit(ctx context.Context, a *app.App, args []string) error {
+	return a.OnList(ctx, args, app.NamedOptions{}, func(lists board.Lists, list todo.Snapshot) error {
+		after := list
+		err := InEditor(ctx, a, list, func(e todo.Edit) error {
+			out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))
+			after = out.After
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case after.Revision == list.Revision:
+			return a.Say("Nothing was changed.\n")
+		}
+		return a.Say("%s", render.Plain(after, a.Style()))
+	})
+}
+
+// InEditor opens a list in the user's editor as a task list and calls apply with the edit, if there is one. The
+// edit is merged with what agents wrote meanwhile. After an error the typed text stays in a file.
+func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, apply func(todo.Edit) error) error {
+	if list.List.Mirrored {
+		return todo.ErrMirrored
+	}
+	before := formatEditable(list)
+	file, err := editFile(ctx, a, before)
+	if file == "" {
+		return err
+	}
+	after, readErr := readEdited(file)
+	if err = errors.Join(err, readErr); err == nil && string(after) != before {
+		var e todo.Edit
+		if e, err = editedItems(list, string(after)); err == nil {
+			err = apply(e)
+		}
+	}
+	if err != nil && string(after) != before && strings.TrimSpace(string(after)) != "" {
+		return fmt.Errorf("%w. What you typed is in %s", err, file)
+	}
+	os.Remove(file)
+	return err
+}
+
+// readEdited reads the file that an editor wrote.
+func readEdited(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := readAll(f)
+	if err != nil {
+		err = fmt.Errorf("read what the editor wrote: %w; nothing was changed", err)
+	}
+	return text, err
+}
+
+// readAll reads to the end; more than [todo.MaxRequest] bytes are an error.
+func readAll(from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(asutf8.Reader(from), todo.MaxRequest+1))
+	if err == nil && len(text) > todo.MaxRequest {
+		err = fmt.Errorf("it is larger than %d bytes", todo.MaxRequest)
+	}
+	return text, err
+}
+
+// editedItems returns the edit that makes the items of a list those of the edited text.
+func editedItems(list todo.Snapshot, after string) (todo.Edit, error) {
+	lines, later, err := parseEdited(after)
+	if err != nil {
+		return todo.Edit{}, fmt.Errorf("%w; nothing was changed", err)
+	}
+	if len(lines)+len(later) == 0 && len(list.Items) > 0 {
+		return todo.Edit{}, errors.New("no task is left in the file; nothing was changed. `todo-mcp delete` takes a list away")
+	}
+	if len(later)+len(list.Later) == 0 {
+		later = nil
+	}
+	return todo.Edit{Do: todo.EditItems, Lines: lines, Later: later, Seen: list.Revision}, nil
+}
+
+const editHelp = `
+<!-- [ ] pending  [>] in progress  [x] completed  [!] failed  [#] blocked  [-] cancelled
+     [+] pending, and the agent is told when its turn ends
+     Add, reword, move or delete lines. The number behind a line keeps it the same item when
+     you reword it. -->
+`
+
+// formatEditable returns a task line for each item of a list, then editHelp.
+func formatEditable(list todo.Snapshot) string {
+	var b strings.Builder
+	for _, i := range list.Items {
+		fmt.Fprintf(&b, "- %s %s <!--%s-->\n", render.Marker(i.Status), i.Text, i.ID)
+	}
+	for _, i := range list.Later {
+		fmt.Fprintf(&b, "- %s %s\n", render.LaterMarker, i.Text)
+	}
+	return b.String() + editHelp
+}
+
+// taskLine matches a task: marker, text, item id, and text after the id.
+var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
+
+// comment matches an HTML comment at the beginning of a line, such as editHelp; an item's id is at the end of one.
+var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
+
+// parseEdited parses a text from the editor into lines, and texts that the agent gets when its turn ends. An error
+// names the line.
+func parseEdited(text string) (lines []todo.Line, later []string, err error) {
+	text = comment.ReplaceAllString(text, "")
+	lines, later = []todo.Line{}, []string{}
+	for n, line := range strings.Split(text, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		m := taskLine.FindStringSubmatch(line)
+		if m == nil {
+			return nil, nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
+		}
+		status := slices.IndexFunc(todo.Statuses(), func(s todo.Status) bool { return render.Marker(s) == strings.ToLower(m[1]) })
+		isLater := m[1] == render.LaterMarker
+		if isLater {
+			status = slices.Index(todo.Statuses(), todo.Pending)
+		}
+		if status < 0 {
+			return nil, nil, fmt.Errorf("line %d: %s is no status", n+1, render.Safe(m[1]))
+		}
+		item := todo.Item{Text: strings.TrimSpace(m[2] + " " + strings.TrimSpace(m[4])), Status: todo.Statuses()[status]}
+		if err := item.Check(); err != nil {
+			return nil, nil, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		if isLater {
+			later = append(later, item.Text)
+			continue
+		}
+		lines = append(lines, todo.Line{ID: m[3], Text: item.Text, Status: string(item.Status)})
+	}
+	return lines, later, nil
+}
+
+// editFile writes a text to a temporary file and runs the user's editor on it. It returns the file's path even
+// with an error; empty if no file was made.
+func editFile(ctx context.Context, a *app.App, text string) (path string, err error) {
+	command, err := editor(a)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp("", "todo-*.md")
+	if err != nil {
+		return "", fmt.Errorf("edit: %w", err)
+	}
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return f.Name(), fmt.Errorf("edit: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], f.Name())...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
+	if err := cmd.Run(); err != nil {
+		return f.Name(), fmt.Errorf("editor %s: %w; nothing was changed", command[0], err)
+	}
+	return f.Name(), nil
+}
+
+// editor returns the command of $VISUAL, else $EDITOR, else in a terminal the first usual editor that exists.
+func editor(a *app.App) ([]string, error) {
+	command, err := app.SplitCommandLine(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
+	if err != nil {
+		return nil, fmt.Errorf("editor %w", err)
+	}
+	if len(command) > 0 {
+		return command, nil
+	}
+	usual := []string{"editor", "nano", "vim", "vi", "emacs"}
+	if runtime.GOOS == "windows" {
+		usual = []string{"notepad"}
+	}
+	for _, name := range usual {
+		if path, err := exec.LookPath(name); err == nil && app.IsTerminal(a.Stdin) {
+			return []string{path}, nil
+		}
+	}
+	return nil, errors.New("set EDITOR to the editor to use")
 }
