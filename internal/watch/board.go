@@ -99,11 +99,7 @@ func message(width int, text string, more ...string) []string {
 }
 
 // Widths of columns at the right of a list's line, and the least width of its title.
-const (
-	progressWidth = 7
-	timeWidth     = 10
-	leastTitle    = 16
-)
+const progressWidth, timeWidth, leastTitle = 7, 10, 16
 
 // boardLines draws a list: a line with cursor, sign, title, apart, progress and time; what its agent asks or waits
 // for; and the current item if the list is selected and no pane beside shows it. apart tells it from similar lists.
@@ -143,13 +139,9 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 
 // stateSigns are the signs before lists.
 var stateSigns = map[todo.State]string{
-	todo.Working:  paint(accent, "◐"),
-	todo.Waiting:  paint(warn, "‖"),
-	todo.Idle:     paint(dim, "◌"),
-	todo.LeftOpen: paint(dim, "◦"),
-	todo.Away:     paint(dim, "◦"),
-	todo.Finished: paint(done, "✓"),
-	todo.InVain:   paint(bad, "✗"),
+	todo.Working: paint(accent, "◐"), todo.Waiting: paint(warn, "‖"), todo.Idle: paint(dim, "◌"),
+	todo.LeftOpen: paint(dim, "◦"), todo.Away: paint(dim, "◦"),
+	todo.Finished: paint(done, "✓"), todo.InVain: paint(bad, "✗"),
 }
 
 // listTime returns how long the current item is in progress or the list is idle; for an ended list, when it ended.

@@ -43,10 +43,7 @@ func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) 
 }
 
 // Cells before an item's text, and the least at its right.
-const (
-	rowIndent = 3
-	noteWidth = 10
-)
+const rowIndent, noteWidth = 3, 10
 
 // itemLines draws an item behind a cursor, with its whole text or at most maxWrapped lines of that.
 func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor string, whole bool) (lines []string) {
@@ -143,17 +140,6 @@ func focusItem(s todo.Snapshot) (item todo.Item) {
 	return s.Items[0]
 }
 
-// cursorItem returns the item that keys act on: on the board, the selected list's focusItem.
-func (m *model) cursorItem() (todo.Snapshot, todo.Item, bool) {
-	s, ok := m.shown()
-	id := m.list.cursor
-	if m.opened == "" {
-		id = focusItem(s).ID
-	}
-	item, known := s.Item(id)
-	return s, item, ok && known
-}
-
 // listLines draws a list. focused is true if the keys act on it.
 func (m *model) listLines(width, height int, focused bool) []string {
 	s, ok := m.shown()
@@ -174,7 +160,8 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	return append(head, p.lines(rows, height)...)
 }
 
-// listHead draws three lines above the items: state, progress, and what its agent asks or overrode.
+// listHead draws three lines above the items: whether edits wait, and the list's state, project and agent; progress;
+// and what the agent asks or overrode.
 func (m *model) listHead(s todo.Snapshot, width int) []string {
 	p, count := s.Progress(), progress(s)
 	if p.Failed > 0 {
@@ -185,23 +172,18 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 		filled := space * p.Done / max(p.Total, 1)
 		bar = paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", space-filled))
 	}
-	group, said := m.group(s), ""
+	group, edits, said := m.group(s), m.standings[s.List.ID].Edits, ""
+	who := render.Standing(group, "", m.now, m.lists[s.ReplacedBy])
+	if len(edits.Unseen) > 0 || edits.Title == account.Waits {
+		who = "your changes wait to be seen · " + who
+	}
 	if _, asks, ok := group.Asks(); ok {
 		said = "asks: " + render.Safe(asks)
-	} else if m.standings[s.List.ID].Edits.Order == account.Overridden {
+	} else if edits.Order == account.Overridden {
 		said = "Your order is overridden."
 	} else if out := render.LeftOut(s); out != "" {
 		said = "Overridden, you added: " + out
 	}
-	return []string{cut(paint(dim, " "+m.whoLine(s)), width-1), " " + bar + " " + paint(dim, count),
-		" " + cut(paint(warn, said), width-2)}
-}
-
-// whoLine says whether edits wait to be seen, the list's state and since when, its project and its agent.
-func (m *model) whoLine(s todo.Snapshot) string {
-	line, edits := render.Standing(m.group(s), "", m.now, m.lists[s.ReplacedBy]), m.standings[s.List.ID].Edits
-	if len(edits.Unseen) > 0 || edits.Title == account.Waits {
-		line = "your changes wait to be seen · " + line
-	}
-	return line
+	bar += " " + paint(dim, count)
+	return []string{cut(paint(dim, " "+who), width-1), " " + bar, " " + cut(paint(warn, said), width-2)}
 }

@@ -230,7 +230,12 @@ func pastTense(e edit, before todo.Snapshot) string {
 // toggle returns the action of a key that sets the selected item's status, or resets it to pending.
 func toggle(status todo.Status) func(*model) {
 	return func(m *model) {
-		s, item, ok := m.cursorItem()
+		s, _ := m.shown()
+		id := m.list.cursor
+		if m.opened == "" {
+			id = focusItem(s).ID
+		}
+		item, ok := s.Item(id)
 		if !ok {
 			m.say(dim, "No item is selected.")
 			return

@@ -63,14 +63,19 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	return err
 }
 
-// print returns the lines for new and changed lists; stood has their previous standings.
+// print returns the lines for new and changed lists: for the list that the user named, or all that are or were on the
+// board. stood has their previous standings.
 func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool) string {
 	previous := maps.Clone(m.lists)
 	m.receiveLists(lists, all)
 	var b strings.Builder
 	for _, l := range lists {
 		before, known := previous[l.List.ID]
-		if l.Revision < before.Revision || !m.shouldPrint(l, known) {
+		wanted := known || l.OnBoard(m.now) && !l.Deleted
+		if m.opened != "" {
+			wanted = l.List.ID == m.opened
+		}
+		if l.Revision < before.Revision || !wanted {
 			continue
 		}
 		for _, event := range m.events(before, l, stood[l.List.ID], known) {
@@ -78,14 +83,6 @@ func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool
 		}
 	}
 	return b.String()
-}
-
-// shouldPrint reports whether a list is the one that the user named; without a name, whether it is or was on the board.
-func (m *model) shouldPrint(l todo.Snapshot, known bool) bool {
-	if m.opened != "" {
-		return l.List.ID == m.opened
-	}
-	return known || l.OnBoard(m.now) && !l.Deleted
 }
 
 func (m *model) plainLine(l todo.Snapshot, event string) string {

@@ -54,10 +54,7 @@ func Run(ctx context.Context, source Source, o Options) error {
 }
 
 // Changes by agents are drawn at most once every frameEvery; keys are answered at once.
-const (
-	frameEvery  = 30 * time.Millisecond
-	editTimeout = 15 * time.Second
-)
+const frameEvery, editTimeout = 30 * time.Millisecond, 15 * time.Second
 
 // viewer shows a model on a screen. Only its loop touches both; other goroutines send it functions to call.
 type viewer struct {
@@ -167,10 +164,7 @@ func (v *viewer) loop(ctx context.Context) error {
 }
 
 // Standings are read every standingEvery, and after changes of lists, but at least standingRest apart.
-const (
-	standingEvery = 2 * time.Second
-	standingRest  = 100 * time.Millisecond
-)
+const standingEvery, standingRest = 2 * time.Second, 100 * time.Millisecond
 
 // askStandings reads standings, or returns a channel that signals when to call it again; nil for the next event.
 func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {

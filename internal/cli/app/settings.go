@@ -128,7 +128,7 @@ func (s *Setting) use(value string) error {
 // NewSettings returns the table with no values set.
 func NewSettings() *Settings {
 	s := &Settings{}
-	s.Rows = slices.Concat(s.listRows(), s.toolRows(), s.httpRows(), s.notifyRows())
+	s.Rows = slices.Concat(s.listRows(), s.toolRows(), s.httpRows())
 	return s
 }
 
@@ -184,7 +184,7 @@ func (s *Settings) toolRows() []*Setting {
 	}
 }
 
-// httpRows are the settings for serving over HTTP, and who may use it.
+// httpRows are the settings for HTTP, sign-in and notices.
 func (s *Settings) httpRows() []*Setting {
 	in := &s.SignIn
 	return []*Setting{
@@ -223,12 +223,6 @@ func (s *Settings) httpRows() []*Setting {
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},
 		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
 			"file of the bearer tokens that let in, made by `todo-mcp token`"},
-	}
-}
-
-// notifyRows are the settings for telling a person who is away.
-func (s *Settings) notifyRows() []*Setting {
-	return []*Setting{
 		{NotifyGroup, "notify", "", secret(many(parsed(&s.Notify.Targets, "URLS", each(notify.Parse)))),
 			"where you are told that a list waits for you, is finished or was left open, with commas: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
 		{NotifyGroup, "notify-texts", "false", boolean(&s.Notify.Texts),
@@ -266,20 +260,16 @@ func (s *Settings) Collect(env Env) error {
 			continue
 		}
 		if err := row.use(row.Value); err != nil {
-			s.Wrong = append(s.Wrong, row.wrong(err))
+			shown := ""
+			if !row.Secret {
+				shown = " " + strconv.Quote(todo.Cut(row.Value, maxShown))
+			}
+			s.Wrong = append(s.Wrong, fmt.Errorf("setting %s%s (%s): %w", row.Name, shown, row.From, err))
 		} else {
 			s.Set = append(s.Set, row)
 		}
 	}
 	return errors.Join(s.Wrong...)
-}
-
-func (s *Setting) wrong(err error) error {
-	shown := ""
-	if !s.Secret {
-		shown = " " + strconv.Quote(todo.Cut(s.Value, maxShown))
-	}
-	return fmt.Errorf("setting %s%s (%s): %w", s.Name, shown, s.From, err)
 }
 
 // readConfig returns the values in the config file by setting name. A missing file is an error if mustExist is true.

@@ -166,12 +166,6 @@ func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.S
 	return err
 }
 
-// isWanted reports whether a list matches all options but --state and --search. A sub-agent's list may be of a
-// worktree; it also matches the project of its main list.
-func (o listsOptions) isWanted(l, main todo.Snapshot) bool {
-	return (o.all || l.Archived == o.archived) && !l.Updated.Before(o.since) && (inProject(l.List, *o.project) || inProject(main.List, *o.project))
-}
-
 // choose returns the lists to show in the order of the board, each main list before its sub-agents'. It sets the
 // states of main lists to those of their groups. Without filters, it returns idle chats without a list as quiet
 // and says in lapsed how many lists lapsed.
@@ -190,7 +184,10 @@ func (o listsOptions) choose(read reading, states map[string]todo.Standing) (fou
 			hasState := word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
 			_, says := read.said[l.List.ID]
-			if o.isWanted(l, f.Main) && (o.all || !cleared) && hasState && (*o.search == "" || says) {
+			// A sub-agent may work in a worktree, so its list is also of its main list's project.
+			isOf := inProject(l.List, *o.project) || inProject(f.Main.List, *o.project)
+			if (o.all || l.Archived == o.archived && !cleared) && !l.Updated.Before(o.since) &&
+				isOf && hasState && (*o.search == "" || says) {
 				found = append(found, l)
 			}
 		}

@@ -176,8 +176,13 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 	}
 	edits, before := account.EditsOf(saw, list), todo.Snapshot{}
 	for r, err := range lists.Revisions(ctx, list.List.ID, max(first-2, 0)) { // also the one before first, to compare
-		if err == nil && r.Revision >= first {
-			err = printRevision(a, before, r, replacement(ctx, lists, r), edits, asJSON)
+		switch {
+		case err != nil || r.Revision < first:
+		case asJSON:
+			err = app.PrintJSON(a.Stdout, render.Document(r), "")
+		default:
+			head, changes := render.Revision(before, r, edits, time.Local, replacement(ctx, lists, r))
+			err = a.Say("%s\n\n", strings.Join(append([]string{head}, changes...), "\n  "))
 		}
 		if err != nil {
 			return err
@@ -185,19 +190,6 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 		before = r
 	}
 	return nil
-}
-
-// printRevision prints one revision and its differences from the one before. by is the list that replaced it.
-func printRevision(a *app.App, before, r, by todo.Snapshot, edits account.Edits, asJSON bool) error {
-	if asJSON {
-		return app.PrintJSON(a.Stdout, render.Document(r), "")
-	}
-	head, changes := render.Revision(before, r, edits, time.Local, by)
-	text := head + "\n"
-	for _, line := range changes {
-		text += "  " + line + "\n"
-	}
-	return a.Say("%s\n", text)
 }
 
 // statusLine prints a list in one line for a status bar: the named list, the list of the chat, or the open list
