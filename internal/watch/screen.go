@@ -28,7 +28,9 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	// Without this, a terminal that answers no queries would delay the first frame by a second.
 	options := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false)}
 	var s screen
-	if !colour {
+	if colour {
+		s.styles = styles()
+	} else {
 		options = append(options, tcell.OptColors(0))
 	}
 	var err error
@@ -37,9 +39,6 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if colour {
-		s.styles = styles()
 	}
 	s.EnablePaste()
 	return &s, nil

@@ -131,10 +131,9 @@ func (a *App) CheckNamed() error {
 	if err != nil || a.Store == "" || place.File == "" {
 		return err
 	}
-	if _, err := os.Stat(place.File); err != nil {
-		if _, missing := os.Stat(place.Spool(a.Getenv)); missing != nil { // hooks may have come before the first list
-			return fmt.Errorf("the store: %w", err)
-		}
+	_, missing := os.Stat(place.File)
+	if _, err := os.Stat(place.Spool(a.Getenv)); err != nil && missing != nil { // hooks may come before the first list
+		return fmt.Errorf("the store: %w", missing)
 	}
 	return nil
 }

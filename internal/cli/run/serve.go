@@ -176,8 +176,8 @@ func Scheme(a *app.App) string {
 // newWeb returns the HTTP handler: MCP on s, the API and the panel.
 func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 	c := edge.Config{
-		Board: s.Board, Hosts: a.Hosts, Origins: a.Origins, Log: a.Logger(),
-		MaxStreams: a.Streams, Timeout: a.Request, Ready: a.ready, Key: a.sessionKey,
+		Board: s.Board, Hosts: a.Hosts, Origins: a.Origins, PublicURL: a.PublicURL, TrustedProxies: a.Proxies, Log: a.Logger(),
+		MaxStreams: a.Streams, MaxRate: a.MaxRate, Timeout: a.Request, Ready: a.ready, Key: a.sessionKey, Tokens: a.lan,
 	}
 	c.Warn = func() string {
 		warning := a.Filling(a.store.Bytes())
@@ -308,20 +308,15 @@ func (a *service) secure(c *edge.Config) (err error) {
 	if c.TLS, err = LoadTLS(a.App); err != nil {
 		return err
 	}
-	c.PublicURL, c.MaxRate, c.TrustedProxies = a.PublicURL, a.MaxRate, a.Proxies
 	in := a.SignIn
-	if c.Tokens = a.lan; in.Tokens != "" {
+	if in.Tokens != "" {
 		c.Tokens = auth.NewTokens(in.Tokens)
 	}
 	if in.Issuer != "" {
 		c.Issuer = auth.NewIssuer(auth.IssuerConfig{URL: in.Issuer, Audience: cmp.Or(in.Audience, a.PublicURL+"/mcp"),
 			TenantClaim: in.TenantClaim, ClientID: in.ClientID, ClientSecret: in.ClientSecret})
 	}
-	if a.PublicURL != "" {
-		u, err := url.Parse(a.PublicURL)
-		if err != nil {
-			return err
-		}
+	if u, err := url.Parse(a.PublicURL); err == nil && u.Host != "" {
 		c.Hosts = append(c.Hosts, strings.ToLower(u.Hostname()))
 	}
 	return nil
