@@ -15,15 +15,13 @@ import (
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
-	words    func() prompts.Words // in which problems are worded; few calls have any
-	problems []mistake
-	leftOut  []todo.Item // lines of a list as text that are no items
-	// leftOutList is true when the call has no list, and its tool needs one.
-	leftOutList bool
+	words       func() prompts.Words // a function, since few calls have problems to word
+	problems    []mistake
+	leftOut     []todo.Item // lines of a list sent as text that are no items
+	leftOutList bool        // the call lacks the list that its tool needs
 }
 
-// mistake is one in the arguments. With names it is none if an item of the list is called
-// so already.
+// mistake is a problem in the arguments. It is none if an item of the list already has one of names.
 type mistake struct {
 	todo.Problem
 	names []string
@@ -37,14 +35,14 @@ func (r *reader) problemf(path, format string, args ...any) {
 	r.problem(path, fmt.Sprintf(format, args...))
 }
 
-// sentence adds a problem of the whole call, as a complete sentence.
+// sentence adds a problem of the whole call, worded as a complete sentence.
 func (r *reader) sentence(format string, args ...any) {
 	p := todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true}
 	r.problems = append(r.problems, mistake{Problem: p})
 }
 
-// err returns the problems as an [*todo.InputError], or nil when there are none or
-// when the list decides: then the change returns what errFor finds.
+// err returns the problems as an [*todo.InputError]; nil if there are none, or if whether they are problems depends
+// on the list's items: the change then calls errFor.
 func (r *reader) err() error {
 	if len(r.problems) == 0 || slices.ContainsFunc(r.problems, func(p mistake) bool { return p.names != nil }) {
 		return nil
@@ -52,9 +50,8 @@ func (r *reader) err() error {
 	return r.errFor(nil)
 }
 
-// errFor returns all problems of a call as an [*todo.InputError], or nil when there
-// are none. Long texts are problems as far as no item has them: what others
-// wrote, and the agent was told, it may write back (docs/spec/variants.md T2).
+// errFor returns all problems of a call as an [*todo.InputError], or nil. A text that is too long is no problem if
+// one of items has it: an agent may send back what others wrote (T2).
 func (r *reader) errFor(items []todo.Item) error {
 	names, problems := todo.Names(items), []todo.Problem(nil)
 	isName := func(text string) bool { return names[todo.Fold(text)] }
@@ -73,14 +70,13 @@ func (r *reader) errFor(items []todo.Item) error {
 	return &todo.InputError{Problems: problems}
 }
 
-// maxProblems is how many problems an answer says; more are counted. A list of a thousand
-// wrong items would else cost its model 30,000 tokens.
+// maxProblems is how many problems an answer lists; more are counted. Those of a thousand wrong items would cost the
+// model 30,000 tokens.
 const maxProblems = 50
 
-// arguments reads the arguments object, which may also be sent as a JSON string. A bare array
-// stands for an object with only that field (docs/spec/variants.md V5); without a field
-// whatever came is the arguments. ok is false for anything else, which is one problem: what
-// is missing in it is none of its own (T7).
+// arguments reads the arguments object, which may also be a JSON string of it. A bare array stands for an object with
+// only that field (V5); without a field any value is accepted. ok is false for anything else, and the only problem is
+// then that it is no object (T7).
 func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	if inner, isJSON := args.unquote(); isJSON {
 		args = inner
@@ -97,7 +93,7 @@ func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	return value{}, false
 }
 
-// operation reads what a tool that also reads the list is to do; empty where that is not said.
+// operation reads the argument "operation", read or write; empty if it is left out.
 func (r *reader) operation(args value) string {
 	operation := args.optional("operation")
 	if operation.missing() {
@@ -107,8 +103,7 @@ func (r *reader) operation(args value) string {
 	return r.word(operation, "operation", words, words)
 }
 
-// field reads a field of the arguments, which may also be sent as a JSON string, or within
-// the whole arguments object inside itself.
+// field reads a field of the arguments, which may also be a JSON string or nested in an object with that one field.
 func (r *reader) field(args value, field string) value {
 	v := args.get(field)
 	if inner, ok := v.unquote(); ok {
@@ -120,8 +115,8 @@ func (r *reader) field(args value, field string) value {
 	return v
 }
 
-// ids reads the ids of items under the first of some keys that is given; nil without one,
-// or when it names nothing. check reads an id.
+// ids reads a list of item ids under the first given key; nil if none is given or the list names nothing. check reads
+// one id.
 func (r *reader) ids(v value, path string, check func(v value, path string) string, keys ...string) []string {
 	list := v.optional(keys...)
 	if inner, ok := list.unquote(); ok {
@@ -147,8 +142,7 @@ func (r *reader) ids(v value, path string, check func(v value, path string) stri
 	return ids
 }
 
-// detail reads a text that may be left out, under the first of some keys of an object that is
-// given; nil without one. It may also be a number. limit is in runes.
+// detail reads an optional text of at most limit runes, or a number, under the first given key; nil if there is none.
 func (r *reader) detail(v value, path string, limit int, keys ...string) *string {
 	found := v.optional(keys...)
 	switch found.kind {
@@ -161,7 +155,7 @@ func (r *reader) detail(v value, path string, limit int, keys ...string) *string
 	return &text
 }
 
-// place returns where a field of an object is; the path of the arguments is empty.
+// place returns the path of a field in an object; the path of the arguments themselves is empty.
 func place(path, key string) string {
 	if path == "" {
 		return key
@@ -169,9 +163,8 @@ func place(path, key string) string {
 	return path + "." + key
 }
 
-// text reads a required text, which must not be blank and may have limit runes, 0 for
-// todo.MaxText (docs/spec/variants.md T2, V6, V7). isLong is true when all that is wrong
-// is that it has more, which its last problem says.
+// text reads a required text, not blank and of at most limit runes, 0 meaning todo.MaxText (T2, V6, V7). isLong is
+// true if its length is the only problem; that is then the last one in r.problems.
 func (r *reader) text(v value, path string, limit int) (text string, isLong bool) {
 	switch {
 	case v.kind == 0:
@@ -191,7 +184,6 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 	case err != nil:
 		var code rune
 		var position int
-		// It is as CleanText says it.
 		_, _ = fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position)
 		r.problemf(path, r.words().Control, code, position)
 	case text == "":
@@ -202,8 +194,8 @@ func (r *reader) text(v value, path string, limit int) (text string, isLong bool
 	return text, n > limit && n <= todo.MaxText
 }
 
-// status reads a status, which must be one of a view's words, in any case and with any sign
-// between its parts. Errors do not name those that the view does not list.
+// status reads one of a view's words for statuses, in any case and with any signs between its parts. Errors do not
+// name words that the view does not list.
 func (r *reader) status(v value, path string, view todo.View) string {
 	words, all := view.Accepts(), view.Accepts()
 	if view.Unlisted {
@@ -212,12 +204,12 @@ func (r *reader) status(v value, path string, view todo.View) string {
 	return r.word(v, path, words, all)
 }
 
-// word reads one of some words, of which an error names those that are listed.
+// word reads one of all words; an error names the listed ones.
 func (r *reader) word(v value, path string, listed, all []string) string {
-	if v.kind == '"' && slices.Contains(all, v.text) {
-		return v.text
+	at := slices.Index(all, v.text)
+	if at < 0 {
+		at = slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	}
-	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	switch {
 	case v.kind == '"' && at >= 0:
 		return all[at]
@@ -231,8 +223,7 @@ func (r *reader) word(v value, path string, listed, all []string) string {
 	return ""
 }
 
-// plainly returns a status as a view has it, of which a model sent a word of another tool.
-// Any other value is returned as it is.
+// plainly translates another tool's word for a status to the view's. It returns any other value unchanged.
 func plainly(view todo.View, v value) value {
 	status, known := otherStatuses[todo.Fold(v.text)]
 	if !known || v.kind != '"' {
@@ -245,7 +236,7 @@ func plainly(view todo.View, v value) value {
 	return v
 }
 
-// otherStatuses are words that models send for a status, as other tools have them, folded.
+// otherStatuses are other tools' words for statuses, folded.
 var otherStatuses = map[string]todo.Status{
 	"todo": todo.Pending, "notstarted": todo.Pending, "open": todo.Pending, "queued": todo.Pending, "planned": todo.Pending,
 	"inprogress": todo.InProgress, "doing": todo.InProgress, "active": todo.InProgress, "started": todo.InProgress,
@@ -256,9 +247,8 @@ var otherStatuses = map[string]todo.Status{
 	"pending": todo.Pending,
 }
 
-// id reads an id, which may also be sent as a number or with a hash sign; it
-// returns "" when the id is missing, which is a problem where it is required
-// (docs/spec/variants.md V5).
+// id reads an id, which may also be a number or begin with a hash sign (V5). It returns "" when the id is missing,
+// which is a problem if it is required.
 func (r *reader) id(v value, path string, required bool) (id string) {
 	switch v.kind {
 	case 0, 'n':
@@ -278,8 +268,7 @@ func (r *reader) id(v value, path string, required bool) (id string) {
 
 func (r *reader) requiredID(v value, path string) string { return r.id(v, path, true) }
 
-// wholeNumber writes a JSON number such as 4.0 without its fraction of zero; any
-// other is returned as it is.
+// wholeNumber removes a zero fraction from a JSON number such as 4.0; it returns any other number unchanged.
 func wholeNumber(literal string) string {
 	if n, err := strconv.ParseFloat(literal, 64); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
 		return strconv.FormatInt(int64(n), 10)

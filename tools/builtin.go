@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,15 +12,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// BuiltIn is a todo tool that a host has itself. A list mirrors what it is called
-// with (docs/hooks.md).
+// BuiltIn is a todo tool of a host's own, whose list is mirrored (docs/hooks.md).
 type BuiltIn struct {
-	// Host is the client that has the tool, as it names itself in MCP, and Name is
-	// the tool's.
-	Host, Name string
-	// OneList is true when the sub-agents of a chat write the list of its main agent.
-	OneList bool
-	read    func(r *reader, input, response value) *Call
+	Host, Name string // the client's name in MCP, and the tool's
+	OneList    bool   // sub-agents write the list of their main agent
+	read       func(r *reader, input, response value) *Call
 }
 
 // BuiltIns returns all built-in tools that are known.
@@ -42,40 +37,35 @@ func BuiltIns() []BuiltIn {
 	}
 }
 
-// FindBuiltIn returns the built-in tool of a host with a name; without a host, the first
-// with that name.
+// FindBuiltIn returns the built-in tool with a name of a host, or of the first host if none is given.
 func FindBuiltIn(host, name string) (BuiltIn, bool) {
-	all := slices.DeleteFunc(BuiltIns(), func(b BuiltIn) bool { return b.Name != name || host != "" && b.Host != host })
-	if len(all) == 0 {
-		return BuiltIn{}, false
+	for _, b := range BuiltIns() {
+		if b.Name == name && (host == "" || b.Host == host) {
+			return b, true
+		}
 	}
-	return all[0], true
+	return BuiltIn{}, false
 }
 
-// Read parses and checks what the tool was called with and what it answered, which
-// are raw JSON; either may be empty. The call is nil if the list is as it was. The
-// error is [ErrInvalidJSON] or a [*todo.InputError]. A text that no list may have is
-// mended: the host's tool took it.
+// Read parses and checks the tool's input and response, raw JSON that may be empty. The call is nil if the list is
+// unchanged. The error is [ErrInvalidJSON] or a [*todo.InputError]. Texts that a list cannot have are mended, since
+// the host's tool accepted them.
 func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	in, err := parse(bytes.ToValidUTF8(input, replacement), blank)
-	if err != nil {
+	out, err2 := parse(bytes.ToValidUTF8(response, replacement), blank)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
-	out, err := parse(bytes.ToValidUTF8(response, replacement), blank)
-	if err != nil {
-		return nil, err
-	}
-	in, out = in.mended(todo.MaxText), out.mended(todo.MaxText)
 	r := &reader{words: func() prompts.Words { return prompts.English().Words }}
-	call := b.read(r, in, out)
+	call := b.read(r, in.mended(todo.MaxText), out.mended(todo.MaxText))
 	return call, r.err()
 }
 
-// replacement stands in the place of what is no character.
+// replacement replaces invalid UTF-8.
 var replacement = []byte("\ufffd")
 
-// mended returns a value whose texts a list may have: without control characters, and at
-// most limit runes long, of a detail fewer.
+// mended returns a value with texts that a list can have: without control characters, and of at most limit runes,
+// details fewer.
 func (v value) mended(limit int) value {
 	if v.kind == '"' && strings.TrimSpace(v.text) != "" {
 		v.text = strings.Map(func(r rune) rune {
@@ -99,9 +89,8 @@ func (v value) mended(limit int) value {
 	return v
 }
 
-// mirrorList returns the reader of a tool that takes the whole list under a key, in which the
-// texts of items are under another. Hosts use the core statuses, each some of them, and ids of
-// their own; with merge true they change some items.
+// mirrorList returns the reader of a tool that takes the whole list under one key and its items' texts under another.
+// Hosts use core statuses and ids of their own; with merge true a call changes some items.
 func mirrorList(list, text string) func(r *reader, input, response value) *Call {
 	l := wholeList{view: withIDs(todo.CoreView()), list: list, text: text, active: "activeForm", partly: byMerge, mirrors: true, takesAnyWord: true,
 		reads: []string{"blockedBy", "priority", "due_date", "reason", "explanation"}}
@@ -113,8 +102,7 @@ func mirrorList(list, text string) func(r *reader, input, response value) *Call 
 	}
 }
 
-// mirrorQwen reads Qwen Code's tool, whose answer has the list as it stands. Where another
-// hook refused the call, the answer has none.
+// mirrorQwen reads Qwen Code's tool, whose response has the resulting list, or none if another hook refused the call.
 func mirrorQwen(r *reader, input, response value) *Call {
 	if !response.missing() {
 		if input = response.get("returnDisplay"); input.get("todos").missing() {
@@ -124,8 +112,8 @@ func mirrorQwen(r *reader, input, response value) *Call {
 	return mirrorList("todos", "content")(r, input, response)
 }
 
-// mirrorTitles reads what Copilot CLI's tool sql made of the session's todos, which the hook
-// adds to the call, and Kimi Code's tool. Other SQL is no matter of a list, and what only reads it.
+// mirrorTitles reads Kimi Code's tool, and Copilot CLI's tool sql, to whose calls the hook adds the session's todos.
+// Calls without todos change no list.
 func mirrorTitles(r *reader, input, response value) *Call {
 	if input.get("todos").missing() {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// hostTools returns the tools that hosts have themselves, by the names and arguments that
-// their models know. A whole-list tool is a row, with the struct of its arguments below.
+// hostTools returns the tools that hosts have themselves, with the names and arguments that models know.
 func hostTools(o Options) []*Tool {
 	return []*Tool{
 		// Cursor's, Grok Build's and Qwen Code's.
@@ -29,22 +28,22 @@ func hostTools(o Options) []*Tool {
 			func(w prompts.Words, _ *Call, out board.Outcome) string { return tasksText(w, out.After) })},
 		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks("taskId", taskGetInput{}, readTaskGet, taskShownAlone)},
 		// opencode's and Kilo Code's.
-		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: dialect(todowriteInput{}, wholeList{
+		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: dialect(todosInput[prioritized]{}, wholeList{
 			view: withCancelled(usual()), list: "todos", text: "content", reads: []string{"priority", "due_date"}, policy: o.InProgress})},
 		// VS Code's.
 		{Name: "manage_todo_list", Title: "Manage todo list", Idempotent: true, variant: dialect(manageInput{}, wholeList{
 			view: withIDs(threeWords("not-started", "in-progress", "completed")), list: "todoList", text: "title", mayLackList: true, policy: o.InProgress})},
 		// Crush's.
-		{Name: "todos", Title: "Update todo list", Idempotent: true, variant: dialect(crushInput{}, wholeList{
+		{Name: "todos", Title: "Update todo list", Idempotent: true, variant: dialect(todosInput[withActiveForm]{}, wholeList{
 			view: withActive(usual()), list: "todos", text: "content", active: "active_form", policy: o.InProgress})},
 		// Kimi Code's.
-		{Name: "TodoList", Title: "Update todo list", Idempotent: true, variant: dialect(todoListInput{}, wholeList{
+		{Name: "TodoList", Title: "Update todo list", Idempotent: true, variant: dialect(readableInput[titleInput]{}, wholeList{
 			view: setTodoListView(), list: "todos", text: "title", mayLackList: true})},
 	}
 }
 
-// With merge, or where an item lacks its content or status, a call of todo_write changes only
-// the items that it names by the ids which the model gave them.
+// todoPatchInput is the arguments of todo_write. With merge, or where an item lacks content or status, a call changes
+// only the items that it names by id (D1).
 type todoPatchInput struct {
 	Todos []struct {
 		ID        string   `json:"id" jsonschema:"minLength=1,description=Your own short id of the item"`
@@ -65,40 +64,35 @@ type updatePlanInput struct {
 	planTitle
 }
 
-type todowriteInput struct {
-	Todos []struct {
-		Content  string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-		Status   string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-		Priority string `json:"priority,omitempty" jsonschema:"enum=high,enum=medium,enum=low,description=How much it matters"`
-	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
+// todosInput is the arguments of a tool that takes a list of items I.
+type todosInput[I any] struct {
+	Todos []I `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 	planTitle
+}
+
+// contentInput is the fields that the items of several tools have.
+type contentInput struct {
+	Content string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status  string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+}
+
+type prioritized struct {
+	contentInput
+	Priority string `json:"priority,omitempty" jsonschema:"enum=high,enum=medium,enum=low,description=How much it matters"`
 }
 
 type manageInput struct {
 	Operation string `json:"operation,omitempty" jsonschema:"enum=write,enum=read,description=read shows the list"`
 	TodoList  []struct {
-		ID     int    `json:"id" jsonschema:"description=Its number\\, from 1"`
-		Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
-		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+		ID int `json:"id" jsonschema:"description=Its number\\, from 1"`
+		titleInput
 	} `json:"todoList,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read"`
 	planTitle
 }
 
-type crushInput struct {
-	Todos []struct {
-		Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-		Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-		ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
-	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
-	planTitle
-}
-
-type todoListInput struct {
-	Todos []struct {
-		Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
-		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-	} `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
-	planTitle
+type withActiveForm struct {
+	contentInput
+	ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
 }
 
 // listShown is an item in the structured content of these whole-list tools.
@@ -107,12 +101,11 @@ type listShown struct {
 	Title     string   `json:"title"`
 	Status    string   `json:"status"`
 	Priority  string   `json:"priority,omitempty"`
-	BlockedBy []string `json:"blockedBy,omitempty"` // what is open
+	BlockedBy []string `json:"blockedBy,omitempty"` // only open items
 }
 
-// dialect returns a whole-list tool that a host has itself, with the struct of its arguments.
-// Callers may also send the statuses that its view does not list, words of other tools, and
-// reasons (docs/spec/variants.md T10).
+// dialect returns a host's whole-list tool; input is the struct of its arguments. Calls may also have statuses that
+// its view does not list, other tools' words, and reasons (T10).
 func dialect(input any, l wholeList) variant {
 	listed := l.view
 	l.view.Unlisted, l.takesAnyWord, l.reads = true, true, append(l.reads, "reason")
@@ -139,8 +132,7 @@ func dialect(input any, l wholeList) variant {
 		}}
 }
 
-// readyNext names the items that can be begun, on a list on which some wait for others;
-// empty where none does.
+// readyNext names the items that can be begun; empty if there are none, or none ever waited for another.
 func readyNext(w prompts.Words, view todo.View, items []todo.Item) string {
 	ready := readyItems(items, func(todo.Item) bool { return true })
 	if len(ready) == 0 || !slices.ContainsFunc(items, func(i todo.Item) bool { return i.WaitsFor != "" }) {
@@ -149,7 +141,7 @@ func readyNext(w prompts.Words, view todo.View, items []todo.Item) string {
 	return fmt.Sprintf(w.Ready, strings.Join(view.IDs(ready[:min(len(ready), maxReady)]), ", "))
 }
 
-// readyItems returns those of some items that can be begun.
+// readyItems returns the items that can be begun and for which some returns true.
 func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item) {
 	waiting := todo.OpenWaits(items)
 	for _, i := range items {
@@ -160,5 +152,5 @@ func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item
 	return ready
 }
 
-// maxReady is how many of the items that can be begun an answer names.
+// maxReady is how many items that can be begun an answer names.
 const maxReady = 5

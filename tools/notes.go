@@ -9,10 +9,9 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// resultNotes returns what follows the tool's own text in every result: that the call
-// changed nothing (docs/spec/variants.md V4), and lines on the open items that the write
-// dropped, on what people changed before it, and the notes of the change. A repeated call
-// has the same report and so the same notes.
+// resultNotes returns what follows the tool's own text in each result: that nothing changed (V4), or lines about open
+// items that the write dropped, changes of other people and agents, and the notes of the change. A repeated call has
+// the same report, and so the same notes.
 func resultNotes(w prompts.Words, o board.Outcome) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
@@ -49,8 +48,8 @@ func resultNotes(w prompts.Words, o board.Outcome) string {
 	return text
 }
 
-// afterPlan returns notes that stand behind a plan: they always begin on a new line,
-// so that they are not read as part of the last step.
+// afterPlan returns notes that stand below a plan. They begin on a new line, so that they are not read as part of the
+// last step.
 func afterPlan(notes string) string {
 	if text, unchanged := strings.CutPrefix(notes, " "); unchanged {
 		return "\n" + text
@@ -65,15 +64,15 @@ func firstFew(w prompts.Words, items []todo.Item) string {
 	}
 	few := 3
 	if len(names) == few+1 {
-		few++ // its name says more than that there is one more
+		few++ // no longer than "and 1 more", and it says more
 	}
 	return joined(w, names, few)
 }
 
-// maxChanges is how many changes of others an answer tells; more are counted.
+// maxChanges is how many changes of others an answer lists; more are counted.
 const maxChanges = 30
 
-// joined returns parts with commas between them, those up to a limit, and how many more there are.
+// joined joins the first parts with commas, and says how many more there are.
 func joined(w prompts.Words, parts []string, limit int) string {
 	if len(parts) > limit {
 		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
@@ -81,7 +80,7 @@ func joined(w prompts.Words, parts []string, limit int) string {
 	return strings.Join(parts, ", ")
 }
 
-// change describes what others did to an item; empty when the model need not know.
+// change describes what others did to an item; empty if the model need not know.
 func change(w prompts.Words, d todo.Difference) string {
 	before, after := toldItem(w, d.Before), toldItem(w, d.After)
 	if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
@@ -116,8 +115,7 @@ func change(w prompts.Words, d todo.Difference) string {
 	return text + reasonInBrackets(d.After)
 }
 
-// keptChanges describes what stays as the user has it, although the model sent it as
-// it was before.
+// keptChanges describes what the user changed and keeps, although the model sent it as it was before.
 func keptChanges(w prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Kept {
@@ -133,7 +131,7 @@ func keptChanges(w prompts.Words, r todo.Report) string {
 	return joined(w, parts, maxChanges)
 }
 
-// quoted returns texts with commas between them, each as a function quotes it.
+// quoted joins texts with commas, each quoted by a function.
 func quoted(texts []string, quote func(string) string) string {
 	all := make([]string, len(texts))
 	for i, text := range texts {
@@ -142,11 +140,10 @@ func quoted(texts []string, quote func(string) string) string {
 	return strings.Join(all, ", ")
 }
 
-// told returns a text as a model is told it, see [todo.Told].
+// told quotes a text that others wrote, see [todo.Told].
 func told(text string) string { return quote(todo.Told(text)) }
 
-// toldItem returns an item's text as a model is told it, with the item's number if
-// the text is cut.
+// toldItem quotes an item's text, with its number if the text is cut.
 func toldItem(w prompts.Words, i todo.Item) string {
 	if isCut(i.Text) {
 		return fmt.Sprintf(w.Item, i.ID, told(i.Text))
@@ -154,11 +151,10 @@ func toldItem(w prompts.Words, i todo.Item) string {
 	return told(i.Text)
 }
 
-// isCut reports whether a model is told only a part of a text.
+// isCut reports whether told cuts a text.
 func isCut(text string) bool { return todo.Told(text) != text }
 
-// reasonInBrackets returns an item's reason in brackets, after a space;
-// "" when there is none.
+// reasonInBrackets returns a space and an item's reason in brackets; empty if there is none.
 func reasonInBrackets(i todo.Item) string {
 	if i.Reason == "" {
 		return ""

@@ -21,16 +21,14 @@ type tickInput struct {
 	ListID string `json:"list_id"`
 	ItemID string `json:"item_id"`
 	Status string `json:"status" jsonschema:"enum=STATUSES"`
-	// Revision is the one that the person saw: what others changed since is kept.
+	// Revision is what the person saw; what others changed since is kept.
 	Revision int64 `json:"revision,omitempty"`
 }
 
+// viewItem is an item as the app page shows it; its fields are as in [todo.Item].
 type viewItem struct {
-	ID     string `json:"id"`
-	Title  string `json:"title"`
-	Status string `json:"status" jsonschema:"enum=STATUSES"`
-	Reason string `json:"reason,omitempty"` // why it is blocked, failed or was cancelled
-	// As in [todo.Item].
+	planItem
+	Reason   string   `json:"reason,omitempty"`
 	Priority string   `json:"priority,omitempty"`
 	DueDate  string   `json:"due_date,omitempty"`
 	Details  string   `json:"details,omitempty"`
@@ -39,11 +37,9 @@ type viewItem struct {
 	Has      string   `json:"has,omitempty"` // see [render.Has]
 }
 
-// NewPage returns the tools that only the app page calls, in core statuses: view, by
-// which it refreshes a list, and tick, by which a person sets one item's status. They are
-// not in [Names], since models do not call them. Their calls have the list in List and a
-// nil Change, those of tick an Edit. Both have the same result; failures of tick are worded
-// for the person.
+// NewPage returns the tools that only the app page calls, in core statuses: view, by which it refreshes a list, and
+// tick, by which a person sets one item's status. They are not in [Names]. Their calls have a nil Change, those of
+// tick an Edit. Failures of tick are worded for the person.
 func NewPage() (view, tick *Tool) {
 	view = pageTool(&Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true,
 		Description: "The newest state of a todo list, for the list's own page."},
@@ -66,7 +62,7 @@ func viewAnswer(_ prompts.Words, _ *Call, out board.Outcome) Result {
 	s, n := out.After, out.After.Progress()
 	text := fmt.Sprintf("%d of %d completed", n.Done, n.Total)
 	shown, counts := show(todo.CoreView(), s, func(l todo.Line, item todo.Item) viewItem {
-		return viewItem{l.ID, l.Text, l.Status, item.Reason, item.Priority, item.DueDate, item.Details, item.Owner, item.Waits(), render.Has(s, item)}
+		return viewItem{planItem{l.ID, l.Text, l.Status}, item.Reason, item.Priority, item.DueDate, item.Details, item.Owner, item.Waits(), render.Has(s, item)}
 	})
 	return newResult(text, text, s, shown, counts)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// planItem is an item in the structured content of create_todos and update_todo. It has its id,
-// since update_todo needs it.
+// planItem is an item in the structured content of create_todos and update_todo.
 type planItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Status string `json:"status" jsonschema:"enum=STATUSES"`
 }
 
+// planCounts are the counts in the words of create_todos and update_todo.
 type planCounts struct {
 	Completed int `json:"completed"`
 	Running   int `json:"running"`
@@ -25,8 +25,7 @@ type planCounts struct {
 	Failed    int `json:"failed"`
 }
 
-// planView returns the view in the last column of the table in
-// docs/spec/variants.md.
+// planView returns the view in the last column of the table in docs/spec/variants.md.
 func planView() todo.View {
 	return todo.View{Words: map[todo.Status]string{
 		todo.Pending: "pending", todo.InProgress: "running", todo.Completed: "completed",
@@ -34,7 +33,7 @@ func planView() todo.View {
 	}}
 }
 
-// planText returns the plan as text for a model (docs/spec/variants.md P3).
+// planText returns the plan as text for a model (P3).
 func planText(w prompts.Words, s todo.Snapshot) string {
 	if len(s.Items) == 0 {
 		return w.Empty
@@ -43,8 +42,7 @@ func planText(w prompts.Words, s todo.Snapshot) string {
 	return w.Plan + planLines(planView(), s, func(word string) string { return marks[word] })
 }
 
-// planAnswer returns the text and the structured content of a successful call:
-// a first line and the plan.
+// planAnswer returns the result of a successful call: a first line and the plan.
 func planAnswer(w prompts.Words, first string, out board.Outcome) Result {
 	notes := resultNotes(w, out)
 	shown, n := show(planView(), out.After, func(l todo.Line, _ todo.Item) planItem { return planItem{l.ID, l.Text, l.Status} })
@@ -69,9 +67,7 @@ func createTodos() variant {
 					d.Put(todo.CoreView(), todo.Line{ID: item.ID, Status: s.Status})
 				}
 			}
-			if len(r.leftOut) > 0 {
-				r.noteLeftOut(d)
-			}
+			r.noteLeftOut(d)
 			return nil
 		}}
 	}
@@ -81,13 +77,12 @@ func createTodos() variant {
 	return variant{view: planView(), bare: "items", input: createTodosInput{}, output: result[planItem, planCounts]{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
-// steps reads the step descriptions; a single string stands for an array of one, or is a
-// list as text (docs/spec/variants.md V5). It adds a problem for every one that is blank or
-// not valid (P1).
+// steps reads the descriptions of steps; a string stands for an array of one, or is a list as text (V5). It adds a
+// problem for each that is blank or invalid (P1).
 func (r *reader) steps(args value) []todo.Line {
 	v := r.field(args, "items")
 	if sent := args.get("items"); sent.kind == '"' && v.kind == '{' {
-		v = sent // a text that happens to be JSON
+		v = sent // a text that is also JSON of an object
 	}
 	if v.kind == '"' {
 		elements := []member{{value: v}}
@@ -116,8 +111,7 @@ func (r *reader) steps(args value) []todo.Line {
 	return steps
 }
 
-// step reads the step at index i: its description, or an object that has one, and a status
-// perhaps, in core words.
+// step reads the step at index i: a description, or an object with one and perhaps a status in core words.
 func (r *reader) step(v value, i int) (step todo.Line) {
 	if inner, ok := v.unquote(); ok && inner.first("content", otherTexts...).kind != 0 {
 		v = inner
@@ -172,8 +166,7 @@ func updateTodo() variant {
 	return variant{view: planView(), bare: "id", input: updateTodoInput{}, output: result[planItem, planCounts]{}, read: read, answer: answer, list: planText, failure: planFailure}
 }
 
-// stepStatus reads what a step becomes: it begins as pending and does not become pending
-// again. Of what else came, an error names the value.
+// stepStatus reads the new status of a step, which cannot be pending.
 func (r *reader) stepStatus(v value) string {
 	words := []string{"running", "completed", "failed"}
 	switch {
@@ -187,8 +180,7 @@ func (r *reader) stepStatus(v value) string {
 	return ""
 }
 
-// setStepStatus sets one step's status, only forwards, and the reason of a failed one;
-// nil leaves that as it is (docs/spec/variants.md P2, P4).
+// setStepStatus sets one step's status, only forwards, and its reason unless that is nil (P2, P4).
 func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() prompts.Words) error {
 	view := planView()
 	item, ok := d.Item(id)
@@ -198,7 +190,7 @@ func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() 
 	status, _ := view.Core(word)
 	switch current := view.Words[item.Status]; current {
 	case word:
-		status = item.Status // one that shares the word stays
+		status = item.Status // keep another core status with the same word
 	case "completed", "failed":
 		return refuse(words().Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
 	}
@@ -207,7 +199,7 @@ func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() 
 	return nil
 }
 
-// planFailure words an error, one problem per line. Sentences stay as they are.
+// planFailure words an error, one problem a line.
 func planFailure(w prompts.Words, err *todo.InputError) Result {
 	lines := make([]string, len(err.Problems))
 	for i, p := range err.Problems {

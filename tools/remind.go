@@ -11,30 +11,26 @@ import (
 )
 
 const (
-	// maxReminder is how long a reminder may be, in bytes: about 250 tokens.
-	maxReminder = 900
-	// maxReminded is how much of an item's text a reminder has, in characters.
-	maxReminded = 100
+	maxReminder = 900 // bytes of a reminder, about 250 tokens
+	maxReminded = 100 // characters of an item's text in it
 )
 
-// Reminder returns what an agent is told of its list when it may have forgotten it: its
-// title, how many items are done, and the open ones; empty where none is open. It says
-// that texts are data: a person or another program may have written them.
+// Reminder returns the reminder for an agent that may have forgotten its list: title, how many items are done, and
+// the open ones; empty if none is open. It says that texts are data, since a person or another program may have
+// written them.
 func Reminder(w prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.GoOn) }
 
-// Unfinished returns what an agent is told that is about to end its turn with open items.
-func Unfinished(w prompts.Words, s todo.Snapshot) string {
-	return reminder(w, s, w.Reminder, w.Finish)
-}
+// Unfinished returns the reminder for an agent that is about to end its turn with open items.
+func Unfinished(w prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.Finish) }
 
-// Earlier returns what an agent is told of a list that the session before it left open.
+// Earlier returns the reminder of a list that the session before left open.
 func Earlier(w prompts.Words, s todo.Snapshot) string {
 	return reminder(w, s, w.Earlier, w.GoOnEarlier)
 }
 
-// Left returns what an agent is told, beside a result, of a list that an earlier session left
-// open and that may be its own: all its items, so that it can send them again. Some of them, or
-// one alone, do not show that it knows the list: then it is to write a list of its own.
+// Left returns the text, added to a result, about an open list of an earlier session that may be the agent's own. It
+// has all items, so that the agent can send them again. If they do not all fit, or there is only one, sending them
+// proves nothing; the agent is then told to write a list of its own.
 func Left(w prompts.Words, s todo.Snapshot) string {
 	n, goOn := s.Progress(), w.GoOnLeft
 	texts, more := saying(s.Items, ", ", 0, func(i todo.Item, text string) string { return fmt.Sprintf("%s %s (%s)", i.ID, text, i.Status) })
@@ -47,8 +43,7 @@ func Left(w prompts.Words, s todo.Snapshot) string {
 	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, strings.TrimPrefix(texts, ", ")) + " " + goOn
 }
 
-// reminder returns a sentence about a list, its open items by their numbers, and how to
-// go on.
+// reminder returns a sentence about a list, its open items with their numbers, and how to go on.
 func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {
 	if !s.Open() {
 		return ""
@@ -62,8 +57,8 @@ func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {
 	return about + open + "\n" + goOn
 }
 
-// saying returns what is said of items, each behind a mark, as many as fit into a reminder
-// beside what it has already (bytes), and how many do not.
+// saying joins what say returns for items, each after mark, as many as fit into a reminder that has some bytes
+// already. It also returns how many do not fit.
 func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text string) string) (said string, more int) {
 	for n, i := range items {
 		next := mark + say(i, quote(todo.Cut(i.Text, maxReminded)))
@@ -75,9 +70,8 @@ func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text 
 	return said, 0
 }
 
-// News returns what an agent is told of what others changed in its list; empty where that
-// is nothing that concerns its work. All that happened to an item is in one phrase, with its
-// whole text.
+// News returns what others changed in an agent's list; empty if nothing concerns its work. It has one phrase for each
+// item, with the whole text.
 func News(w prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Unseen {

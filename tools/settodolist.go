@@ -8,23 +8,29 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// setTodoListInput is the arguments of SetTodoList (system 4). A call with
-// Todos left out or null reads the list (docs/spec/variants.md K1).
-type setTodoListInput struct {
-	Todos []setTodoListItem `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
+// readableInput is the arguments of a tool that takes a list of items I; a call without Todos,
+// or with null, reads the list (K1).
+type readableInput[I any] struct {
+	Todos []I `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
 	planTitle
 }
 
-type setTodoListItem struct {
+// titleInput is the fields that the items of several tools have.
+type titleInput struct {
 	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
 	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-	// Priority and DueDate are any text (docs/spec/variants.md K5).
+}
+
+// setTodoListItem is an item in the arguments and results of SetTodoList. Priority and DueDate
+// are any text (K5).
+type setTodoListItem struct {
+	titleInput
 	Priority string `json:"priority,omitempty" jsonschema:"description=In any words"`
 	DueDate  string `json:"due_date,omitempty" jsonschema:"description=In any form"`
 }
 
-// setTodoListResult is system 4's ToolReturnValue (docs/spec/variants.md K3)
-// with the list's id and revision. A failed call has neither these nor counts.
+// setTodoListResult is the structured content of SetTodoList (K3). A failed call has neither list, revision nor
+// counts.
 type setTodoListResult struct {
 	IsError bool                       `json:"is_error"`
 	Output  string                     `json:"output"`
@@ -45,14 +51,14 @@ func setTodoListView() todo.View { return threeWords("pending", "in_progress", "
 
 func setTodoList() variant {
 	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true, reads: []string{"priority", "due_date"}}
-	return variant{view: l.view, bare: l.list, input: setTodoListInput{}, output: setTodoListResult{}, read: l.read,
+	return variant{view: l.view, bare: l.list, input: readableInput[setTodoListItem]{}, output: setTodoListResult{}, read: l.read,
 		answer: setTodoListAnswer, failure: setTodoListFailure}
 }
 
 func setTodoListAnswer(w prompts.Words, c *Call, out board.Outcome) Result {
 	view := setTodoListView()
 	shown, n := show(view, out.After, func(l todo.Line, item todo.Item) setTodoListItem {
-		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
+		return setTodoListItem{titleInput{l.Text, l.Status}, item.Priority, item.DueDate}
 	})
 	counts := &setTodoListCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Cancelled]}
 	message, output := w.ListUpdated+resultNotes(w, out), ""
@@ -67,7 +73,7 @@ func setTodoListAnswer(w prompts.Words, c *Call, out board.Outcome) Result {
 	return r
 }
 
-// listing returns the list as the text of a SetTodoList call that reads.
+// listing returns the list as the text of a call that reads.
 func listing(w prompts.Words, view todo.View, s todo.Snapshot) string {
 	lines := view.Lines(s.Items)
 	if len(lines) == 0 {

@@ -11,8 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// taskCreateInput, taskUpdateInput and taskGetInput are the arguments of Claude Code's task
-// tools; TaskList has none.
+// taskCreateInput, taskUpdateInput and taskGetInput are the arguments of Claude Code's task tools; TaskList has none.
 type taskCreateInput struct {
 	Subject     string `json:"subject" jsonschema:"minLength=1,description=What to do: Run the tests"`
 	Description string `json:"description,omitempty" jsonschema:"description=What it takes\\, and when it is done"`
@@ -36,20 +35,18 @@ type taskGetInput struct {
 
 // taskShown is an item in the structured content of the task tools.
 type taskShown struct {
-	ID        string   `json:"id"`
-	Title     string   `json:"title"`
-	Status    string   `json:"status" jsonschema:"enum=STATUSES"`
+	planItem
 	Owner     string   `json:"owner,omitempty"`
-	BlockedBy []string `json:"blockedBy,omitempty"` // what is open
+	BlockedBy []string `json:"blockedBy,omitempty"` // only open items
 }
 
-// tasks returns a task tool. Its answer is empty if the task that it shows is not on the list.
+// tasks returns a task tool. answer returns "" if the task is not on the list.
 func tasks(bare string, input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) string) variant {
 	return variant{view: TodoWriteView(), bare: bare, input: input, output: result[taskShown, counts]{}, read: read, failure: planFailure, list: tasksText,
 		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
 			waiting := todo.OpenWaits(out.After.Items)
 			shown, n := show(TodoWriteView(), out.After, func(l todo.Line, item todo.Item) taskShown {
-				return taskShown{l.ID, l.Text, l.Status, item.Owner, TodoWriteView().IDs(waiting(item))}
+				return taskShown{planItem{l.ID, l.Text, l.Status}, item.Owner, TodoWriteView().IDs(waiting(item))}
 			})
 			text := answer(w, c, out)
 			if text == "" {
@@ -57,7 +54,7 @@ func tasks(bare string, input any, read func(*reader, value) *Call, answer func(
 			}
 			if c.Change != nil {
 				if c.Item == "" && len(out.Notes) > 0 {
-					out.Notes = out.Notes[1:] // which task it took, which is the text
+					out.Notes = out.Notes[1:] // the first note, which task was taken, is the text
 				}
 				text += resultNotes(w, out)
 			}
@@ -97,9 +94,8 @@ func taskCreated(w prompts.Words, _ *Call, out board.Outcome) string {
 	return fmt.Sprintf(w.TaskCreated, last.ID, excerpt(last.Text))
 }
 
-// createArgs returns the arguments of TaskCreate in their usual form: models also send the
-// task within "task", as an object or a text, and call its fields otherwise, or leave one
-// of subject and description out. ok is false for what is no task.
+// createArgs returns the arguments of TaskCreate in their usual form: models also send the task as "task", an object
+// or a text, rename its fields, or leave out its subject or description. ok is false for anything else.
 func (r *reader) createArgs(args value) (_ value, ok bool) {
 	for _, many := range listNames {
 		if args.get(many).kind == '[' {
@@ -129,15 +125,15 @@ func (r *reader) createArgs(args value) (_ value, ok bool) {
 		{"activeForm", active}, {"status", args.get("status")}}}, true
 }
 
-// maxSubject is how many characters of a description stand for the subject that is left out.
+// maxSubject is how many characters of the description replace a missing subject.
 const maxSubject = 80
 
-// optionalText reads a text that may be left out; empty where it is.
+// optionalText reads an optional text; empty if it is missing.
 func (r *reader) optionalText(v value, key string) string {
 	return *cmp.Or(r.detail(v, "", todo.MaxText, key), new(string))
 }
 
-// moreThan reads a description; nil where it says no more than the subject.
+// moreThan reads the description; nil if it only repeats the subject.
 func (r *reader) moreThan(subject string, v value) *string {
 	details := r.detail(v, "", todo.MaxText, "description")
 	if details != nil && todo.Fold(*details) == todo.Fold(subject) {
@@ -146,7 +142,7 @@ func (r *reader) moreThan(subject string, v value) *string {
 	return details
 }
 
-// taskChange is what a call of TaskUpdate, ours or Claude Code's own, says of a task.
+// taskChange is the change that a call of TaskUpdate, ours or Claude Code's own, makes to a task.
 type taskChange struct {
 	todo.Line
 	deletes bool
@@ -166,8 +162,7 @@ func (r *reader) taskChange(args value, check func(v value, path string) string)
 	return c
 }
 
-// put applies the change to a draft, adding to what the tasks wait for. It returns the ids
-// that are none.
+// put applies the change to a draft, and adds to what tasks wait for. It returns the unknown ids.
 func (c taskChange) put(d *todo.Draft) (unknown []string) {
 	view := todo.CoreView()
 	if item, ok := d.Item(c.ID); ok && c.WaitsFor != nil {
@@ -196,7 +191,7 @@ func readTaskUpdate(r *reader, args value) *Call {
 
 func taskUpdated(w prompts.Words, c *Call, out board.Outcome) string {
 	if c.Item == "" {
-		return out.Notes[0] // which task it took
+		return out.Notes[0] // which task was taken
 	}
 	text := fmt.Sprintf(w.TaskUpdated, c.Item, strings.Join(c.fields, ", "))
 	if item, _ := out.After.Item(c.Item); item.Status.Settled() {
@@ -208,7 +203,7 @@ func taskUpdated(w prompts.Words, c *Call, out board.Outcome) string {
 	return text
 }
 
-// fields returns the fields of TaskUpdate that a call sends, in the order of the schema.
+// fields returns the sent fields, in the order of the schema.
 func (c taskChange) fields() (sent []string) {
 	for _, field := range []struct {
 		name string
@@ -225,7 +220,7 @@ func (c taskChange) fields() (sent []string) {
 	return sent
 }
 
-// noItem says that no item has an id, or that a person took it away.
+// noItem words that no item has an id, or that a person removed it.
 func noItem(w prompts.Words, d *todo.Draft, id string) string {
 	if item, ok := d.TakenAway(id); ok {
 		return fmt.Sprintf(w.TakenAway, id, quote(todo.Excerpt(item.Text)))
@@ -233,7 +228,7 @@ func noItem(w prompts.Words, d *todo.Draft, id string) string {
 	return fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
 }
 
-// updateTask makes the change of one task. Who has it is decided in the same transaction.
+// updateTask applies the change of one task; taking it is decided in the same transaction.
 func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 	if c.deletes {
 		if d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) != nil {
@@ -270,7 +265,7 @@ func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 	return nil
 }
 
-// noteEarly says in the answer which items the change begins before what they wait for.
+// noteEarly adds a note about items that the change begins before what they wait for.
 func noteEarly(d *todo.Draft, w prompts.Words) {
 	begun, _ := d.Begun()
 	waiting := todo.OpenWaits(d.Items())
@@ -331,19 +326,18 @@ func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) string {
 	return text
 }
 
-// What follows mirrors Claude Code's own task tools.
+// The rest of this file mirrors Claude Code's own task tools.
 
-// unnamed returns the text of a task of which only updates are known yet: a hook of its
-// TaskCreate is slower, or there was none.
+// unnamed returns the text of a task whose TaskCreate is unknown: its hook may be slower, or there was none.
 func unnamed(id string) string { return "Task " + id }
 
-// mirrorCreate reads TaskCreate, whose answer has the id of the task.
+// mirrorCreate reads TaskCreate; the task's id is in the response.
 func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
 	t.Text, _ = r.text(input.get("subject"), "subject", 0)
 	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input)
 	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
-		// What a quicker hook of an update said of it stays.
+		// Keep what a faster hook of an update has set.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
 			d.Put(todo.CoreView(), t)
 		}
@@ -369,8 +363,7 @@ func mirrorUpdate(r *reader, input, response value) *Call {
 	}}
 }
 
-// mirrorTasks reads the answer of TaskList, by which tasks are mirrored that were made
-// when no hook was there.
+// mirrorTasks reads the response of TaskList, which has the tasks that were made before the hooks were installed.
 func mirrorTasks(r *reader, _, response value) *Call {
 	elements := response.get("tasks").members
 	if response.get("tasks").kind != '[' || len(elements) == 0 {
@@ -387,7 +380,8 @@ func mirrorTasks(r *reader, _, response value) *Call {
 	}
 	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
 		for _, t := range tasks {
-			if _, isKnown := d.Item(t.ID); isKnown || t.Status != string(todo.Completed) { // else of an earlier list of the chat, perhaps
+			// A completed task that is unknown may be of the chat's earlier list.
+			if _, isKnown := d.Item(t.ID); isKnown || t.Status != string(todo.Completed) {
 				t.put(d)
 			}
 		}
@@ -395,8 +389,8 @@ func mirrorTasks(r *reader, _, response value) *Call {
 	}}
 }
 
-// task reads what an object says of a task, its id, which stands at a name, and the ids of
-// those that come first under a key. Of what it does not say the line has nothing.
+// task reads a task from an object: its id, found at key at, the ids under waits of tasks that come first, and other
+// fields. The line lacks what the object lacks.
 func (r *reader) task(v value, path string, id value, at, waits string, check func(v value, path string) string) todo.Line {
 	t := todo.Line{ID: check(id, place(path, at)), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
 	t.WaitsFor = r.ids(v, path, check, waits)
@@ -406,7 +400,7 @@ func (r *reader) task(v value, path string, id value, at, waits string, check fu
 	}
 	t.Owner = r.detail(v, path, todo.MaxDetail, "owner")
 	if owner := v.get("owner"); t.Status == string(todo.Pending) && owner.kind == '"' && !owner.given() {
-		t.Owner = new(string) // it is put back for others
+		t.Owner = new(string) // without an owner others may take it
 	}
 	return t
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// What follows reads lists that models write as text in place of JSON
-// (docs/spec/variants.md V5).
+// This file reads lists that models send as text instead of JSON (V5).
 
-// listNames are what tools call their list; a model may take one for another.
+// listNames are the names that tools have for their list; a model may confuse them.
 var listNames = []string{"todos", "items", "tasks", "plan", "todoList", "list"}
 
 var (
-	// listMarker matches what begins a line of a list, and box what says its status.
+	// listMarker matches the beginning of a line in a list, and box the sign of its status.
 	listMarker = regexp.MustCompile(`^(?:[-*+•]|[0-9]{1,4}[.)])(?:\s+|$)`)
 	box        = regexp.MustCompile(`^\[([^][{}"']{0,20})\](?:\s+|$)`)
 )
 
-// boxes are the marks in a box, and what they mean.
+// boxes are the signs in a box.
 var boxes = map[string]todo.Status{
 	"": todo.Pending, "x": todo.Completed, "X": todo.Completed, "✓": todo.Completed, "✔": todo.Completed,
 	"-": todo.InProgress, "~": todo.InProgress, "/": todo.InProgress, ">": todo.InProgress, "!": todo.Failed,
@@ -30,9 +29,9 @@ var boxes = map[string]todo.Status{
 // textLine is a line of a list as text.
 type textLine struct {
 	whole, text string
-	isMarked    bool   // it begins as a line of a list
-	box         string // what is in a box, as a status if it is known
-	isKnown     bool
+	isMarked    bool   // it begins with a list marker
+	box         string // the content of its box, as a status if it is known
+	isKnown     bool   // the box is a known status
 }
 
 func parseLine(view todo.View, line string) textLine {
@@ -57,8 +56,8 @@ func parseLine(view todo.View, line string) textLine {
 	return l
 }
 
-// element returns the line as an item of the arguments, whose text is under a key. isText is false when it is JSON of
-// one, or broken JSON: that stays a text, for an error, since what it says of a status is lost.
+// element returns the line as an item whose text is under key. isText is false for a line that is JSON of an item,
+// and for broken JSON, which becomes an error since its status is lost.
 func (l textLine) element(key string) (m member, isText bool) {
 	status, text := string(todo.Pending), value{kind: '"', text: l.text}
 	if l.isKnown {
@@ -69,12 +68,11 @@ func (l textLine) element(key string) (m member, isText bool) {
 	} else if ok || text.isBroken() {
 		return member{value: text}, false
 	}
-	return member{value: value{kind: '{', members: []member{
-		{key, text}, {"status", value{kind: '"', text: status}}}}}, true
+	return member{value: value{kind: '{', members: []member{{key, text}, {"status", value{kind: '"', text: status}}}}}, true
 }
 
-// listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any
-// other text. Lines between them are left out, which the answer says.
+// listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any other text. Lines between
+// them are left out, which the answer says.
 func (r *reader) listed(text string, list wholeList) (elements []member, ok bool) {
 	if !strings.Contains(text, "\n") {
 		text = strings.ReplaceAll(text, `\n`, "\n")
@@ -88,13 +86,12 @@ func (r *reader) listed(text string, list wholeList) (elements []member, ok bool
 	hasBoxes := slices.ContainsFunc(lines, func(l textLine) bool { return l.isKnown })
 	for _, l := range lines {
 		if m := box.FindString(l.text); m != "" && hasBoxes && l.isMarked && !l.isKnown {
-			l.isKnown, l.text = true, l.text[len(m):] // a status that is none: an error says so
+			l.isKnown, l.text = true, l.text[len(m):] // an unknown status, which an error reports
 		}
-		switch {
-		case l.isMarked || l.isKnown:
+		if l.isMarked || l.isKnown {
 			element, _ := l.element(list.text)
 			elements = append(elements, element)
-		default:
+		} else {
 			r.leftOut = append(r.leftOut, todo.Item{Text: l.whole})
 		}
 	}
@@ -104,8 +101,8 @@ func (r *reader) listed(text string, list wholeList) (elements []member, ok bool
 	return elements, len(elements) > 0
 }
 
-// objects returns elements of which texts have become items: JSON of one, a line of a list,
-// or what to do. asText is true when there were some.
+// objects converts texts among elements to items: JSON of an item, a line of a list, or a plain text. asText is true
+// if some were no JSON.
 func (r *reader) objects(elements []member, list wholeList) (items []member, asText bool) {
 	items = slices.Clone(elements)
 	for i, e := range items {
@@ -119,20 +116,21 @@ func (r *reader) objects(elements []member, list wholeList) (items []member, asT
 	return items, asText
 }
 
-// noteLeftOut says in the answer which lines of a text are no items.
+// noteLeftOut adds a note about the lines of a text that were left out, if there are any.
 func (r *reader) noteLeftOut(d *todo.Draft) {
-	d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
+	if len(r.leftOut) > 0 {
+		d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
+	}
 }
 
-// python matches what a literal of Python has otherwise than JSON: texts, three words, and a comma
-// behind the last element. inPython makes the inside of such a text that of a JSON string.
+// python matches what Python literals write otherwise than JSON: strings, three words, and a comma after the last
+// element. inPython converts the inside of a string to that of a JSON string.
 var (
 	python   = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b|,\s*[\]}]`)
 	inPython = strings.NewReplacer(`\\`, `\\`, `\'`, `'`, `\"`, `\"`, `\x`, `\u00`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
 )
 
-// fromPython returns JSON for a literal of Python, in which models write lists as well. What is
-// none does not become JSON.
+// fromPython converts a Python literal to JSON. The result for other texts is not valid JSON.
 func fromPython(text string) []byte {
 	words := map[string]string{"True": "true", "False": "false", "None": "null"}
 	return python.ReplaceAllFunc([]byte(text), func(found []byte) []byte {

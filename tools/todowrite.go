@@ -8,18 +8,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2 and 3).
-type todoWriteInput struct {
-	Todos []struct {
-		// ID is published with Options.ItemIDs (docs/spec/variants.md T5).
-		ID         string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
-		Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-		Status     string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
-		ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
-		// Reason is published with AllStatuses (docs/spec/variants.md T10).
-		Reason string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
-	} `json:"todos" jsonschema:"description=The whole list\\, in working order"`
-	planTitle
+// todoWriteItem is an item in the arguments of TodoWrite and write_todos. ID is published with
+// Options.ItemIDs (T5), Reason with AllStatuses (T10).
+type todoWriteItem struct {
+	ID string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
+	contentInput
+	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
+	Reason     string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
 }
 
 // todoWriteShown is an item in the structured content of TodoWrite and write_todos.
@@ -30,13 +25,11 @@ type todoWriteShown struct {
 	Reason string `json:"reason,omitempty"` // with AllStatuses
 }
 
-// TodoWriteView returns the view in the first column of the table in
-// docs/spec/variants.md.
+// TodoWriteView returns the view in the first column of the table in docs/spec/variants.md.
 func TodoWriteView() todo.View { return withActive(usual()) }
 
-// todoWrite returns TodoWrite or, where isOwn is false, system 1's write_todos: its answer only
-// confirms the write (docs/spec/variants.md W1), its items need no active text, and only the hard
-// caps apply. (Its event stream is in server/api.)
+// todoWrite returns TodoWrite if isOwn is true, else write_todos: its answer only confirms the write (W1), its items
+// need no active text, and only the hard caps apply.
 func todoWrite(o Options, isOwn bool) variant {
 	if !isOwn {
 		o = Options{InProgress: o.InProgress, Statuses: o.Statuses}
@@ -82,12 +75,12 @@ func todoWrite(o Options, isOwn bool) variant {
 			remove(out, "counts", "blocked")
 		}
 	}
-	return variant{view: l.view, bare: l.list, allStatuses: all, input: todoWriteInput{}, output: result[todoWriteShown, counts]{}, prune: prune,
+	return variant{view: l.view, bare: l.list, allStatuses: all, input: todosInput[todoWriteItem]{}, output: result[todoWriteShown, counts]{}, prune: prune,
 		read: l.read, answer: answer}
 }
 
-// remove removes an optional property from a schema, at the end of a path of properties of
-// objects, or of the objects in arrays.
+// remove removes an optional property, at the end of a path of properties, from a schema. On its way it goes into the
+// items of arrays.
 func remove(schema *jsonschema.Schema, path ...string) {
 	for _, name := range path[:len(path)-1] {
 		if schema, _ = schema.Properties.Get(name); schema.Items != nil {

@@ -1,13 +1,10 @@
-// Package tools implements the todo tools that models call: TodoWrite, write_todos,
-// SetTodoList, create_todos and update_todo, and those that hosts have themselves (hosts.go).
+// Package tools implements the todo tools that models call: TodoWrite, write_todos, SetTodoList, create_todos and
+// update_todo, and the tools that hosts have themselves (hosts.go).
 //
-// A tool is data: a name, structs from which the schemas of its arguments and
-// results are generated, a description, a function from arguments to a change
-// of the list, and a function from the outcome to a result. The package
-// promises that the input schema describes the arguments that a tool reads,
-// that a refused call reports all its problems at once and changes nothing, and
-// that structured results conform to the output schema. Comments name the rules in
-// docs/spec/variants.md by their ids.
+// A tool is data: a name, a description, structs from which the schemas of its arguments and results are generated, a
+// function from arguments to a change of the list, and a function from the outcome to a result. The input schema
+// describes the arguments that the tool reads, a refused call reports all its problems at once and changes nothing,
+// and structured results conform to the output schema. Comments cite the rules of docs/spec/variants.md by their ids.
 package tools
 
 import (
@@ -27,42 +24,34 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// Policy is what to do with several items in progress (docs/spec/variants.md
-// T4).
+// Policy says what to do with several items in progress (T4).
 type Policy string
 
-// The policies for several items in progress.
 const (
 	Reject Policy = "reject" // refuse the call, naming them
 	Demote Policy = "demote" // keep the last one, set the others to pending
 	Allow  Policy = "allow"
 )
 
-// Statuses says which statuses the schemas, guidance and results of TodoWrite and
-// write_todos list (docs/spec/variants.md T10).
+// Statuses says which statuses the schemas, guidance and results of TodoWrite and write_todos list (T10).
 type Statuses string
 
-// The settings of [Options.Statuses].
 const (
 	UsualStatuses Statuses = "usual" // the three that models know
 	AllStatuses   Statuses = "all"   // all core statuses, and the reason
 )
 
-// Options are the settings of the tools. The ids are rules of
-// docs/spec/variants.md.
+// Options are the settings of the tools.
 type Options struct {
-	// MaxItems and MaxContentLength (runes) are TodoWrite's own limits (T2,
-	// T3); 0 means that only the hard caps of package todo apply.
+	// MaxItems and MaxContentLength (runes) are TodoWrite's own limits (T2, T3); 0 means that only the hard caps of
+	// package todo apply.
 	MaxItems         int
 	MaxContentLength int
 	InProgress       Policy
 	// ItemIDs includes item ids in TodoWrite's schema and results (T5).
-	ItemIDs bool
-	// Statuses says which statuses TodoWrite and write_todos list; they accept all (T10).
+	ItemIDs  bool
 	Statuses Statuses
-	// Texts are the tool descriptions and the words of answers (P3); nil means the embedded
-	// ones in English.
-	Texts *prompts.Texts
+	Texts    *prompts.Texts // descriptions and the words of answers (P3); nil means the embedded English ones
 }
 
 // Defaults returns the default options.
@@ -72,17 +61,13 @@ func Defaults() Options {
 
 // Tool is one tool, ready to be published and called.
 type Tool struct {
-	Name  string
-	Title string
-	// File names its description in package prompts; empty is Name.
-	File        string
+	Name, Title string
+	File        string // the name of its description in package prompts; empty means Name
 	Description string
-	// Idempotent is true when repeating a call changes nothing more (V2).
-	Idempotent bool
-	// ReadOnly is true for a tool that changes no list (V2).
-	ReadOnly bool
+	Idempotent  bool // repeating a call changes nothing more (V2)
+	ReadOnly    bool // it changes no list (V2)
 
-	words prompts.Words // in which it answers
+	words prompts.Words // of the language in which it answers
 	variant
 	schemas sync.Once
 	in, out json.RawMessage
@@ -94,12 +79,12 @@ type variant struct {
 	input  any  // the argument struct
 	output any  // the result struct
 	byList bool // list_id is required
-	// bare is the field for which an array may stand in place of the arguments; empty for a
-	// tool that takes any arguments.
+	// bare is the field that an array sent in place of the arguments object stands for; empty
+	// for a tool that accepts any arguments.
 	bare string
-	// prune changes the schemas of arguments and results as the options have it; nil leaves them.
+	// prune adapts the schemas of arguments and results to the options; nil leaves them.
 	prune func(in, out *jsonschema.Schema)
-	// allStatuses is true when the schema lists all core statuses.
+	// allStatuses says that the schema lists all core statuses.
 	allStatuses bool
 	// read returns the call for some arguments and adds their problems to r.
 	read   func(r *reader, args value) *Call
@@ -110,25 +95,19 @@ type variant struct {
 	failure func(w prompts.Words, err *todo.InputError) Result
 }
 
-// Call is a tool call with valid arguments. It is immutable: the result of
-// applying it is a [board.Outcome].
+// Call is a tool call with valid arguments. It is immutable.
 type Call struct {
-	// Target is what the call says about its list; of whose conversation it is, and of
-	// which sub-agent, its caller knows.
+	// Target says which list the arguments name; the caller adds conversation and sub-agent.
 	board.Target
-	// Title is what the list is called unless it was given a title, as [todo.OneLine] has it;
-	// empty for none.
-	Title string
-	// Change is the change to apply; nil for a call that only reads, or is an Edit.
-	Change todo.Change
-	// Edit is what a person does by the tick tool; zero in other calls.
-	Edit todo.Edit
+	Title  string      // one line, used if the list has no title yet; may be empty
+	Change todo.Change // nil for a call that only reads, and for an Edit
+	Edit   todo.Edit   // a person's change by the tick tool; zero in other calls
 
 	created int      // how many items create_todos adds
 	fields  []string // what TaskUpdate changes
 }
 
-// readOnly reads the arguments of a tool that shows the list, whatever they are.
+// readOnly is the read function of a tool that shows the list whatever its arguments are.
 func readOnly(*reader, value) *Call { return &Call{} }
 
 // Result is the answer to a call. The text says all that a model needs to know;
@@ -136,9 +115,8 @@ func readOnly(*reader, value) *Call { return &Call{} }
 type Result struct {
 	Text       string
 	Structured any // conforms to the output schema; nil for none
-	// List is the list in short, nil while there is none. Display is the
-	// display of Structured by itself, nil when Structured has none. Both are
-	// for clients that get no Structured (docs/spec/variants.md V3).
+	// List is a summary of the list, nil while there is none. Display is the display in
+	// Structured, nil for none. Both are for clients that get no Structured (V3).
 	List    *ListState
 	Display any
 	IsError bool
@@ -198,8 +176,8 @@ func (t *Tool) OutputSchema() json.RawMessage {
 	return t.out
 }
 
-// publish generates the schemas when they are first asked for: a client is listed few of the
-// tools, and they would take a quarter of the program's start.
+// publish generates the schemas when they are first asked for: a client is listed few of the tools, and generating
+// all would take a quarter of the program's start.
 func (t *Tool) publish() {
 	in, out := schemaOf(t.input), schemaOf(t.output)
 	for _, s := range []*jsonschema.Schema{in, out} {
@@ -211,8 +189,8 @@ func (t *Tool) publish() {
 	t.in, t.out = encode(in), encode(out)
 }
 
-// schemaOf generates the JSON schema of a struct. It is inlined, without $ref, $defs, $schema
-// and $id, since strict clients reject these (docs/spec/variants.md V1).
+// schemaOf generates the JSON schema of a struct, inlined and without $ref, $defs, $schema and $id, which strict
+// clients reject (V1).
 func schemaOf(v any) *jsonschema.Schema {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
 	s := r.Reflect(v)
@@ -220,8 +198,7 @@ func schemaOf(v any) *jsonschema.Schema {
 	return s
 }
 
-// fillStatuses puts words in the place of STATUSES, by which the tag of a field stands for the
-// statuses that the tool lists.
+// fillStatuses replaces STATUSES, which struct tags have for the tool's statuses, by words.
 func fillStatuses(s *jsonschema.Schema, words []string) {
 	if s == nil {
 		return
@@ -247,8 +224,7 @@ func encode(s *jsonschema.Schema) json.RawMessage {
 	return raw
 }
 
-// Read parses and checks a call's arguments, which are raw JSON; empty means no
-// arguments. The error, if any, can be passed to [Tool.Failure].
+// Read parses and checks a call's arguments, which are raw JSON or empty. Its error can be passed to [Tool.Failure].
 func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	args, err := parse(raw, blank)
 	if err != nil {
@@ -275,20 +251,18 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 // Result returns the result for the outcome of a call.
 func (t *Tool) Result(c *Call, o board.Outcome) Result { return t.answer(t.words, c, o) }
 
-// Listing returns a list as the tool's model reads it, also of a tool that has no such call.
+// Listing returns a list as the tool's model reads it, even if the tool has no call that reads.
 func (t *Tool) Listing(s todo.Snapshot) Result {
-	text := t.list
-	if text == nil {
-		text = func(w prompts.Words, s todo.Snapshot) string { return listing(w, t.view, s) }
+	text := listing(t.words, t.view, s)
+	if t.list != nil {
+		text = t.list(t.words, s)
 	}
 	shown, n := show(t.view, s, func(l todo.Line, _ todo.Item) listShown { return listShown{ID: l.ID, Title: l.Text, Status: l.Status} })
-	said := text(t.words, s)
-	return newResult(said, said, s, shown, countsOf(n))
+	return newResult(text, text, s, shown, countsOf(n))
 }
 
-// Failure returns the result for an error of [Tool.Read] or of the board on
-// which a model can act. ok is false for any other error, which is the server's
-// failure.
+// Failure returns the result for an error of [Tool.Read] or of the board on which a model can act. ok is false for
+// any other error.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if errors.Is(err, ErrInvalidJSON) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
@@ -306,17 +280,15 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	} else {
 		return Result{}, false
 	}
-	if t.failure == nil {
-		result = Result{Text: validationFailed(t.words, input)}
-	} else {
+	result = Result{Text: validationFailed(t.words, input)}
+	if t.failure != nil {
 		result = t.failure(t.words, input)
 	}
 	result.IsError = true
 	return result, true
 }
 
-// refusal returns what an error by which the board refuses a write is to a model; ok is false
-// for any other.
+// refusal words an error by which the board refuses a write; ok is false for any other error.
 func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 	var size *todo.SizeError
 	var unclear *todo.UnclearError
@@ -352,20 +324,16 @@ func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 	return p, p.Message != ""
 }
 
-// validationFailed returns the error text of the whole-list tools and the view
-// tool (docs/spec/variants.md T7).
+// validationFailed returns the error text of the whole-list tools and the view tool (T7).
 func validationFailed(w prompts.Words, err *todo.InputError) string {
-	var b strings.Builder
-	b.WriteString(w.Validation)
+	text := w.Validation
 	for _, p := range err.Problems {
-		fmt.Fprintf(&b, "\n- %s", p)
+		text += "\n- " + p.String()
 	}
-	return b.String()
+	return text
 }
 
-// result is the structured content of most tools: message, display, which list
-// at which revision, and counts. I is an item, C the counts, both in the
-// variant's words.
+// result is the structured content of most tools. I is an item and C the counts, both in the variant's words.
 type result[I, C any] struct {
 	Message string       `json:"message"`
 	Display []display[I] `json:"display"`
@@ -373,45 +341,39 @@ type result[I, C any] struct {
 	Counts C `json:"counts"`
 }
 
-// display is the block that a host renders (docs/spec/variants.md V3).
+// display is the block that a host renders (V3).
 type display[I any] struct {
 	Type  string `json:"type" jsonschema:"enum=todo"`
 	Items []I    `json:"items"`
 }
 
-// ListState is a list in short: its id, its revision, and its counts in the
-// tool's words, and what a page shows of it beyond the display
-// (docs/spec/variants.md V3).
+// ListState summarises a list: counts in the tool's words, and what a page shows of it beyond the display (V3).
 type ListState struct {
 	ID       string `json:"id"`
 	Revision int64  `json:"revision"`
 	Counts   any    `json:"counts"`
 	Title    string `json:"title"`
-	// Current is the id of the item in progress that was started last, Started
-	// when; empty while there is none.
+	// Current is the id of the item in progress that was started last, at Started; both are zero for none.
 	Current string    `json:"current,omitempty"`
 	Started time.Time `json:"started,omitzero"`
-	// Panel is the address of the list's page; empty when no panel is known.
-	Panel string `json:"panel,omitempty"`
-	// Written is the newest revision that no person wrote, Seen the newest that one of
-	// the list's agents was shown, and Rests is true when no agent works on the list.
-	// Only the answers of the page's own tools have them: to other callers they say
-	// nothing, who have just written.
+	Panel   string    `json:"panel,omitempty"` // the address of the list's page, if a panel is known
+	// Written is the newest revision that no person wrote, Seen the newest that one of the
+	// list's agents was shown. Rests is true when no agent works on the list. Only answers of the
+	// app page's tools have them; other callers have just written, and know.
 	Written int64 `json:"written,omitempty"`
 	Seen    int64 `json:"seen,omitempty"`
 	Rests   bool  `json:"rests,omitempty"`
 }
 
-// listRef is the list that a result is about and its revision; both are left
-// out while there is no list.
+// listRef names the list of a result and its revision; both are left out while there is no list.
 type listRef struct {
 	List     string `json:"list,omitempty"`
 	Revision int64  `json:"revision,omitempty"`
 }
 
-// show returns a snapshot in the words of a view, and how many items it shows with each status;
-// those that the view leaves out count as cancelled. item converts an item, and its line with
-// the title that people are shown as its text, to the variant's item.
+// show returns a snapshot in the words of a view, and how many items have each status; items that the view hides
+// count as cancelled. item converts an item and its line, whose text is the title that people are shown, to the
+// variant's item.
 func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line, todo.Item) I) ([]display[I], todo.Counts) {
 	items, n := make([]I, 0, len(s.Items)), make(todo.Counts)
 	for _, i := range s.Items {
@@ -428,8 +390,7 @@ func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line, todo.Item
 	return []display[I]{{Type: "todo", Items: items}}, n
 }
 
-// newResult returns a result of a text and, as structured content, a message with
-// what is shown of a snapshot.
+// newResult returns a result with a text and, as structured content, a message and the shown items.
 func newResult[I, C any](text, message string, s todo.Snapshot, shown []display[I], counts C) Result {
 	r := Result{Text: text, Structured: result[I, C]{message, shown, listRef{s.List.ID, s.Revision}, counts}, Display: shown}
 	if s.List.ID == "" {
@@ -442,8 +403,7 @@ func newResult[I, C any](text, message string, s todo.Snapshot, shown []display[
 	return r
 }
 
-// planLines returns the items that the view shows, one per line, each with a
-// marker, its id and its text.
+// planLines returns the items that the view shows, each on a line with marker, id and text.
 func planLines(view todo.View, s todo.Snapshot, marker func(word string) string) string {
 	var b strings.Builder
 	for _, item := range s.Items {

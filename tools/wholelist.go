@@ -15,35 +15,28 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// wholeList is how a tool takes the whole list in its arguments.
+// wholeList describes a tool whose arguments have the whole list.
 type wholeList struct {
-	// view has the tool's word for each status.
-	view todo.View
-	// list is the key of the list. text and active are the keys of an item's text and of its
-	// active text; active is empty for a tool without active texts.
+	view todo.View // has the tool's words for statuses
+	// list is the key of the list, text of an item's text, and active of its active text, empty for none.
 	list, text, active string
-	// reads are the optional keys that are read beside these: of an item "blockedBy",
-	// "priority", "due_date" and "reason", of the call "explanation".
-	reads []string
-	// partly says which calls leave the items that they do not name as they are.
-	partly partly
+	// reads are other optional keys that are read: "blockedBy", "priority", "due_date" and "reason" of an item,
+	// "explanation" of the call.
+	reads  []string
+	partly partly // which calls change only the items that they name
 	policy Policy
-	// maxItems and maxText (runes) are the tool's own limits; 0 is only the hard caps.
+	// maxItems and maxText (runes) are the tool's own limits; 0 means only the hard caps.
 	maxItems, maxText int
 
-	// mayLackList is true when a call without the list reads it.
-	mayLackList bool
-	// needsActive is true when an item without its active text is refused.
-	needsActive bool
-	// takesAnyWord is true when a status may be a word of another tool.
-	takesAnyWord bool
-	// mirrors is true when the list is a copy of one that a host keeps: what it took is not refused.
-	mirrors bool
-	// accepted words a write that was accepted; nil is how many items have each status.
+	mayLackList  bool // a call without the list reads it
+	needsActive  bool // an item without its active text is refused
+	takesAnyWord bool // a status may be another tool's word
+	mirrors      bool // the list is a copy of a host's, whose items are not refused
+	// accepted words a successful write; nil means the counts of items.
 	accepted func(w prompts.Words) string
 }
 
-// planTitle is the argument by which a whole-list tool has its caller name a plan that begins.
+// planTitle is the argument of whole-list tools that names a new plan.
 type planTitle struct {
 	Title string `json:"title,omitempty" jsonschema:"description=Of a new plan"`
 }
@@ -57,31 +50,31 @@ const (
 	byMerge        // those with "merge": true, or without "merge" where an item lacks its text or status
 )
 
-// threeWords returns the view of a tool with three statuses: failed items are in progress to
-// it, and blocked ones pending.
+// threeWords returns the view of a tool with three statuses, which shows failed items as in progress and blocked ones
+// as pending.
 func threeWords(pending, inProgress, completed string) todo.View {
 	return todo.View{Words: map[todo.Status]string{todo.Pending: pending, todo.InProgress: inProgress, todo.Completed: completed,
 		todo.Failed: inProgress, todo.Blocked: pending}}
 }
 
-// usual returns the view of a tool with the three statuses that most models know.
+// usual returns the view with the three statuses that most models know.
 func usual() todo.View { return threeWords("pending", "in_progress", "completed") }
 
-// withCancelled adds cancelled items to a view, as which it then shows failed ones.
+// withCancelled adds the status cancelled to a view, which then shows failed items as cancelled, too.
 func withCancelled(v todo.View) todo.View {
 	v.Words[todo.Cancelled], v.Words[todo.Failed] = "cancelled", "cancelled"
 	return v
 }
 
-// withIDs has the tool's callers give items ids of their own.
+// withIDs adds to a view that callers choose the items' ids.
 func withIDs(v todo.View) todo.View { v.Keys = true; return v }
 
 // withActive adds active texts to a view.
 func withActive(v todo.View) todo.View { v.Active = true; return v }
 
-// limits adds the tool's own limits to the schema of its arguments: a model that learns them
-// by a refusal pays a turn. That of texts is only said, since what others wrote may be longer
-// and is sent back as it is (docs/spec/variants.md T2), and some clients check calls by the schema.
+// limits adds the tool's own limits to its input schema, so that a model need not learn them by a refusal. The limit
+// of texts is only described: longer texts of others may be sent back (T2), and some clients validate calls by the
+// schema.
 func (l wholeList) limits(schema *jsonschema.Schema) {
 	list, _ := schema.Properties.Get(l.list)
 	if l.maxItems > 0 {
@@ -96,7 +89,7 @@ func (l wholeList) limits(schema *jsonschema.Schema) {
 // read reads the arguments of a call.
 func (l wholeList) read(r *reader, args value) *Call {
 	if l.mayLackList && r.operation(args) == "read" {
-		return &Call{} // whatever stands in the list: some models fill every field
+		return &Call{} // even with a list: some models fill every field
 	}
 	elements, isText, ok := r.list(args, l)
 	if !ok {
@@ -110,16 +103,15 @@ func (l wholeList) read(r *reader, args value) *Call {
 	if slices.Contains(l.reads, "explanation") {
 		explanation = r.optionalText(args, "explanation")
 	}
-	target := board.Target{Lines: lines}
+	target, title := board.Target{Lines: lines}, ""
 	if merge {
 		target = board.Target{Append: true}
 	}
-	title := ""
 	if v := args.get("title"); v.kind == '"' && v.surrogate == 0 {
 		title = todo.OneLine(v.text, todo.MaxTitle)
 	}
 	return &Call{Target: target, Title: title, Change: func(d *todo.Draft) error {
-		if len(r.problems) > 0 { // with long texts
+		if len(r.problems) > 0 { // texts that are too long unless an item has them
 			if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
 				return err
 			}
@@ -140,15 +132,13 @@ func (l wholeList) read(r *reader, args value) *Call {
 		if explanation != "" {
 			d.Explain(explanation)
 		}
-		if len(r.leftOut) > 0 {
-			r.noteLeftOut(d)
-		}
+		r.noteLeftOut(d)
 		return oneInProgress(d, l, r.words)
 	}}
 }
 
-// isMerge reports whether the elements change only the items that they name: as the argument
-// "merge" says, else if one of them lacks a text or status.
+// isMerge reports whether a call changes only the items that it names: if the argument "merge" says so, or without
+// that if an item lacks its text or status.
 func (l wholeList) isMerge(args value, elements []member) bool {
 	if v := args.get("merge"); v.kind == 't' || v.kind == 'f' {
 		return v.kind == 't'
@@ -158,7 +148,7 @@ func (l wholeList) isMerge(args value, elements []member) bool {
 	})
 }
 
-// checkNew returns the problems of lines that lack a text and name no item.
+// checkNew returns an error for lines without a text that name no item.
 func (r *reader) checkNew(d *todo.Draft, l wholeList, lines []todo.Line) error {
 	check := reader{words: r.words}
 	for i, line := range lines {
@@ -169,13 +159,12 @@ func (r *reader) checkNew(d *todo.Draft, l wholeList, lines []todo.Line) error {
 	return check.err()
 }
 
-// otherTexts are the keys that other tools have for the text of an item.
+// otherTexts are other tools' keys for the text of an item.
 var otherTexts = []string{"content", "title", "description", "text", "task", "step", "subject", "name", "todo"}
 
-// list reads the array of items, one item in place of it, or a list as text, for which isText
-// is true: its items have no active text, and may have any tool's words for a status. ok is
-// false when it is none of them or missing; then list adds a problem, unless a call without
-// it reads the list.
+// list reads the array of items, one item in its place, or a list sent as text. isText is true for a text: its items
+// have no active text, and may have any tool's words for statuses. ok is false for anything else; list then adds a
+// problem unless the call reads the list.
 func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bool) {
 	v := args.get(l.list)
 	if v.kind != '[' {
@@ -210,9 +199,9 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 	return nil, false, false
 }
 
-// misnamed adds a problem when a call that would read the list seems to write it: under a
-// name in another case, with an array under any name, or with an item as the arguments.
-// Its caller would take the answer to a read for the one to a write.
+// misnamed adds a problem if a call that would read the list seems to write it: with the list's name in another case,
+// an array under any name, or an item as the arguments. Else its caller would take the answer to a read for that to a
+// write.
 func (r *reader) misnamed(args value, l wholeList) {
 	for _, m := range args.members {
 		isList := strings.EqualFold(m.name, l.list) && m.value.given() || m.value.kind == '['
@@ -244,7 +233,7 @@ func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 	return lines
 }
 
-// line reads an item; with merge it may lack its text and its status.
+// line reads an item; with merge its text and status are optional.
 func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 	if v.kind != '{' {
 		r.problemf(path, r.words().WrongType, "object", v.name())
@@ -292,10 +281,8 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 	return line
 }
 
-// oneInProgress applies the policy (docs/spec/variants.md T4) to the list as the
-// call asks for it, before it is merged with what others changed. A call that puts no
-// item in progress is never refused. One that does may have no other item in progress
-// beside it, apart from those that a person or another conversation began.
+// oneInProgress applies the policy (T4) to the list as the call sends it, before the merge. It refuses or demotes
+// only if the call itself puts an item in progress; items that a person or another conversation began do not count.
 func oneInProgress(d *todo.Draft, l wholeList, words func() prompts.Words) error {
 	begun, running := d.Begun()
 	if len(begun) == 0 || len(running) < 2 || l.policy != Reject && l.policy != Demote {
@@ -314,7 +301,7 @@ func oneInProgress(d *todo.Draft, l wholeList, words func() prompts.Words) error
 	return nil
 }
 
-// counts are how many items have each core status.
+// counts are the numbers of items by core status.
 type counts struct {
 	Completed  int `json:"completed"`
 	InProgress int `json:"in_progress"`
@@ -328,15 +315,12 @@ func countsOf(n todo.Counts) counts {
 	return counts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]}
 }
 
-// inSummaries are the core statuses in the order in which an answer counts them.
-var inSummaries = todo.Statuses()
-
-// countsText returns how many items a view shows with each status: of the three usual ones
-// always, in its words, of the others where there are some (docs/spec/variants.md T6).
+// countsText returns how many items have each status: the three usual ones always and in the view's words, the others
+// if there are some (T6).
 func countsText(view todo.View, s todo.Snapshot) string {
 	_, n := show(view, s, func(todo.Line, todo.Item) struct{} { return struct{}{} })
 	var parts []string
-	for i, status := range inSummaries {
+	for i, status := range todo.Statuses() {
 		word := string(status)
 		if i < 3 {
 			word = view.Words[status]
