@@ -15,9 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// addTool adds a tool that answers as do does. In its words are the mistakes of a model, which
-// are results, if it is one of ours. Another error becomes a JSON-RPC error, see
-// [Server.failed].
+// addTool adds a tool that answers as do does. tool, if it is one of ours, words a model's mistakes, which are
+// results. Other errors become JSON-RPC errors, see [Server.failed].
 func (s *Server) addTool(listed mcp.Tool, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
 	s.mcp.AddTool(listed, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
@@ -41,8 +40,8 @@ func (s *Server) addTool(listed mcp.Tool, tool *tools.Tool, do func(*request, *t
 	})
 }
 
-// remind adds to the refusal of a call without a list the list as it is: so an agent looks
-// for it that lost it, as when its chat was made shorter.
+// remind adds the list to the refusal of a call without one: an agent that lost its list, as after a compaction of
+// its chat, looks for it so.
 func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.Result) tools.Result {
 	if errors.Is(err, tools.ErrListLeftOut) {
 		if list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent}); err == nil {
@@ -52,11 +51,10 @@ func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.R
 	return refusal
 }
 
-// reads are names by which models look for a tool that reads the list: other products have
-// such a one. They are in no listing.
+// reads are unlisted names by which models, which know them from other products, look for a tool that reads the list.
 var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
-// read answers a call of such a tool as a read by the tool that the client is listed.
+// read answers a call of one of them as a read by the tool that the client is listed.
 func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent})
 	if err != nil {
@@ -65,12 +63,10 @@ func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	return s.listed(r)[0].Listing(list), nil
 }
 
-// hookTool is the tool that a host's hook calls, which is in no list: a process less for each
-// event than a command.
+// hookTool is the unlisted tool that a host's hook calls; it needs no process for each event, as a command does.
 const hookTool = "todo_hook"
 
-// takeHook answers with what the host reads of a hook. An event that is not understood changes
-// nothing.
+// takeHook answers with what the host reads of a hook. An event that is not understood changes nothing.
 func (s *Server) takeHook(r *request, _ *tools.Tool) (tools.Result, error) {
 	answer, err := s.Hook(r.ctx, r.lists, r.arguments)
 	if err != nil {
@@ -79,9 +75,8 @@ func (s *Server) takeHook(r *request, _ *tools.Tool) (tools.Result, error) {
 	return tools.Result{Text: string(answer)}, nil
 }
 
-// failed notes and logs why a call has no result. What its caller did is no failure of the
-// server's: that it left or cancelled the call, or that it was refused, of which the log has
-// one line a minute (BAD-INPUT 33).
+// failed notes and logs why a call has no result. A call that its caller cancelled or that was refused is no failure
+// of the server; of refusals the log has one line a minute (BAD-INPUT 33).
 func (s *Server) failed(r *request, err error) {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(r.ctx.Err(), context.Canceled):
@@ -95,7 +90,7 @@ func (s *Server) failed(r *request, err error) {
 	}
 }
 
-// call applies a tool's call to the list of its caller, or reads that.
+// call applies a tool's call to the caller's list, or reads it.
 func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	call, err := tool.Read(r.arguments)
 	if err != nil {
@@ -119,7 +114,7 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 			w.Operation, w.Before = r.operation()
 		}
 		if out, err = r.lists.Apply(r.ctx, w); out.Changed && r.who.Takes != "" {
-			if last := s.proved.Load(); last.isFirst { // else another chat was proved meanwhile
+			if last := s.proved.Load(); last.isFirst { // false if another chat was proved meanwhile
 				s.proved.CompareAndSwap(last, &proved{last.key, last.host, false})
 			}
 		}
@@ -145,13 +140,13 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	return tool.Result(call, out), nil
 }
 
-// findLeft finds the open list that an earlier session may have left to the caller, whose
-// first list is another one or none. Where that fails the call is answered without it.
+// findLeft finds an open list that an earlier session may have left to a caller whose own list is first, or none. A
+// failure is ignored.
 func (r *request) findLeft(first todo.List) {
 	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who, Agent: r.agent}, first.ID)
 }
 
-// show returns the list that a call means; one of revision 0 where its conversation has none.
+// show returns the list that a call means; one of revision 0 if its conversation has none.
 func (r *request) show(target board.Target) (todo.Snapshot, error) {
 	list, err := r.lists.Show(r.ctx, target)
 	if errors.Is(err, board.ErrNotFound) && target.List == "" {
@@ -161,14 +156,13 @@ func (r *request) show(target board.Target) (todo.Snapshot, error) {
 	return list, err
 }
 
-// Structured says which clients get structured content (docs/spec/variants.md
-// V3).
+// Structured says which clients get structured content (docs/spec/variants.md V3).
 type Structured string
 
 // The settings of [Config.Structured].
 const (
-	// StructuredAuto leaves it out for clients that show it to their models,
-	// where it would repeat the list that the model has just written.
+	// StructuredAuto leaves it out for clients that show it to their models, where it would repeat the list that the
+	// model has just written.
 	StructuredAuto   Structured = "auto"
 	StructuredAlways Structured = "always"
 	StructuredNever  Structured = "never"
@@ -177,16 +171,13 @@ const (
 // The keys of a result's _meta.
 const (
 	metaList    = "todo-mcp/list"    // a [tools.ListState]
-	metaDisplay = "todo-mcp/display" // what would be the display of the structured content
+	metaDisplay = "todo-mcp/display" // the display that the structured content would have
 )
 
-// metaAlwaysLoad in a tool's _meta puts the tool into the first request of
-// Claude Code. Without it the model sees the bare name until it searches.
-const metaAlwaysLoad = "anthropic/alwaysLoad"
-
-// metaSearchHint in a tool's _meta is what Claude Code's search finds the tool by, beside
-// its name and description.
+// Keys in a tool's _meta for Claude Code: without metaAlwaysLoad its model sees the tool's bare name
+// until it searches, and metaSearchHint is found by the search beside name and description.
 const (
+	metaAlwaysLoad = "anthropic/alwaysLoad"
 	metaSearchHint = "anthropic/searchHint"
 	searchHint     = "todo list, task list, plan, checklist"
 )
@@ -199,10 +190,9 @@ func (s *Server) getsStructured(c clients.Client) bool {
 	return c.Sees == "" || c.Sees == clients.SeesText
 }
 
-// listsOutput reports whether tools are listed with their output schemas. A
-// client that has one complains about a result without structured content, so
-// none is listed where a result may lack it. The sessionless protocol requires
-// one list for all clients.
+// listsOutput reports whether tools are listed with their output schemas. A client complains about results that lack
+// the structured content of a listed schema, so none is listed where a result may lack it. The sessionless protocol
+// requires one listing for all clients.
 func (s *Server) listsOutput(r *request) bool {
 	if r.message.Modern {
 		return s.Structured == StructuredAlways
@@ -210,8 +200,8 @@ func (s *Server) listsOutput(r *request) bool {
 	return s.getsStructured(clients.Find(r.Client.Name))
 }
 
-// answer returns what the client gets of a tool's result, and beside it what an earlier
-// session left open where the call found no list.
+// answer returns a tool's result for the client, with the list that an earlier session left open if the call found
+// none.
 func (s *Server) answer(r *request, result tools.Result) *mcp.CallToolResult {
 	if r.left.Revision > 0 {
 		result.Text += "\n" + tools.Left(s.Texts.Words, r.left)
@@ -230,8 +220,7 @@ func (s *Server) answer(r *request, result tools.Result) *mcp.CallToolResult {
 	} else if result.Display != nil {
 		meta[metaDisplay] = result.Display
 	}
-	// A model that is shown the whole result is spared the _meta: the list in
-	// short alone would double what it reads.
+	// A model that is shown the whole result is spared the _meta, which would double what it reads.
 	if len(meta) > 0 && known.Sees != clients.SeesWholeResult {
 		out.Meta = &mcp.Meta{AdditionalFields: meta}
 	}

@@ -20,7 +20,7 @@ const (
 	metaParent       = "todo-mcp/parent" // the conversation of the sub-agent's main agent
 	metaEnded        = "todo-mcp/ended"  // true with a sub-agent's last call
 	metaOperation    = "todo-mcp/operation"
-	metaTitle        = "todo-mcp/title" // of the list, unless it was given one
+	metaTitle        = "todo-mcp/title" // of the list, unless it has a title
 )
 
 // The _meta fields of hosts that are more than a conversation's id.
@@ -31,19 +31,16 @@ const (
 	metaCodexSession = "sessionId" // of a sub-agent's thread: the main agent's thread
 )
 
-// sessionLasts is for how long after its last call a client over HTTP counts as
-// there, unless it has a stream open.
+// sessionLasts is how long after its last call an HTTP client without an open stream counts as present.
 const sessionLasts = 30 * time.Minute
 
-// chatFields are the fields of _meta in which the chat's id may be: todo-mcp's own, else one of
-// a known host.
+// chatFields are the _meta fields that may have the chat's id: todo-mcp's own, then those of known hosts.
 var chatFields = []string{metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID",
 	clients.MetaAntigravity, clients.MetaZCode}
 
-// identified returns the message that a context belongs to, with who sent it by its _meta,
-// which may be nil. The first step that applies decides the key of the conversation
-// (docs/spec/architecture.md, "Who is calling"). Where it cannot be read what a hook said about
-// the call, that counts as one without a hook.
+// identified returns the request that a context belongs to, with who sent it by its _meta, which may be nil. The
+// first step that applies decides the key of the conversation (docs/spec/architecture.md, "Who is calling"). If what
+// a hook said about the call cannot be read, the call counts as one without a hook.
 func identified(ctx context.Context, meta *mcp.Meta) *request {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	r.ctx, r.lists, r.client, r.said = ctx, r.server.Board.For(r.Identity), r.Client, nil
@@ -54,8 +51,8 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 	if known.ByHost && r.Process && r.server.Host != "" && r.host.ID == "" {
 		r.host, _ = r.lists.Keyed(ctx, board.HostKey, r.server.Host)
 	}
-	// The workspace is what a hook said, else the client's header or roots, else the
-	// working directory, which is empty over HTTP.
+	// The workspace comes from a hook, else from the client's header or roots, else it is the working directory,
+	// which is empty over HTTP.
 	r.who = board.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: todo.Folder(cmp.Or(r.host.Folder, r.Folder))}
 	who, variable := &r.who, ""
 	if !r.Process {
@@ -68,16 +65,16 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 		id = cmp.Or(id, r.said[field])
 	}
 	switch {
-	case r.host.ID != "": // 1: a hook of the host said which chat makes this very call, or is in the host's process
+	case r.host.ID != "": // 1: a hook said which chat makes this call, or is in the host's process
 		who.Key, who.Chat = r.host.ID, r.host.HostID
-	case id != "": // 2: the host sent its id of the chat in _meta
+	case id != "": // 2: the host's id of the chat in _meta
 		who.Key, who.Chat = todo.ChatKey(id), todo.HostID(id)
-	case r.Session != "" && !known.SessionPerCall && !r.message.Modern: // 3
+	case r.Session != "" && !known.SessionPerCall && !r.message.Modern: // 3: the HTTP session
 		who.Key, who.Shared = "session:"+todo.Digest(r.Session), known.SharesConnection
 		who.Hint = who.Shared
-	case variable != "": // 4: after a command such as /clear the process goes on with another chat
+	case variable != "": // 4: a hint, since after a command such as /clear the process continues with another chat
 		who.Key, who.Chat, who.Hint = todo.ChatKey(variable), todo.HostID(variable), true
-	case r.Process: // 5: a command such as /new begins another chat in it
+	case r.Process: // 5: a hint, since a command such as /new begins another chat in the process
 		who.Key, who.Hint, who.Shared = r.processKey(), true, known.SharesConnection
 	default: // 6: client and workspace, which several chats of a user may share
 		who.Key, who.Hint, who.Shared = "http:"+who.Client+":"+who.Workspace, true, true
@@ -85,20 +82,20 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 	if r.Process && !known.SharesConnection {
 		r.remember()
 	}
-	if name := cmp.Or(r.List, r.server.List); name != "" { // in the URL or a header, or by --list
+	if name := cmp.Or(r.List, r.server.List); name != "" { // from the URL, a header or --list
 		who.Name, who.Hint, who.Shared = name, false, false
-		if who.Chat == "" { // what a session does by each name is a chat of its own
+		if who.Chat == "" { // in a session each name is a chat of its own
 			who.Key += "@name:" + name
 		}
 	}
-	if len(r.said) > 0 { // else no host names one
+	if len(r.said) > 0 {
 		r.findSubAgent()
 	}
 	r.who = r.lists.Own(r.who)
 	return r
 }
 
-// readMeta reads what the message says of its sender itself.
+// readMeta reads what the message's _meta says of its sender.
 func (r *request) readMeta(meta *mcp.Meta) {
 	r.said = make(map[string]string)
 	for key, value := range meta.AdditionalFields {
@@ -119,21 +116,20 @@ func (r *request) readMeta(meta *mcp.Meta) {
 	}
 }
 
-// proved is the chat that the client of a process was proved to serve last. To the first one passes
-// what was written before, with its first write.
+// proved is the chat that a process's client was last proved to serve. What was written before any proof passes to
+// the first such chat with its first write.
 type proved struct {
 	key, host string
 	isFirst   bool
 }
 
-// remember notes which chat a client on stdio, whose process serves one at a time, is proved to
-// serve: a call without proof is taken for that one's then, and what was known by the process
-// before passes to it.
+// remember notes which chat a stdio client, which serves one at a time, is proved to serve. Later calls without proof
+// count as of that chat, and what only the process was known to have written passes to it.
 func (r *request) remember() {
 	who := &r.who
 	thread := r.said[metaCodexThread]
 	switch last := r.server.proved.Load(); {
-	case r.host.Parent != "", r.said[metaAgent] != "", cmp.Or(r.said[metaCodexSession], thread) != thread: // a sub-agent's
+	case r.host.Parent != "", r.said[metaAgent] != "", cmp.Or(r.said[metaCodexSession], thread) != thread: // a sub-agent's call proves nothing
 	case !who.Hint:
 		if last == nil || last.key == who.Key && last.isFirst {
 			who.Takes = r.processKey()
@@ -149,11 +145,11 @@ func (r *request) remember() {
 	}
 }
 
-// processKey returns the key by which the client of a process is known without any other.
+// processKey returns the key of a conversation that is known by its process alone.
 func (r *request) processKey() string { return "process:" + r.server.Board.Process() }
 
-// findSubAgent changes who is calling to the sub-agent that the host names, if any. In Codex it
-// has a thread of its own, and its hooks know it by that and the main agent's.
+// findSubAgent changes the caller to the sub-agent that the host names, if any. A sub-agent of Codex has a thread of
+// its own, and a session that is its main agent's thread.
 func (r *request) findSubAgent() {
 	main, own := r.who, ""
 	thread, session, agent := r.said[metaCodexThread], r.said[metaCodexSession], r.said[metaAgent]
@@ -177,12 +173,10 @@ func (r *request) findSubAgent() {
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, r.agent, ""
 }
 
-// operation returns the operation of a tool call, and the id that it had before the chat of
-// its process was proved; both are zero for none. Its digest covers the tool and the arguments.
-// An id that the caller chose for repeating is refused when it comes with another call; a
-// host's id of the call is only taken for a repeat when the call is the same. Both are of the
-// chat; the first belongs to the list's name if there is one, as the repeat may come from
-// another process or session.
+// operation returns the operation of a tool call, and its id before the chat of its process was proved; both are zero
+// for none. The digest covers tool and arguments. An id that the caller chose is refused with another call; a host's
+// id of the call is a repeat only with the same call. Ids belong to the chat, a caller's id for a named list to the
+// name, since the repeat may come from another process or session.
 func (r *request) operation() (o todo.Operation, before string) {
 	kind, id := "caller:", r.said[metaOperation]
 	o.Digest = todo.Digest(r.tool + "\x00" + string(r.arguments))

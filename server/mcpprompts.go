@@ -41,9 +41,8 @@ func (s *Server) addPrompts() {
 	}
 }
 
-// resume makes the unfinished list that wanted names the current one, and returns
-// the text that lets a model continue it. When there is none the text says so:
-// hosts show an error of a prompt as a fault of the protocol.
+// resume makes the unfinished list that wanted names the current one, and returns the text by which a model continues
+// it, or one that says that there is none: hosts show an error of a prompt as a fault of the protocol.
 func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	found, err := unfinishedLists(r, wanted)
 	switch {
@@ -70,10 +69,10 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	return resumeText(s.Texts.Words, text, list), nil
 }
 
-// maxChoices is how many lists a question names.
+// maxChoices is how many lists [choices] names.
 const maxChoices = 10
 
-// choices returns a line for each list, the first few.
+// choices returns a line for each of the first lists.
 func choices(w prompts.Words, lists []todo.Snapshot) string {
 	var b strings.Builder
 	for _, l := range lists[:min(len(lists), maxChoices)] {
@@ -83,24 +82,22 @@ func choices(w prompts.Words, lists []todo.Snapshot) string {
 	return b.String()
 }
 
-// resumeText returns the prompt text that lets a model continue a list: its open
-// items and its settled ones.
+// resumeText returns the prompt text by which a model continues a list, with its open and its settled items.
 func resumeText(w prompts.Words, text string, list todo.Snapshot) string {
-	lines := make(map[bool][]string) // by whether they are settled
+	lines := make(map[bool][]string) // by whether the items are settled
 	for _, item := range list.Items {
-		line := "- #" + item.ID + " " + item.Text
+		line, settled := "- #"+item.ID+" "+item.Text, item.Status.Settled()
 		if item.Status != todo.Pending {
 			line += " (" + string(item.Status) + ")"
 		}
-		settled := item.Status.Settled()
 		lines[settled] = append(lines[settled], line)
 	}
 	return strings.NewReplacer("{{name}}", list.Title(), "{{when}}", fmt.Sprintf(w.Ago, render.Roughly(time.Since(list.Updated))),
 		"{{open}}", strings.Join(lines[false], "\n"), "{{done}}", cmp.Or(strings.Join(lines[true], "\n"), "- "+w.Nothing)).Replace(text)
 }
 
-// unfinished returns the lists of main agents that have an open item: first
-// the lists of the caller's workspace, then the others, each last changed first.
+// unfinished returns the main agents' lists with an open item: first those of the caller's workspace, then the
+// others, each last changed first.
 func unfinished(r *request) ([]todo.Snapshot, error) {
 	all, err := r.lists.Find(r.ctx, board.Query{Limit: 500})
 	if err != nil {
@@ -112,36 +109,33 @@ func unfinished(r *request) ([]todo.Snapshot, error) {
 	return append(slices.DeleteFunc(open, func(l todo.Snapshot) bool { return !here(l) }), elsewhere...), nil
 }
 
-// unfinishedLists returns the unfinished lists that wanted names, see [render.Named],
-// or of all the first; of a connection whose user named a list, that one alone.
+// unfinishedLists returns the unfinished lists that wanted names, see [render.Named]. If it is empty it returns the
+// first of all, or of those with the name that the connection's user chose.
 func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
-		switch byID, err := r.lists.Load(r.ctx, wanted, 0); {
-		case err == nil && byID.Open() && byID.List.Agent == "":
+		byID, err := r.lists.Load(r.ctx, wanted, 0)
+		if err == nil && byID.Open() && byID.List.Agent == "" {
 			return []todo.Snapshot{byID}, nil
-		case err != nil && !errors.Is(err, board.ErrNotFound):
+		} else if board.PassOver(err) != nil {
 			return nil, fmt.Errorf("find list: %w", err)
 		}
 	}
 	lists, err := unfinished(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case wanted != "":
+	if err != nil || wanted != "" {
 		found, _ := render.Named(lists, wanted)
-		return found, nil
-	case r.who.Name != "":
+		return found, err
+	}
+	if r.who.Name != "" {
 		lists = slices.DeleteFunc(lists, func(l todo.Snapshot) bool { return l.List.Name != r.who.Name })
 	}
 	return lists[:min(len(lists), 1)], nil
 }
 
-// A title is completed to maxCompletion runes, the beginning of one is enough, and the
-// titles of maxCompletions lists are offered: MCP allows 100.
+// maxCompletion is how many runes of a title are offered, since the beginning of one names a list,
+// and maxCompletions how many values MCP allows.
 const maxCompletion, maxCompletions = 60, 100
 
-// completions completes the argument list of the prompt resume with the names and titles
-// of unfinished lists.
+// completions completes the argument of the prompt resume with names and titles of unfinished lists.
 type completions struct{}
 
 // CompletePromptArgument implements mcpserver.PromptCompletionProvider.

@@ -18,16 +18,15 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// noteMisread has a request know why mcp-go could not read its params.
+// noteMisread notes in a request why mcp-go could not read its params.
 func noteMisread(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
 	if unread, ok := errors.AsType[*mcpserver.UnparsableMessageError](err); ok {
 		mcpserver.ClientSessionFromContext(ctx).(*request).misread = unread
 	}
 }
 
-// refusal returns mcp-go's refusal of the message with the message's id. It says in words of
-// the protocol what is wrong with the params, for which mcp-go has names of Go, when the time
-// was up, and which tools there are if there is none as is called.
+// refusal returns mcp-go's refusal with the message's id. It words problems of the params, for which mcp-go has names
+// of Go, adds the timeout if that has passed, and names the tools if an unknown one is called.
 func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	if r.message.ID != nil {
 		refused.ID = jsonrpc.RequestID(r.message.ID)
@@ -52,16 +51,16 @@ func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	return refused
 }
 
-// misreading says what is wrong with params, and quotes nothing of them.
+// misreading words what is wrong with params, without quoting them.
 func misreading(err error) string {
 	odd, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
 		return "params: not of the shape that the protocol has for this method"
 	}
-	isOfGo := func(name string) bool { return name != strings.ToLower(name[:1])+name[1:] } // an embedded struct
+	isOfGo := func(name string) bool { return name != strings.ToLower(name[:1])+name[1:] } // the name of an embedded struct
 	path := slices.DeleteFunc(strings.Split(odd.Field, "."), isOfGo)
 	wanted := map[reflect.Kind]string{reflect.Struct: "object", reflect.Map: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "bool"}
-	got, _, _ := strings.Cut(odd.Value, " ") // behind it stands the number
+	got, _, _ := strings.Cut(odd.Value, " ") // without the number behind it
 	named := map[string]string{"object": "an object", "array": "an array", "string": "a string", "bool": "a boolean"}
 	const other = "a number"
 	return fmt.Sprintf("%s: expected %s, got %s", strings.Join(path, "."), cmp.Or(named[wanted[odd.Type.Kind()]], other), cmp.Or(named[got], other))

@@ -18,19 +18,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// A client of the sessionless protocol belongs to no session, and two programs
-// of one name may work in different folders. So each of its requests that needs
-// the folder is first answered with a question for its roots, and the client
-// repeats the request with the answer (SEP-2322). Nothing is remembered: neither
-// a connection nor a client's name says which program sends the next request.
+// Two programs with one client name may work in different folders, and a client of the sessionless protocol has no
+// session. So a request that needs the folder is answered with a question for the client's roots, and the client
+// repeats it with the answer (SEP-2322). Nothing is remembered: neither a connection nor a name says which program
+// sends the next request.
 
 // rootsInput is the id of the question.
 const rootsInput = "roots"
 
-// question returns the question for the client's roots, if its sessionless message must
-// be answered with it, else nil: then the answer, if the message has one, sets the folder.
-// Only clients that are known to answer are asked: others may fail on the question
-// (docs/spec/protocol.md, "Roots").
+// question returns the question for the client's roots if a sessionless message must be answered with it, else nil.
+// If the message has an answer, question sets the folder. Only clients that are known to answer are asked; others may
+// fail (docs/spec/protocol.md, "Roots").
 func (r *request) question() mcp.JSONRPCMessage {
 	if r.Folder != "" {
 		return nil // a header has it
@@ -43,14 +41,14 @@ func (r *request) question() mcp.JSONRPCMessage {
 	r.message.Decode(&params)
 	if _, ok := params.Responses[rootsInput]; ok {
 		if result := mcpserver.RootsResponse(params.Responses, rootsInput); result != nil {
-			for _, root := range result.Roots { // the first that is a folder of this machine
+			for _, root := range result.Roots { // take the first that is a folder of this machine
 				r.Folder = cmp.Or(r.Folder, FolderOf(root.URI))
 			}
 		}
 		return nil
 	}
 	methods := []mcp.MCPMethod{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}
-	means := slices.Contains(methods, mcp.MCPMethod(r.message.Method)) && // the caller's lists
+	means := slices.Contains(methods, mcp.MCPMethod(r.message.Method)) && // it needs to know the caller's lists
 		(tools.Find(r.server.Tools, params.Name) != nil || params.Name == "resume" ||
 			params.URI == subscriptions.Current || params.URI == subscriptions.All)
 	capabilities := params.Meta.ClientCapabilities()
@@ -64,9 +62,9 @@ func (r *request) question() mcp.JSONRPCMessage {
 		"resultType": mcp.ResultTypeInputRequired, "inputRequests": mcp.InputRequests{rootsInput: mcp.NewRootsInputRequest()}})
 }
 
-// HeaderFolder returns the path of the folder that a Todo-Folder header names, by its path
-// or its file: address; empty for anything else, such as ${PWD} or {env:PWD}, which a client
-// sends that puts nothing in its place. A path is in UTF-8 or, as fetch writes it, Latin-1.
+// HeaderFolder returns the path of the folder in a Todo-Folder header, which has a path or a file: address; empty for
+// anything else, such as a variable ${PWD} or {env:PWD} that a client did not replace. A path is UTF-8 or, as
+// JavaScript's fetch sends it, Latin-1.
 func HeaderFolder(value string) string {
 	if !utf8.ValidString(value) {
 		var text []rune
@@ -88,14 +86,13 @@ func HeaderFolder(value string) string {
 	return ""
 }
 
-// windowsPath matches a whole path on Windows: of a drive or of another computer.
+// windowsPath matches an absolute path on Windows, of a drive or another computer.
 var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
 // shareForm matches a folder that another computer shares, with slashes.
 var shareForm = regexp.MustCompile(`^//[^/:]+/[^/]`)
 
-// FolderOf returns the path of a folder from its file: address; empty for any
-// other address.
+// FolderOf returns the path in a file: address; empty for any other address.
 func FolderOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" {
@@ -105,7 +102,7 @@ func FolderOf(uri string) string {
 	if host := strings.ToLower(u.Host); host != "" && host != "localhost" {
 		path = "//" + host + path
 	}
-	if shareForm.MatchString(path) { // of another computer, or of WSL, on Windows
+	if shareForm.MatchString(path) { // another computer's, or WSL's, on Windows
 		return strings.TrimRight(strings.ReplaceAll(path, "/", `\`), `\`)
 	} else if path != u.Path {
 		return ""

@@ -1,14 +1,10 @@
-// Package server implements the MCP server: its tools, resources, prompts and
-// subscriptions, and the rules that derive from a message who is calling and
-// which list a call means. The transports are in other packages (server/stdio,
-// server/mcphttp); they pass each message to [Server.Handle], with its sender as a
-// [Peer].
+// Package server implements the MCP server: tools, resources, prompts and subscriptions, and the rules by which a
+// message says who is calling and which list is meant. The transports (server/stdio, server/mcphttp) pass each
+// message with its sender, a [Peer], to [Server.Handle].
 //
-// Calls on one list are applied in the order in which they arrive. An answer is
-// sent only after the change it reports is on disk. Invalid input is refused
-// before it reaches a list. The era of the protocol, with sessions or without,
-// is decided for each request. Notifications to a client that does not read them
-// may be dropped.
+// Calls on one list are applied in the order in which they arrive. An answer is sent only after the change it reports
+// is on disk. Invalid input is refused before it reaches a list. Each request decides whether it uses the protocol
+// with sessions or without. Notifications that a client does not read may be dropped.
 package server
 
 import (
@@ -38,56 +34,41 @@ import (
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
 	Board *board.Board
-	// Tools are all tools. Publish names those to list, or is "all" or "auto";
-	// see [CheckPublish].
-	Tools   []*tools.Tool
-	Publish []string
-	// Structured says which clients get structured content; empty means
-	// [StructuredAuto].
-	Structured Structured
+	// Tools are all tools. Publish names those to list, or is "all" or "auto"; see [CheckPublish].
+	Tools      []*tools.Tool
+	Publish    []string
+	Structured Structured // which clients get structured content; empty means [StructuredAuto]
 	Texts      *prompts.Texts
 	Version    string
-	// List is the name of the list that the user chose for this process; empty
-	// for none.
-	List string
-	// Panel is the address of the panel that is served beside this server, which
-	// clients learn for their users; empty when there is none. A server that shows it
-	// itself may be given it after [New], before the first message. Then only the app page
-	// has it, for links: who adds a server by its address knows that.
+	List       string // the name of the list that the user chose for this process; may be empty
+	// Panel is the address of the panel, which instructions name for users; empty for none. A server
+	// that serves the panel itself may set it between [New] and the first message. Then only the
+	// app page has it, for links: who added the server by its address knows it.
 	Panel string
-	// Dir is the working directory, and Host the id of the process of the client's host on stdio;
-	// empty when it is unknown.
-	Dir, Host string
-	// Getenv reads the variable in which the client's host names the chat to a server
-	// on stdio; nil means that there are none.
-	Getenv func(string) string
-	// Timeout limits each request but streams; 0 means 10 s.
-	Timeout time.Duration
-	// StopTimeout is how long a client on a pipe may still leave answers unread
-	// when the server ends; 0 means 8 s (BAD-INPUT 68).
-	StopTimeout time.Duration
-	// Subscriptions bounds the subscriptions to resources. [New] sets its Board.
-	Subscriptions subscriptions.Config
-	// SessionKey returns the key that signs the ids of HTTP sessions. It is called at
-	// most once, when the first id is made or checked; nil where there are no sessions.
+	Dir   string // the working directory; may be empty
+	Host  string // on stdio the process id of the client's host; empty if it is unknown
+	// Getenv reads the variable in which a host on stdio names the chat; nil means that none is set.
+	Getenv  func(string) string
+	Timeout time.Duration // of each request but streams; 0 means 10 s
+	// StopTimeout is how long a client on a pipe may leave answers unread when the server ends; 0
+	// means 8 s (BAD-INPUT 68).
+	StopTimeout   time.Duration
+	Subscriptions subscriptions.Config // limits; [New] sets its Board
+	// SessionKey returns the key that signs ids of HTTP sessions. It is called at most once, when the
+	// first id is made or checked; nil if there are no sessions.
 	SessionKey func() []byte
-	// Hook takes in an event of a host's hook, a JSON object, and returns what the host reads,
-	// as JSON; nil where the client's hooks do not call this server. An error is for its
-	// reader, and says nothing of a list.
+	// Hook applies an event of a host's hook, a JSON object, and returns the JSON that the host reads;
+	// nil if no hooks call this server. Its error is shown to the caller and has no text of a list.
 	Hook func(ctx context.Context, lists board.Lists, event json.RawMessage) (answer []byte, err error)
-	// Log receives the server's own failures, never any list's content; nil
-	// discards them.
-	Log *slog.Logger
-	// Observe is told of every request that is answered, by several goroutines at once; nil
-	// observes nothing. Notifications are no requests. It is told how long the request took, a
-	// stream until its end, and, all of which no client can make up:
-	//   - errorType: empty for a request that succeeded, "tool_error" for a result that says so,
-	//     "cancelled" for one whose caller left or cancelled it before it was answered,
-	//     "read_only" for one that would have changed what its caller may only read, and else
-	//     the code of the JSON-RPC error;
-	//   - tool: the tool that was called; empty for another method, and for one that is not there;
-	//   - method, or "_OTHER" for one that MCP does not have;
-	//   - protocol: its version; empty where it is not said, as on stdio before 2026-07-28;
+	Log  *slog.Logger // of the server's own failures, without any list's content; nil discards them
+	// Observe is called for every answered request, concurrently, with how long it took, a stream
+	// until its end; nil observes nothing. No client can make up the labels:
+	//   - errorType: empty for success, "tool_error" for a result that is an error, "cancelled" if the
+	//     caller left or cancelled the request, "read_only" if the caller may not write, else the code
+	//     of the JSON-RPC error;
+	//   - tool: the called tool; empty for other methods and unknown tools;
+	//   - method, or "_OTHER" if MCP does not have it;
+	//   - protocol: its version; empty if it is unknown, as on stdio before 2026-07-28;
 	//   - transport: "pipe" for stdio and "tcp" for HTTP.
 	Observe func(took time.Duration, labels ...string)
 }
@@ -102,13 +83,11 @@ type Server struct {
 	proved        atomic.Pointer[proved]
 }
 
-// New returns a server. It starts no goroutine, but subscriptions do later:
-// [Server.Close] must be called. It returns an error for an invalid list name.
+// New returns a server, which must be closed. It returns an error for an invalid list name.
 func New(c Config) (*Server, error) {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
-	// The store then has time to close within the ten seconds after which service
-	// managers and hosts kill a process.
+	// This leaves the store time to close within the ten seconds after which service managers and hosts kill.
 	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
 	if c.List != "" {
 		if err := todo.CheckName(c.List); err != nil {
@@ -148,7 +127,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// instructions returns what the server tells clients of itself.
+// instructions returns the server's instructions for clients.
 func (c Config) instructions() string {
 	text := c.Texts.Text("instructions")
 	if c.Panel != "" {
@@ -180,28 +159,23 @@ func CheckPublish(names []string) error {
 	return nil
 }
 
-// describe returns a tool as it is registered. Its schemas are made when it is listed:
-// those of all would take a quarter of the program's start. (mcp.NewTool annotates tools as
-// destructive by default.)
+// describe returns a tool as it is registered, without schemas: they are generated when it is listed. (mcp.NewTool
+// annotates tools as destructive by default.)
 func describe(t *tools.Tool) mcp.Tool {
 	no, reads := false, t.ReadOnly
 	tool := mcp.NewToolWithRawSchema(t.Name, t.Description, nil)
 	tool.Title = t.Title
-	tool.Annotations = mcp.ToolAnnotation{
-		ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,
-	}
+	tool.Annotations = mcp.ToolAnnotation{ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent}
 	return tool
 }
 
-// usualTool is the one tool that is listed for "auto" to a client of which nothing else is
-// known, and in the sessionless protocol: most models know it, and no known client hides it
-// or takes it for a built-in of its own, as Gemini CLI hides write_todos and kimi-cli has a
-// SetTodoList. All of them would cost a model ten times as much to read, and leave it to
-// choose.
+// usualTool is the tool that "auto" lists to an unknown client, and in the sessionless protocol: most models know it,
+// and no known client hides it or takes it for a tool of its own. To list all tools would cost a model ten times as
+// many tokens, and leave it to choose.
 const usualTool = "TodoWrite"
 
-// listed returns the tools that a client is listed, in the order of [Config.Tools]. In the
-// sessionless protocol lists must not vary.
+// listed returns the tools that a client is listed, in the order of [Config.Tools]. Listings of the sessionless
+// protocol must not vary by client.
 func (s *Server) listed(r *request) (listed []*tools.Tool) {
 	known, best := clients.Find(r.Client.Name), []string{usualTool}
 	if r.message.Modern {
@@ -211,7 +185,7 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 		best = known.Tools
 	}
 	all := !slices.Contains(s.Publish, "auto") || best[0] == "all"
-	names := make(map[string]string) // of the tool that has a folded name
+	names := make(map[string]string) // tools by folded name
 	for _, tool := range s.published() {
 		if folded := todo.Fold(tool.Name); names[folded] == "" || slices.Contains(best, tool.Name) {
 			names[folded] = tool.Name
@@ -226,13 +200,11 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 	return slices.DeleteFunc(listed, func(t *tools.Tool) bool { return names[todo.Fold(t.Name)] != t.Name })
 }
 
-// listTools returns what of all tools one client is listed, and whether with output schemas.
-// The first tool is marked to be loaded at once. What is not listed can be called all the
-// same.
+// listTools reduces a listing to what one client is listed, with or without output schemas, and marks the first tool
+// to be loaded at once. Other tools can be called all the same.
 //
-// The app page's own tools come last, and only in a session of a client that shows
-// apps: that client hides them from its model. In the sessionless protocol they are never
-// listed; the page works without them.
+// The app page's own tools come last, only in a session of a client that shows apps, which hides them from its model.
+// The page works without their listing.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	var listed []mcp.Tool
@@ -256,4 +228,37 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 		}
 	}
 	result.Tools = listed
+}
+
+// icon is the panel's icon as a data: URL, which cannot have spaces.
+const icon = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2018%2018'%20stroke-width='3'%3E" +
+	"%3Cpath%20stroke='%23999'%20d='M3%204h7M3%2014h9'/%3E%3Cpath%20stroke='%23465ff0'%20d='M3%209h12'/%3E%3C/svg%3E"
+
+// about returns what clients show people of the server; its website is the panel. It is set on the first answer
+// alone: options of mcp-go would repeat it in every result of the sessionless protocol.
+func (s *Server) about() mcp.Implementation {
+	return mcp.Implementation{
+		Name: "todo-mcp", Version: s.Version, Title: "Todo lists", WebsiteURL: s.Panel,
+		Description: "Keeps the todo lists of agents, and shows them to people as they change",
+		Icons:       []mcp.Icon{{Src: icon, MIMEType: "image/svg+xml", Sizes: []string{"any"}}},
+	}
+}
+
+// introduceItself adds what the server is to the answers to initialize and server/discover, and names in the
+// instructions the first tool that the client is listed: some models see only the beginning of a tool that their
+// client keeps behind a search.
+func (s *Server) introduceItself(hooks *mcpserver.Hooks) {
+	name := func(ctx context.Context, instructions *string) {
+		if listed := s.listed(mcpserver.ClientSessionFromContext(ctx).(*request)); len(listed) > 0 {
+			*instructions = strings.ReplaceAll(*instructions, "{{tool}}", listed[0].Name)
+		}
+	}
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
+		r.ServerInfo = s.about()
+		name(ctx, &r.Instructions)
+	})
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
+		r.EnsureResultMeta().SetServerInfo(s.about())
+		name(ctx, &r.Instructions)
+	})
 }

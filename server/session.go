@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,31 +23,19 @@ import (
 
 // Peer describes the sender of one message, as its transport knows it.
 type Peer struct {
-	// Identity is who sent it.
 	board.Identity
-	// Client is what the session's client sent as its clientInfo. A request of
-	// 2026-07-28 may carry its own clientInfo, which takes precedence.
-	Client mcp.Implementation
-	// Apps is true when the session's client shows MCP Apps.
-	Apps bool
-	// List is the name of the list from the URL or the Todo-List header; empty
-	// for none.
-	List string
-	// Session is the HTTP session's id; empty when there is none.
-	Session string
-	// Protocol is the protocol version that a session's client names with the message;
-	// empty for none.
-	Protocol string
-	// Process is true when the client is the only one of this process, as on
-	// stdio.
-	Process bool
-	// Folder is the path of the folder that the client works in: that of its header
-	// Todo-Folder, else of the first of its roots; empty when it has sent neither.
-	Folder string
+	// Client is the clientInfo of the session. That of a request of 2026-07-28 takes precedence.
+	Client   mcp.Implementation
+	Apps     bool   // the session's client shows MCP Apps
+	List     string // the name of the list, from the URL or the Todo-List header; may be empty
+	Session  string // the HTTP session's id; empty for none
+	Protocol string // the protocol version that a session's client names with the message; may be empty
+	Process  bool   // the client is the only one of this process, as on stdio
+	Folder   string // the path in its Todo-Folder header, else of its first root; empty for neither
 }
 
-// Introduce sets what the peer says of itself in an initialize request, and reports
-// whether it can be asked for its roots.
+// Introduce sets client and apps from an initialize request, and reports whether the client can be
+// asked for its roots.
 func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
 	var says mcp.InitializeParams
 	initialize.Decode(&says)
@@ -53,46 +43,43 @@ func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
 	return says.Capabilities.Roots != nil
 }
 
-// request is a message and its sender, as mcp-go takes the session of a client.
+// request is a message and its sender, which mcp-go takes for a session.
 type request struct {
 	Peer
 	server  *Server
 	message jsonrpc.Message
-	came    context.Context // of the message
-	ctx     context.Context // the same, or mcp-go's for the handler, which a cancellation ends
+	came    context.Context // the message's
+	ctx     context.Context // the same, or the handler's, which a cancellation ends
 	misread error           // why mcp-go could not read the params; nil if it could
 
-	// What [identified] found:
-	lists  board.Lists        // those that the sender may read and write: of its principal
+	// Set by [identified]:
+	lists  board.Lists        // of the sender's principal
 	said   map[string]string  // the texts in _meta
 	ended  bool               // it is a sub-agent's last call
-	client mcp.Implementation // what the message itself says, else its session
-	// host is the chat that makes this call, as a hook of the host said; the zero Chat for most.
-	host   todo.Chat
+	client mcp.Implementation // of the message itself, else of its session
+	host   todo.Chat          // the chat that makes this call, as a hook said; zero for most
 	who    board.Conversation
 	agent  string // the sub-agent; empty for the main agent
 	parent string // the key of a sub-agent's main conversation
 
 	// Of a tool call:
 	arguments json.RawMessage
-	tool      string // the tool that it calls
-	errorType string // see [Config.Observe]; empty also where the JSON-RPC error says it
-
-	left todo.Snapshot // what an earlier session left open, where the call finds no list
+	tool      string        // its name
+	errorType string        // see [Config.Observe]; may be empty if the JSON-RPC error has a code
+	left      todo.Snapshot // open list of an earlier session, if the call found no list
 
 	// Of a subscription:
 	subscriber      *subscriptions.Client        // nil until the message subscribes
-	stream          string                       // what subscriptions/listen is known by; empty for others
+	stream          string                       // a random id for subscriptions/listen, else empty
 	listens         bool                         // it subscribed to something
-	acknowledgement chan mcp.JSONRPCNotification // has one when mcp-go has acknowledged that
+	acknowledgement chan mcp.JSONRPCNotification // receives mcp-go's acknowledgement of that
 }
 
 var _ mcpserver.SessionWithResourceSubscriptionsErr = (*request)(nil)
 
-// Handle answers a message within the timeout of a request; the answer to a notification
-// or a response is nil. A panic ends the message alone. The error is [board.ErrReadOnly] if
-// the message would have changed a list that its sender may only read; the answer then
-// says so to the model.
+// Handle answers a message within the timeout; the answer to a notification or a response is nil. A panic ends the
+// message alone. The error is [board.ErrReadOnly] if the sender may only read the list that the message would change;
+// the answer then says so to the model.
 func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer mcp.JSONRPCMessage, err error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -122,9 +109,8 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 	return answer, nil
 }
 
-// Listen serves the request subscriptions/listen, which has an id, until ctx ends: it
-// sends the acknowledgement, notifications and then the answer. One that is refused is
-// sent the answer alone.
+// Listen serves the request subscriptions/listen until ctx ends: it sends the acknowledgement, notifications and then
+// the answer, which is all that is sent if the request is refused.
 func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send func(mcp.JSONRPCMessage) error) {
 	began := time.Now()
 	r := &request{Peer: p, server: s, message: m}
@@ -133,34 +119,33 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	stream := s.subscriptions.Open(r.subscribes())
 	defer stream.Close()
 	ended, end := context.WithCancel(r.came)
-	end() // else mcp-go would wait for the end, and keep the whole request
+	end() // else mcp-go waits for the end, and keeps the whole request
 	answer := s.mcp.HandleMessage(ended, m.Brief)
 	if refused, ok := answer.(mcp.JSONRPCError); ok {
 		answer = r.refusal(refused)
 	}
-	r.message.Brief, r.message.Params, r.said, r.client = nil, nil, nil, mcp.Implementation{} // not for a stream's life
+	r.message.Brief, r.message.Params, r.said, r.client = nil, nil, nil, mcp.Implementation{} // free them while the stream is open
 	select {
 	case acknowledgement := <-r.acknowledgement:
 		if send(acknowledgement) == nil && r.listens {
 			_ = stream.Serve(ctx, func(n mcp.JSONRPCNotification) error { return send(n) })
 		}
-	default: // it is refused
+	default: // the request was refused
 	}
 	r.observe(answer, time.Since(began))
 	_ = send(answer)
 }
 
-// Notifications opens the stream of what changes of what a peer's session subscribed to,
-// which ends the session's stream before. It must be closed.
+// Notifications opens the stream of changes that a peer's session subscribed to, and ends the session's previous one.
+// It must be closed.
 func (s *Server) Notifications(p Peer) *subscriptions.Stream {
 	return s.subscriptions.Open(subscriptions.Client{Identity: p.Identity, Session: sessionKey(p)})
 }
 
-// attendTimeout is how long Attend waits for the store.
+// attendTimeout bounds each write of [Server.Attend] to the store.
 const attendTimeout = time.Second
 
-// Attend says that the conversation of a peer's session is there, although it makes no
-// call, until leave is called.
+// Attend keeps a session's conversation present, even without calls, until leave is called.
 func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)
@@ -188,24 +173,23 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 	}
 }
 
-// EndSession removes the subscriptions of a peer's session that has ended, and ends its
-// stream; its conversation counts as gone.
+// EndSession removes a session's subscriptions, ends its stream, and marks its conversation as gone.
 func (s *Server) EndSession(ctx context.Context, p Peer) {
 	s.subscriptions.Unsubscribe(sessionKey(p), "")
 	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)
 	if r.who.Shared {
-		return // it is not the conversation that has ended
+		return // other sessions may share the conversation
 	}
 	if err := r.lists.Leave(ctx, r.who); err != nil {
 		s.Log.Warn("a session that ended still counts as there for a while", "error", err)
 	}
 }
 
-// sessionKey is what a peer's session is known by to the subscriptions: a digest of its
-// id, with which nobody can call.
+// sessionKey identifies a session in subscriptions: a digest of its id, with which nobody can call.
 func sessionKey(p Peer) string { return todo.Digest(p.Session) }
 
-// subscribes returns who subscribes with the message, perhaps to thousands of resources.
+// subscribes returns who subscribes with the message. It is computed once, as a message may name thousands of
+// resources.
 func (r *request) subscribes() subscriptions.Client {
 	if r.subscriber != nil {
 		return *r.subscriber
@@ -237,8 +221,8 @@ func (r *request) SubscribeToResourceErr(uri string) error {
 	return r.server.subscriptions.Subscribe(r.came, r.subscribes(), uri)
 }
 
-// UnsubscribeFromResource implements mcpserver.SessionWithResourceSubscriptions. What a
-// stream of subscriptions/listen wants ends with it.
+// UnsubscribeFromResource implements mcpserver.SessionWithResourceSubscriptions. The subscriptions of
+// subscriptions/listen end with their stream.
 func (r *request) UnsubscribeFromResource(uri string) {
 	if r.stream == "" {
 		r.server.subscriptions.Unsubscribe(sessionKey(r.Peer), uri)
@@ -248,9 +232,49 @@ func (r *request) UnsubscribeFromResource(uri string) {
 // NotificationChannel implements mcpserver.ClientSession.
 func (r *request) NotificationChannel() chan<- mcp.JSONRPCNotification { return r.acknowledgement }
 
-// What mcp-go would have of a session that it keeps.
+// Methods that mcp-go needs only for sessions that it keeps.
 func (*request) Initialize()                        {}
 func (*request) Initialized() bool                  { return true }
 func (*request) SubscribeToResource(string)         {}
 func (*request) SubscribedResources() []string      { return nil }
 func (*request) IsSubscribedToResource(string) bool { return false }
+
+// Error types for [Config.Observe] that are no codes.
+const errorTool, errorCancelled, errorReadOnly = "tool_error", "cancelled", "read_only"
+
+// methods are MCP's methods of requests.
+var methods = []mcp.MCPMethod{
+	mcp.MethodInitialize, mcp.MethodPing, mcp.MethodServerDiscover, mcp.MethodSetLogLevel, mcp.MethodCompletionComplete,
+	mcp.MethodToolsList, mcp.MethodToolsCall, mcp.MethodPromptsList, mcp.MethodPromptsGet,
+	mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodResourcesRead,
+	mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodSubscriptionsListen,
+	mcp.MethodTasksGet, mcp.MethodTasksList, mcp.MethodTasksResult, mcp.MethodTasksCancel,
+}
+
+// observe tells [Config.Observe] of an answered message if it was a request.
+func (r *request) observe(answer mcp.JSONRPCMessage, took time.Duration) {
+	if r.server.Observe == nil || r.message.ID == nil {
+		return
+	}
+	method, protocol, transport, errorType := r.message.Method, r.Protocol, "tcp", r.errorType
+	if !slices.Contains(methods, mcp.MCPMethod(method)) {
+		method = "_OTHER"
+	}
+	if r.message.Modern {
+		protocol = r.message.Protocol
+	}
+	if !slices.Contains(mcp.ValidProtocolVersions, protocol) {
+		protocol = ""
+	}
+	if r.Process {
+		transport = "pipe"
+	}
+	refused, isRefused := answer.(mcp.JSONRPCError)
+	switch {
+	case isRefused && errors.Is(r.came.Err(), context.Canceled):
+		errorType = errorCancelled
+	case isRefused && errorType == "":
+		errorType = strconv.Itoa(refused.Error.Code)
+	}
+	r.server.Observe(took, errorType, r.tool, method, protocol, transport)
+}
