@@ -9,31 +9,26 @@ import (
 )
 
 const (
-	// pieceSize is how many bytes of an answer a client must read within the client
-	// timeout: as little as 26 kB/s is fast enough.
-	pieceSize = 256 << 10
-	// finalWriteTimeout is how long a client may still take for what is being written as
-	// the server ends.
-	finalWriteTimeout = time.Second
-	// maxUnsent is how many bytes of large answers may wait to be read by clients, half of
-	// them by one client: sixteen of the largest pages of lists.
-	maxUnsent = 128 << 20
-	// smallAnswer is the size in bytes from which an answer counts as large.
-	smallAnswer = 16 << 10
+	pieceSize         = 256 << 10   // bytes that a client must read within the client timeout: 26 kB/s is enough
+	finalWriteTimeout = time.Second // for a client that still reads as the server ends
+	// maxUnsent is how many bytes of large answers clients may leave unread, one client half of it:
+	// sixteen of the largest pages of lists.
+	maxUnsent   = 128 << 20
+	smallAnswer = 16 << 10 // the size in bytes from which an answer is large
 )
 
-// answer is a response whose client must read in time: one that does not loses
-// its connection, and the memory of the answer is free (BAD-INPUT 61).
+// answer is a response that its client must read in time. Else the connection is closed, and the memory of the answer
+// is free (BAD-INPUT 61).
 //
-// There is a deadline only while something is written: in HTTP/2 it ends the answer
-// when it passes, also if the handler still waits for the store.
+// A deadline is set only while something is written: in HTTP/2 a deadline ends the answer when it passes, even while
+// the handler waits for the store.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	edge    *Edge
-	status  int      // that was written; 0 is 200
+	status  int      // 0 means 200
 	stream  bool     // it became a [sse.Stream]
-	request *Request // nil before it is known who asks
+	request *Request // nil until it is known who asks
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -72,8 +67,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// bound bounds how long the client may take for what is written from now on, also by the end of
-// the edge.
+// bound sets the deadline of a write that begins now, or goes on as the edge closes.
 func (a *answer) bound() {
 	within := a.edge.config.ClientTimeout
 	if a.edge.closing.Err() != nil {
@@ -82,20 +76,19 @@ func (a *answer) bound() {
 	_ = a.control.SetWriteDeadline(time.Now().Add(within))
 }
 
-// FlushError is for http.ResponseController.
+// FlushError is called by http.ResponseController.
 func (a *answer) FlushError() error {
 	a.bound()
-	defer a.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // the next write finds out
+	defer a.control.SetWriteDeadline(time.Time{}) //nolint:errcheck
 	defer context.AfterFunc(a.edge.closing, a.bound)()
 	return a.control.Flush()
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap is called by http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Write answers with a status and a whole body. It returns an [*Error] with status 429
-// when too much is unsent; then it has written nothing. w must be what the handler was
-// given.
+// Write answers with a status and a whole body. w must be what the handler was given. It returns an [*Error] with
+// status 429, and has written nothing, when too much is unread.
 func Write(w http.ResponseWriter, status int, mediaType string, body []byte) error {
 	if len(body) >= smallAnswer {
 		a := w.(*answer)

@@ -18,7 +18,7 @@ import (
 type Error struct {
 	Status int
 	Text   string
-	Cause  error // is logged and not told; nil if Text says all
+	Cause  error // for the log alone; nil if Text says all
 }
 
 // Error implements error.
@@ -41,13 +41,12 @@ func BadRequest(format string, args ...any) *Error {
 	return newError(http.StatusBadRequest, format, args...)
 }
 
-// Internal returns an error for a fault of the server's own, which is not the
-// store's: its callers learn no more than that, and the log has the cause.
+// Internal returns an error for a fault of the server's own; only the log has the cause.
 func Internal(cause error) *Error {
 	return &Error{http.StatusInternalServerError, "the server failed; its log says why", cause}
 }
 
-// Format writes a failure in the form that the callers of a route expect.
+// Format writes a failure in the form that a route's callers expect.
 type Format func(w http.ResponseWriter, status int, text string)
 
 // Text writes a failure as plain text, for pages and probes.
@@ -58,8 +57,7 @@ func JSON(w http.ResponseWriter, status int, text string) {
 	_ = WriteJSON(w, status, map[string]string{"error": text})
 }
 
-// WriteJSON answers with a status and a value as JSON. It returns an error when
-// the value cannot be encoded; then nothing was written.
+// WriteJSON answers with a status and a value as JSON. If it returns an error, it has written nothing.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -68,8 +66,18 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return Write(w, status, "application/json", append(data, '\n'))
 }
 
-// describe returns the status and the text of a failure. The text reveals the cause of
-// a caller's mistake alone.
+// kinds are the answers to errors of the board.
+var kinds = map[board.Kind]Error{
+	board.KindMissing:  {Status: http.StatusNotFound, Text: "no such list"},
+	board.KindItemGone: {Status: http.StatusConflict, Text: todo.ErrItemGone.Error()},
+	board.KindMirrored: {Status: http.StatusConflict, Text: todo.ErrMirrored.Error()},
+	board.KindReadOnly: {Status: http.StatusForbidden, Text: "you may see these lists, not change them: the scope " + auth.ScopeWrite + " is missing"},
+	board.KindTooNew:   {Status: http.StatusServiceUnavailable, Text: board.ErrTooNew.Error()},
+	board.KindUnknown:  {Status: http.StatusServiceUnavailable, Text: "it is not known whether the change was saved: look before you repeat it"},
+	board.KindLate:     {Status: http.StatusServiceUnavailable, Text: "the store did not answer in time (see --request-timeout)"},
+}
+
+// describe returns the status and the text of a failure. The text has the cause only of a caller's mistake.
 func describe(err error) *Error {
 	if answer, ok := errors.AsType[*Error](err); ok {
 		return answer
@@ -77,7 +85,7 @@ func describe(err error) *Error {
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		return &Error{Status: refusal.Status, Text: refusal.Text}
 	}
-	switch board.KindOf(err) {
+	switch kind := board.KindOf(err); kind {
 	case board.KindInvalid:
 		if input, ok := errors.AsType[*todo.InputError](err); ok {
 			return newError(http.StatusUnprocessableEntity, "%s", input)
@@ -86,20 +94,10 @@ func describe(err error) *Error {
 		if full, ok := errors.AsType[*board.FullError](err); ok {
 			return newError(http.StatusInsufficientStorage, "%s", full)
 		}
-	case board.KindMissing:
-		return newError(http.StatusNotFound, "no such list")
-	case board.KindItemGone:
-		return newError(http.StatusConflict, "%s", todo.ErrItemGone)
-	case board.KindMirrored:
-		return newError(http.StatusConflict, "%s", todo.ErrMirrored)
-	case board.KindReadOnly:
-		return newError(http.StatusForbidden, "you may see these lists, not change them: the scope %s is missing", auth.ScopeWrite)
-	case board.KindTooNew:
-		return newError(http.StatusServiceUnavailable, "%s", board.ErrTooNew)
-	case board.KindUnknown:
-		return newError(http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it")
-	case board.KindLate:
-		return newError(http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)")
+	default:
+		if answer, ok := kinds[kind]; ok {
+			return &answer
+		}
 	}
 	if errors.Is(err, board.ErrDamaged) {
 		return newError(http.StatusServiceUnavailable, "the list is damaged in the store: `todo-mcp restore` brings an earlier revision of it back")
@@ -107,11 +105,10 @@ func describe(err error) *Error {
 	return newError(http.StatusServiceUnavailable, "the store failed; the server's log says why")
 }
 
-// fail answers a failure, and logs it in one line when the server is at fault; a quota that
-// is reached is a warning, since the caller can make room. A browser
-// of somebody unknown that visits a page is led to the one for signing in. When the caller
-// has disconnected it does nothing. r must be the request that came in: the context of a
-// handler also ends at its timeout.
+// fail answers a failure, and logs it in one line when the server is at fault; a reached quota, for which the caller
+// can make room, is a warning. It leads a browser that is not signed in from a page to that for signing in. If the
+// caller has disconnected it does nothing. r must be the incoming request, since a handler's context ends at its
+// timeout.
 func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return

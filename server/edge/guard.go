@@ -15,8 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Trust returns what refuses requests of other origins. An error names the first text
-// that is not a valid origin.
+// Trust returns a check that refuses all origins but some. An error names the first invalid one.
 func Trust(origins []string) (*http.CrossOriginProtection, error) {
 	trusted := http.NewCrossOriginProtection()
 	for _, origin := range origins {
@@ -27,24 +26,21 @@ func Trust(origins []string) (*http.CrossOriginProtection, error) {
 	return trusted, nil
 }
 
-// guard refuses requests that a foreign page in a browser could send: with a foreign Host,
-// as after DNS rebinding, unless any host may be served, or a foreign Origin (BAD-INPUT
-// 1–6); and a read for a page of another site, which could open streams and ask for large
-// answers in any number without reading them (BAD-INPUT 62). Only a person who follows a
-// link to a page comes from there.
+// guard refuses requests that a foreign page in a browser could send: with a foreign Host, as after DNS rebinding,
+// unless anyHost is true; with a foreign Origin (BAD-INPUT 1–6); and reads for a page of another site, which could
+// open many streams and ask for large answers without reading them (BAD-INPUT 62). Only a person who follows a link
+// to a page may come from another site.
 func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	if !anyHost && !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
 		host := todo.Cut(strings.ToLower(hostOf(r.Host)), 100)
 		return newError(http.StatusForbidden, "the Host %q is not served here (see --allowed-hosts)", host)
 	}
 	origin := r.Header.Get("Origin")
-	// CrossOriginProtection accepts every GET, because it assumes that reads
-	// need no protection. Lists are private, so a read with an Origin is checked
-	// like a write. A read without an Origin comes from a program or a link, or
-	// from a page that cannot read the answer: a browser says which.
+	// CrossOriginProtection accepts every GET. Lists are private, so a read with an Origin is checked like a write. A
+	// read without one comes from a program, a link, or a page that cannot read the answer: browsers say which.
 	if origin == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		site := r.Header.Get("Sec-Fetch-Site")
-		foreign := site == "cross-site" || site == "same-site" // the latter is another port of this machine, too
+		foreign := site == "cross-site" || site == "same-site" // same-site may be another port of this machine
 		visits := isPage && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 		if foreign && !visits {
 			return newError(http.StatusForbidden, "pages of other sites may only link to the panel's pages (see --allowed-origins)")
@@ -53,7 +49,7 @@ func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	}
 	asWrite := *r
 	asWrite.Method = http.MethodPost
-	// The server's own pages without TLS, which it has, anybody on the way can have written.
+	// If the server has TLS, anybody on the way can have written pages of its host without TLS.
 	host, plain := strings.CutPrefix(origin, "http://")
 	isUnencryptedSelf := plain && "https://"+host == e.origin(r) && !slices.Contains(e.config.Origins, origin)
 	if e.crossOrigin.Check(&asWrite) != nil || isUnencryptedSelf {
@@ -62,8 +58,8 @@ func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	return nil
 }
 
-// isOwnAddress reports whether a request names the address at which it arrived. A
-// page cannot make a browser do so after DNS rebinding: that needs a name.
+// isOwnAddress reports whether the Host of a request is the IP address at which it arrived. DNS rebinding needs a
+// name.
 func isOwnAddress(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	ip, err := netip.ParseAddr(hostOf(r.Host))
@@ -78,8 +74,7 @@ func hostOf(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-// IsLoopback reports whether an address to listen on, with or without port, can
-// only be reached from this machine.
+// IsLoopback reports whether an address to listen on, with or without port, is reachable from this machine alone.
 func IsLoopback(address string) bool {
 	if ip, err := netip.ParseAddrPort(address); err == nil {
 		return ip.Addr().IsLoopback()
@@ -89,8 +84,8 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// shares counts what clients have of something that is limited: each client, which may
-// have half, and all under the name "".
+// shares limits a resource. It counts what each client has, which may be half of the limit, and under the name ""
+// what all have.
 type shares struct {
 	what, limit string // in the text of a refusal
 
@@ -98,18 +93,18 @@ type shares struct {
 	held map[share]int
 }
 
-// share is one thing that a client has, and how many have it. It counts once, however
-// many these are. Without a thing it is how much the client has in all.
+// share is a key of [shares]: how often a client has a thing, whose size counts once, or without a thing the size of
+// all that the client has.
 type share struct {
 	client string
 	thing  *byte
 }
 
-// take counts n for a thing until back is called, or returns an error when all would have
-// more than most, or a client more than half of it.
+// take counts size n for a thing until back is called. It returns an error if all clients would have more than most,
+// or one more than half of it.
 func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err error) {
 	clients := []string{"", "address " + r.edge.address(r.Request)}
-	if r.Subject != "" { // without sign-in all clients are one
+	if r.Subject != "" { // without sign-in all clients have the same identity
 		clients = append(clients, "subject "+r.Principal+"\x00"+r.Subject)
 	}
 	s.mu.Lock()
@@ -123,7 +118,7 @@ func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err er
 			return nil, newError(http.StatusTooManyRequests, "too many %s%s, %d is the most (%s)", s.what, one, most, limit)
 		}
 	}
-	// The first who has a thing takes n, the last one gives it back.
+	// A client's first share of a thing adds n to its total, and giving back the last one subtracts it.
 	count := func(by int) {
 		for _, client := range clients {
 			one, all := share{client, thing}, share{client, nil}
@@ -152,21 +147,21 @@ func (e *Edge) OpenStreams() int {
 	return e.streams.held[share{}]
 }
 
-// rates limits how many events a second each of many has, and twice as many at once.
+// rates limits events a second by name, and at once to twice as many.
 type rates struct {
-	perSecond int // 0 is any number
+	perSecond int // 0 means any number
 	now       func() time.Time
 
 	mu      sync.Mutex
 	of      map[string]*rate.Limiter
-	renewed time.Time // when of was empty
+	renewed time.Time // when of was emptied
 }
 
-// maxRates is how many limiters are kept. Beyond that all who are new share one.
+// maxRates is how many limiters are kept; further names share one.
 const maxRates = 100_000
 
-// allow counts an event, and reports whether it is within the limit. Once in a minute
-// all is forgotten, so that who is gone takes no memory.
+// allow counts an event and reports whether it is within the limit. It forgets everything once a minute, to free the
+// memory of names that are gone.
 func (s *rates) allow(who string) bool {
 	if s.perSecond == 0 {
 		return true

@@ -36,30 +36,27 @@ const (
 )
 
 const (
-	// sessionLasts is how long a person stays signed in at most.
-	sessionLasts = 12 * time.Hour
-	// signInLasts is how long a person may take to sign in with the issuer.
-	signInLasts = 10 * time.Minute
-	// maxPath is the length of the longest path to go to after signing in, in bytes:
-	// it is in a cookie meanwhile.
-	maxPath = 1000
-	// maxForm is the size of the largest form, in bytes. An access token is in it.
-	maxForm = 32 << 10
+	// sessionLasts is how long a person stays signed in at most, and signInLasts how long signing in with the issuer
+	// may take.
+	sessionLasts, signInLasts = 12 * time.Hour, 10 * time.Minute
+
+	maxPath = 1000     // bytes of the path to go to after signing in, which a cookie has meanwhile
+	maxForm = 32 << 10 // bytes of a form, which has an access token
 	// policy is the Content-Security-Policy of the page.
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
-// session is what the cookie of somebody who signed in says.
+// session is the content of the cookie of a person who signed in.
 type session struct {
-	// Token is the id of a token of [auth.Tokens], which is looked up with each request:
-	// a revoked one ends the session. Empty for who signed in with an issuer.
+	// Token is the id of a token of [auth.Tokens], looked up with each request, so that revoking it ends the session;
+	// empty for a sign-in with an issuer.
 	Token    string         `json:"t,omitempty"`
 	Issuer   string         `json:"i,omitempty"`
 	Identity board.Identity `json:"w,omitzero"`
 	Expires  time.Time      `json:"e"`
 }
 
-// attempt is what the cookie of somebody who is signing in with an issuer says.
+// attempt is the content of the cookie of a person who is signing in with an issuer.
 type attempt struct {
 	State    string    `json:"s"`
 	Verifier string    `json:"v"`
@@ -67,13 +64,13 @@ type attempt struct {
 	Expires  time.Time `json:"e"`
 }
 
-// The purposes of signed cookies, which are also their names.
+// The names of signed cookies, which are also their purposes.
 const (
 	sessionCookie = "todo-signed-in"
 	attemptCookie = "todo-signing-in"
 )
 
-// routeSignIn adds the pages for signing in, and the metadata of the resource.
+// routeSignIn adds the pages for signing in, and the resource's metadata.
 func (e *Edge) routeSignIn() {
 	e.Handle("GET "+signInPath, Text, func(w http.ResponseWriter, r *Request) error {
 		return e.draw(w, r, http.StatusOK, r.URL.Query().Get("to"), "")
@@ -112,8 +109,7 @@ func (e *Edge) draw(w http.ResponseWriter, r *Request, status int, to, problem s
 	return nil
 }
 
-// signInDocument returns the page for signing in, at an address with a root, which leads on to
-// a path of this server.
+// signInDocument returns the page for signing in, which links below root and leads to the path to afterwards.
 func (e *Edge) signInDocument(root, to, problem string) g.Node {
 	button, issuer := "btn main", g.Group(nil)
 	if e.offersIssuer() {
@@ -138,8 +134,7 @@ func (e *Edge) signInDocument(root, to, problem string) g.Node {
 				h.Button(h.Class(button), g.Text("Sign in")))))))
 }
 
-// localPath returns a path of this server to go to, "/" instead of anything else:
-// nobody may be led elsewhere by a link to this page.
+// localPath returns to if it is a path of this server, else "/", so that no link to the page leads elsewhere.
 func localPath(to string) string {
 	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
 	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, odd) {
@@ -148,7 +143,7 @@ func localPath(to string) string {
 	return to
 }
 
-// paste signs in who sends a token.
+// paste signs in with a token that a person enters.
 func (e *Edge) paste(w http.ResponseWriter, r *Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -158,8 +153,7 @@ func (e *Edge) paste(w http.ResponseWriter, r *Request) error {
 	return e.enter(w, r, granted, err, r.PostForm.Get("to"))
 }
 
-// enter sets the cookie of who has a grant and leads on, or says on the page why there
-// is none.
+// enter sets the cookie of a grant and leads to the path to, or shows on the page why there is no grant.
 func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err error, to string) error {
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		if err := e.countRefusal(r.Request); err != nil {
@@ -181,8 +175,7 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 	return nil
 }
 
-// setCookie sets a cookie that only this server reads, and no script. A nil value
-// deletes it.
+// setCookie sets a cookie that scripts cannot read. A nil value deletes it.
 func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name string, value any, lasts time.Duration) {
 	text, age := "", -1
 	if value != nil {
@@ -193,8 +186,8 @@ func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name string, value a
 		SameSite: http.SameSiteLaxMode}) // not Strict: the issuer's page leads back here
 }
 
-// cookieName returns the name under which a cookie is sent: a prefix makes browsers take it
-// only by TLS, and only from this host itself where it is for all paths of it.
+// cookieName returns a cookie's name with the prefix by which browsers accept it only over TLS, and, if it is for all
+// paths, only from this host itself.
 func (e *Edge) cookieName(name string, secure bool) string {
 	switch {
 	case secure && e.path != "":
@@ -205,9 +198,8 @@ func (e *Edge) cookieName(name string, secure bool) string {
 	return name
 }
 
-// purpose returns for what a cookie is signed. Without TLS it is for one browser's address
-// and this server's: browsers send it to every port of this machine, and whoever listens
-// there must not be able to use it.
+// purpose returns the purpose that a cookie is signed for. Without TLS it binds the cookie to the browser's address
+// and this server's: browsers send it to every port of this machine, whose listeners must not be able to use it.
 func (e *Edge) purpose(r *http.Request, name string) string {
 	if strings.HasPrefix(e.origin(r), "https:") {
 		return name
@@ -215,7 +207,7 @@ func (e *Edge) purpose(r *http.Request, name string) string {
 	return name + " of " + network(e.address(r)) + " at " + r.Host
 }
 
-// cookie decodes a cookie of this server.
+// cookie verifies and decodes a cookie.
 func (e *Edge) cookie(r *http.Request, name string, value any) error {
 	c, err := r.Cookie(e.cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
 	if err != nil || !e.key.Open(e.purpose(r, name), c.Value, value) {
@@ -224,9 +216,8 @@ func (e *Edge) cookie(r *http.Request, name string, value any) error {
 	return nil
 }
 
-// signInAddress returns the address of the page where a person can sign in to see what
-// a request asked for. Who was signed in with the issuer is led to its page at once,
-// which may still know them.
+// signInAddress returns the address of the page for signing in, which leads back to what a request asked for. A
+// person who had signed in with the issuer is led to the issuer's page at once.
 func (e *Edge) signInAddress(r *http.Request) string {
 	page := signInPath
 	var in session
@@ -236,7 +227,7 @@ func (e *Edge) signInAddress(r *http.Request) string {
 	return page + "?" + url.Values{"to": {r.URL.RequestURI()}}.Encode()
 }
 
-// fromCookie returns who signed in as a request's cookie says.
+// fromCookie returns the identity in a request's cookie.
 func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 	var in session
 	now := e.config.Now()
@@ -250,7 +241,7 @@ func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 	case in.Token == "" && e.config.Issuer != nil && in.Issuer == e.config.Issuer.URL && in.Identity.Principal != "":
 		return in.Identity, nil
 	}
-	return board.Identity{}, errNobody // or the server signs in differently now
+	return board.Identity{}, errNobody // expired, or the server's way to sign in has changed
 }
 
 // signOut ends the session of a browser.
@@ -260,7 +251,7 @@ func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// start leads to the issuer's page for signing in.
+// start leads to the issuer's page.
 func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(),
 		To: localPath(r.URL.Query().Get("to")), Expires: e.config.Now().Add(signInLasts)}
@@ -273,7 +264,7 @@ func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// callback signs in who comes back from the issuer's page.
+// callback signs in a person who comes back from the issuer's page.
 func (e *Edge) callback(w http.ResponseWriter, r *Request) error {
 	var a attempt
 	q := r.URL.Query()

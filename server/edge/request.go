@@ -16,16 +16,12 @@ import (
 // Request is a request that passed the check of Host and Origin.
 type Request struct {
 	*http.Request
-	// Identity is who sent the request.
-	board.Identity
-	// Lists are the lists of the identity.
-	Lists board.Lists
-
-	edge *Edge
+	board.Identity             // who sent it
+	Lists          board.Lists // the identity's
+	edge           *Edge
 }
 
-// ReadTimeout returns how long one read of the store may take on a stream; it is
-// the timeout of a request that is not a stream.
+// ReadTimeout returns how long one read of the store may take on a stream: the timeout of other requests.
 func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
 
 // Warning returns what is wrong although calls are answered, see [Config.Warn].
@@ -36,13 +32,11 @@ func (r *Request) Warning() string {
 	return r.edge.config.Warn()
 }
 
-// Site returns where the sender of the request reaches the server, as https://host, or
-// https://host/path below a path.
+// Site returns where the sender reaches the server, as https://host or https://host/path.
 func (r *Request) Site() string { return r.edge.origin(r.Request) + r.edge.path }
 
-// Root returns the address of the site relative to that of the request, with a slash at its
-// end: pages lead on by it, so that a proxy may serve them below a path of which the server
-// does not know. The path of a public URL is known.
+// Root returns the path of a public URL, else the site's address relative to the request's, so that links on pages
+// work below an unknown path of a proxy. It ends with a slash.
 func (r *Request) Root() string {
 	if path := r.edge.path; path != "" {
 		return path + "/"
@@ -50,15 +44,15 @@ func (r *Request) Root() string {
 	return cmp.Or(strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1)), "./")
 }
 
-// redirect leads on to a path of the site.
+// redirect leads to a path of the site.
 func (e *Edge) redirect(w http.ResponseWriter, r *http.Request, to string) {
 	at := Request{Request: r, edge: e}
 	w.Header().Set("Location", at.Root()+strings.TrimPrefix(to, "/"))
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// origin returns where the sender of a request reaches the server, without a path: as the
-// request says it, whose Host was checked, if no address is configured.
+// origin returns where the sender reaches the server, without a path: as configured, else as the request says, whose
+// Host was checked.
 func (e *Edge) origin(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil {
@@ -67,9 +61,8 @@ func (e *Edge) origin(r *http.Request) string {
 	return cmp.Or(strings.TrimSuffix(e.config.PublicURL, e.path), scheme+"://"+r.Host)
 }
 
-// InTurn returns what read does, which may hold very many lists, and is called as long as
-// only one other request's is: a request that is written holds no more than its answer. The
-// error may be that the turn of r did not come in time.
+// InTurn returns what read returns. Only two reads run at once, since each may hold very many lists; an answer that
+// is written holds only itself. The error may be that no turn came in time.
 func InTurn[T any](r *Request, read func() (T, error)) (none T, err error) {
 	select {
 	case r.edge.turns <- struct{}{}:
@@ -83,17 +76,15 @@ func InTurn[T any](r *Request, read func() (T, error)) (none T, err error) {
 // Greet notes the name of a client that connected.
 func (r *Request) Greet(client string) { r.edge.greeted.Store(r.Principal, todo.Cut(client, 100)) }
 
-// Greeted returns the name of the principal's client that connected last to this process,
-// and whether any did.
+// Greeted returns the principal's client that connected to this process last, and whether any did.
 func (r *Request) Greeted() (client string, any bool) {
 	name, any := r.edge.greeted.Load(r.Principal)
 	client, _ = name.(string)
 	return client, any
 }
 
-// ResumeAfter returns the Seq after which a stream is asked to resume, by Last-Event-ID
-// or ?after=, and whether it is asked to. Anything but a whole number, 0 or more, is an
-// [*Error].
+// ResumeAfter returns the Seq after which a stream resumes, from Last-Event-ID or ?after=, and whether there is one.
+// Anything but a whole number, 0 or more, is an [*Error].
 func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
 	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	if text == "" {
@@ -103,8 +94,8 @@ func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
 	return after, err == nil, err
 }
 
-// QueryNumber returns the value of a query parameter, and def when there is none. Anything
-// but a whole number, 0 or more, is an [*Error].
+// QueryNumber returns the number in a query parameter, def if it is missing. Anything but a whole number, 0 or more,
+// is an [*Error].
 func (r *Request) QueryNumber(name string, def int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -121,12 +112,12 @@ func parse(name, text string) (int64, error) {
 	return n, nil
 }
 
-// maxDrained is the size in bytes of the largest body that is read although it is too large:
-// a client that is cut off while it sends may not see the answer.
+// maxDrained is the size in bytes up to which a body that is too large is still read: a client that is cut off while
+// it sends may not see the answer.
 const maxDrained = 8 << 20
 
-// ReadJSON reads the body of a request. It must be JSON, have at most
-// [todo.MaxRequest] bytes and arrive within the client timeout (BAD-INPUT 8 and 10).
+// ReadJSON reads the body of a request. It must be JSON, have at most [todo.MaxRequest] bytes and arrive within the
+// client timeout (BAD-INPUT 8 and 10).
 func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, newError(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
@@ -146,13 +137,13 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 		_, _ = io.Copy(io.Discard, body)
 		return nil, tooLarge(w)
 	}
-	// The deadline is for the body alone: the answer may be a stream. It stays
-	// when the body is not read whole, because the HTTP server reads the rest.
+	// The deadline is for the body alone: the answer may be a stream. It stays while the HTTP server reads the rest
+	// of a body.
 	_ = w.(*answer).control.SetReadDeadline(time.Time{})
 	return raw, nil
 }
 
-// tooLarge returns the error for a body that may not have been read whole.
+// tooLarge returns the error for a body that may be read only in part.
 func tooLarge(w http.ResponseWriter) *Error {
 	w.Header().Set("Connection", "close")
 	return newError(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", todo.MaxRequest)

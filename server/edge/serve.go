@@ -11,34 +11,34 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
 const (
 	idleTimeout = 2 * time.Minute
-	// maxHeader is the largest header, in bytes (BAD-INPUT 15).
-	maxHeader = 32 << 10
+	maxHeader   = 32 << 10 // bytes (BAD-INPUT 15)
 )
 
-// connections is a listener that closes the idle connections of its server when it can
-// accept no more: keeping many open must not keep others out (BAD-INPUT 59).
+// connections is a listener that closes idle connections of its server when it can accept no more, so that many open
+// ones keep nobody out (BAD-INPUT 59).
 //
-// Its connections hold little of what their clients do not read. By itself the system
-// takes some megabytes for each, beyond what this process is seen to use, and copies a
-// large change to every silent stream before the reading ones have it (BAD-INPUT 61, 63).
+// It limits what the system buffers for each connection. By default that is megabytes, not counted as this process's,
+// and a large change is copied to every silent stream before reading clients have it (BAD-INPUT 61, 63).
 type connections struct {
 	net.Listener
 	server *http.Server
 }
 
-// writeBuffer is how many bytes the system keeps for a client that does not read;
-// on this machine nobody reads faster with more.
+// writeBuffer is how many bytes the system keeps for a client that does not read; measured, more makes no reader
+// faster.
 const writeBuffer = 64 << 10
 
 // Accept implements net.Listener. The HTTP server calls it again after an error.
 func (l *connections) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		l.server.SetKeepAlivesEnabled(false) // which closes what is idle
+		l.server.SetKeepAlivesEnabled(false) // closes idle connections
 		l.server.SetKeepAlivesEnabled(true)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
@@ -47,11 +47,9 @@ func (l *connections) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// Serve serves until ctx ends, and for [Config.Drain] longer. In that time requests are
-// answered, but /readyz says that the server stops, and each answer that its connection
-// does: who sends requests here can turn elsewhere before any is refused. Then Serve ends
-// streams, lets other requests in progress finish for up to the stop timeout, and returns
-// nil. It returns an error when the listener fails.
+// Serve serves until ctx ends, and then for [Config.Drain], in which requests are answered, but /readyz fails and
+// each answer closes its connection, so that senders turn elsewhere before any is refused. Then it ends streams,
+// waits up to the stop timeout for other requests, and returns nil. It returns an error when the listener fails.
 func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
 		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -87,13 +85,11 @@ func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	return err
 }
 
-// certificateAge is for how long the files of a certificate are not read again.
+// certificateAge is how often the files of a certificate are read at most.
 const certificateAge = time.Second
 
-// LoadCertificate returns a configuration for TLS with a certificate and its key
-// in PEM files. When these change, connections that begin later have the new
-// certificate; while the new ones cannot be read, which is logged, they have the
-// old one.
+// LoadCertificate returns a TLS configuration with a certificate and its key in PEM files. When the files change, new
+// connections get the new certificate; while they cannot be read, which is logged, the old one.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
 	current, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
@@ -115,4 +111,74 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, e
 		return latest, nil
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}, nil
+}
+
+// ready answers /readyz: whether lists can be read and written (BAD-INPUT 79), and the server is not about to stop
+// (BAD-INPUT 58).
+func ready(w http.ResponseWriter, r *Request) error {
+	if r.edge.stopping.Load() {
+		Text(w, http.StatusServiceUnavailable, "stopping")
+		return nil
+	}
+	if _, err := r.Lists.Find(r.Context(), board.Query{Limit: 1}); err != nil {
+		return err
+	}
+	if err := r.edge.probe.check(r); err != nil {
+		return err
+	}
+	if ready := r.edge.config.Ready; ready != nil {
+		if err := ready(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w, "ok")
+	if warning := r.Warning(); warning != "" {
+		fmt.Fprintln(w, warning)
+	}
+	return nil
+}
+
+// writeProbe tests by a hidden write whether the store can be written. A result is valid for probeAge, so that
+// frequent probes seldom write.
+type writeProbe struct {
+	mu   sync.Mutex
+	last time.Time // zero before the first write
+	err  error
+}
+
+const probeAge = time.Second
+
+func (p *writeProbe) check(r *Request) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := r.Context().Err(); err != nil {
+		return err // it waited too long for another probe
+	}
+	now := r.edge.config.Now()
+	if age := now.Sub(p.last); !p.last.IsZero() && age >= 0 && age < probeAge {
+		return p.err
+	}
+	err := r.Lists.TryWrite(r.Context())
+	if errors.Is(err, context.Canceled) {
+		return err // the caller is gone; the store may work
+	}
+	p.last, p.err = now, err
+	return err
+}
+
+// Admin returns the handler of the address for operators: /metrics, /livez and /readyz, none of which has list
+// content. It needs no sign-in, and allows any Host unless onlyLoopback; pages of other sites are refused.
+func (e *Edge) Admin(metrics http.Handler, onlyLoopback bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /livez", e.mux)
+	mux.Handle("GET /readyz", e.mux)
+	mux.Handle("GET /metrics", metrics)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := e.guard(r, false, !onlyLoopback); err != nil {
+			e.fail(w, r, Text, err)
+			return
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		mux.ServeHTTP(w, r)
+	})
 }

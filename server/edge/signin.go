@@ -21,7 +21,7 @@ const maxRefusals = 10
 func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 	id, err := e.authenticate(r)
 	if err != nil {
-		if r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // without either nothing was tried
+		if r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // else nothing was tried
 			err = cmp.Or(e.countRefusal(r), err)
 		}
 		return board.Identity{}, err
@@ -34,8 +34,7 @@ func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 
 var errNobody = &auth.Refusal{Status: http.StatusUnauthorized, Text: "sign in: send a bearer token in the header Authorization"}
 
-// authenticate returns who sent a request. A token in the query of the address is not
-// read (BAD-INPUT 31).
+// authenticate returns who sent a request. It does not read a token in the query (BAD-INPUT 31).
 func (e *Edge) authenticate(r *http.Request) (board.Identity, error) {
 	switch sent := r.Header.Values("Authorization"); len(sent) {
 	case 0:
@@ -49,7 +48,7 @@ func (e *Edge) authenticate(r *http.Request) (board.Identity, error) {
 		granted, err := e.check(r, strings.TrimSpace(token))
 		return granted.Identity, outage(err)
 	}
-	return board.Identity{}, auth.ErrUnknown // which of them?
+	return board.Identity{}, auth.ErrUnknown // several tokens
 }
 
 // check returns what a token entitles to.
@@ -64,8 +63,7 @@ func (e *Edge) check(r *http.Request, token string) (granted auth.Grant, err err
 	return granted, err
 }
 
-// outage returns a refusal as it is, and any other error as one for which nobody who
-// signs in is at fault.
+// outage returns nil and refusals as they are, and other errors as failures of the sign-in itself.
 func outage(err error) error {
 	if _, ok := errors.AsType[*auth.Refusal](err); ok || err == nil {
 		return err
@@ -73,8 +71,7 @@ func outage(err error) error {
 	return &Error{http.StatusServiceUnavailable, "sign-in does not work now; the server's log says why", err}
 }
 
-// countRefusal counts a sign-in that failed, and returns an error when there are too
-// many from its network.
+// countRefusal counts a failed sign-in, and returns an error after too many from its network.
 func (e *Edge) countRefusal(r *http.Request) error {
 	if e.refusals.allow(network(e.address(r))) {
 		return nil
@@ -82,21 +79,21 @@ func (e *Edge) countRefusal(r *http.Request) error {
 	return newError(http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second")
 }
 
-// isStillSignedIn reports whether a request would still be answered to who sent it. It
-// would not if the token has expired or was revoked, or entitles to something else.
+// isStillSignedIn reports whether a request would still be answered to its sender. It would not if the token has
+// expired, was revoked, or grants something else.
 func (r *Request) isStillSignedIn(ctx context.Context) bool {
 	if !r.edge.signsIn {
 		return true
 	}
 	id, err := r.edge.authenticate(r.WithContext(ctx))
 	if err != nil {
-		return describe(err).Status >= http.StatusInternalServerError // nobody is known to be refused
+		return describe(err).Status >= http.StatusInternalServerError // an outage refuses nobody
 	}
 	return id == r.Identity
 }
 
-// challenge says in the header of a refusal with status 401 or 403 how to sign in, or
-// which scope is missing (RFC 6750 section 3, RFC 9728 section 5.1).
+// challenge sets the header that says with status 401 or 403 how to sign in, or which scope is missing (RFC 6750
+// section 3, RFC 9728 section 5.1).
 func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error) {
 	if !e.signsIn {
 		return
@@ -114,8 +111,7 @@ func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error)
 	w.Header().Set("WWW-Authenticate", challenge)
 }
 
-// Forbid says in the header of an answer which scope the sender lacks to change
-// a list, and returns the answer's error.
+// Forbid sets the header that says which scope a writer lacks, and returns the error to answer.
 func (r *Request) Forbid(w http.ResponseWriter) *Error {
 	refusal := describe(board.ErrReadOnly)
 	r.edge.challenge(w, r.Request, refusal)
@@ -139,9 +135,8 @@ func (e *Edge) metadata(w http.ResponseWriter, r *Request) error {
 	})
 }
 
-// address returns the address of the client that sent a request: the other end of the
-// connection, or if that is a trusted proxy, the last address in X-Forwarded-For that
-// is none.
+// address returns the address of the client: the other end of the connection or, if that is a trusted proxy, the last
+// address in X-Forwarded-For that is not one.
 func (e *Edge) address(r *http.Request) string {
 	address := hostOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -155,8 +150,7 @@ func (e *Edge) address(r *http.Request) string {
 	return address
 }
 
-// network returns the network of an address that one client may have whole: for
-// IPv6 the 64 bits that are usually given to one, else the address itself.
+// network returns the network that one client may have whole: the first 64 bits of an IPv6 address, else the address.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil || ip.Unmap().Is4() {
@@ -166,8 +160,8 @@ func network(address string) string {
 	return prefix.String()
 }
 
-// isPrivate reports whether nobody on its way can have read a request: it came by
-// TLS, by a trusted proxy or from this machine.
+// isPrivate reports whether nobody on the way can have read a request: it came over TLS, from a trusted proxy or from
+// this machine.
 func (e *Edge) isPrivate(r *http.Request) bool {
 	from := hostOf(r.RemoteAddr)
 	return r.TLS != nil || IsLoopback(from) || e.isTrusted(from)
