@@ -1,6 +1,5 @@
-// Package api serves front ends over plain HTTP: lists and their history as
-// JSON, changes as events, and calls in the form that write_todos' own front
-// ends expect (docs/spec/variants.md W2, W3).
+// Package api serves front ends over plain HTTP: lists and their history as JSON, changes as events, and calls in the
+// form that write_todos' own front ends expect (docs/spec/variants.md W2, W3).
 //
 // It only reads. The stream of changes skips revisions for a slow reader.
 package api
@@ -26,12 +25,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// maxListed is the largest limit of lists or revisions in one answer. It applies
-// when a request sets no limit, or 0.
+// maxListed is the largest limit of lists or revisions in one answer, and the default.
 const maxListed = 2000
 
-// Route adds the routes below /api to an edge. All are GET; two are event
-// streams, the others answer with JSON.
+// Route adds the routes below /api to an edge.
 func Route(e *edge.Edge) {
 	s := &streams{}
 	e.Handle("GET /api/lists", edge.JSON, lists)
@@ -44,16 +41,14 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/stream", edge.JSON, s.follow, edge.Stream)
 }
 
-// lists answers with a page of lists as [render.ListDocument], last changed first, at
-// most ?limit= of those whose Seq is below ?before=. Before the first page's stand the chats that
-// are here without a list: their revision is 0. Where there are more, the header Link
-// has the next page. A list that changes as they are read may be missing: its Seq is
-// above all others then. With ?search= it is a [search].
+// lists answers with a page of lists as [render.ListDocument], last changed first: at most ?limit=, with Seq below
+// ?before=. The first page begins with present chats without a list, whose revision is 0. The header Link has the
+// next page, if any. A list that changes while they are read may be missing. With ?search= it is a [search].
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	if text := strings.TrimSpace(r.URL.Query().Get("search")); text != "" {
 		return search(w, r, text)
 	}
-	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
+	before, err := r.QueryNumber("before", math.MaxInt64)
 	if err != nil {
 		return err
 	}
@@ -69,7 +64,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// afterChats yields the chats that are here without a list, as [todo.Chat.AsList], and then lists.
+// afterChats yields present chats without a list, as [todo.Chat.AsList], and then lists.
 func afterChats(r *edge.Request, lists iter.Seq2[todo.Snapshot, error]) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
@@ -87,9 +82,8 @@ func afterChats(r *edge.Request, lists iter.Seq2[todo.Snapshot, error]) iter.Seq
 	}
 }
 
-// inOrder yields the lists of a query in the order of Seq, downwards unless it says
-// [board.Query.OldestFirst]: it reads as many at a time as the query's limit says. It ends
-// with an error that is yielded.
+// inOrder yields the lists of a query in descending order of Seq, ascending with [board.Query.OldestFirst]. It reads
+// as many at a time as the query's limit says. It yields an error last.
 func inOrder(ctx context.Context, r *edge.Request, q board.Query) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for {
@@ -114,7 +108,7 @@ func inOrder(ctx context.Context, r *edge.Request, q board.Query) iter.Seq2[todo
 	}
 }
 
-// find reads lists within the time that one read may take.
+// find reads lists within the time limit of one read.
 func find(ctx context.Context, r *edge.Request, q board.Query) ([]todo.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
 	defer cancel()
@@ -122,11 +116,8 @@ func find(ctx context.Context, r *edge.Request, q board.Query) ([]todo.Snapshot,
 }
 
 const (
-	// maxLists is the largest size in bytes of lists in one answer as JSON: 2,000 lists of
-	// ten items are half of it.
-	maxLists = 8 << 20
-	// listsRead is how many lists are read at a time for an answer.
-	listsRead = 100
+	maxLists  = 8 << 20 // bytes of lists in one answer as JSON: 2,000 lists of ten items are half of it
+	listsRead = 100     // lists that are read at a time for an answer
 )
 
 // list answers with one list, at its newest revision or at ?revision=.
@@ -142,24 +133,23 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 
-// history answers with a page of a list's revisions above ?after=, oldest first,
-// at most ?limit=. Where there are more, the header Link has the next page.
+// history answers with a page of a list's revisions above ?after=, oldest first, at most ?limit=. The header Link has
+// the next page, if any.
 func history(w http.ResponseWriter, r *edge.Request) error {
 	after, err := r.QueryNumber("after", 0)
 	if err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil && !errors.Is(err, board.ErrDamaged) { // earlier revisions may be good
+	// Earlier revisions of a damaged list may be good.
+	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil && !errors.Is(err, board.ErrDamaged) {
 		return err
 	}
-	revisions := r.Lists.Revisions(r.Context(), id, after)
-	return writePage(w, r, revisions, maxPage, "after", func(l todo.Snapshot) int64 { return l.Revision })
+	return writePage(w, r, r.Lists.Revisions(r.Context(), id, after), maxPage, "after", func(l todo.Snapshot) int64 { return l.Revision })
 }
 
-// writePage answers with the first of some lists as documents, at most ?limit= and as many
-// bytes as most says. If there are more, the header Link names the next page by what
-// cursor says of the last one.
+// writePage answers with the first lists as documents, at most ?limit= and most bytes. If there are more, the header
+// Link has the next page, by a parameter with a name and the cursor of the last list.
 func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snapshot, error], most int,
 	name string, cursor func(todo.Snapshot) int64) error {
 	limit, err := r.QueryNumber("limit", 0)
@@ -187,26 +177,25 @@ func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snap
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
-// maxPage is the largest size in bytes of the revisions of one answer as JSON.
+// maxPage is the largest size in bytes of an answer's revisions as JSON.
 const maxPage = 1 << 20
 
-// page collects revisions as JSON, each in one form or several, as many as one answer
-// may have, and at least one: what a request makes the server hold is bounded, however
-// long the history is, and however many lists there are (BAD-INPUT 60).
+// page collects revisions as JSON, each in one form or several, up to limits, but at least one. So what a request
+// makes the server hold is bounded, however long the history and however many lists (BAD-INPUT 60).
 type page struct {
 	limit, most int // of revisions, and of bytes
 	revisions   [][]json.RawMessage
 	size        int           // in bytes
-	last        todo.Snapshot // that was added
-	full        bool          // there is one more, which was not added
+	last        todo.Snapshot // the last one that was added
+	full        bool          // another was not added
 }
 
-// newPage returns an empty page with a limit of revisions; 0 is maxListed.
+// newPage returns an empty page with a limit of revisions; 0 means maxListed.
 func newPage(limit int64, most int) *page {
 	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
 }
 
-// add adds a revision in its forms to the page, unless it makes the page full.
+// add adds a revision in its forms, unless it does not fit.
 func (p *page) add(l todo.Snapshot, forms ...any) error {
 	revision, size := make([]json.RawMessage, len(forms)), p.size
 	for i, form := range forms {
@@ -231,29 +220,23 @@ func (p *page) form(n int) []json.RawMessage {
 	return out
 }
 
-// link names another page of the same answer in the header Link (RFC 8288): the
-// request's own query with a cursor, which is a number of what is in the answer.
+// link sets the header Link (RFC 8288) to another page of the answer: the request's query with a cursor.
 func link(w http.ResponseWriter, relation string, query url.Values, cursor string, at int64) {
 	query.Set(cursor, strconv.FormatInt(at, 10))
 	w.Header().Set("Link", fmt.Sprintf("<?%s>; rel=%q", query.Encode(), relation))
 }
 
-// listState says how a list stands.
+// listState is how a list stands.
 type listState struct {
 	List string `json:"list"`
 	todo.Standing
-	// Group is the state of a main list together with its sub-agents' lists, where that
-	// is another one.
-	Group todo.State `json:"group,omitempty"`
-	// Client is the client whose agent works on the list.
-	Client string `json:"client,omitempty"`
-	// Edits is what became of what people changed in the list.
-	account.Edits
+	Group         todo.State `json:"group,omitempty"`  // of a main list with its sub-agents', if it differs
+	Client        string     `json:"client,omitempty"` // whose agent works on the list
+	account.Edits            // what became of people's changes
 }
 
-// states answers with the state of each open list that is not archived. It
-// changes without a change of the list, as when an agent's process ends: a front
-// end asks every few seconds.
+// states answers with the state of each open list that is not archived. States change without a change of the list,
+// as when an agent's process ends, so a front end asks every few seconds.
 func states(w http.ResponseWriter, r *edge.Request) error {
 	states, err := edge.InTurn(r, func() ([]listState, error) { return readStates(r) })
 	if err != nil {

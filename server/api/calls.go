@@ -15,20 +15,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
-// This file serves the event stream of write_todos for front ends
-// (docs/spec/variants.md W2, W3). Each call of any variant is sent as a call of
-// write_todos with the whole list.
+// This file serves the event stream of write_todos for front ends (docs/spec/variants.md W2, W3). Each call of any
+// variant is sent as a call of write_todos with the whole list.
 
 type toolUse struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`
 	Name    string `json:"name"`
-	Message string `json:"tool_content_message,omitempty"` // the title that a front end shows above it
+	Message string `json:"tool_content_message,omitempty"` // the title that a front end shows above the block
 	Input   struct {
 		Todos []todoItem `json:"todos"`
 	} `json:"input"`
-	// Parent is set for a sub-agent's call, so that a front end can skip it: the block by
-	// which the main agent's list began.
+	// Parent is set for a sub-agent's call, which a front end can skip: the first block of the main agent's list.
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 
@@ -43,30 +41,17 @@ func blockOf(s todo.Snapshot, id string) toolUse {
 	b := toolUse{Type: "tool_use", ID: id, Name: "write_todos", Message: "Update Todos"}
 	b.Input.Todos = todosOf(s, false)
 	if s.List.Agent != "" {
-		main := cmp.Or(s.List.Parent, s.List.ID) // it may have no list yet
+		main := cmp.Or(s.List.Parent, s.List.ID) // the main agent may have no list yet
 		b.Parent = blockID(todo.Snapshot{List: todo.List{ID: main}, Revision: 1})
 	}
 	return b
 }
 
-// blockID returns the id of the block of a revision, which is the same on the
-// stream and in the history.
-func blockID(s todo.Snapshot) string {
-	return fmt.Sprintf("toolu_%s_%d", s.List.ID, s.Revision)
-}
+// blockID returns the id of a revision's block on the stream and in the history.
+func blockID(s todo.Snapshot) string { return fmt.Sprintf("toolu_%s_%d", s.List.ID, s.Revision) }
 
-// callID returns the id of a call's block: the id of the revision that the call made,
-// or a different one when it made none.
-func callID(c board.Call) string {
-	if c.ID == "" {
-		return blockID(c.List)
-	}
-	return blockID(c.List) + "_" + c.ID
-}
-
-// follow streams calls as they are made, in this process and in others that
-// share the store. ?list= restricts the stream to one list, by id or name, and those
-// with which its conversation goes on.
+// follow streams calls as they are made, in this process and others that share the store. ?list= restricts it to one
+// list, by id or name, and those with which its conversation goes on.
 func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 	follower := r.Lists.Calls()
 	defer follower.Close()
@@ -86,8 +71,11 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 			if !chain.Has(call.List.List) {
 				continue
 			}
-			key := eventKey{call: callID(call), parent: call.List.List.Parent, number: index}
-			err = s.Send(stream, key, func() []sse.Event { // the start has the whole input, and the stop follows at once
+			key := eventKey{call: blockID(call.List), parent: call.List.List.Parent, number: index}
+			if call.ID != "" { // it made no revision
+				key.call += "_" + call.ID
+			}
+			err = s.Send(stream, key, func() []sse.Event {
 				block := blockOf(call.List, key.call)
 				return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
 			})
@@ -99,17 +87,13 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// workspaceAnswer is the history of a chat's lists in the forms that a front end reads when
-// it reloads (docs/spec/variants.md W3).
+// workspaceAnswer is the history of a chat's lists in the forms that a front end reads when it reloads (W3).
 type workspaceAnswer struct {
 	Workspace struct {
-		// Todos is null when there is no list and [] when the list is empty.
-		Todos []todoItem `json:"todos"`
+		Todos []todoItem `json:"todos"` // null if there is no list, [] if it is empty
 	} `json:"workspace"`
-	// Messages are the assistant's messages of the conversation.
-	Messages []json.RawMessage `json:"messages"`
-	// History is the form into which a front end parses the messages.
-	History []json.RawMessage `json:"history"`
+	Messages []json.RawMessage `json:"messages"` // the assistant's
+	History  []json.RawMessage `json:"history"`  // what a front end parses the messages into
 }
 
 type historyMessage struct {
@@ -125,10 +109,9 @@ type historyAnswer struct {
 	Blocks    []toolUse `json:"blocks"`
 }
 
-// workspace answers with the list with the id or name ?list=, or without ?list=
-// with the main list that changed last, and with a page of the history of its chat's
-// plans: the newest messages below ?before=. Where there are older ones, the header Link has
-// the page before. It answers with empty histories when there is no such list.
+// workspace answers with the list with the id or name ?list=, by default the main list that changed last, and with a
+// page of its chat's history: the newest messages below ?before=. The header Link has the page before, if any.
+// Histories are empty when there is no such list.
 func workspace(w http.ResponseWriter, r *edge.Request) error {
 	before, err := r.QueryNumber("before", 0)
 	if err != nil {
@@ -139,7 +122,7 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	var answer workspaceAnswer
 	p := &page{}
 	if err == nil {
-		query.Set("list", cmp.Or(query.Get("list"), l.List.ID)) // another may be the newest soon
+		query.Set("list", cmp.Or(query.Get("list"), l.List.ID)) // another list may soon be the newest
 		answer.Workspace.Todos = todosOf(l, false)
 		p, err = edge.InTurn(r, func() (*page, error) {
 			plans, err := plansOf(r, query.Get("list"), l)
@@ -161,17 +144,16 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// plan is a list of a chat, with the number of its revisions that are messages.
+// plan is a list of a chat, with how many of its revisions are messages.
 type plan struct {
 	list     string
 	messages int64
 }
 
-// maxPlans is over how many plans of a chat its history goes.
+// maxPlans is how many plans of a chat its history has.
 const maxPlans = 100
 
-// plansOf returns the plans of the chat that held a list, with the id or name wanted, and now
-// holds another or the same; oldest first.
+// plansOf returns the plans of the chat that held the wanted list, an id or name, and now holds newest; oldest first.
 func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, error) {
 	if wanted == newest.List.Name {
 		wanted = newest.List.ID
@@ -188,7 +170,7 @@ func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, erro
 			continue
 		case err != nil:
 			return nil, err
-		case l.ReplacedBy != "": // that was no call
+		case l.ReplacedBy != "": // no call made its last revision
 			l.Revision--
 		}
 		plans = append(plans, plan{id, l.Revision})
@@ -196,15 +178,14 @@ func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, erro
 	return append(plans, plan{newest.List.ID, newest.Revision}), nil
 }
 
-// workspaceHistory reads a page of the messages of a chat's plans, as messages and as history,
-// in ascending order. They are numbered from the first plan on; the page has those below
-// before (0: all of them), and is returned with the number of its first one.
+// workspaceHistory reads a page of the messages of plans, ascending, as messages and as history. Messages are
+// numbered over all plans; the page has those below before, 0 for all, and first is the number of its first one.
 func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, first int64, err error) {
-	number := int64(0) // of the message that is read
+	number := int64(0) // of the message to read
 	for _, plan := range plans {
 		number += plan.messages
 	}
-	earlier := number // how many messages the plans before one have
+	earlier := number // messages of the plans before the current one
 	if before > 0 {
 		number = min(number, before-1)
 	}
@@ -214,7 +195,7 @@ func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, fir
 		for ; number > earlier; number-- {
 			s, err := r.Lists.Load(r.Context(), plan.list, number-earlier)
 			if errors.Is(err, board.ErrNotFound) {
-				break // it is kept no more, nor are those before it
+				break // neither it nor those before it are kept
 			}
 			if errors.Is(err, board.ErrDamaged) {
 				continue
@@ -233,8 +214,7 @@ func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, fir
 	return p, number + 1, nil
 }
 
-// addMessage adds a revision with its number in the history, as a message and as a front end
-// parses that.
+// addMessage adds a revision with its number, as a message and in the form into which a front end parses that.
 func (p *page) addMessage(s todo.Snapshot, number int64) error {
 	block := blockOf(s, blockID(s))
 	form := historyAnswer{ID: fmt.Sprintf("session-history-%d", number), Type: "ai_answer", Blocks: []toolUse{block}}
@@ -242,9 +222,8 @@ func (p *page) addMessage(s todo.Snapshot, number int64) error {
 	return p.add(s, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}}, form)
 }
 
-// workspaceList returns the list with an id, or the one with which its conversation
-// went on, else the one that changed last with a name; when wanted is empty, the main
-// list that changed last.
+// workspaceList returns the list with an id, or the one with which its conversation went on, else the last changed
+// one with a name; without wanted the last changed main list.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	chain, err := r.Lists.Chain(r.Context(), wanted)
 	if err != nil {
@@ -264,5 +243,5 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	return todo.Snapshot{}, board.ErrNotFound
 }
 
-// listsAtOnce is how many lists are held while one is looked for.
+// listsAtOnce is how many lists are held while looking for one.
 const listsAtOnce = 16

@@ -13,28 +13,26 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// streams are the two event streams, with what they are sending.
+// streams are the two event streams, with the events being sent.
 type streams struct{ sse.Events[eventKey] }
 
-// eventKey is what events say: a list at a Seq, perhaps sent again for its agent, or a call as
-// the block with a number on a stream. The parent of a list is no part of a revision, and may
-// be found later.
+// eventKey identifies the events of a list at a Seq, or of a call by block id and number on its stream. It has the
+// list's parent, which may be found later without a new revision, and how often the list was sent again because its
+// agent's state changed.
 type eventKey struct {
 	call, parent  string
 	number, stood int64
 }
 
-// Event names of /api/events. A sub-agent's list has a name of its own, so that
-// a reader of the others sees main lists only (docs/spec/variants.md T8).
+// Event names of /api/events. A sub-agent's list has its own, so that readers of the others see main lists only (T8).
 const (
 	itemsUpdate = "todos:update" // data is TodoItem[] alone
 	listUpdate  = "list:update"  // data is an update
 	agentUpdate = "agent:update" // data is an update
-	chatUpdate  = "chat:update"  // data is a [render.ListDocument] of revision 0: a chat without a list
+	chatUpdate  = "chat:update"  // data is a [render.ListDocument] of a chat without a list
 )
 
-// update is a whole list, with its items also in the form of TodoWrite's
-// TodoItem[].
+// update is a list whose items are also in the form of TodoWrite's TodoItem[].
 type update struct {
 	render.ListDocument
 	Todos []todoItem `json:"todos"`
@@ -48,7 +46,7 @@ type todoItem struct {
 	Status     string `json:"status"`
 }
 
-// todosOf returns the items of a list, perhaps with their ids; not nil.
+// todosOf returns the items of a list, with ids if ids is true; not nil.
 func todosOf(l todo.Snapshot, ids bool) []todoItem {
 	out := []todoItem{}
 	for _, line := range tools.TodoWriteView().Lines(l.Items) {
@@ -61,12 +59,10 @@ func todosOf(l todo.Snapshot, ids bool) []todoItem {
 	return out
 }
 
-// events streams changes as server-sent events, from now on or after
-// Last-Event-ID or ?after=. The id of the last event of a snapshot is its Seq,
-// because a stream of many lists cannot be resumed by a revision; what is sent again because
-// an agent does otherwise has none, since nothing of that is to be resumed. A slow reader
-// skips to the newest revision of each list. ?list= restricts the stream to one
-// list, those with which its conversation goes on, and their sub-agents' lists.
+// events streams changes, from now on or after Last-Event-ID or ?after=. The id of a snapshot's last event is its
+// Seq, since a stream of many lists cannot resume by a revision; events that only say that an agent's state changed
+// have none. A slow reader skips to the newest revision of each list. ?list= restricts the stream to one list, those
+// with which its conversation goes on, and their sub-agents' lists.
 func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -107,7 +103,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// look notes that a person looks at the list ?list=: who follows one shows it to somebody.
+// look notes that a person sees the list ?list=.
 func look(ctx context.Context, r *edge.Request) {
 	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
 	defer cancel()
@@ -123,15 +119,12 @@ func chainOf(r *edge.Request) (*board.Chain, error) {
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
 }
 
-// catchUpPage is how many snapshots catching up reads at a time: a slow reader keeps them
-// until it has read the last one.
+// catchUpPage is how many snapshots catching up reads at a time and holds for a slow reader.
 const catchUpPage = 4
 
-// catchUp sends the lists that changed after a Seq, a page at a time, and returns the
-// Seq up to which it has sent everything. A Seq above the store's newest comes from
-// another store; then it sends all lists.
-func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
-	wanted func(todo.Snapshot) bool) (int64, error) {
+// catchUp sends the lists that changed after a Seq, and returns the Seq up to which it has sent everything. A Seq
+// above the store's newest comes from another store; then it sends all lists.
+func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, wanted func(todo.Snapshot) bool) (int64, error) {
 	newest, err := find(stream.Context(), r, board.Query{Limit: 1})
 	if err != nil {
 		return 0, err
@@ -155,9 +148,8 @@ func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
 	return s.Send(stream, eventKey{"", l.List.Parent, l.Seq, l.Stood}, func() []sse.Event { return updates(l) })
 }
 
-// updates returns the events of a list: one for a sub-agent's; for a main list
-// one with the list and then one with its items alone. Only the last has the id,
-// so that a reader whose stream breaks between the two gets both again.
+// updates returns the events of a list: one for a sub-agent's, for a main list one with the list and one with its
+// items alone. Only the last has the id, so that a reader whose stream breaks between them gets both again.
 func updates(l todo.Snapshot) []sse.Event {
 	id := l.Seq
 	if l.Stood > 0 {

@@ -14,18 +14,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// foundList is a list with where a search found it.
+// foundList is a list, and where a search found the text.
 type foundList struct {
 	render.ListDocument
 	Found todo.Said `json:"found"`
 }
 
-// maxSearched is through how many lists one search looks: the next page goes on there.
+// maxSearched is how many lists one request searches.
 const maxSearched = 2000
 
-// search answers with a page of the lists that say ?search=, in the form and order of
-// [lists], and with ?history=true with those that ever did. Where a search has not looked
-// through all lists, the header Link has the next page, also of an answer without lists.
+// search answers with a page of the lists that contain ?search=, in the form and order of [lists]; with ?history=true
+// also those that once did. If it has not searched all lists, the header Link has the next page, even if it found
+// none.
 func search(w http.ResponseWriter, r *edge.Request, text string) error {
 	before, err := r.QueryNumber("before", math.MaxInt64)
 	if err != nil {
@@ -61,8 +61,8 @@ func search(w http.ResponseWriter, r *edge.Request, text string) error {
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
-// addSaying adds which of some lists say a text, or ever did, until the page is full. It returns
-// the Seq below which it has not looked.
+// addSaying adds the lists that contain text, or with history once did, until the page is full. It returns the Seq
+// below which it has not looked.
 func (p *page) addSaying(r *edge.Request, text string, history bool, lists []todo.Snapshot, before int64) (_ int64, err error) {
 	said := map[string]todo.Said{}
 	if history {
@@ -85,8 +85,8 @@ func (p *page) addSaying(r *edge.Request, text string, history bool, lists []tod
 	return before, nil
 }
 
-// today answers with the account of the day ?date=, else of this one, in the time zone
-// ?zone=, else in the server's.
+// today answers with the account of the day ?date=, by default today, in the time zone ?zone=, by default the
+// server's.
 func today(w http.ResponseWriter, r *edge.Request) error {
 	now, zone := time.Now(), r.URL.Query().Get("zone")
 	if zone != "" {
@@ -100,9 +100,7 @@ func today(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return edge.BadRequest("%v", err)
 	}
-	day, err := edge.InTurn(r, func() (account.Day, error) {
-		return account.DayOf(r.Context(), r.Lists.During, at, at, now)
-	})
+	day, err := edge.InTurn(r, func() (account.Day, error) { return account.DayOf(r.Context(), r.Lists.During, at, at, now) })
 	if err != nil {
 		return err
 	}

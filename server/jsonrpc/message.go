@@ -1,10 +1,9 @@
-// Package jsonrpc checks a message and reads its envelope before the transports
-// pass it to mcp-go, and builds the answers to refused messages.
+// Package jsonrpc checks messages and reads their envelopes before the transports pass them to mcp-go, and builds the
+// answers to refused messages.
 //
-// A message that lenient JSON readers could interpret differently is refused
-// (BAD-INPUT 16 and 21). The answer to a refused message has the id of the
-// request whenever the message has exactly one valid id. On stdio that holds also for a
-// message that is too large to be kept in memory, which is scanned (BAD-INPUT 27).
+// A message that lenient JSON readers could interpret differently is refused (BAD-INPUT 16 and 21). The answer to a
+// refused message has the request's id if the message has exactly one valid id, on stdio even if the message is too
+// large to be kept in memory (BAD-INPUT 27).
 package jsonrpc
 
 import (
@@ -27,37 +26,23 @@ import (
 )
 
 const (
-	// maxDepth is how deep a message may nest; MCP itself needs fewer than ten levels.
-	maxDepth = 64
-	// maxID is how many bytes an id may have: a stream keeps it as long as it is open.
-	maxID = 256
-	// maxListen is how many bytes subscriptions/listen may have, which opens a stream: a
-	// hundred addresses of 200 bytes, and three times as much beside them.
-	maxListen = 64 << 10
+	maxDepth  = 64       // levels of nesting; MCP needs fewer than ten
+	maxID     = 256      // bytes of an id, which an open stream keeps
+	maxListen = 64 << 10 // bytes of subscriptions/listen: a hundred URIs of 200 bytes, and more than as much beside
 )
 
-// Message is the part of a message that the transports use before they pass it
-// to mcp-go.
+// Message is what the transports use of a message before they pass it to mcp-go.
 type Message struct {
-	Method string // empty for a response
-	// ID is the message's id as JSON; nil for a notification.
-	ID json.RawMessage
-	// Protocol is the protocol version that _meta names; empty for none. Modern is true
-	// when that has no sessions: a message that names an older one belongs to a session,
-	// as for mcp-go.
-	Protocol string
-	Modern   bool
-	// Arguments are the arguments of a tools/call request, if they are an object.
-	Arguments json.RawMessage
-	// Brief is the message as mcp-go is to read it, which reads a message several
-	// times: with {} for the Arguments.
-	Brief json.RawMessage
-	// Params are the params as they stand in Brief; nil for none.
-	Params json.RawMessage
+	Method    string          // empty for a response
+	ID        json.RawMessage // nil for a notification
+	Protocol  string          // the protocol version that _meta names; empty for none
+	Modern    bool            // that version has no sessions
+	Arguments json.RawMessage // of a tools/call request, if they are an object
+	Brief     json.RawMessage // the message for mcp-go, which parses it several times: with {} for the Arguments
+	Params    json.RawMessage // as they stand in Brief; nil for none
 }
 
-// Decode decodes the params of the message as far as they have the shape. What has
-// another one is left out: mcp-go refuses it.
+// Decode decodes params, and ignores values of another type, which mcp-go refuses.
 func (m Message) Decode(params any) { _ = json.Unmarshal(m.Params, params) }
 
 // Error is the reason why a message is refused.
@@ -68,23 +53,19 @@ func Refuse(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Answer returns the JSON-RPC error response to the request with an id. A nil
-// id is sent as null.
+// Answer returns the error response to a request. A nil id is sent as null.
 func (e *Error) Answer(id json.RawMessage) mcp.JSONRPCMessage {
 	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Message, e.Data)
 }
 
-// RequestID converts an id from JSON to mcp-go's type. The result is null when id is
-// neither a string nor a number, also when it is empty.
+// RequestID converts an id from JSON to mcp-go's type. The result is null unless id is a string or a number.
 func RequestID(id json.RawMessage) (out mcp.RequestId) {
 	_ = json.Unmarshal(id, &out)
 	return out
 }
 
-// TooLarge returns the answer to a message of more than [todo.MaxRequest] bytes,
-// which was scanned. The answer to a tool call is a tool error, which the model
-// sees and can react to. It is nil for a notification and a response, which
-// JSON-RPC does not answer.
+// TooLarge returns the answer to a scanned message of more than [todo.MaxRequest] bytes: for a tool call a tool
+// error, which the model sees, and nil for a notification or a response.
 func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 	m, mayBeRequest := s.Message()
 	if !mayBeRequest {
@@ -98,13 +79,11 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 	return mcp.NewJSONRPCResultResponse(RequestID(m.ID), mcp.NewToolResultError(text))
 }
 
-// Read reads the envelope of a message. It refuses a message that lenient JSON
-// readers could interpret differently (BAD-INPUT 16, 21 and 81): the message must
-// be one JSON object of valid UTF-8 without anything after it, with keys that
-// differ in more than case and an id that is a string or an integer. Lone
-// surrogates are accepted here; the tools report them with their position. With
-// an error, Read returns the id and the method as far as [Scanner] finds them.
-// It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
+// Read reads the envelope of a message. It refuses messages that lenient JSON readers could interpret differently
+// (BAD-INPUT 16, 21 and 81): a message must be one JSON object of valid UTF-8 with nothing after it, with keys that
+// differ in more than case and an id that is a string or an integer. Lone surrogates are accepted here; the tools
+// report them with their position. With an error Read returns the id and the method if [Scanner] finds them. It
+// changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
 func Read(raw []byte) (m Message, err *Error) {
 	defer func() {
 		if err != nil {
@@ -135,7 +114,7 @@ func Read(raw []byte) (m Message, err *Error) {
 		if len(raw) > maxListen {
 			return m, Refuse(mcp.INVALID_REQUEST, "%s is larger than %d bytes", m.Method, maxListen)
 		}
-		m.ID = bytes.Clone(m.ID) // its stream keeps no more than that
+		m.ID = bytes.Clone(m.ID) // so that its stream does not keep the whole message
 	}
 	_ = json.Unmarshal(p[version], &m.Protocol)
 	m.Modern = mcp.IsModernProtocol(m.Protocol)
@@ -150,15 +129,13 @@ func Read(raw []byte) (m Message, err *Error) {
 	return m, nil
 }
 
-// CheckObject refuses a JSON object that lenient readers could interpret
-// differently, by the rules of [Read] for the parts of a message. It is for
-// objects that come in no message.
+// CheckObject refuses a JSON object outside a message by the rules of [Read].
 func CheckObject(raw []byte) *Error {
 	r := reader{raw: raw}
 	return r.read(key{})
 }
 
-// part is a value of a message that [Message] is made from.
+// part is a value of a message that [Message] needs.
 type part int
 
 const (
@@ -175,12 +152,12 @@ const (
 // keys are the keys that the protocol defines for an object.
 type keys map[string]key
 
-// key is a key of an object, and what its value may be.
+// key describes the value of a key.
 type key struct {
 	part    part
-	members keys // nil where no key of its value is the protocol's
-	// objects is how deep the value is of objects alone: 1 for itself. PHP and Lua, which
-	// have one type for both, write an empty one as [].
+	members keys // keys of the value; nil if the protocol defines none
+	// objects is how many levels of the value, from itself on, are objects. PHP and Lua, which have one
+	// type for objects and arrays, write an empty object as [].
 	objects int
 }
 
@@ -198,20 +175,19 @@ var ofMessage = keys{
 
 // reader reads a message strictly, and finds its parts.
 type reader struct {
-	raw  []byte
-	json *jsontext.Decoder
-	// parts are as they stand in raw, and nil where there is none.
-	parts [parts]jsontext.Value
-	ends  [parts]int64 // where they end in raw
+	raw   []byte
+	json  *jsontext.Decoder
+	parts [parts]jsontext.Value // parts of raw; nil if missing
+	ends  [parts]int64          // their ends in raw
 }
 
-// read reads the whole, which must be an object.
+// read reads the message, which must be an object.
 func (r *reader) read(is key) *Error {
 	if !utf8.Valid(r.raw) {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
-	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
-	// that nothing behind the message is written to.
+	// The decoder reads a bytes.Buffer in place; its capacity is cut off, so that nothing behind the message is
+	// overwritten.
 	r.json = jsontext.NewDecoder(bytes.NewBuffer(r.raw[:len(r.raw):len(r.raw)]),
 		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	switch r.json.PeekKind() {
@@ -255,9 +231,8 @@ func (r *reader) value(is key) *Error {
 	return nil
 }
 
-// members reads the members of an object up to its end. It refuses a key that a lenient
-// reader could confuse with another: one with a control character, and one that differs
-// only in case from another or from a key of the protocol.
+// members reads an object up to its end. It refuses keys that a lenient reader could confuse with others: with a
+// control character, or equal but for case to another or to a key of the protocol.
 func (r *reader) members(of key) *Error {
 	seen := make(map[string]bool)
 	for r.json.PeekKind() != '}' {
@@ -296,7 +271,7 @@ func (r *reader) members(of key) *Error {
 	return nil
 }
 
-// syntax returns the refusal for a decoder's error, which quotes nothing of the message.
+// syntax words a decoder's error without quoting the message.
 func syntax(err error) *Error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: it ends too early")
@@ -306,9 +281,9 @@ func syntax(err error) *Error {
 	return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON")
 }
 
-// checkID returns an error unless an id is missing, a string of at most maxID bytes, or
-// an integer between -2^53 and 2^53, which a float64 represents exactly. Clients whose numbers
-// are all floats write 7 as 7.0; the answer has the same number.
+// checkID returns an error unless an id is missing, a string of at most maxID bytes, or an integer between -2^53 and
+// 2^53, which a float64 has exactly. 7.0 is an integer: some clients have floats only, and the answer repeats the
+// number.
 func checkID(id json.RawMessage) *Error {
 	if len(id) > maxID {
 		return Refuse(mcp.INVALID_REQUEST, "id is longer than %d bytes", maxID)

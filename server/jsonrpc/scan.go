@@ -7,17 +7,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Scanner finds the id and the method of a message that is too long or too broken to be
-// decoded: a client that is answered without the id waits for its own timeout. The message is
-// written to it in pieces of any size. The zero value is ready to use.
+// Scanner finds the id and the method of a message that is too long or broken to be decoded: a client that is
+// answered without the id waits for its own timeout. The message is written to it in pieces of any size.
 type Scanner struct {
 	depth   int  // nesting of the current byte; 1 is the message object itself
 	quoted  bool // within a string
 	escaped bool // after a backslash in a string
-	// outline is the message object without what nests deeper, with [] for a text of more
-	// than maxText bytes. It ends with maxOutline bytes.
+	// outline is the first maxOutline bytes of the message object, without deeper levels, and with []
+	// for strings of more than maxText bytes.
 	outline []byte
-	text    int // where the last text begins in outline
+	text    int // where the last string begins in outline
 }
 
 const (
@@ -55,14 +54,12 @@ func (s *Scanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Message returns the method and the id that were found; its other fields are zero. The id is
-// nil unless the key came exactly once and its value is valid. Without a method both are
-// empty: an answer to a client's response would look to the client like the answer to another
-// of its requests.
+// Message returns the method and the id; other fields are zero. The id is nil unless its key came exactly once with a
+// valid value. Without a method both are empty: the client could take an answer to its response for that to one of
+// its requests.
 //
-// The message may be a request, which must be answered, unless it is a response, or a whole
-// message with a method and no id. What is cut off, or stands behind the outline, may have had
-// an id.
+// mayBeRequest says whether the message must be answered. It is false for a response, and for a whole message with a
+// method and no id; a cut-off part may have had an id.
 func (s *Scanner) Message() (m Message, mayBeRequest bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(s.outline), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	ids, isResponse := 0, false

@@ -1,17 +1,18 @@
-// Package mcphttp serves MCP over streamable HTTP. The protocol era is decided
-// for each request.
+// Package mcphttp serves MCP over streamable HTTP. Each request says whether it uses the protocol with sessions or
+// the one without.
 //
-// A session id stays valid after a restart and on every replica with the same
-// key, and cannot be forged. An abandoned session uses no memory. A message of
-// one client never affects the calls of another (BAD-INPUT 22).
+// A session id stays valid after a restart and on every replica with the same key, and cannot be forged. An abandoned
+// session uses no memory. A message of one client never affects the calls of another (BAD-INPUT 22).
 package mcphttp
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -22,6 +23,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/edge"
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
+	"github.com/todo-mcp/todo-mcp/server/signed"
 	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
@@ -31,8 +33,7 @@ type handler struct {
 	sessions *sessions
 }
 
-// Route adds /mcp to an edge, which passes messages to a server. It is /mcp/, too: people
-// write either, and clients follow no redirect of a POST.
+// Route adds /mcp to an edge, and /mcp/, which people also write: clients follow no redirect of a POST.
 func Route(e *edge.Edge, s *server.Server) {
 	h := &handler{s, newSessions(s.SessionKey)}
 	e.Handle("/mcp", jsonRPC, h.serve, edge.Stream)
@@ -48,13 +49,12 @@ func jsonRPC(w http.ResponseWriter, status int, text string) {
 type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
-	peer    server.Peer     // with the session once it was checked
-	owner   string          // whose the session is, see [sessions]
-	modern  bool            // it uses the sessionless protocol
+	peer    server.Peer     // its session is set after the check
+	owner   string          // of the session, see [sessions]
+	modern  bool            // the request uses the sessionless protocol
 }
 
-// serve answers a request: it makes the checks that mcp-go lacks and then passes its
-// message to the server.
+// serve answers a request: it makes the checks that mcp-go lacks and passes the message to the server.
 func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), owner: r.Principal + "\x00" + r.Subject,
@@ -95,13 +95,13 @@ func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// refuse answers a request, whose message may have an id, with an error.
+// refuse answers a request with an error, which has the message's id.
 func (x *exchange) refuse(w http.ResponseWriter, status int, err *jsonrpc.Error) error {
 	return edge.WriteJSON(w, status, err.Answer(x.message.ID))
 }
 
-// check returns why a request is refused for its list, its protocol version or its
-// session, which it sets in the peer, and with which status.
+// check returns with which status and error a request is refused for its list, protocol version or session; nil if it
+// is not. It sets the session in the peer.
 func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	if x.peer.List != "" {
 		if err := todo.CheckName(x.peer.List); err != nil {
@@ -133,8 +133,7 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	return http.StatusOK, nil
 }
 
-// checkModern returns why a sessionless message is refused: its headers must say what
-// its body does, as mcp-go reads it.
+// checkModern returns why a sessionless message is refused: its headers must agree with its body, as mcp-go reads it.
 func (x *exchange) checkModern() *jsonrpc.Error {
 	if x.Method != http.MethodPost {
 		return nil
@@ -145,12 +144,11 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 	x.message.Decode(&params)
 	code, err := mcp.HEADER_MISMATCH, error(nil)
 	switch version := params.Meta.ProtocolVersion(); {
-	case version == "" && x.message.ID == nil: // notifications of the official SDK for Go
+	case version == "" && x.message.ID == nil: // accepted for notifications of the official Go SDK
 	case version == "":
 		code, err = mcp.INVALID_PARAMS, errors.New("missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
 	case version != x.peer.Protocol:
-		err = fmt.Errorf("the header %s is %q, and %s in _meta %q", mcp.HeaderProtocolVersion, x.peer.Protocol,
-			mcp.MetaKeyProtocolVersion, todo.Cut(version, 32))
+		err = fmt.Errorf("the header %s is %q, and %s in _meta %q", mcp.HeaderProtocolVersion, x.peer.Protocol, mcp.MetaKeyProtocolVersion, todo.Cut(version, 32))
 	case x.message.ID != nil:
 		err = mcp.ValidateStandardHeaders(x.Header.Get, version, mcp.MCPMethod(x.message.Method), x.message.Params)
 	}
@@ -163,9 +161,9 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 // post answers a POST request, which carries one message.
 func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	switch method := x.message.Method; {
-	case method == "", // a response answers nothing: the server sends no requests
-		// Without a session mcp-go would cancel the call of any client that has this
-		// id (BAD-INPUT 22). A sessionless client cancels a call by closing its request.
+	case method == "", // a response: the server sends no requests
+		// Without a session mcp-go would cancel the call of any client that has this id (BAD-INPUT 22). A sessionless
+		// client cancels a call by closing its request.
 		x.modern && method == string(mcp.MethodNotificationCancelled):
 		w.WriteHeader(http.StatusAccepted)
 		return nil
@@ -190,7 +188,7 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// statusOf returns the status of a refusal in the sessionless protocol, which says what it is.
+// statusOf returns the HTTP status of an error in the sessionless protocol.
 func statusOf(refused mcp.JSONRPCError) int {
 	switch refused.Error.Code {
 	case mcp.INTERNAL_ERROR:
@@ -214,11 +212,10 @@ func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 	})
 }
 
-// get answers a GET request, which opens the stream of a session.
+// get answers a GET request with the stream of a session.
 //
-// Every message has an id, and where the protocol allows it the stream begins with
-// one: a client that has seen none may give up its session after it has opened the
-// stream again a few times, as the official SDK for Go does after five.
+// Each message has an id, and where the protocol allows it the stream begins with one: clients that have seen none
+// may give up the session after a few reconnections, the official Go SDK after five.
 func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	defer h.server.Attend(x.Context(), x.peer)()
 	return x.Stream(w, func(stream *sse.Stream) error {
@@ -236,6 +233,62 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	})
 }
 
-// primedSince is the first protocol version whose clients accept an event without data
-// (SEP-1699).
+// primedSince is the first protocol version whose clients accept an event without data (SEP-1699).
 const primedSince = "2025-11-25"
+
+// sessions makes and checks MCP session ids. An id contains the session's claims, and is signed for its owner, known
+// by principal and subject: so it stays valid after a restart and on every replica with the same key, needs no memory
+// and cannot be forged.
+type sessions struct {
+	key signed.Key
+
+	mu    sync.Mutex
+	ended map[string]map[string]bool // ids that clients ended, by owner; known to this process only
+}
+
+// sessionClaims is the content of a session id.
+type sessionClaims struct {
+	Nonce   []byte `json:"n"`
+	Client  string `json:"c,omitempty"`
+	Version string `json:"v,omitempty"`
+	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
+}
+
+// maxEnded is how many ended sessions of one owner are remembered. When it is reached they are forgotten, and their
+// ids valid again.
+const maxEnded = 10_000
+
+// purpose, followed by the owner, is what a session id is signed for.
+const purpose = "session of "
+
+func newSessions(key func() []byte) *sessions {
+	return &sessions{key: signed.NewKey(key), ended: make(map[string]map[string]bool)}
+}
+
+// begin returns the id of a new session.
+func (s *sessions) begin(owner string, client mcp.Implementation, apps bool) string {
+	claims := sessionClaims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
+	rand.Read(claims.Nonce) //nolint:errcheck // never fails
+	return s.key.Sign(purpose+owner, claims)
+}
+
+// check returns the claims in a session id. They are not valid if another key signed it, if the session is another
+// owner's, or if its client ended it.
+func (s *sessions) check(id, owner string) (claims sessionClaims, valid bool) {
+	if !s.key.Open(purpose+owner, id, &claims) {
+		return claims, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return claims, !s.ended[owner][id]
+}
+
+// end records that a client ended its session.
+func (s *sessions) end(id, owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ended := s.ended[owner]; ended == nil || len(ended) >= maxEnded {
+		s.ended[owner] = make(map[string]bool)
+	}
+	s.ended[owner][id] = true
+}
