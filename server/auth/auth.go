@@ -1,5 +1,5 @@
-// Package auth says what a bearer token entitles to: one that the server's operator
-// made ([Tokens]), or one that an OAuth 2.1 authorization server issued ([Issuer]).
+// Package auth checks bearer tokens: those that the server's operator made ([Tokens]), and those that an OAuth 2.1
+// authorization server issued ([Issuer]).
 package auth
 
 import (
@@ -18,21 +18,20 @@ const (
 // Grant is what a token entitles to.
 type Grant struct {
 	Identity board.Identity
-	Expires  time.Time // zero is never
+	Expires  time.Time // zero means never
 	Token    string    // the id of a token of [Tokens]; empty for an issuer's
 }
 
-// Refusal says why somebody is not signed in. Nobody who signs in is at fault for any
-// other error of this package.
+// Refusal says why somebody is not signed in. Other errors of this package are no fault of who signs in.
 type Refusal struct {
-	Status int // 401, or 403 for who is known and has no lists here
+	Status int // 401, or 403 for a known user without access
 	Text   string
 }
 
 // Error implements error.
 func (r *Refusal) Error() string { return r.Text }
 
-// ErrUnknown refuses what is no token of this server.
+// ErrUnknown refuses a text that is no token of this server.
 var ErrUnknown = &Refusal{http.StatusUnauthorized, "the token is not valid here"}
 
 var (

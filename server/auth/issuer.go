@@ -23,47 +23,37 @@ import (
 
 // IssuerConfig configures an [Issuer]. URL and Audience are required.
 type IssuerConfig struct {
-	// URL is the issuer of access tokens, as its metadata says it.
-	URL string
-	// Audience is what access tokens must be for.
-	Audience string
-	// TenantClaim names a claim, a text, whose value is the team that a token's
-	// user shares lists with; empty gives each user lists of his own.
+	URL      string // of the issuer, as in its metadata
+	Audience string // what access tokens must be for
+	// TenantClaim names a claim with the team that the token's user shares lists with; empty gives
+	// each user lists of their own.
 	TenantClaim string
-	// ClientID and ClientSecret name the panel to the issuer, with which its users
-	// sign in; without an id they cannot, and the secret may be empty.
+	// ClientID and ClientSecret are the panel's at the issuer. Without an id nobody can sign in to the
+	// panel with the issuer; the secret may be empty.
 	ClientID, ClientSecret string
 }
 
-// Issuer checks access tokens in the form of RFC 9068 of one OAuth 2.1
-// authorization server with OpenID Connect discovery. What it says of itself is read
-// when it is needed first. It is safe for concurrent use.
+// Issuer checks access tokens (RFC 9068) of one OAuth 2.1 authorization server with OpenID Connect discovery, whose
+// metadata is read on first use. It is safe for concurrent use.
 type Issuer struct {
 	IssuerConfig // must not be changed
 
 	mu       sync.Mutex
-	found    *oidc.Provider // what the issuer says of itself; nil before it answered
+	found    *oidc.Provider // the issuer's metadata; nil until it answered
 	lastTry  time.Time
 	tryError error
 }
 
 const (
-	// issuerTimeout bounds each request to the issuer.
-	issuerTimeout = 10 * time.Second
-	// retryInterval is how long after a failure the issuer is asked again.
-	retryInterval = 2 * time.Second
-	// keysInterval is how often the issuer may be asked for its keys, after the first
-	// few times: who sends a token with an unknown key causes it.
-	keysInterval = 10 * time.Second
-	// firstRequests are the first few: what the issuer says of itself, and its keys.
-	firstRequests = 1 + 5
-	// maxIssuerAnswer is the size of the largest answer of the issuer, in bytes.
-	maxIssuerAnswer = 1 << 20
-	// maxSubject is how many bytes the names of a user and a team may have, of which a
-	// cookie has both. OpenID Connect allows a subject as many.
-	maxSubject = 255
-	// maxQuoted is how many bytes of an error that may quote such an answer are logged.
-	maxQuoted = 300
+	issuerTimeout = 10 * time.Second // of each request to the issuer
+	retryInterval = 2 * time.Second  // between failed requests for the metadata
+	// Anybody can cause a request for keys by a token with an unknown key, so the issuer is asked at
+	// most every keysInterval, after firstRequests for metadata and keys.
+	keysInterval    = 10 * time.Second
+	firstRequests   = 1 + 5
+	maxIssuerAnswer = 1 << 20 // bytes
+	maxSubject      = 255     // bytes of a user or team, which a cookie has; OpenID Connect's limit of a subject
+	maxQuoted       = 300     // bytes that are logged of an error, which may quote an answer
 )
 
 // NewIssuer returns an issuer.
@@ -73,8 +63,8 @@ func newClient(l *rate.Limiter) *http.Client {
 	return &http.Client{Timeout: issuerTimeout, Transport: transport{l}, CheckRedirect: sameOrigin}
 }
 
-// sameOrigin refuses a redirect to another host or scheme: only what the operator named,
-// and the addresses in its metadata, say whose keys are believed (BAD-INPUT 31).
+// sameOrigin refuses redirects to another host or scheme: only addresses that the operator or the metadata names say
+// whose keys are trusted (BAD-INPUT 31).
 func sameOrigin(to *http.Request, via []*http.Request) error {
 	if first := via[0].URL; to.URL.Host != first.Host || to.URL.Scheme != first.Scheme || len(via) > 5 {
 		return fmt.Errorf("%s leads elsewhere, to %s", first, to.URL)
@@ -82,14 +72,13 @@ func sameOrigin(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// failed returns an error of asking the issuer. Of its text, which may quote an answer,
-// the beginning is told.
+// failed wraps an error of a request to the issuer, shortened since it may quote an answer.
 func failed(what string, cause error) error {
 	return fmt.Errorf("%s: %s", what, todo.Cut(strings.Map(visible, cause.Error()), maxQuoted))
 }
 
-// transport is the default one with a bound for answers, which have at most
-// maxIssuerAnswer bytes. It refuses with errTooOften what comes too often.
+// transport is the default one with a limit for answers, maxIssuerAnswer bytes, and for requests, which fail with
+// errTooOften.
 type transport struct{ limiter *rate.Limiter }
 
 var errTooOften = errors.New("the issuer was asked too often")
@@ -105,13 +94,12 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// discover returns what the issuer says of itself. After a failure it does not ask
-// again for retryInterval.
+// discover returns the issuer's metadata. After a failure it does not ask again for retryInterval.
 func (i *Issuer) discover() (*oidc.Provider, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.found == nil && time.Since(i.lastTry) >= retryInterval {
-		// Others wait for it, too, so it does not end with a request.
+		// Other requests wait for this one, so it does not end with its caller's.
 		seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), firstRequests))
 		i.found, i.tryError = oidc.NewProvider(oidc.ClientContext(context.Background(), seldom), i.URL)
 		i.lastTry = time.Now()
@@ -122,22 +110,22 @@ func (i *Issuer) discover() (*oidc.Provider, error) {
 	return i.found, nil
 }
 
-// Check returns what an access token entitles to; the error may be a [*Refusal].
+// Check returns what an access token grants; the error may be a [*Refusal].
 func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	if !isAccessToken(text) {
-		return Grant{}, ErrUnknown // nobody needs to be asked
+		return Grant{}, ErrUnknown
 	}
 	found, err := i.discover()
 	if err != nil {
 		return Grant{}, err
 	}
-	// With "none" or a shared key anybody could sign (BAD-INPUT 31).
+	// The algorithm "none" or a shared key would let anybody sign (BAD-INPUT 31).
 	config := &oidc.Config{ClientID: i.Audience, SupportedSigningAlgs: []string{oidc.RS256, oidc.RS384, oidc.RS512,
 		oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}}
 	token, err := found.Verifier(config).Verify(ctx, text)
 	_, isExpired := errors.AsType[*oidc.TokenExpiredError](err)
 	switch {
-	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller is gone
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller has disconnected
 		return Grant{}, ctx.Err()
 	case isExpired:
 		return Grant{}, errExpired
@@ -154,17 +142,16 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	return Grant{Identity: id, Expires: token.Expiry}, err
 }
 
-// isOutage reports whether a token is not verified because the keys could not be read,
-// which the verifier says in its text alone. No text of the token stands before that.
+// isOutage reports whether a token was not verified because the keys could not be read. The verifier says so in its
+// text alone, before any text of the token.
 func isOutage(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "failed to verify signature: fetching keys") &&
 		!strings.Contains(err.Error(), errTooOften.Error())
 }
 
-// isAccessToken reports whether a text is a JWT whose header does not say that it is for
-// something else, such as "logout+jwt". RFC 9068 asks for "at+jwt", but some issuers send
-// "JWT" with access tokens or say nothing; an ID token, which may say the same, has no
-// scope of ours.
+// isAccessToken reports whether a text is a JWT whose header does not say that it is something else, such as
+// "logout+jwt". RFC 9068 requires "at+jwt", but some issuers send "JWT" or nothing. ID tokens, which may say the
+// same, have no scope of ours.
 func isAccessToken(text string) bool {
 	parts := strings.Split(text, ".")
 	header, err := base64.RawURLEncoding.DecodeString(parts[0])
@@ -178,8 +165,8 @@ func isAccessToken(text string) bool {
 	return slices.Contains([]string{"", "jwt", "at+jwt"}, kind)
 }
 
-// panel returns the panel as a client of the issuer, to which a person comes back at
-// an address, and for what its access tokens shall be (RFC 8707).
+// panel returns the panel's OAuth client, to which a person returns at an address, and the parameter for the resource
+// of its access tokens (RFC 8707).
 func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, error) {
 	found, err := i.discover()
 	if err != nil {
@@ -190,8 +177,8 @@ func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, erro
 	}, oauth2.SetAuthURLParam("resource", i.Audience), nil
 }
 
-// SignIn returns the address of the issuer's page for signing in, from where a person
-// comes back with a code (authorization code with PKCE).
+// SignIn returns the address of the issuer's page for signing in, from which a person returns to back with a code
+// (authorization code with PKCE).
 func (i *Issuer) SignIn(back, state, verifier string) (string, error) {
 	panel, resource, err := i.panel(back)
 	if err != nil {
@@ -200,14 +187,13 @@ func (i *Issuer) SignIn(back, state, verifier string) (string, error) {
 	return panel.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier), resource), nil
 }
 
-// Redeem returns what a person may do who came back with a code; the error may be a
-// [*Refusal].
+// Redeem returns what a person who returned with a code is granted; the error may be a [*Refusal].
 func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant, error) {
 	panel, resource, err := i.panel(back)
 	if err != nil {
 		return Grant{}, err
 	}
-	client := newClient(rate.NewLimiter(rate.Inf, 0)) // each code is asked for by a person
+	client := newClient(rate.NewLimiter(rate.Inf, 0)) // no limit, since each code comes from a person
 	token, err := panel.Exchange(oidc.ClientContext(ctx, client), code, oauth2.VerifierOption(verifier), resource)
 	if failure, ok := errors.AsType[*oauth2.RetrieveError](err); ok && failure.ErrorCode != "" {
 		return Grant{}, Refused(failure.ErrorCode)
@@ -217,14 +203,14 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 	return i.Check(ctx, token.AccessToken)
 }
 
-// Refused returns the refusal of a person whom the issuer refuses, in its word for why.
+// Refused returns the refusal of a person whom the issuer refused, with its code for why.
 func Refused(why string) *Refusal {
 	return &Refusal{http.StatusForbidden, "the sign-in was refused: " + todo.Cut(why, 100)}
 }
 
-// identity returns who an access token is for.
+// identity returns the identity that an access token is for.
 func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity, error) {
-	// A text with spaces, or as some issuers have it a list.
+	// Scopes are separated by spaces; some issuers send a list.
 	scopes := strings.Fields(strings.Join(append(texts(claims["scope"]), texts(claims["scp"])...), " "))
 	if !slices.Contains(scopes, ScopeRead) && !slices.Contains(scopes, ScopeWrite) {
 		return board.Identity{}, errNoScope
@@ -249,7 +235,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity
 	return id, nil
 }
 
-// texts returns a claim that is a text or a list of them; "" stands for anything else.
+// texts returns the texts of a claim that is one or a list; "" stands for values of other types.
 func texts(claim any) (out []string) {
 	list, ok := claim.([]any)
 	if !ok {
@@ -262,7 +248,7 @@ func texts(claim any) (out []string) {
 	return out
 }
 
-// visible replaces a control character, for [strings.Map].
+// visible replaces control characters, for [strings.Map].
 func visible(r rune) rune {
 	if isControl(r) {
 		return '?'

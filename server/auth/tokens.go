@@ -24,33 +24,27 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Token is one line of the tokens' file: what is known of a bearer token, which
-// itself is kept nowhere.
+// Token is one line of the tokens' file. The text of the token, todo_ID_SECRET, is not stored.
 type Token struct {
-	// ID finds the token; it is part of its text.
-	ID string `json:"id"`
-	// Name says for what the token is.
-	Name string `json:"name"`
-	// Principal is whose lists it opens; empty is the server itself, whose lists
-	// commands on its machine show.
+	ID   string `json:"id"`
+	Name string `json:"name"` // what it is for
+	// Principal is whose lists it opens; empty means the server's own, which commands on its machine
+	// show.
 	Principal string `json:"principal"`
-	// User is who uses it, as the issuer of others calls them (sub): one person's hooks and
-	// agents are one. Empty is the one whose lists they are ("user:…"), else its name.
-	User string `json:"user,omitempty"`
-	// Scopes are [ScopeRead] or [ScopeWrite] or both.
-	Scopes []string `json:"scopes"`
-	// Hash is the SHA-256 of the token's text. That text is random, so a slow hash
-	// would not make it safer.
+	// User is who uses it, as the issuer's claim sub names them, so that one person's hooks and agents
+	// are one user. Empty means the user in Principal ("user:…"), else Name.
+	User   string   `json:"user,omitempty"`
+	Scopes []string `json:"scopes"` // [ScopeRead] or [ScopeWrite] or both
+	// Hash is the SHA-256 of the text, which is random: a slow hash would not make it safer.
 	Hash    []byte    `json:"sha256"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// tokenPrefix begins every token's text, by which people and scanners of sources
-// recognise one: todo_ID_SECRET.
+// tokenPrefix begins every token, so that people and secret scanners recognise it.
 const tokenPrefix = "todo_"
 
-// MaxTokenName is the length of the longest name, in bytes.
+// MaxTokenName is the length of the longest name in bytes.
 const MaxTokenName = 64
 
 // validate returns what is wrong with a token.
@@ -68,12 +62,12 @@ func (t Token) validate() error {
 	return nil
 }
 
-// userKind begins the principal of one person who signed in with an issuer.
+// userKind begins the principal of one person, not of a team.
 const userKind = "user:"
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// grant returns what the token entitles to, or errExpired.
+// grant returns what the token grants, or errExpired.
 func (t Token) grant(now time.Time) (Grant, error) {
 	if !t.Expires.IsZero() && !now.Before(t.Expires) {
 		return Grant{}, errExpired
@@ -86,14 +80,14 @@ func (t Token) grant(now time.Time) (Grant, error) {
 	return Grant{Identity: id, Expires: t.Expires, Token: t.ID}, nil
 }
 
-// Tokens are the bearer tokens of a file, which other processes may change at any
-// time, or one that lives as long as the process. It is safe for concurrent use.
+// Tokens are the bearer tokens of a file, which other processes may change at any time, or one token of the process.
+// It is safe for concurrent use.
 type Tokens struct {
 	path string // empty for no file
 
 	mu    sync.Mutex
-	read  []Token     // of the file as it was at state
-	state os.FileInfo // nil when it was not read
+	read  []Token     // of the file at state
+	state os.FileInfo // nil if the file was not read
 }
 
 // NewTokens returns the tokens of a file, which need not exist yet.
@@ -114,8 +108,8 @@ func (t *Token) generate() string {
 	return text
 }
 
-// Check returns what a token's text entitles to; the error may be a [*Refusal]. The
-// time that it takes says nothing of the secret.
+// Check returns what a token's text grants; the error may be a [*Refusal]. Its duration does not depend on the
+// secret.
 func (t *Tokens) Check(text string, now time.Time) (Grant, error) {
 	rest, ok := strings.CutPrefix(text, tokenPrefix)
 	if !ok {
@@ -133,7 +127,7 @@ func (t *Tokens) Check(text string, now time.Time) (Grant, error) {
 	return token.grant(now)
 }
 
-// Granted returns what the token with an id entitles to, as Check does.
+// Granted returns what the token with an id grants, as Check does.
 func (t *Tokens) Granted(id string, now time.Time) (Grant, error) {
 	token, err := t.find(id)
 	if err != nil {
@@ -155,8 +149,7 @@ func (t *Tokens) find(id string) (Token, error) {
 	return Token{}, ErrUnknown
 }
 
-// refresh reads the file if it has changed. While it cannot be read nobody is let
-// in by it. The caller must hold t.mu.
+// refresh reads the file if it has changed. While it cannot be read, no token is valid. The caller must hold t.mu.
 func (t *Tokens) refresh() error {
 	if t.path == "" {
 		return nil
@@ -172,8 +165,7 @@ func (t *Tokens) refresh() error {
 	return err
 }
 
-// ReadTokens reads a tokens' file; none has no tokens. An error names the line that
-// is wrong.
+// ReadTokens reads a tokens' file; a missing one has no tokens. An error names the invalid line.
 func ReadTokens(path string) (tokens []Token, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,10 +191,8 @@ func ReadTokens(path string) (tokens []Token, err error) {
 	return tokens, nil
 }
 
-// NewToken adds a token to a tokens' file, which it makes if there is none, and
-// returns the token's text. Servers that use the file know it at once. An error
-// says that the token has no valid name, principal or scope, or a name that is
-// taken.
+// NewToken adds a token to a tokens' file, creates the file if necessary, and returns the token's text. Servers
+// accept it at once. It returns an error for an invalid name, principal or scope, and for a name that is taken.
 func NewToken(path string, token Token) (text string, err error) {
 	text = token.generate()
 	if err := token.validate(); err != nil {
@@ -216,8 +206,7 @@ func NewToken(path string, token Token) (text string, err error) {
 	})
 }
 
-// RevokeToken removes the token with a name or id from a tokens' file. Servers
-// that use the file refuse it at once.
+// RevokeToken removes the token with a name or id from a tokens' file. Servers refuse it at once.
 func RevokeToken(path, name string) error {
 	return change(path, func(tokens []Token) ([]Token, error) {
 		left := slices.DeleteFunc(slices.Clone(tokens), func(t Token) bool { return t.Name == name || t.ID == name })
@@ -228,8 +217,7 @@ func RevokeToken(path, name string) error {
 	})
 }
 
-// change replaces the tokens of a file, while no other process does. A reader sees the
-// old file or the new one.
+// change edits a tokens' file under its lock. A reader sees the old file or the new one.
 func change(path string, edit func([]Token) ([]Token, error)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder for tokens: %w", err)
@@ -247,7 +235,7 @@ func change(path string, edit func([]Token) ([]Token, error)) error {
 		return err
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // the link stays
+		path = target // replace its target, not the link
 	}
 	var b bytes.Buffer
 	for _, token := range tokens {

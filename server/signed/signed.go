@@ -1,5 +1,5 @@
-// Package signed makes texts that clients keep for the server, such as session ids
-// and cookies: anybody can read one, and only who has the key can make one.
+// Package signed signs texts that clients keep for the server, such as session ids and cookies: anybody can read
+// them, and only the owner of the key can make them.
 package signed
 
 import (
@@ -16,17 +16,16 @@ import (
 // Key signs texts. It is safe for concurrent use.
 type Key struct{ secret func() []byte }
 
-// NewKey returns a key with a secret of 32 bytes or more, which is asked for at
-// most once, when it is first needed.
+// NewKey returns a key with a secret of 32 bytes or more. secret is called at most once, when the key is first used.
 func NewKey(secret func() []byte) Key { return Key{sync.OnceValue(secret)} }
 
-// MaxLength is the length in bytes above which no text is read.
-const MaxLength = 4096
+// maxLength is the length in bytes above which no text is read.
+const maxLength = 4096
 
-// Sign returns a value as a signed text of letters, digits, "-", "_" and a dot. The
-// text is only valid for the same purpose. It panics for a value that has no JSON.
+// Sign returns a value as a signed text of letters, digits, "-", "_" and a dot, valid only for the same purpose. It
+// panics for a value that cannot be JSON.
 func (k Key) Sign(purpose string, value any) string {
-	data, err := jsonv2.Marshal(value) // which needs one byte for "<", and not six
+	data, err := jsonv2.Marshal(value) // which needs one byte for "<", and not six // "<" takes one byte, in encoding/json six
 	if err != nil {
 		panic(err)
 	}
@@ -34,11 +33,10 @@ func (k Key) Sign(purpose string, value any) string {
 	return payload + "." + k.sum(purpose, payload)
 }
 
-// Open decodes the value of a text, and reports whether [Key.Sign] returned it for this
-// purpose.
+// Open decodes a value, and reports whether [Key.Sign] returned its text for this purpose.
 func (k Key) Open(purpose, text string, value any) bool {
 	payload, sum, ok := strings.Cut(text, ".")
-	if !ok || len(text) > MaxLength || !hmac.Equal([]byte(sum), []byte(k.sum(purpose, payload))) {
+	if !ok || len(text) > maxLength || !hmac.Equal([]byte(sum), []byte(k.sum(purpose, payload))) {
 		return false
 	}
 	data, err := base64.RawURLEncoding.DecodeString(payload)

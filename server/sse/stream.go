@@ -1,8 +1,7 @@
 // Package sse writes streams of server-sent events.
 //
-// An event stream gets a comment at regular intervals, so that proxies and clients do not
-// close it, and know that the server runs. A stream ends with its context and when its client does not
-// read: the response to which it writes bounds each write (BAD-INPUT 61).
+// A stream gets a comment at regular intervals, so that proxies and clients do not close it and know that the server
+// runs. It ends with its context, and when its client does not read: the response limits each write (BAD-INPUT 61).
 package sse
 
 import (
@@ -26,19 +25,16 @@ type Stream struct {
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 
-	// Silence is how long the stream is silent at most while the server runs: two comments
-	// may be late.
-	Silence time.Duration
+	Silence time.Duration // the longest silence while the server runs: two comments may be late
 
 	mu      sync.Mutex // guards the response from the first event on
-	begun   bool       // the header of an event stream was written
-	comment string     // how a comment begins
+	begun   bool       // the header was written
+	comment string     // the beginning of a comment
 }
 
-// Open returns a stream that writes to w from its first event on, and then a comment as
-// often as keepAlive says. The stream ends with ctx, when a write fails,
-// when mayGoOn, which is asked as often, says no, or with [Stream.Close], which must be
-// called.
+// Open returns a stream that writes to w from its first event on. Each keepAlive it writes a comment and asks mayGoOn
+// whether it may go on. It ends with ctx, when a write fails, when mayGoOn returns false, or with [Stream.Close],
+// which must be called.
 func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
 	s := &Stream{response: w, control: http.NewResponseController(w), Silence: keepAlive * 5 / 2, comment: ": "}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -49,8 +45,7 @@ func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, m
 // Context returns a context that ends with the stream.
 func (s *Stream) Context() context.Context { return s.ctx }
 
-// Close ends the stream and waits for its goroutines. The connection can serve
-// another request afterwards.
+// Close ends the stream and waits for its goroutine. The connection can then serve another request.
 func (s *Stream) Close() {
 	s.cancel()
 	s.done.Wait()
@@ -65,7 +60,7 @@ func WriteHeader(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// Aloud makes comments events, named alive: a script in a browser hears nothing else.
+// Aloud makes comments events named alive, since scripts in browsers do not see comments.
 func (s *Stream) Aloud() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,13 +72,12 @@ func (s *Stream) Begin() error { return s.SendEncoded([]byte("retry: 1000\n\n"))
 
 // Event is one server-sent event.
 type Event struct {
-	ID   int64  // 0 means no id
-	Name string // empty means no name
+	ID   int64  // 0 means none
+	Name string // empty means none
 	Data any    // sent as JSON on one line
 }
 
-// Send writes events. When one of them cannot be encoded it writes none. Any
-// other error means that the stream has ended.
+// Send writes events, or none if one cannot be encoded. Any other error means that the stream has ended.
 func (s *Stream) Send(events ...Event) error {
 	data, err := Encode(events...)
 	if err != nil {
@@ -92,8 +86,7 @@ func (s *Stream) Send(events ...Event) error {
 	return s.SendEncoded(data)
 }
 
-// Prime sends an id without an event. A client that has one knows that the stream can
-// be opened again where it ends.
+// Prime sends an id without an event. A client that has an id knows that it can resume the stream.
 func (s *Stream) Prime(id int64) error {
 	return s.SendEncoded(fmt.Appendf(nil, "id: %d\ndata:\n\n", id))
 }
@@ -101,8 +94,8 @@ func (s *Stream) Prime(id int64) error {
 // Encode returns events as [Stream.SendEncoded] sends them.
 func Encode(events ...Event) ([]byte, error) {
 	var b bytes.Buffer
-	data := json.NewEncoder(&b) // which ends a line
-	data.SetEscapeHTML(false)   // pieces of pages would be half as long again
+	data := json.NewEncoder(&b) // it ends with a line break
+	data.SetEscapeHTML(false)   // HTML would be half as long again
 	for _, e := range events {
 		if e.ID != 0 {
 			fmt.Fprintf(&b, "id: %d\n", e.ID)
@@ -119,9 +112,8 @@ func Encode(events ...Event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SendEncoded writes events of [Encode], and before the first ones the header of an event
-// stream. It does so also after the stream has ended, for its last words. An error means
-// that the stream has ended.
+// SendEncoded writes events of [Encode], and before the first ones the header, even after the stream has ended. An
+// error means that it has ended.
 func (s *Stream) SendEncoded(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,16 +125,14 @@ func (s *Stream) SendEncoded(data []byte) error {
 	return s.ctx.Err()
 }
 
-// write writes and flushes data. When that fails, the stream ends. The caller must
-// lock mu.
+// write writes and flushes data, and ends the stream if that fails. The caller must hold mu.
 func (s *Stream) write(data []byte) {
 	if _, err := s.response.Write(data); err != nil || s.control.Flush() != nil {
 		s.cancel()
 	}
 }
 
-// Comment writes a comment of one line, as on why the stream ends, unless nothing was sent
-// on it. It does so also after the stream has ended.
+// Comment writes a comment of one line if the stream has begun, even after it has ended.
 func (s *Stream) Comment(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,25 +159,23 @@ func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context)
 	}
 }
 
-// Shared keeps what several streams need, so that it is made once however many
-// streams there are (BAD-INPUT 63). What no stream needs any more is left to the
-// garbage collector. The zero value is ready to use.
+// Shared keeps values that several streams need, so that each is made once (BAD-INPUT 63). The garbage collector
+// frees values that no stream uses. The zero value is ready to use.
 type Shared[K comparable, V any] struct {
 	mu     sync.Mutex
 	values map[K]weak.Pointer[shared[V]]
-	sweep  int // how many values there may be before the dead ones are removed
+	sweep  int // how many values there may be before unused ones are removed
 }
 
-// shared is a value that may not be made yet.
+// shared is a value that is made when it is first read.
 type shared[V any] struct {
 	mu    sync.Mutex
 	made  bool
 	value V
 }
 
-// Get returns the value of a key, which must not be changed. It calls read unless
-// somebody still refers to the value. An error is the caller's alone: the next one
-// reads again.
+// Get returns the value of a key, which must not be changed. It calls read unless the value is in use. After an error
+// the next caller reads again.
 func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (*V, error) {
 	v := s.get(key)
 	v.mu.Lock()
@@ -195,7 +183,7 @@ func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (
 	if v.made {
 		return &v.value, nil
 	}
-	err := ctx.Err() // others may have read until now, in vain
+	err := ctx.Err() // it may have waited for reads that failed
 	if err == nil {
 		v.value, err = read()
 	}
@@ -221,11 +209,10 @@ func (s *Shared[K, V]) get(key K) *shared[V] {
 	return v
 }
 
-// Events are encoded events, by what they say.
+// Events are encoded events by key.
 type Events[K comparable] struct{ Shared[K, []byte] }
 
-// Send sends the events of a key on a stream, as [Stream.Send] does. events must
-// return the same for the same key.
+// Send sends the events of a key on a stream, as [Stream.Send] does. events must return the same for the same key.
 func (s *Events[K]) Send(stream *Stream, key K, events func() []Event) error {
 	data, err := s.Get(stream.ctx, key, func() ([]byte, error) { return Encode(events()...) })
 	if err != nil {

@@ -1,9 +1,7 @@
-// Package stdio serves one MCP client over a pipe, usually standard input and
-// output.
+// Package stdio serves one MCP client over a pipe, usually standard input and output.
 //
-// Messages are handled one after the other in the order in which they arrive.
-// Every message that was read is answered before [Serve] returns, unless nobody
-// reads the answers. A message of any length needs a constant amount of memory.
+// Messages are handled one after the other in the order in which they arrive. Each message that was read is answered
+// before [Serve] returns, unless nobody reads the answers. A message of any length needs a constant amount of memory.
 package stdio
 
 import (
@@ -15,6 +13,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
 	"sync"
 	"time"
 
@@ -26,37 +25,34 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client until its input ends, its output is closed, ctx ends, or the client
-// was killed and left the pipe to others (BAD-INPUT 164).
-// Streams of subscriptions/listen run beside the other messages. If the client leaves an
-// answer unread for the server's StopTimeout after the end, the messages that were read
-// are still handled for up to a second, without answers (BAD-INPUT 68). When ctx has ended,
-// a call that is not done then is cut off (BAD-INPUT 58).
+// Serve serves one client until its input ends, its output is closed, ctx ends, or the client was killed and other
+// processes hold the pipe (BAD-INPUT 164). Streams of subscriptions/listen run beside other messages. If the client
+// leaves an answer unread for the server's StopTimeout after the end, the messages that were read are handled for up
+// to a second more, without answers (BAD-INPUT 68). When ctx has ended, unfinished calls are then cut off (BAD-INPUT
+// 58).
 //
-// mcp-go's own stdio transport is not used, because it applies pipelined calls
-// out of order, loses answers at the end of input, accepts lines of any length
-// and has one global session.
+// mcp-go's stdio transport is not used: it applies pipelined calls out of order, loses answers at the end of input,
+// accepts lines of any length and has one global session.
 //
-// When ctx ends during a read of the input, the goroutine that reads remains until
-// the read returns; so does one that writes when the client never reads.
+// A goroutine that reads the input when ctx ends, or writes to a client that never reads, stays until that returns.
 func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	ending, end := context.WithCancel(ctx) // also at the end of input
+	ending, end := context.WithCancel(ctx) // ends also at the end of input
 	givenUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
 	in := newInput(asutf8.Reader(from), end)
 	context.AfterFunc(ctx, func() { time.AfterFunc(arriving, func() { in.stop(false) }) })
 	drop := func() { time.AfterFunc(unanswered, func() { in.stop(true) }) }
 	patience := time.AfterFunc(math.MaxInt64, func() {
-		if givenUp.Err() == nil { // not served
+		if givenUp.Err() == nil { // Serve has not returned
 			s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
 			drop()
 			giveUp()
 		}
 	})
 	context.AfterFunc(ending, func() { patience.Reset(s.StopTimeout) })
-	// Calls in progress may still finish when ctx has ended; streams do not.
+	// Calls in progress may finish after ctx has ended; streams end.
 	calls, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	context.AfterFunc(ctx, func() { time.AfterFunc(s.StopTimeout+unanswered, cutOff) })
@@ -72,7 +68,7 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 				drop()
 				hangUp()
 			}
-			if ending.Err() != nil && ctx.Err() == nil { // who stops the server does not wait for the client
+			if ending.Err() != nil && ctx.Err() == nil { // after ctx has ended nobody waits longer for the client
 				patience.Reset(s.StopTimeout)
 			}
 		}
@@ -93,47 +89,41 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	}
 }
 
-// transport is the connection to the one client.
+// transport is the connection to the client.
 type transport struct {
 	server  *server.Server
-	peer    server.Peer     // the client, with what it has sent about itself so far
+	peer    server.Peer     // the client, with what it said of itself so far
 	calls   context.Context // for everything but streams
 	streams context.Context
-	open    sync.WaitGroup // the streams: notifications of the session, subscriptions/listen
-	cancel  sync.Map       // by the id of subscriptions/listen, a func() that ends its stream
+	open    sync.WaitGroup // streams: the session's notifications, subscriptions/listen
+	cancel  sync.Map       // functions that end streams, by the id of subscriptions/listen
 
 	lines   chan []byte     // to be written
 	givenUp context.Context // ends when nothing more is written
 
 	hasRoots bool   // the client declared roots, and roots/list was not sent
-	watch    func() // see watchParent
+	watch    func() // starts watchParent
 }
 
 const (
-	// maxAhead is how many bytes are read ahead. When it is reached nothing more is read,
-	// so that the pipe fills and the client waits.
-	maxAhead = 512 << 10
-	// arriving is how long after the server is told to stop its input is still read.
-	arriving = 20 * time.Millisecond
-	// unanswered is for how long messages are handled whose answers nobody reads.
-	unanswered = time.Second
+	maxAhead   = 512 << 10             // bytes that are read ahead; then the pipe fills and the client waits
+	arriving   = 20 * time.Millisecond // how long input is read after the server was told to stop
+	unanswered = time.Second           // how long messages are handled whose answers nobody reads
 )
 
-// input is the client's end of the pipe. It is read ahead, so that its end is known also
-// while answers wait to be read.
+// input is the client's end of the pipe. It is read ahead, to notice its end while answers wait.
 type input struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	ahead   bytes.Buffer
-	chunks  int   // that came so far
-	err     error // that follows what was read ahead; nil while there may be more
+	chunks  int   // how many were read
+	err     error // the error behind ahead; nil while there may be more
 }
 
-// errStopped is the error of reading from an [input] that is not read any more.
+// errStopped is the error of reading from a stopped [input].
 var errStopped = errors.New("stopped")
 
-// newInput starts a goroutine that reads until the input ends or is stopped, and then
-// calls end.
+// newInput starts a goroutine that reads until the input ends or is stopped, and then calls end.
 func newInput(from io.Reader, end func()) *input {
 	in := &input{}
 	in.changed = sync.NewCond(&in.mu)
@@ -148,8 +138,7 @@ func newInput(from io.Reader, end func()) *input {
 	return in
 }
 
-// add adds what was read, and what follows it, when there is room. It reports whether
-// more is to be read.
+// add waits for room and adds what was read, and the error behind it. It reports whether to read more.
 func (i *input) add(chunk []byte, err error) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -163,7 +152,7 @@ func (i *input) add(chunk []byte, err error) bool {
 	return i.err == nil
 }
 
-// heard returns how many pieces were read so far, and whether there is no room for another.
+// heard returns how many chunks were read, and whether there is no room for more.
 func (i *input) heard() (chunks int, isFull bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -184,7 +173,7 @@ func (i *input) Read(p []byte) (int, error) {
 	return i.ahead.Read(p)
 }
 
-// stop ends the input, behind what was read ahead or also without that.
+// stop ends the input behind what was read ahead; drop removes that, too.
 func (i *input) stop(drop bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -195,8 +184,8 @@ func (i *input) stop(drop bool) {
 	i.changed.Broadcast()
 }
 
-// readLine reads up to a line break or the end of input. It keeps at most
-// [todo.MaxRequest] bytes: a longer line it passes to a scanner, which is nil for others.
+// readLine reads up to a line break or the end of input. It keeps at most [todo.MaxRequest] bytes; a longer line goes
+// to the scanner tooLong, which is nil for others.
 func readLine(r *bufio.Reader) (line []byte, tooLong *jsonrpc.Scanner, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -216,14 +205,14 @@ func readLine(r *bufio.Reader) (line []byte, tooLong *jsonrpc.Scanner, err error
 	}
 }
 
-// handleAll answers each message of the input in its turn. It skips empty lines.
+// handleAll answers each message in its turn. It skips empty lines.
 func (t *transport) handleAll(in *input) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, tooLong, err := readLine(r)
 		switch {
 		case errors.Is(err, errStopped):
-			return // line is a part of a message
+			return // the line is incomplete
 		case tooLong != nil:
 			_ = t.send(jsonrpc.TooLarge(tooLong))
 		case len(line) > 0:
@@ -235,8 +224,8 @@ func (t *transport) handleAll(in *input) {
 	}
 }
 
-// handle answers one message. After the first notifications/initialized it also sends
-// roots/list to a client that declared roots.
+// handle answers one message. After the first notifications/initialized it sends roots/list to a client that declared
+// roots.
 func (t *transport) handle(line []byte) {
 	m, err := jsonrpc.Read(line)
 	switch {
@@ -264,11 +253,10 @@ func (t *transport) handle(line []byte) {
 	}
 }
 
-// rootsRequest is the id of the only request that the server sends: roots/list,
-// to a client that declared roots.
+// rootsRequest is the id of the request roots/list.
 const rootsRequest = "todo-mcp-roots"
 
-// takeRoots sets the client's folder from a response to roots/list; it ignores any other.
+// takeRoots sets the client's folder from a response to roots/list; it ignores other responses.
 func (t *transport) takeRoots(response []byte) {
 	var r struct {
 		ID     any
@@ -279,8 +267,8 @@ func (t *transport) takeRoots(response []byte) {
 	}
 }
 
-// listen starts a goroutine that serves a stream of subscriptions/listen. It returns when
-// the first message of that is written: then a cancellation can end the stream.
+// listen starts a goroutine that serves a stream of subscriptions/listen, and waits for its first message: then a
+// cancellation can end the stream.
 func (t *transport) listen(m jsonrpc.Message) {
 	begun, begin := context.WithCancel(context.Background())
 	ctx, end := context.WithCancel(t.streams)
@@ -289,7 +277,7 @@ func (t *transport) listen(m jsonrpc.Message) {
 	t.open.Go(func() {
 		defer end()
 		defer t.cancel.Delete(id)
-		defer begin() // also if nothing is sent
+		defer begin() // even if nothing is sent
 		t.server.Listen(ctx, peer, m, func(m mcp.JSONRPCMessage) error {
 			defer begin()
 			return t.send(m)
@@ -298,7 +286,7 @@ func (t *transport) listen(m jsonrpc.Message) {
 	<-begun.Done()
 }
 
-// cancelStream ends the stream that a notification cancels. A call is answered by then.
+// cancelStream ends the stream that a notification cancels. Calls are answered before a cancellation is read.
 func (t *transport) cancelStream(m jsonrpc.Message) {
 	var params struct{ RequestID mcp.RequestId }
 	m.Decode(&params)
@@ -307,10 +295,10 @@ func (t *transport) cancelStream(m jsonrpc.Message) {
 	}
 }
 
-// send writes a message, unless that was given up. It ignores nil, which is the answer
-// to a notification, and never fails: who hangs up is noticed by writing.
+// send writes a message unless answers were given up. It ignores nil, the answer to a notification, and never fails:
+// a closed output is noticed by the goroutine that writes.
 func (t *transport) send(m mcp.JSONRPCMessage) error {
-	if m == nil || t.givenUp.Err() != nil { // none after one that was not sent
+	if m == nil || t.givenUp.Err() != nil { // never skip one message and send a later one
 		return nil
 	}
 	data, err := json.Marshal(m)
@@ -323,4 +311,48 @@ func (t *transport) send(m mcp.JSONRPCMessage) error {
 	case <-t.givenUp.Done():
 	}
 	return nil
+}
+
+const (
+	parentTick    = 2 * time.Second // how often the parent process is checked
+	answerTimeout = 5 * time.Second // for a client whose process seems to be gone
+	pingRequest   = "todo-mcp-ping" // the id of the ping that asks whether it is
+)
+
+// getppid returns the id of the parent process; tests set it.
+var getppid = os.Getppid
+
+// watchParent calls hangUp when the client was killed while another process, such as a fork of it, holds its end of
+// the pipe. The parent process at initialize is the client, or what started the server for it. When that is gone, the
+// client is sent a ping; any message then shows that it lives, and the watch ends (docs/spec/decisions.md). On
+// Windows a process keeps the id of a parent that is gone.
+func (t *transport) watchParent(ctx context.Context, in *input, hangUp func()) {
+	parent := getppid()
+	ticker := time.NewTicker(parentTick)
+	defer ticker.Stop()
+	for getppid() == parent {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	select {
+	case <-ticker.C: // to read what the client wrote before
+	case <-ctx.Done():
+		return
+	}
+	before, _ := in.heard()
+	t.open.Go(func() { // it waits if nobody reads
+		_ = t.send(mcp.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(pingRequest), Request: mcp.Request{Method: string(mcp.MethodPing)}})
+	})
+	select {
+	case <-time.After(answerTimeout):
+	case <-ctx.Done():
+		return
+	}
+	if now, isFull := in.heard(); now == before && !isFull {
+		t.server.Log.Warn("the client has gone, though its end of the pipe is open")
+		hangUp()
+	}
 }

@@ -20,11 +20,11 @@ type Stream struct {
 	ctx context.Context // ends with the stream
 	end context.CancelFunc
 
-	watch   sync.Once // when the client wants anything: most have a stream and never subscribe
+	watch   sync.Once // starts watcher with the first subscription; most clients have none
 	watcher *board.Watcher
 }
 
-// Open opens a client's stream, which ends the one before. [Stream.Close] must be called.
+// Open opens a client's stream and ends its previous one. [Stream.Close] must be called.
 func (r *Hub) Open(c Client) *Stream {
 	s := &Stream{hub: r}
 	s.ctx, s.end = context.WithCancel(r.ctx)
@@ -66,7 +66,7 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 			return nil
 		}
 		if s.ctx.Err() != nil {
-			board.Signal(s.sub.wake) // it was for the next stream
+			board.Signal(s.sub.wake) // the signal was for the next stream
 			return nil
 		}
 		s.watch.Do(s.beginToWatch)
@@ -84,13 +84,12 @@ func (s *Stream) beginToWatch() {
 		s.hub.mu.Lock()
 		defer s.hub.mu.Unlock()
 		s.sub.changed(l.List)
-		return false // nobody waits for the watcher
+		return false // so that the watcher keeps nothing
 	})
 }
 
-// changed makes pending what a change of a list is about. The caller must lock the hub's
-// mu. Any list may be the current one of a conversation by now: it may have begun or taken
-// it up in another process.
+// changed marks the resources that a change of a list affects. The caller must hold the hub's mu. Any list may have
+// become a conversation's current one, perhaps in another process.
 func (s *subscriber) changed(list todo.List) {
 	for w, c := range s.wants {
 		if w.uri == Current || w.uri == All || w.uri == One+list.ID {
@@ -100,8 +99,8 @@ func (s *subscriber) changed(list todo.List) {
 	}
 }
 
-// due returns the URIs that the client is to be notified of now, after it has read current
-// lists. What cannot be read is read the next time.
+// due returns the URIs that the client is to be notified of now. Of [Current] it reads whether the list has changed,
+// and tries again the next time if that fails.
 func (s *Stream) due() (uris []string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *Stream) due() (uris []string) {
 			seq, err := s.hub.current(s.ctx, s.sub.Client, c.who)
 			s.hub.mu.Lock()
 			if s.ctx.Err() != nil {
-				return nil // all are for the next stream
+				return nil // the next stream sends them
 			}
 			isNews := c.seen < 0 || err == nil && seq != c.seen
 			if c.pending = c.pending || err != nil; !isNews {
@@ -129,8 +128,8 @@ func (s *Stream) due() (uris []string) {
 	return slices.Compact(uris) // several conversations may want the same
 }
 
-// current reads the Seq of a conversation's current list, which is 0 if there is none, when it
-// has its turn, or fails within [readTimeout].
+// current reads the Seq of a conversation's current list, 0 for none, when it is its turn. It fails after
+// [readTimeout].
 func (r *Hub) current(ctx context.Context, c Client, who board.Conversation) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -1,10 +1,9 @@
-// Package subscriptions tells MCP clients of changes to the resources that they
-// subscribed to, in both protocol eras; mcp-go only acknowledges the requests.
+// Package subscriptions tells MCP clients of changes to resources that they subscribed to, in both versions of the
+// protocol; mcp-go only acknowledges the requests.
 //
-// A slow client delays nobody and skips to the newest revision: of each resource one
-// notification waits. What is refused uses no memory (BAD-INPUT 64). The stream of a
-// session begins with a notification of all that it subscribed to before, since each
-// may have changed meanwhile.
+// A slow client delays nobody and skips to the newest revision: at most one notification waits for each resource. A
+// refused subscription uses no memory (BAD-INPUT 64). A session's stream begins with a notification for each earlier
+// subscription, since its resource may have changed meanwhile.
 package subscriptions
 
 import (
@@ -27,33 +26,26 @@ const (
 	All     = "todo://lists"
 	One     = "todo://lists/"
 
-	// maxURI is how many bytes the URI of a resource of ours may have.
-	maxURI = 200
-	// linger is how long a session keeps its subscriptions without a stream.
-	linger = time.Minute
-	// readTimeout is how long a read of a current list may take, with the wait for its turn.
-	readTimeout = 4 * time.Second
-	// maxReading is how many current lists are read at once. A store has few connections.
-	maxReading = 2
+	maxURI      = 200             // bytes
+	linger      = time.Minute     // how long a session keeps its subscriptions without a stream
+	readTimeout = 4 * time.Second // of reading a current list, with the wait for its turn
+	maxReading  = 2               // reads of current lists at once, as a store has few connections
 )
 
 // Config configures a [Hub]. Board is required.
 type Config struct {
 	Board *board.Board
-	// Max is how many subscriptions a session or stream may have, each conversation's
-	// todo://list counted; 0 means 100. MaxAll is for all together; 0 means 10,000
-	// (BAD-INPUT 64).
+	// Max is how many subscriptions a session or stream may have, one todo://list for each conversation; 0 means 100.
+	// MaxAll is for all together; 0 means 10,000 (BAD-INPUT 64).
 	Max, MaxAll int
 }
 
 // Client says who subscribes.
 type Client struct {
 	board.Identity
-	// Session is what the session, or the stream of subscriptions/listen, is known by.
-	Session      string
+	Session      string             // identifies the session, or the stream of subscriptions/listen
 	Conversation board.Conversation // whose list todo://list is
-	// Listen is the id of the request subscriptions/listen, as JSON; nil for a session.
-	Listen json.RawMessage
+	Listen       json.RawMessage    // the id of the request subscriptions/listen; nil for a session
 }
 
 // Hub has all subscriptions. It is safe for concurrent use.
@@ -63,11 +55,11 @@ type Hub struct {
 	stop    context.CancelFunc
 	reading chan struct{} // has an element for each read of a current list
 
-	mu      sync.Mutex             // guards also the subscribers; under it no watcher is begun or closed
+	mu      sync.Mutex             // also guards the subscribers; do not open or close a watcher while holding it
 	clients map[string]*subscriber // by Client.Session
 }
 
-// subscriber is what a client subscribed to.
+// subscriber is a client with its subscriptions.
 type subscriber struct {
 	Client
 	wants  map[want]*current
@@ -76,23 +68,23 @@ type subscriber struct {
 	wake   chan struct{} // has an element when its stream has something to do
 }
 
-// want is a resource that a subscriber wants to be notified of.
+// want is a resource that a client subscribed to.
 type want struct {
 	uri          string
-	conversation string // the key of the one whose list it is; empty but for [Current]
+	conversation string // for [Current] the key of the conversation whose list it is
 }
 
-// current is how a want stands.
+// current is the state of a want.
 type current struct {
-	pending bool // the client is to be notified, for [Current] if that is another revision now
+	pending bool // notify the client, for [Current] only if the list's Seq is not seen
 	// For [Current]:
 	who  board.Conversation
-	seen int64 // the Seq of its current list, as it was last read; 0 for none, -1 if any is news
+	seen int64 // the Seq of the list when it was last read; 0 for none, -1 to notify of any
 }
 
 // New returns a hub without subscriptions. [Hub.Close] must be called.
 func New(c Config) *Hub {
-	// Ten times what a client shows at once, for a hundred clients; each takes a kilobyte.
+	// Clients show about ten lists at once. Each subscription takes a kilobyte.
 	c.Max, c.MaxAll = cmp.Or(c.Max, 100), cmp.Or(c.MaxAll, 10_000)
 	r := &Hub{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -102,8 +94,8 @@ func New(c Config) *Hub {
 // Close ends all streams.
 func (r *Hub) Close() { r.stop() }
 
-// Moved says that a call may have given a conversation another current list, otherwise
-// than by beginning it. Its subscribers are then notified.
+// Moved notifies a conversation's subscribers after a call that may have changed its current list without beginning
+// one.
 func (r *Hub) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,8 +109,8 @@ func (r *Hub) Moved(of board.Identity, conversation string) {
 	}
 }
 
-// Subscribe adds a resource to what a client wants, or returns why that is refused. The
-// client is notified of what changes after that.
+// Subscribe adds a resource to a client's subscriptions, or returns why it is refused. The client is notified of
+// later changes.
 func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	id, one := strings.CutPrefix(uri, One)
 	if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
@@ -136,7 +128,7 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 		return nil
 	}
 	if uri == Current {
-		now.seen, _ = r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
+		now.seen, _ = r.current(ctx, c, c.Conversation) // after an error the next read is news
 	}
 	r.mu.Lock()
 	stream, err := r.add(c, w, now)
@@ -147,8 +139,7 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	return err
 }
 
-// Unsubscribe removes a resource of a session or stream, or all with the stream when uri
-// is empty.
+// Unsubscribe removes a resource of a session or stream. With an empty uri it removes all, and ends the stream.
 func (r *Hub) Unsubscribe(session, uri string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,10 +149,9 @@ func (r *Hub) Unsubscribe(session, uri string) {
 	r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
 }
 
-// add adds what a client wants, if there is room, and returns its stream, nil if none is
-// open. The caller must lock mu, as for all that follows. Half of all subscriptions is
-// kept for others than one who signed in. The subscribers that have had no stream for too
-// long are forgotten.
+// add adds a subscription if there is room, and returns the client's stream, nil if none is open. The caller must
+// hold mu, as for the functions below. A user who signed in may have half of all subscriptions. add forgets clients
+// that had no stream for longer than linger.
 func (r *Hub) add(c Client, w want, now *current) (*Stream, error) {
 	one, all, theirs, share := r.clients[c.Session], 0, 0, max(1, r.MaxAll/2)
 	for session, sub := range r.clients {
@@ -183,7 +173,7 @@ func (r *Hub) add(c Client, w want, now *current) (*Stream, error) {
 		return nil, fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
 	sub := r.subscriber(c)
-	sub.wants[w] = cmp.Or(sub.wants[w], now) // the one that is there may be pending
+	sub.wants[w] = cmp.Or(sub.wants[w], now) // an existing one may be pending
 	board.Signal(sub.wake)
 	return sub.stream, nil
 }
@@ -196,8 +186,8 @@ func (r *Hub) subscriber(c Client) *subscriber {
 	return r.clients[c.Session]
 }
 
-// remove removes what a client wants and which says, and the client if it then wants
-// nothing and has no stream.
+// remove removes the subscriptions of a client for which which returns true, and the client if it then has none and
+// no stream.
 func (r *Hub) remove(session string, which func(want) bool) {
 	sub := r.clients[session]
 	if sub == nil {
