@@ -1,9 +1,8 @@
-// Package prompts contains the texts that are sent to models, in each language: the tool
-// descriptions, the server's instructions, the MCP prompts and the sentences of answers.
+// Package prompts contains the texts for models, in each language: tool descriptions, the server's instructions, the
+// MCP prompts and the sentences of answers.
 //
-// Each text is an embedded file. At start, files of the same name in a folder
-// of the user replace the .md files (docs/spec/variants.md K4); the sentences
-// in words/ cannot be replaced.
+// Each text is an embedded file. At start, files of the same name in a folder of the user replace the .md files
+// (docs/spec/variants.md K4), not the sentences in words/.
 package prompts
 
 import (
@@ -29,13 +28,12 @@ var embedded embed.FS
 type Texts struct {
 	Language string
 	Words    Words
-	files    map[string]string // by name: the embedded ones and what replaces them
+	files    map[string]string // texts by file name
 }
 
-// New returns the texts in a language, which must be one of [Languages]. Files in the folder
-// dir, unless dir is empty, replace embedded ones. The error names a file there that cannot
-// be read, is empty or has a mark that the embedded one lacks, so that the server does not
-// start with it.
+// New returns the texts in a language, which must be one of [Languages]. Files in the folder dir, unless that is
+// empty, replace embedded ones. The error names a file there that cannot be read, is empty or has a mark that the
+// embedded one lacks.
 func New(dir, language string) (t *Texts, err error) {
 	t = &Texts{Language: language, files: make(map[string]string)}
 	if t.Words, err = WordsIn(language); err != nil {
@@ -68,8 +66,8 @@ var English = sync.OnceValue(func() *Texts {
 	return t
 })
 
-// read reads the texts of a folder, in the place of those that were read before; of what it
-// lacks these stay. A user's own stands for the long one, too.
+// read reads texts of a folder over those that were read before; missing files keep these. A user's own text also
+// replaces the long one.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, err := fs.Glob(embedded, "*.md")
 	if err != nil {
@@ -96,11 +94,11 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	return nil
 }
 
-// mark matches the place in a text where something is put in, as {{goal}}.
+// mark matches a mark that is replaced in a text, such as {{goal}}.
 var mark = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
 
-// withMarksOf returns a text without blanks in its marks. It returns an error for a mark
-// that the original does not have: a model would read the mark as it stands.
+// withMarksOf returns a text without blanks in its marks. It returns an error for a mark that the original lacks: a
+// model would read the mark itself.
 func withMarksOf(original, text string) (string, error) {
 	text = mark.ReplaceAllString(text, "{{$1}}")
 	known := mark.FindAllString(original, -1)
@@ -112,114 +110,95 @@ func withMarksOf(original, text string) (string, error) {
 	return text, nil
 }
 
-// Text returns a text, by its file name without ".md"; empty where there is no such file. The
-// description of a tool has the tool's name; the long one of a tool that is a command, which
-// prints it as help, has ".long" behind that.
+// Text returns the text of the file name + ".md"; empty if there is none. A tool's description has the tool's name,
+// with ".long" for the help of a tool that is a command.
 func (t *Texts) Text(name string) string { return t.files[name+".md"] }
 
-// Words are the sentences of answers in one language. They are formats for [fmt.Sprintf];
-// the comments name their arguments, in order.
+// Words are the sentences of answers in one language, formats for [fmt.Sprintf]. The comments list the arguments.
 type Words struct {
-	Created       string `json:"created"`        // number of steps
-	Updated       string `json:"updated"`        // id, text, status
-	Plan          string `json:"plan"`           // none; the line above the plan
-	Empty         string `json:"empty"`          // none; shown instead of an empty plan
-	NoItems       string `json:"no_items"`       // none; the call has no steps
-	BlankItem     string `json:"blank_item"`     // number of the blank step, from 1
-	BadItem       string `json:"bad_item"`       // number of the step, from 1; what is wrong
-	UnknownID     string `json:"unknown_id"`     // id
-	TakenAway     string `json:"taken_away"`     // id, text
-	UnknownStatus string `json:"unknown_status"` // status received, allowed statuses
-	Backwards     string `json:"backwards"`      // id, text, current status, status received
-	TooMany       string `json:"too_many"`       // maximum, number of steps there would be
+	// Of the plans of create_todos and update_todo:
+	Created       string // number of steps
+	Updated       string // id, text, status
+	Plan          string // none; the line above the plan
+	Empty         string // none; for an empty plan
+	NoItems       string // none; the call has no steps
+	BlankItem     string // number of the blank step, from 1
+	BadItem       string // number of the step, from 1; what is wrong
+	UnknownStatus string // status received, allowed statuses
+	Backwards     string // id, text, current status, status received
+	TooMany       string // maximum, number of steps there would be
 
-	TaskCreated  string `json:"task_created"`  // id, text
-	TaskUpdated  string `json:"task_updated"`  // id, the fields
-	Ready        string `json:"ready"`         // numbers
-	Took         string `json:"took"`          // id, text
-	Taken        string `json:"taken"`         // id, owner
-	NothingReady string `json:"nothing_ready"` // none
-	Cycle        string `json:"cycle"`         // none
-	OneTask      string `json:"one_task"`      // field
-	NoAgent      string `json:"no_agent"`      // none
-	NoTasks      string `json:"no_tasks"`      // none
-	BlockedBy    string `json:"blocked_by"`    // numbers
-	Blocks       string `json:"blocks"`        // numbers
-	PlanUpdated  string `json:"plan_updated"`  // none
+	// Of tasks:
+	TaskCreated, Took, TakenAway string // id, text
+	TaskUpdated                  string // id, the fields
+	Taken                        string // id, owner
+	UnknownID                    string // id
+	Ready, BlockedBy, Blocks     string // numbers
+	OneTask                      string // field
 
-	ListUpdated   string `json:"list_updated"`    // none
-	ListRead      string `json:"list_read"`       // none
-	List          string `json:"list"`            // none; the line above the items
-	ListEmpty     string `json:"list_empty"`      // none
-	Validation    string `json:"validation"`      // none; the line above the problems
-	MostItems     string `json:"most_items"`      // maximum, number received
-	SameID        string `json:"same_id"`         // field, index of the other item
-	OneInProgress string `json:"one_in_progress"` // number, items, the tool's words for in progress and pending
-	Demoted       string `json:"demoted"`         // as one_in_progress, without the number
-	LeftOut       string `json:"left_out"`        // lines
-	Misnamed      string `json:"misnamed"`        // field, name received
+	// Without arguments:
+	NothingReady, Cycle, NoAgent, NoTasks, PlanUpdated, ListUpdated, ListRead, ListEmpty, SeeOnly, NoChange string
+	InvalidJSON, Required, Blank, NoList, Mirrored, ListsFull, StoreFull, OperationUsed                     string
 
-	KeptOnDisk   string `json:"kept_on_disk"`  // none; in the long guidance, where it is so
-	TheGoal      string `json:"the_goal"`      // none; stands for the goal of a plan
-	Ago          string `json:"ago"`           // how long
-	Nothing      string `json:"nothing"`       // none; stands for the items that are done
-	NoneOpen     string `json:"none_open"`     // none; there is no list to resume
-	NoneNamed    string `json:"none_named"`    // none; nor one of the name
-	SeveralNamed string `json:"several_named"` // none; the line above the lists
-	SetUpFor     string `json:"set_up_for"`    // name of a list
-	SeeOnly      string `json:"see_only"`      // none
-	DoneOf       string `json:"done_of"`       // items done, all items
+	// Of the whole list:
+	List          string // none; the line above the items
+	Validation    string // none; the line above the problems
+	MostItems     string // maximum, number received
+	SameID        string // field, index of the other item
+	OneInProgress string // number, items, the tool's words for in progress and pending
+	Demoted       string // as OneInProgress, without the number
+	LeftOut       string // lines
+	Misnamed      string // field, name received
 
-	Error         string `json:"error"`          // none; begins an error that is not one of the sentences above
-	InvalidJSON   string `json:"invalid_json"`   // none
-	Required      string `json:"required"`       // none
-	Blank         string `json:"blank"`          // none
-	TooLong       string `json:"too_long"`       // maximum, number received
-	Surrogate     string `json:"surrogate"`      // position in runes, from 1
-	Control       string `json:"control"`        // code point, position in runes, from 1
-	WrongType     string `json:"wrong_type"`     // type or words accepted, what was received
-	NoObject      string `json:"no_object"`      // field, type received
-	NoList        string `json:"no_list"`        // none
-	Mirrored      string `json:"mirrored"`       // none
-	ListsFull     string `json:"lists_full"`     // none
-	StoreFull     string `json:"store_full"`     // none
-	OperationUsed string `json:"operation_used"` // none
-	ListTooLong   string `json:"list_too_long"`  // maximum, number of items there would be
-	TooLarge      string `json:"too_large"`      // maximum, size, in kB
-	Unclear       string `json:"unclear"`        // titles, the tool's word for completed
-	NoTool        string `json:"no_tool"`        // name received, names of tools
-	Continues     string `json:"continues"`      // title
-	PutAway       string `json:"put_away"`       // open items
-	Dropped       string `json:"dropped"`        // items
-	Reopened      string `json:"reopened"`       // items
-	AgentChanged  string `json:"agent_changed"`  // changes, as in UserChanged
-	BothChanged   string `json:"both_changed"`   // changes, as in UserChanged
-	UserChanged   string `json:"user_changed"`   // changes, in the forms from Added to Titled
-	Item          string `json:"item"`           // id, text; names an item whose text is cut
-	Added         string `json:"added"`          // text
-	Removed       string `json:"removed"`        // text
-	Set           string `json:"set"`            // text, status
-	Blocked       string `json:"blocked"`        // text
-	Reworded      string `json:"reworded"`       // old text, new text
-	AndSet        string `json:"and_set"`        // what was reworded; status
-	Ordered       string `json:"ordered"`        // texts
-	Titled        string `json:"titled"`         // title
-	Kept          string `json:"kept"`           // what stays as the user has it
-	Held          string `json:"held"`           // items
-	Early         string `json:"early"`          // items
-	KeptText      string `json:"kept_text"`      // the user's text, the agent's
-	KeptOrder     string `json:"kept_order"`     // texts
-	More          string `json:"more"`           // how many are not named
-	OtherList     string `json:"other_list"`     // id of the list
-	NoChange      string `json:"no_change"`      // none
-	Reminder      string `json:"reminder"`       // title, items done, all items; above the open ones
-	GoOn          string `json:"go_on"`          // none; below them
-	Finish        string `json:"finish"`         // none; in its place at the end of a turn
-	GoOnNow       string `json:"go_on_now"`      // none; behind what the user added for the end of the turn
-	Earlier       string `json:"earlier"`        // as reminder, for a list of the session before
-	Left          string `json:"left"`           // title, how many of how many are done, items of an open list of an earlier session
-	GoOnLeft      string `json:"go_on_left"`     // none; behind it, where the list goes on so
-	GoOnEarlier   string `json:"go_on_earlier"`  // none; below earlier, and behind left where it does not
+	// Of prompts and guidance:
+	KeptOnDisk   string // none; in the long guidance, if lists are on disk
+	TheGoal      string // none; replaces a missing goal of a plan
+	Ago          string // how long
+	Nothing      string // none; if no items are done
+	NoneOpen     string // none; there is no list to resume
+	NoneNamed    string // none; no such list has the name
+	SeveralNamed string // none; the line above the lists
+	SetUpFor     string // name of a list
+	DoneOf       string // items done, all items
+
+	// Of errors:
+	Error       string // none; begins an error that is no sentence of its own
+	TooLong     string // maximum, number received
+	Surrogate   string // position in runes, from 1
+	Control     string // code point, position in runes, from 1
+	WrongType   string // type or words accepted, what was received
+	NoObject    string // field, type received
+	ListTooLong string // maximum, number of items there would be
+	TooLarge    string // maximum, size, in kB
+	Unclear     string // titles, the tool's word for completed
+	NoTool      string // name received, names of tools
+
+	// Of what others changed, and what became of a write:
+	Continues, Titled              string // title
+	PutAway                        string // open items
+	Dropped, Reopened, Held, Early string // items
+	UserChanged                    string // changes, in the forms from Added to Titled
+	AgentChanged, BothChanged      string // as UserChanged
+	Item                           string // id, text; an item whose text is cut
+	Added, Removed, Blocked        string // text
+	Set                            string // text, status
+	Reworded                       string // old text, new text
+	AndSet                         string // what was reworded; status
+	Ordered, KeptOrder             string // texts
+	Kept                           string // what stays as the user has it
+	KeptText                       string // the user's text, the agent's
+	More                           string // how many are not named
+	OtherList                      string // id of the list
+
+	// Of reminders:
+	Reminder    string // title, items done, all items; above the open ones
+	GoOn        string // none; below the open items
+	Finish      string // none; instead of GoOn at the end of a turn
+	GoOnNow     string // none; after what the user added at the end of the turn
+	Earlier     string // as Reminder, for a list of the session before
+	Left        string // title, items done, all items, items; for an open list of an earlier session
+	GoOnLeft    string // none; after Left, if sending its items continues the list
+	GoOnEarlier string // none; below Earlier, and after Left if it does not
 }
 
 // Languages returns the languages that have [Words], the default first.

@@ -1,12 +1,10 @@
-// Package audit writes who changed which list: a line of JSON for each revision
-// that was saved, whoever saved it and by whatever way, and for each list that
-// somebody removed for good. What a store removes by itself, to make room or a day
-// after it was deleted, has no line. A line never has a text of a list.
+// Package audit writes who changed which list: a line of JSON for each saved revision, and for each list that
+// somebody removed for good. Lists that a store removes by itself, to make room or a day after they were deleted,
+// have no line. A line never has a text of a list.
 //
-// A line is written after the save is durable. A log that cannot be written stops
-// no save: its lines wait in memory, [Log.Check] fails, and they are written when
-// that is possible again. Of what does not fit a line says how much was lost.
-// What still cannot be written as the process ends is lost, and is reported.
+// A line is written after the save is durable. While the log cannot be written, saves go on, lines wait in memory and
+// [Log.Check] fails. A line says how many did not fit in memory. What still waits when the process ends is lost, and
+// reported.
 package audit
 
 import (
@@ -28,18 +26,17 @@ const maxWaiting = 1 << 20
 
 // Log is an audit log. It is safe for concurrent use.
 type Log struct {
-	out    func(lines []byte) (n int, err error) // as [io.Writer]
+	out    func(lines []byte) (n int, err error) // as io.Writer.Write
 	report *slog.Logger
 
 	mu      sync.Mutex
-	waiting []byte // lines that are to be written
-	lost    int    // how many lines did not fit since the last was written
-	failing error  // of the last try to write
+	waiting []byte // lines to write
+	lost    int    // how many lines did not fit since the last write
+	failing error  // of the last write
 }
 
-// ToFile returns a log that appends to a file, which it makes, for its owner alone.
-// It opens the file each time: after another program has renamed it, the next line
-// begins a new one. Failures to write it are reported, once until it works again.
+// ToFile returns a log that appends to a file for its owner alone. It opens the file for each write, so that a log
+// may be rotated by renaming. The first of several failures is reported.
 func ToFile(path string, report *slog.Logger) *Log {
 	return &Log{report: report, out: func(lines []byte) (int, error) {
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -57,8 +54,7 @@ func ToFile(path string, report *slog.Logger) *Log {
 // ToWriter returns a log that writes to out, each line at once.
 func ToWriter(out io.Writer, report *slog.Logger) *Log { return &Log{report: report, out: out.Write} }
 
-// Check writes what waits, or makes sure that the log can be written, and returns why
-// it cannot.
+// Check writes what waits, and returns why the log cannot be written.
 func (l *Log) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +79,7 @@ func (l *Log) write(lines ...line) {
 		}
 		l.waiting = append(append(l.waiting, render.SafeJSON(data)...), '\n')
 	}
-	_ = l.flush() // it was reported
+	_ = l.flush() // flush reports it
 }
 
 // flush writes what waits. Its first failure in a row is reported.
@@ -96,9 +92,8 @@ func (l *Log) flush() error {
 	return err
 }
 
-// try writes what waits, in one write, and then how much was lost. When it fails, the
-// lines that were written whole wait no more, and a line break goes before the rest of one
-// that was not.
+// try writes what waits in one write, and then how many lines were lost. After a failure it keeps what was not
+// written whole, behind a line break if a part of it was.
 func (l *Log) try() error {
 	n, err := l.out(l.waiting)
 	if err != nil {

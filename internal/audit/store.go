@@ -9,10 +9,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Store returns a store whose saves and purges are written to a log. What a store
-// removes by itself is not: lists that were deleted a day ago, and abandoned ones
-// that make room. Where imports is true, who wrote a revision is what a file says: the lines
-// have the action "import" and no writer but the command.
+// Store returns a store whose saves and purges are logged. With imports, whose files say who wrote each revision,
+// lines have the action "import" and the command as the writer.
 func Store(st board.Store, l *Log, imports bool) board.Store { return &audited{st, l, imports} }
 
 type audited struct {
@@ -22,10 +20,9 @@ type audited struct {
 }
 
 type line struct {
-	Time   time.Time `json:"time"`
-	Action string    `json:"action"` // save, import, purge
-	// Outcome is applied, or unknown: the revision may be there.
-	Outcome   string         `json:"outcome"`
+	Time      time.Time      `json:"time"`
+	Action    string         `json:"action"`  // save, import, purge
+	Outcome   string         `json:"outcome"` // applied, or unknown if the revision may be stored
 	Principal string         `json:"principal,omitempty"`
 	User      string         `json:"user,omitempty"`
 	Person    bool           `json:"person,omitempty"`
@@ -37,12 +34,11 @@ type line struct {
 	Operation string         `json:"operation,omitempty"`
 	Process   string         `json:"process,omitempty"`
 	Items     int            `json:"items"`
-	Changes   map[string]any `json:"changes,omitzero"` // nil if it is unknown, or the revision before was not read
+	Changes   map[string]any `json:"changes,omitzero"` // nil if unknown
 }
 
-// countChanges says what a revision changed: how many items were added, removed, moved
-// and changed; renamed, if people call the list otherwise; archived and deleted, if that
-// has changed, as it is now.
+// countChanges describes a revision: how many items were added, removed, moved and changed; renamed for another given
+// title; archived and deleted, if they differ, as they are now.
 func countChanges(before, after todo.Snapshot) map[string]any {
 	changes := make(map[string]any)
 	for _, d := range todo.Diff(before, after) {
@@ -61,13 +57,12 @@ func countChanges(before, after todo.Snapshot) map[string]any {
 	return changes
 }
 
-// Update implements board.Store. Each revision that it stored has a line, and each list
-// that it removed.
+// Update implements board.Store. It logs each revision that it stored and each list that it removed.
 func (a *audited) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	var saved []line
 	err := a.Store.Update(ctx, key, func(tx board.Tx) error {
 		t := &auditedTx{Tx: tx, imports: a.imports}
-		saved = nil // of a run before, which was not stored
+		saved = nil // a previous run was not stored
 		err := change(t)
 		if err == nil {
 			saved = t.saved
@@ -93,9 +88,8 @@ type auditedTx struct {
 	saved   []line
 }
 
-// Save implements board.Tx. The revision before it, which the store has to know, too, is
-// read from what the transaction remembers. Reading the newest one instead would lock
-// it: then a store no longer sees that the caller has an older one.
+// Save implements board.Tx. It loads the revision before by its number, which the transaction has in memory. Loading
+// the newest one would lock it, and the store would no longer notice that the caller has an older one.
 func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	var before todo.Snapshot
 	if next.Revision > 1 {
@@ -117,7 +111,7 @@ func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot
 	return after, nil
 }
 
-// newLine returns the line for what a writer did to a list in revision s.
+// newLine returns the line of a writer's action on a list at revision s.
 func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 	return line{
 		Time: time.Now().UTC(), Action: action, Outcome: "applied", Principal: s.List.Principal, User: by.User, Person: by.Person,
@@ -128,7 +122,7 @@ func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 // Purge implements board.Tx.
 func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	before, err := t.Load(ctx, list, 0)
-	if errors.Is(err, board.ErrDamaged) { // it can be purged all the same
+	if errors.Is(err, board.ErrDamaged) { // a damaged list can be purged
 		before.List.ID, err = list, nil
 	}
 	if err == nil {

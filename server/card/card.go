@@ -1,8 +1,7 @@
-// Package card contains the page that shows a list in the chat of a host that
-// implements MCP Apps. Other hosts show the text of the tool result.
+// Package card contains the page that shows a list in the chat of a host that implements MCP Apps. Other hosts show
+// the text of the tool result.
 //
-// The page makes no network requests, and the texts of a list cannot run as
-// markup or script on it (BAD-INPUT 37).
+// The page makes no network requests, and the texts of a list cannot run as markup or script on it (BAD-INPUT 37).
 package card
 
 import (
@@ -24,10 +23,8 @@ const (
 //go:embed card.html card.css safe.js card.js
 var files embed.FS
 
-// What the pages in the browser have in common with this one: Colours is a style sheet that
-// defines the colours as custom properties, for light and dark schemes; Took is a script that
-// defines took, by which a person reads how long something takes, and gap and two, by which
-// it is written.
+// Colours is a style sheet with the colours of this page and those in the browser, for light and dark schemes. Took
+// is their script of functions that format durations (took, gap, two).
 var (
 	//go:embed palette.css
 	Colours string
@@ -35,8 +32,7 @@ var (
 	Took string
 )
 
-// page returns all files joined into one HTML page, because a page of MCP Apps
-// cannot load other files.
+// page returns all files as one HTML page, because a page of MCP Apps cannot load others.
 var page = sync.OnceValue(func() string {
 	read := func(name string) string {
 		data, err := files.ReadFile(name)
@@ -48,7 +44,7 @@ var page = sync.OnceValue(func() string {
 	return strings.NewReplacer("{{style}}", Colours+read("card.css"), "{{script}}", read("safe.js")+Took+read("card.js")).Replace(read("card.html"))
 })
 
-// ToolMeta returns the _meta of a tool with results that the page draws.
+// ToolMeta returns the _meta of a tool whose results the page draws.
 func ToolMeta() *mcp.Meta { return meta("resourceUri", URI) }
 
 // OwnMeta returns the _meta of a tool that only the page may call.
@@ -58,8 +54,7 @@ func meta(key string, value any) *mcp.Meta {
 	return &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{key: value}}}
 }
 
-// Contents returns the contents of the page's resource. Their _meta allows the
-// page no network requests.
+// Contents returns the page's resource. Its _meta allows the page no network requests.
 func Contents() mcp.ResourceContents {
 	none := []string{}
 	return mcp.TextResourceContents{
@@ -71,8 +66,7 @@ func Contents() mcp.ResourceContents {
 	}
 }
 
-// ShownBy reports whether a client that declared these extensions can show the
-// page.
+// ShownBy reports whether a client that declared these extensions can show the page.
 func ShownBy(extensions map[string]any) bool {
 	settings, _ := extensions[Extension].(map[string]any)
 	types, _ := settings["mimeTypes"].([]any)

@@ -1,31 +1,38 @@
-// Package metrics times what a server does, for Prometheus.
+// Package metrics times a server's work for Prometheus.
 //
-// Names follow the OpenTelemetry conventions for MCP and HTTP, in the
-// spelling of Prometheus; what is the server's own begins with todo_. No label has
-// a value that a client made up, so that the number of series is bounded, and none
-// has anything of a list's content.
+// Names follow the OpenTelemetry conventions for MCP and HTTP, spelled as in Prometheus; the server's own begin with
+// todo_. No label has a value that a client made up, so that the number of series is bounded, nor any list content.
 package metrics
 
 import (
+	"bytes"
+	"fmt"
+	"maps"
 	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store"
 )
 
-// Metrics is what is measured of one process. It is safe for concurrent use, but all
-// gauges are added before the first scrape.
+// Metrics are the measurements of one process. They are safe for concurrent use, but all gauges must be added before
+// the first scrape.
 type Metrics struct {
-	// MCP and HTTP time a request that was answered, for server.Config and edge.Config. Store
-	// times an operation of a store; it is a [store.Observer].
+	// MCP and HTTP time answered requests, for server.Config and edge.Config. Store times operations of a store as a
+	// [store.Observer].
 	MCP, HTTP, Store func(took time.Duration, labels ...string)
 
 	histograms []*histogram
 	gauges     []gauge
 }
 
-// New returns metrics of a version of the program, of the Go runtime and of the process.
+// New returns metrics with those of the program's version, the Go runtime and the process.
 func New(version string) *Metrics {
 	m := &Metrics{}
 	histogram := func(name, help string, labels ...string) *histogram {
@@ -37,11 +44,10 @@ func New(version string) *Metrics {
 		"error_type", "gen_ai_tool_name", "mcp_method_name", "mcp_protocol_version", "network_transport").observe
 	m.HTTP = histogram("http_server_request_duration_seconds", "How long HTTP requests took, event streams aside.",
 		"http_request_method", "http_response_status_code", "http_route").observe
-	operations := histogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.",
-		"operation", "outcome")
+	operations := histogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.", "operation", "outcome")
 	m.Store = operations.observe
 	m.gauges = append(m.gauges, gauge{"todo_build_info" + labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 }})
-	// An alert sees the first write that a quota refuses only if there was none before.
+	// An alert only notices the first write that a quota refuses if the series exists before it.
 	operations.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
 	return m
 }
@@ -64,4 +70,124 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	text.process()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = w.Write(text.Bytes())
+}
+
+// page is an answer to a scrape in the text format of Prometheus.
+type page struct{ bytes.Buffer }
+
+// about begins a metric.
+func (p *page) about(name, kind, help string) {
+	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+}
+
+// value writes a metric of one value. Its name may have labels.
+func (p *page) value(name, kind, help string, value float64) {
+	family, _, _ := strings.Cut(name, "{")
+	p.about(family, kind, help)
+	fmt.Fprintf(p, "%s %v\n", name, value)
+}
+
+// gauge is a value that is read at each scrape.
+type gauge struct {
+	name, help string
+	read       func() float64
+}
+
+// bounds are the upper bounds of a histogram's buckets in seconds: those of the conventions, and finer ones for
+// stores.
+var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+
+// histogram counts durations for each combination of its labels' values.
+type histogram struct {
+	name, help string
+	labels     []string
+	mu         sync.Mutex
+	series     map[values]*series
+}
+
+// values are the values of a histogram's labels in order; no histogram has more.
+type values [5]string
+
+// series is what was counted for some values.
+type series struct {
+	within [len(bounds)]uint64 // by the lowest bound that is not exceeded
+	count  uint64
+	sum    float64
+}
+
+// observe counts a duration.
+func (h *histogram) observe(took time.Duration, labels ...string) {
+	var key values
+	copy(key[:], labels)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.series[key]
+	if s == nil {
+		s = &series{}
+		h.series[key] = s
+	}
+	seconds := took.Seconds()
+	if n, _ := slices.BinarySearch(bounds[:], seconds); n < len(bounds) {
+		s.within[n]++
+	}
+	s.count++
+	s.sum += seconds
+}
+
+// write writes the histogram, each series with its buckets.
+func (h *histogram) write(p *page) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.about(h.name, "histogram", h.help)
+	for _, key := range slices.SortedFunc(maps.Keys(h.series), func(a, b values) int { return slices.Compare(a[:], b[:]) }) {
+		s, labels := h.series[key], labelled(h.labels, key[:]...)
+		bucket, total := h.name+"_bucket"+strings.TrimSuffix(labels, "}"), uint64(0)
+		for n, bound := range bounds {
+			total += s.within[n]
+			fmt.Fprintf(p, "%s,le=\"%v\"} %d\n", bucket, bound, total)
+		}
+		fmt.Fprintf(p, "%s,le=\"+Inf\"} %d\n", bucket, s.count)
+		fmt.Fprintf(p, "%s_sum%s %v\n%[1]s_count%[2]s %[4]d\n", h.name, labels, s.sum, s.count)
+	}
+}
+
+// labelled returns labels and values in the form in which they follow a name.
+func labelled(labels []string, values ...string) string {
+	pairs := make([]string, len(labels))
+	for n, label := range labels {
+		pairs[n] = fmt.Sprintf("%s=%q", label, values[n])
+	}
+	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+// runtime writes metrics of the Go runtime, under the names that dashboards know.
+func (p *page) runtime() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	p.value("go_goroutines", "gauge", "How many goroutines there are.", float64(runtime.NumGoroutine()))
+	p.value("go_memstats_heap_alloc_bytes", "gauge", "Bytes of the heap in use, or not collected yet.", float64(m.HeapAlloc))
+	p.value("go_memstats_sys_bytes", "gauge", "Bytes of memory that the runtime has from the system.", float64(m.Sys))
+}
+
+// process writes metrics of the process from Linux's /proc, and leaves out what cannot be read.
+func (p *page) process() {
+	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // after the program's name
+		number := func(column int) float64 {
+			n, _ := strconv.ParseFloat(fields[column], 64)
+			return n
+		}
+		const ticks = 100 // ticks a second, on every architecture
+		p.value("process_cpu_seconds_total", "counter", "Seconds of a processor that the process took.", (number(11)+number(12))/ticks)
+		p.value("process_resident_memory_bytes", "gauge", "Bytes of memory of the process.", number(21)*float64(os.Getpagesize()))
+	}
+	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
+		p.value("process_open_fds", "gauge", "How many file descriptors are open.", float64(len(open)-1)) // one was open to read the folder
+	}
+	limits, _ := os.ReadFile("/proc/self/limits")
+	_, columns, _ := strings.Cut(string(limits), "Max open files")
+	var most float64
+	if n, _ := fmt.Sscan(columns, &most); n == 1 { // not for the word unlimited
+		p.value("process_max_fds", "gauge", "How many file descriptors may be open.", most)
+	}
 }

@@ -1,8 +1,14 @@
-// Package web assembles everything that is served over HTTP: MCP, the API for
-// front ends and the panel.
+// Package web assembles what is served over HTTP: MCP, the API for front ends and the panel.
 package web
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
+	"net/http"
+
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/api"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -10,8 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/panel"
 )
 
-// New returns an edge with all routes; s answers MCP clients. It returns an
-// error for an invalid origin.
+// New returns an edge with all routes; s answers MCP clients. It returns an error for an invalid origin.
 func New(s *server.Server, c edge.Config) (*edge.Edge, error) {
 	e, err := edge.New(c)
 	if err != nil {
@@ -22,4 +27,34 @@ func New(s *server.Server, c edge.Config) (*edge.Edge, error) {
 	e.Handle("POST /hook", edge.JSON, takeEvents(s.Texts.Language))
 	panel.New(c.Board.Process(), c.Now).Route(e)
 	return e, nil
+}
+
+// takeEvents returns the handler of hook events, which a host posts itself or by `todo-mcp hook --server`. It applies
+// an event to the lists of its sender, and answers what the host reads, in the language: {} if its agent is told
+// nothing. With ?finish the end of a turn is refused while items are open.
+func takeEvents(language string) edge.Handler {
+	return func(w http.ResponseWriter, r *edge.Request) error {
+		if r.ReadOnly {
+			return board.ErrReadOnly
+		}
+		body, tooLarge := r.ReadJSON(w)
+		if tooLarge != nil {
+			return tooLarge
+		}
+		event, err := hook.Read(bytes.NewReader(body))
+		if err != nil {
+			return edge.BadRequest("%v", err)
+		}
+		event.Finish, event.Language = r.URL.Query().Has("finish"), language
+		told, err := hook.Do(r.Context(), event, func() (board.Lists, func(), error) { return r.Lists, func() {}, nil })
+		switch {
+		case errors.Is(err, hook.ErrNotUnderstood):
+			return edge.BadRequest("%v", err)
+		case err != nil && !errors.Is(err, hook.ErrNotNeeded):
+			return cmp.Or(errors.Unwrap(err), err) // without the sender's names of event and tool
+		case told == "":
+			return edge.WriteJSON(w, http.StatusOK, struct{}{})
+		}
+		return edge.WriteJSON(w, http.StatusOK, event.Answer(told))
+	}
 }
