@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
@@ -154,3 +156,169 @@ func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item
 
 // maxReady is how many items that can be begun an answer names.
 const maxReady = 5
+
+// todoWriteItem is an item in the arguments of TodoWrite and write_todos. ID is published with
+// Options.ItemIDs (T5), Reason with AllStatuses (T10).
+type todoWriteItem struct {
+	ID string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
+	contentInput
+	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
+	Reason     string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
+}
+
+// todoWriteShown is an item in the structured content of TodoWrite and write_todos.
+type todoWriteShown struct {
+	ID     string `json:"id,omitempty"` // with Options.ItemIDs
+	Title  string `json:"title"`
+	Status string `json:"status" jsonschema:"enum=STATUSES"`
+	Reason string `json:"reason,omitempty"` // with AllStatuses
+}
+
+// TodoWriteView returns the view in the first column of the table in docs/spec/variants.md.
+func TodoWriteView() todo.View { return withActive(usual()) }
+
+// todoWrite returns TodoWrite if isOwn is true, else write_todos: its answer only confirms the write (W1), its items
+// need no active text, and only the hard caps apply.
+func todoWrite(o Options, isOwn bool) variant {
+	if !isOwn {
+		o = Options{InProgress: o.InProgress, Statuses: o.Statuses}
+	}
+	listed, all := TodoWriteView(), o.Statuses == AllStatuses
+	if all {
+		listed = todo.CoreView()
+	}
+	l := wholeList{view: listed, list: "todos", text: "content", active: "activeForm", reads: []string{"reason"}, partly: byIDs,
+		policy: o.InProgress, maxItems: o.MaxItems, maxText: o.MaxContentLength, needsActive: isOwn}
+	l.view.Unlisted = !all
+	answer := func(w prompts.Words, _ *Call, out board.Outcome) Result {
+		shown, n := show(listed, out.After, func(line todo.Line, item todo.Item) todoWriteShown {
+			shown := todoWriteShown{Title: line.Text, Status: line.Status}
+			if o.ItemIDs {
+				shown.ID = line.ID
+			}
+			if all {
+				shown.Reason = item.Reason
+			}
+			return shown
+		})
+		text, notes := w.ListUpdated, resultNotes(w, out)
+		if isOwn {
+			text += ": " + countsText(l.view, out.After)
+		}
+		message := text + notes
+		if o.ItemIDs {
+			text += planLines(l.view, out.After, func(word string) string { return "[" + word + "]" })
+			notes = afterPlan(notes)
+		}
+		return newResult(text+notes, message, out.After, shown, countsOf(n))
+	}
+	prune := func(in, out *jsonschema.Schema) {
+		l.limits(in)
+		if !o.ItemIDs {
+			remove(in, "todos", "id")
+		}
+		if !all {
+			remove(in, "todos", "reason")
+			remove(out, "display", "items", "reason")
+			remove(out, "counts", "failed")
+			remove(out, "counts", "blocked")
+		}
+	}
+	return variant{view: l.view, bare: l.list, allStatuses: all, input: todosInput[todoWriteItem]{}, output: result[todoWriteShown, counts]{}, prune: prune,
+		read: l.read, answer: answer}
+}
+
+// remove removes an optional property, at the end of a path of properties, from a schema. On its way it goes into the
+// items of arrays.
+func remove(schema *jsonschema.Schema, path ...string) {
+	for _, name := range path[:len(path)-1] {
+		if schema, _ = schema.Properties.Get(name); schema.Items != nil {
+			schema = schema.Items
+		}
+	}
+	schema.Properties.Delete(path[len(path)-1])
+}
+
+// readableInput is the arguments of a tool that takes a list of items I; a call without Todos,
+// or with null, reads the list (K1).
+type readableInput[I any] struct {
+	Todos []I `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
+	planTitle
+}
+
+// titleInput is the fields that the items of several tools have.
+type titleInput struct {
+	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+}
+
+// setTodoListItem is an item in the arguments and results of SetTodoList. Priority and DueDate
+// are any text (K5).
+type setTodoListItem struct {
+	titleInput
+	Priority string `json:"priority,omitempty" jsonschema:"description=In any words"`
+	DueDate  string `json:"due_date,omitempty" jsonschema:"description=In any form"`
+}
+
+// setTodoListResult is the structured content of SetTodoList (K3). A failed call has neither list, revision nor
+// counts.
+type setTodoListResult struct {
+	IsError bool                       `json:"is_error"`
+	Output  string                     `json:"output"`
+	Message string                     `json:"message"`
+	Display []display[setTodoListItem] `json:"display"`
+	listRef
+	Counts *setTodoListCounts `json:"counts,omitempty"`
+}
+
+type setTodoListCounts struct {
+	Done       int `json:"done"`
+	InProgress int `json:"in_progress"`
+	Pending    int `json:"pending"`
+	Cancelled  int `json:"cancelled,omitempty"`
+}
+
+func setTodoListView() todo.View { return threeWords("pending", "in_progress", "done") }
+
+func setTodoList() variant {
+	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true, reads: []string{"priority", "due_date"}}
+	return variant{view: l.view, bare: l.list, input: readableInput[setTodoListItem]{}, output: setTodoListResult{}, read: l.read,
+		answer: setTodoListAnswer, failure: setTodoListFailure}
+}
+
+func setTodoListAnswer(w prompts.Words, c *Call, out board.Outcome) Result {
+	view := setTodoListView()
+	shown, n := show(view, out.After, func(l todo.Line, item todo.Item) setTodoListItem {
+		return setTodoListItem{titleInput{l.Text, l.Status}, item.Priority, item.DueDate}
+	})
+	counts := &setTodoListCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Cancelled]}
+	message, output := w.ListUpdated+resultNotes(w, out), ""
+	text := message
+	if c.Change == nil {
+		message, output = w.ListRead, listing(w, view, out.After)
+		text = output
+	}
+	r := newResult(text, message, out.After, shown, counts)
+	r.Structured = setTodoListResult{Output: output, Message: message, Display: shown,
+		listRef: listRef{out.After.List.ID, out.After.Revision}, Counts: counts}
+	return r
+}
+
+// listing returns the list as the text of a call that reads.
+func listing(w prompts.Words, view todo.View, s todo.Snapshot) string {
+	lines := view.Lines(s.Items)
+	if len(lines) == 0 {
+		return w.ListEmpty
+	}
+	var b strings.Builder
+	b.WriteString(w.List)
+	for _, l := range lines {
+		b.WriteString("\n- [" + l.Status + "] " + l.Text)
+	}
+	return b.String()
+}
+
+func setTodoListFailure(w prompts.Words, err *todo.InputError) Result {
+	text := validationFailed(w, err)
+	return Result{Text: text, Structured: setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}}
+}

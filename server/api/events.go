@@ -1,9 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/render"
@@ -164,3 +169,234 @@ func updates(l todo.Snapshot) []sse.Event {
 	}
 	return []sse.Event{{Name: listUpdate, Data: u}, {ID: id, Name: itemsUpdate, Data: u.Todos}}
 }
+
+// The rest of this file serves the event stream of write_todos for front ends (docs/spec/variants.md W2, W3). Each call of any
+// variant is sent as a call of write_todos with the whole list.
+
+type toolUse struct {
+	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Message string `json:"tool_content_message,omitempty"` // the title that a front end shows above the block
+	Input   struct {
+		Todos []todoItem `json:"todos"`
+	} `json:"input"`
+	// Parent is set for a sub-agent's call, which a front end can skip: the first block of the main agent's list.
+	Parent string `json:"parent_tool_use_id,omitempty"`
+}
+
+type blockEvent struct {
+	Type  string   `json:"type"`
+	Index int64    `json:"index"`
+	Block *toolUse `json:"content_block,omitempty"`
+}
+
+// blockOf returns the block of a snapshot, with a given id.
+func blockOf(s todo.Snapshot, id string) toolUse {
+	b := toolUse{Type: "tool_use", ID: id, Name: "write_todos", Message: "Update Todos"}
+	b.Input.Todos = todosOf(s, false)
+	if s.List.Agent != "" {
+		main := cmp.Or(s.List.Parent, s.List.ID) // the main agent may have no list yet
+		b.Parent = blockID(todo.Snapshot{List: todo.List{ID: main}, Revision: 1})
+	}
+	return b
+}
+
+// blockID returns the id of a revision's block on the stream and in the history.
+func blockID(s todo.Snapshot) string { return fmt.Sprintf("toolu_%s_%d", s.List.ID, s.Revision) }
+
+// follow streams calls as they are made, in this process and others that share the store. ?list= restricts it to one
+// list, by id or name, and those with which its conversation goes on.
+func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
+	follower := r.Lists.Calls()
+	defer follower.Close()
+	chain, err := chainOf(r)
+	if err != nil {
+		return err
+	}
+	return r.Stream(w, func(stream *sse.Stream) error {
+		if err := stream.Begin(); err != nil {
+			return err
+		}
+		for index := int64(0); ; {
+			call, err := follower.Next(stream.Context())
+			if err != nil {
+				return err
+			}
+			if !chain.Has(call.List.List) {
+				continue
+			}
+			key := eventKey{call: blockID(call.List), parent: call.List.List.Parent, number: index}
+			if call.ID != "" { // it made no revision
+				key.call += "_" + call.ID
+			}
+			err = s.Send(stream, key, func() []sse.Event {
+				block := blockOf(call.List, key.call)
+				return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
+			})
+			if err != nil {
+				return err
+			}
+			index++
+		}
+	})
+}
+
+// workspaceAnswer is the history of a chat's lists in the forms that a front end reads when it reloads (W3).
+type workspaceAnswer struct {
+	Workspace struct {
+		Todos []todoItem `json:"todos"` // null if there is no list, [] if it is empty
+	} `json:"workspace"`
+	Messages []json.RawMessage `json:"messages"` // the assistant's
+	History  []json.RawMessage `json:"history"`  // what a front end parses the messages into
+}
+
+type historyMessage struct {
+	Role      string    `json:"role"`
+	Content   []toolUse `json:"content"`
+	ToolCalls []toolUse `json:"tool_calls"` // always empty
+}
+
+type historyAnswer struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"`
+	Streaming bool      `json:"isStreaming"`
+	Blocks    []toolUse `json:"blocks"`
+}
+
+// workspace answers with the list with the id or name ?list=, by default the main list that changed last, and with a
+// page of its chat's history: the newest messages below ?before=. The header Link has the page before, if any.
+// Histories are empty when there is no such list.
+func workspace(w http.ResponseWriter, r *edge.Request) error {
+	before, err := r.QueryNumber("before", 0)
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	l, err := workspaceList(r, query.Get("list"))
+	var answer workspaceAnswer
+	p := &page{}
+	if err == nil {
+		query.Set("list", cmp.Or(query.Get("list"), l.List.ID)) // another list may soon be the newest
+		answer.Workspace.Todos = todosOf(l, false)
+		p, err = edge.InTurn(r, func() (*page, error) {
+			plans, err := plansOf(r, query.Get("list"), l)
+			if err != nil {
+				return &page{}, err
+			}
+			p, first, err := workspaceHistory(r, plans, before)
+			before = first
+			return p, err
+		})
+	}
+	if err != nil && !errors.Is(err, board.ErrNotFound) {
+		return err
+	}
+	if p.full {
+		link(w, "prev", query, "before", before)
+	}
+	answer.Messages, answer.History = p.form(0), p.form(1)
+	return edge.WriteJSON(w, http.StatusOK, answer)
+}
+
+// plan is a list of a chat, with how many of its revisions are messages.
+type plan struct {
+	list     string
+	messages int64
+}
+
+// maxPlans is how many plans of a chat its history has.
+const maxPlans = 100
+
+// plansOf returns the plans of the chat that held the wanted list, an id or name, and now holds newest; oldest first.
+func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, error) {
+	if wanted == newest.List.Name {
+		wanted = newest.List.ID
+	}
+	ids, err := r.Lists.Plans(r.Context(), wanted, newest.List, maxPlans)
+	if err != nil {
+		return nil, err
+	}
+	var plans []plan
+	for _, id := range ids[:len(ids)-1] {
+		l, err := r.Lists.Load(r.Context(), id, 0)
+		switch {
+		case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged):
+			continue
+		case err != nil:
+			return nil, err
+		case l.ReplacedBy != "": // no call made its last revision
+			l.Revision--
+		}
+		plans = append(plans, plan{id, l.Revision})
+	}
+	return append(plans, plan{newest.List.ID, newest.Revision}), nil
+}
+
+// workspaceHistory reads a page of the messages of plans, ascending, as messages and as history. Messages are
+// numbered over all plans; the page has those below before, 0 for all, and first is the number of its first one.
+func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, first int64, err error) {
+	number := int64(0) // of the message to read
+	for _, plan := range plans {
+		number += plan.messages
+	}
+	earlier := number // messages of the plans before the current one
+	if before > 0 {
+		number = min(number, before-1)
+	}
+	p = &page{limit: maxListed, most: maxPage}
+	for _, plan := range slices.Backward(plans) {
+		earlier -= plan.messages
+		for ; number > earlier; number-- {
+			s, err := r.Lists.Load(r.Context(), plan.list, number-earlier)
+			if errors.Is(err, board.ErrNotFound) {
+				break // neither it nor those before it are kept
+			}
+			if errors.Is(err, board.ErrDamaged) {
+				continue
+			}
+			if err == nil {
+				err = p.addMessage(s, number)
+			}
+			if err != nil || p.full {
+				slices.Reverse(p.revisions)
+				return p, number + 1, err
+			}
+		}
+		number = min(number, earlier)
+	}
+	slices.Reverse(p.revisions)
+	return p, number + 1, nil
+}
+
+// addMessage adds a revision with its number, as a message and in the form into which a front end parses that.
+func (p *page) addMessage(s todo.Snapshot, number int64) error {
+	block := blockOf(s, blockID(s))
+	form := historyAnswer{ID: fmt.Sprintf("session-history-%d", number), Type: "ai_answer", Blocks: []toolUse{block}}
+	block.Message = ""
+	return p.add(s, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}}, form)
+}
+
+// workspaceList returns the list with an id, or the one with which its conversation went on, else the last changed
+// one with a name; without wanted the last changed main list.
+func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
+	chain, err := r.Lists.Chain(r.Context(), wanted)
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	if wanted != "" {
+		if l, err := r.Lists.Load(r.Context(), chain.Newest(), 0); !errors.Is(err, board.ErrNotFound) {
+			return l, err
+		}
+	}
+	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
+	for l, err := range inOrder(r.Context(), r, board.Query{BeforeSeq: math.MaxInt64, Limit: listsAtOnce}) {
+		if err != nil || matches(l) {
+			return l, err
+		}
+	}
+	return todo.Snapshot{}, board.ErrNotFound
+}
+
+// listsAtOnce is how many lists are held while looking for one.
+const listsAtOnce = 16
