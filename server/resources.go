@@ -73,8 +73,7 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	return resumeText(s.Texts.Words, text, list), nil
 }
 
-// maxChoices is how many lists [choices] names.
-const maxChoices = 10
+const maxChoices = 10 // how many lists [choices] names
 
 // choices returns a line for each of the first lists.
 func choices(w prompts.Words, lists []todo.Snapshot) string {
@@ -207,8 +206,7 @@ type unfinishedDocument struct {
 	Updated   time.Time `json:"updated"`          // RFC 3339, UTC, in whole seconds
 }
 
-// maxListed is the most lists that the resource todo://lists has.
-const maxListed = 100
+const maxListed = 100 // the most lists that the resource todo://lists has
 
 func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r := identified(ctx, req.Params.Meta)

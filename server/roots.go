@@ -23,8 +23,7 @@ import (
 // repeats it with the answer (SEP-2322). Nothing is remembered: neither a connection nor a name says which program
 // sends the next request.
 
-// rootsInput is the id of the question.
-const rootsInput = "roots"
+const rootsInput = "roots" // the id of the question
 
 // question returns the question for the client's roots if a sessionless message must be answered with it, else nil.
 // If the message has an answer, question sets the folder. Only clients that are known to answer are asked; others may

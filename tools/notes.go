@@ -71,8 +71,7 @@ func firstFew(w prompts.Words, items []todo.Item) string {
 	return joined(w, names, few)
 }
 
-// maxChanges is how many changes of others an answer lists; more are counted.
-const maxChanges = 30
+const maxChanges = 30 // how many changes of others an answer lists; more are counted
 
 // joined joins the first parts with commas, and says how many more there are.
 func joined(w prompts.Words, parts []string, limit int) string {

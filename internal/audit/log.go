@@ -24,8 +24,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// maxWaiting is how many bytes of lines wait for a log that cannot be written.
-const maxWaiting = 1 << 20
+const maxWaiting = 1 << 20 // how many bytes of lines wait for a log that cannot be written
 
 // Log is an audit log. It is safe for concurrent use.
 type Log struct {

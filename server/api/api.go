@@ -26,8 +26,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// maxListed is the largest limit of lists or revisions in one answer, and the default.
-const maxListed = 2000
+const maxListed = 2000 // the largest limit of lists or revisions in one answer, and the default
 
 // Route adds the routes below /api to an edge.
 func Route(e *edge.Edge) {
@@ -178,8 +177,7 @@ func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snap
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
-// maxPage is the largest size in bytes of an answer's revisions as JSON.
-const maxPage = 1 << 20
+const maxPage = 1 << 20 // the largest size in bytes of an answer's revisions as JSON
 
 // page collects revisions as JSON, each in one form or several, up to limits, but at least one. So what a request
 // makes the server hold is bounded, however long the history and however many lists (BAD-INPUT 60).
@@ -283,8 +281,7 @@ type foundList struct {
 	Found todo.Said `json:"found"`
 }
 
-// maxSearched is how many lists one request searches.
-const maxSearched = 2000
+const maxSearched = 2000 // how many lists one request searches
 
 // search answers with a page of the lists that contain ?search=, in the form and order of [lists]; with ?history=true
 // also those that once did. If it has not searched all lists, the header Link has the next page, even if it found

@@ -124,8 +124,7 @@ func chainOf(r *edge.Request) (*board.Chain, error) {
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
 }
 
-// catchUpPage is how many snapshots catching up reads at a time and holds for a slow reader.
-const catchUpPage = 4
+const catchUpPage = 4 // how many snapshots catching up reads at a time and holds for a slow reader
 
 // catchUp sends the lists that changed after a Seq, and returns the Seq up to which it has sent everything. A Seq
 // above the store's newest comes from another store; then it sends all lists.
@@ -305,8 +304,7 @@ type plan struct {
 	messages int64
 }
 
-// maxPlans is how many plans of a chat its history has.
-const maxPlans = 100
+const maxPlans = 100 // how many plans of a chat its history has
 
 // plansOf returns the plans of the chat that held the wanted list, an id or name, and now holds newest; oldest first.
 func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, error) {
@@ -398,5 +396,4 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	return todo.Snapshot{}, board.ErrNotFound
 }
 
-// listsAtOnce is how many lists are held while looking for one.
-const listsAtOnce = 16
+const listsAtOnce = 16 // how many lists are held while looking for one

@@ -157,8 +157,7 @@ type rates struct {
 	renewed time.Time // when of was emptied
 }
 
-// maxRates is how many limiters are kept; further names share one.
-const maxRates = 100_000
+const maxRates = 100_000 // how many limiters are kept; further names share one
 
 // allow counts an event and reports whether it is within the limit. It forgets everything once a minute, to free the
 // memory of names that are gone.

@@ -85,8 +85,7 @@ func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	return err
 }
 
-// certificateAge is how often the files of a certificate are read at most.
-const certificateAge = time.Second
+const certificateAge = time.Second // how often the files of a certificate are read at most
 
 // LoadCertificate returns a TLS configuration with a certificate and its key in PEM files. When the files change, new
 // connections get the new certificate; while they cannot be read, which is logged, the old one.

@@ -23,8 +23,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/card"
 )
 
-// maxRefusals is how many sign-ins of one address may fail in a second.
-const maxRefusals = 10
+const maxRefusals = 10 // how many sign-ins of one address may fail in a second
 
 // signIn returns who signed in to send a request (BAD-INPUT 29).
 func (e *Edge) signIn(r *http.Request) (board.Identity, error) {

@@ -233,8 +233,7 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	})
 }
 
-// primedSince is the first protocol version whose clients accept an event without data (SEP-1699).
-const primedSince = "2025-11-25"
+const primedSince = "2025-11-25" // the first protocol version whose clients accept an event without data (SEP-1699)
 
 // sessions makes and checks MCP session ids. An id contains the session's claims, and is signed for its owner, known
 // by principal and subject: so it stays valid after a restart and on every replica with the same key, needs no memory

@@ -19,8 +19,7 @@ type Key struct{ secret func() []byte }
 // NewKey returns a key with a secret of 32 bytes or more. secret is called at most once, when the key is first used.
 func NewKey(secret func() []byte) Key { return Key{sync.OnceValue(secret)} }
 
-// maxLength is the length in bytes above which no text is read.
-const maxLength = 4096
+const maxLength = 4096 // the length in bytes above which no text is read
 
 // Sign returns a value as a signed text of letters, digits, "-", "_" and a dot, valid only for the same purpose. It
 // panics for a value that cannot be JSON.

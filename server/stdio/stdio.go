@@ -75,9 +75,7 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	}()
 	notifications := s.Notifications(t.peer)
 	defer notifications.Close()
-	t.open.Go(func() {
-		_ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) })
-	})
+	t.open.Go(func() { _ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) }) })
 	t.watch = sync.OnceFunc(func() { t.open.Go(func() { t.watchParent(streams, in, hangUp) }) })
 	t.handleAll(in)
 	endStreams()
@@ -120,8 +118,7 @@ type input struct {
 	err     error // the error behind ahead; nil while there may be more
 }
 
-// errStopped is the error of reading from a stopped [input].
-var errStopped = errors.New("stopped")
+var errStopped = errors.New("stopped") // the error of reading from a stopped [input]
 
 // newInput starts a goroutine that reads until the input ends or is stopped, and then calls end.
 func newInput(from io.Reader, end func()) *input {
@@ -253,8 +250,7 @@ func (t *transport) handle(line []byte) {
 	}
 }
 
-// rootsRequest is the id of the request roots/list.
-const rootsRequest = "todo-mcp-roots"
+const rootsRequest = "todo-mcp-roots" // the id of the request roots/list
 
 // takeRoots sets the client's folder from a response to roots/list; it ignores other responses.
 func (t *transport) takeRoots(response []byte) {
