@@ -9,28 +9,25 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// Front applies what hooks left in a spool as soon as somebody uses the store: so it is as if
-// a hook had done that itself, at the time when it was told.
+// Front applies the events of a spool before anybody reads or writes the store, each with the time
+// when its hook was told of it.
 type Front struct {
 	Spool
-	// Store is what the events are applied to, whose Keep has Settle as its Before. While it
-	// is nil, nothing is applied.
+	// Store is the store, whose Keep.Before is Settle. Nil applies nothing.
 	Store board.Store
 
 	mu    sync.Mutex
-	stuck int64     // the size of the file of which nothing could be applied
-	again time.Time // while it has that size, nothing is tried before
+	stuck int64     // the size of the file when none of its events could be applied
+	again time.Time // when to try again if it still has that size
 }
 
 const (
-	// settleTimeout is how long a read or a change waits for what was left: then it goes on
-	// without that.
+	// settleTimeout is how long a read or a write waits for the events; then it goes on without them.
 	settleTimeout = time.Second
-	// settleAgain is after which time that is tried again of which nothing could be applied.
-	settleAgain = 3 * time.Second
+	settleAgain   = 3 * time.Second
 )
 
-// Settle applies what was left. Who applies it uses the store, too: that does not wait.
+// Settle applies the waiting events. Calls from within Drain, which uses the same store, return at once.
 func (f *Front) Settle(ctx context.Context) {
 	if f.Store == nil || ctx.Value(draining{}) != nil {
 		return
@@ -44,7 +41,7 @@ func (f *Front) Settle(ctx context.Context) {
 	if size <= emptySize || size == f.stuck && time.Now().Before(f.again) {
 		return
 	}
-	// Who asked may be gone: others ask, too.
+	// Not canceled with its caller: other callers wait for the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := f.Drain(ctx, f.Store); err != nil {
@@ -55,5 +52,5 @@ func (f *Front) Settle(ctx context.Context) {
 	}
 }
 
-// draining marks the context of who applies what was left.
+// draining is the key of a value in the contexts of [Spool.Drain].
 type draining struct{}

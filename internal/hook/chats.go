@@ -11,8 +11,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// earlier tells the agent of a new chat of the open list that the chat before it left. Its
-// own is that only when the agent takes it up.
+// earlier tells the agent of a new chat of the open list that the chat before it left. The list
+// becomes the agent's own only when the agent takes it up.
 func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	before, err := e.chatBefore(ctx, lists)
 	if err != nil || before.ID == "" {
@@ -34,8 +34,15 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 
-// chatBefore returns the chat that a new one comes from; the zero Chat where it is not certain:
-// the only one of its folder that was cleared a moment ago, which no other one comes from.
+const (
+	// cleared is why a chat ended that its user cleared, and goneOn why once another chat came from it.
+	cleared, goneOn = "clear", "clear, gone on"
+	// clearLasts is how long after that the next chat begins at most.
+	clearLasts = time.Minute
+)
+
+// chatBefore returns the chat that a forked one was forked from, or else the only chat of the folder
+// that was just cleared and has no successor; the zero Chat if there is none, or several.
 func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.Chat, err error) {
 	if e.Source == "fork" {
 		if e.Parent == "" {
@@ -54,34 +61,26 @@ func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.C
 		}
 		before = c
 	}
-	if err != nil || before.ID == "" {
-		return before, err
+	if err == nil && before.ID != "" {
+		_, err = lists.Hear(ctx, board.Conversation{Key: before.ID}, func(c *todo.Chat, _ time.Time) { c.End(goneOn, before.Ended) })
 	}
-	_, err = lists.Hear(ctx, board.Conversation{Key: before.ID}, func(c *todo.Chat, at time.Time) { c.End(goneOn, before.Ended) })
 	return before, err
 }
 
-// Why a chat ended: its user cleared it, and then another one came from it.
-const cleared, goneOn = "clear", "clear, gone on"
-
-// clearLasts is how long after a chat was cleared the next one begins at most.
-const clearLasts = time.Minute
-
-// gemini is what Gemini CLI is called, as hooks and lists say.
+// gemini is the name of Gemini CLI in hooks and lists.
 const gemini = "gemini"
 
-// isGemini reports whether the event is Gemini CLI's, in whose MCP messages nothing tells the
-// chat.
+// isGemini reports whether the host is Gemini CLI, whose MCP messages do not identify the chat.
 func (e Event) isGemini() bool { return e.client() == gemini }
 
-// isKimi reports whether the event is Kimi Code's, which waits for few hooks, and gives its model
-// what one says at a prompt and at the end of a turn alone.
+// isKimi reports whether the host is Kimi Code, whose model sees only what hooks answer to a prompt
+// and to the end of a turn.
 func (e Event) isKimi() bool { return e.ClientType != "" }
 
-// transcripts are the folders in which hosts keep chats, with the names of these hosts.
+// transcripts are the folders of chats' files, with the names of their hosts.
 var transcripts = [][2]string{{"/.claude/", "claude-code"}, {"/.codex/", "codex"}, {"/.qwen/", "qwen-code"}, {"/.gemini/", gemini}}
 
-// client returns the name of the host, as far as the event says it.
+// client returns the name of the host; empty if the event does not tell.
 func (e Event) client() string {
 	switch strings.ToLower(e.Name) {
 	case "beforeagent", "afteragent", "beforetool", "aftertool", "precompress":
@@ -105,8 +104,8 @@ func (e Event) client() string {
 	return ""
 }
 
-// takeOver has the chat go on with the open list of the one before it, and its agent told of that
-// with the next prompt: Gemini CLI gives the model nothing that a hook says when a chat was cleared.
+// takeOver makes the open list of the chat before the current one of the event's chat. Its agent is told
+// with the next prompt, since Gemini CLI does not pass on what a hook answers to /clear.
 func (e Event) takeOver(ctx context.Context, lists board.Lists, before todo.Chat) error {
 	list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: before.ID}})
 	if err != nil || !list.Open() {
@@ -118,9 +117,8 @@ func (e Event) takeOver(ctx context.Context, lists board.Lists, before todo.Chat
 	return e.forgets(ctx, lists)
 }
 
-// forgets notes that the chat's context is shortened: at its next prompt the agent is told of
-// its list.
+// forgets notes that the chat was shortened: its agent is told of its list at the next prompt.
 func (e Event) forgets(ctx context.Context, lists board.Lists) error {
-	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) { c.Forgot = true })
+	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, _ time.Time) { c.Forgot = true })
 	return err
 }

@@ -21,31 +21,27 @@ import (
 )
 
 const (
-	// sessionTime is for how long another program's database is read, and maxSession up to
-	// which size in bytes.
-	sessionTime = time.Second
-	maxSession  = 64 << 20
-	// maxSessionText is the maximum length of all texts that are read, in bytes.
-	maxSessionText = 1 << 20
+	sessionTime    = time.Second // how long the database of a session is read
+	maxSession     = 64 << 20    // the maximum size of its file, in bytes
+	maxSessionText = 1 << 20     // the maximum length of all texts that are read, in bytes
 )
 
-// isCopilot reports whether the event is Copilot CLI's, whose agent is told nothing: it reads that in
-// another form. Of the hosts that put the time into events it alone names no file of the chat, or
-// that of its events.
+// isCopilot reports whether the host is Copilot CLI, whose agent is told nothing: it reads answers of
+// another form. Of the hosts that send a timestamp it alone has no transcript, or one in session-state.
 func (e Event) isCopilot() bool {
 	return len(e.Timestamp) > 0 && e.Host == "" && e.Submitted == "" && !e.isGemini() &&
 		(e.Transcript == "" || strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/session-state/"))
 }
 
-// sessionTodo is an item of a session's database.
+// sessionTodo is an item in the database of a session.
 type sessionTodo struct {
 	Title  string `json:"title"`
 	Status string `json:"status"`
 }
 
-// WithTodos returns the event of a call of Copilot CLI's tool sql with the todo list as it
-// stands now: the agent writes that by SQL, into a database of its session, which is only
-// read. Another event is returned as it is.
+// WithTodos returns an event of Copilot CLI's tool sql with the whole todo list as its input. The agent
+// writes the list by SQL into the database of its session, which is only read. Other events are
+// returned unchanged.
 func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event, error) {
 	isQuery := e.Tool == "sql" && strings.Contains(strings.ToLower(string(e.Input)), "todo")
 	if !isQuery || !strings.EqualFold(e.Name, "PostToolUse") || filepath.Base(e.Session) != e.Session {
@@ -73,10 +69,9 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 	return e, err
 }
 
-// sessionTodos reads the todos of a session's database, in the order in which they were
-// made. The agent may have made anything of it: of what is no plain table nothing is
-// read, and a value is small.
-func sessionTodos(ctx context.Context, path string) (todos []sessionTodo, err error) {
+// sessionTodos reads the items in the order in which they were made. It refuses a view in place of the
+// table, which could run without end, and long values: the agent can make anything of the database.
+func sessionTodos(ctx context.Context, path string) ([]sessionTodo, error) {
 	if filepath.VolumeName(path) != "" { // file:///C:/work
 		path = "/" + path
 	}
@@ -98,11 +93,8 @@ func sessionTodos(ctx context.Context, path string) (todos []sessionTodo, err er
 	}
 	var isTable bool
 	err = conn.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name = 'todos' AND type = 'table'`).Scan(&isTable)
-	if err == nil && !isTable {
-		err = errors.New("there is no table todos")
-	}
-	if err != nil {
-		return nil, err
+	if err != nil || !isTable {
+		return nil, cmp.Or(err, errors.New("there is no table todos"))
 	}
 	rows, err := conn.QueryContext(ctx, `SELECT substr(title, 1, ?), coalesce(status, 'pending')
 		FROM main.todos ORDER BY rowid LIMIT ?`, todo.MaxText, todo.MaxItems+1)
@@ -110,7 +102,7 @@ func sessionTodos(ctx context.Context, path string) (todos []sessionTodo, err er
 		return nil, err
 	}
 	defer rows.Close()
-	todos = []sessionTodo{}
+	todos := []sessionTodo{}
 	for size := 0; rows.Next(); {
 		var t sessionTodo
 		if err := rows.Scan(&t.Title, &t.Status); err != nil {

@@ -17,9 +17,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// WithFiles returns the event with what files beside the chat and the environment say of it,
-// which are read on the machine of the chat alone: which chat one was forked from, whose tasks
-// it shares, whether its turn ended with a plan or failed, and the branch of its folder.
+// WithFiles returns the event with what the host's file of the chat, the folder's Git repository and the
+// environment add to it. It must run on the machine of the chat.
 func (e Event) WithFiles(getenv func(string) string) Event {
 	switch strings.ToLower(e.Name) {
 	case "sessionstart":
@@ -36,8 +35,8 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 			e.Failure, _ = failure(readFile(e.Transcript, maxSessionFile, true))
 		}
 	case "posttooluse":
-		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); id != "" && len(id) <= todo.MaxName {
-			e.TaskList = id
+		if id := getenv("CLAUDE_CODE_TASK_LIST_ID"); len(id) <= todo.MaxName {
+			e.TaskList = cmp.Or(id, e.TaskList)
 		}
 	case "userpromptsubmit", "beforeagent":
 		e.Branch = branch(e.Folder)
@@ -45,22 +44,19 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 	return e
 }
 
-// parent matches the id of the chat that one was forked from, as Codex has it in the first
-// line of a chat's file, and Claude Code with the answers that the fork took over, where
-// it has written the file by then: by --fork-session it has not. A text in such a file has its
-// quotes escaped.
+// parent matches the id of the chat that one was forked from. Codex has it in the first line of a chat's
+// file. Claude Code has it with the answers that the fork took over; after --fork-session these are
+// not in the file yet. Neither pattern occurs in a text, whose quotes are escaped.
 var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]{8,64})"`)
 
-// maxEnd is how much of the beginning and of the end of a chat's file is read, in bytes.
+// maxEnd is how many bytes of a chat's file are read at its beginning and at its end.
 const maxEnd = 1 << 20
 
-// forkedFrom returns the id of the chat that this one was forked from, as the host's file
-// of the chat says it; empty where that does not.
+// forkedFrom returns the id of the chat that this one was forked from; empty if its file has none.
 func (e Event) forkedFrom() string {
 	for _, atEnd := range []bool{true, false} {
-		found := parent.FindAllSubmatch(readFile(e.Transcript, maxEnd, atEnd), -1)
-		for i := len(found) - 1; i >= 0; i-- {
-			if id := string(found[i][1]); id != e.Session {
+		for _, found := range slices.Backward(parent.FindAllSubmatch(readFile(e.Transcript, maxEnd, atEnd), -1)) {
+			if id := string(found[1]); id != e.Session {
 				return id
 			}
 		}
@@ -68,20 +64,19 @@ func (e Event) forkedFrom() string {
 	return ""
 }
 
-// endsWithPlan reports whether the turn that the host's file of the chat has last proposed a plan,
-// about which Codex then asks. A text in such a file has its quotes escaped.
+// endsWithPlan reports whether the last turn in Codex' file of the chat proposed a plan. Codex then asks
+// whether to carry it out.
 func (e Event) endsWithPlan() bool {
 	data := readFile(e.Transcript, maxEnd, true)
 	turn := bytes.LastIndex(data, []byte(`"type":"task_started"`))
 	return bytes.Contains(data[max(0, turn):], []byte(`"item":{"type":"Plan"`))
 }
 
-// noAnswer is what Gemini CLI says was said last where its model failed, and where a person broke
-// the turn off.
+// noAnswer is the last text in an event of Gemini CLI if its model failed or a person interrupted it.
 const noAnswer = "[no response text]"
 
-// failure returns why the last turn at the end of a host's file of a chat failed, and when; empty where
-// it did not, or runs. Gemini CLI has it in a line of its own, Codex in the one that ends the turn.
+// failure returns why the last turn in the end of a chat's file failed, and when; empty if it succeeded or
+// still runs. Gemini CLI has the failure on a line of its own, Codex on the line that ends the turn.
 func failure(file []byte) (text string, at time.Time) {
 	for _, data := range slices.Backward(bytes.Split(file, []byte("\n"))) {
 		var line struct {
@@ -96,11 +91,11 @@ func failure(file []byte) (text string, at time.Time) {
 			} `json:"payload"`
 		}
 		if json.Unmarshal(data, &line, jsontext.AllowInvalidUTF8(true)) != nil {
-			continue // it is cut, or of another form
+			continue // the first line is cut
 		}
 		switch {
 		case line.Type == "error":
-			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // of another form: it is not known why
+			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // if it is no string, the cause stays empty
 			return text, line.At
 		case line.Payload.Type == "task_complete":
 			return line.Payload.Error.Message, line.At
@@ -111,8 +106,8 @@ func failure(file []byte) (text string, at time.Time) {
 	return "", at
 }
 
-// readFile returns what is in a regular file, of a larger one so many bytes of its beginning or its
-// end; nil where there is none, or it cannot be read.
+// readFile returns at most so many bytes of the beginning or the end of a regular file; nil if it cannot be
+// read or its path is not absolute.
 func readFile(path string, most int64, atEnd bool) []byte {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(path) {
@@ -131,28 +126,26 @@ func readFile(path string, most int64, atEnd bool) []byte {
 	return data
 }
 
-// branch returns the branch of the Git repository that a folder is in; empty for none.
+// branch returns the Git branch that is checked out in a folder; empty for none.
 func branch(folder string) string {
 	for folder = filepath.Clean(folder); filepath.IsAbs(folder); folder = filepath.Dir(folder) {
 		git := filepath.Join(folder, ".git")
-		if dir, ok := strings.CutPrefix(readSmall(git), "gitdir: "); ok { // a work tree's
+		if dir, ok := strings.CutPrefix(readSmall(git), "gitdir: "); ok { // a linked worktree
 			if git = dir; !filepath.IsAbs(dir) {
 				git = filepath.Join(folder, dir)
 			}
 		}
 		if head := readSmall(filepath.Join(git, "HEAD")); head != "" || folder == filepath.Dir(folder) {
-			name, _ := strings.CutPrefix(head, "ref: refs/heads/")
-			if name == head {
-				return "" // no branch is checked out
+			if name, isBranch := strings.CutPrefix(head, "ref: refs/heads/"); isBranch {
+				return name
 			}
-			return name
+			return ""
 		}
 	}
 	return ""
 }
 
-// readSmall returns what is in a regular file, up to 4 kB without space at its end; empty
-// where there is none.
+// readSmall returns the trimmed content of a regular file, at most 4 kB; empty if it cannot be read.
 func readSmall(path string) string {
 	return strings.TrimSpace(string(readFile(path, 4096, false)))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// session is what Claude Code says of itself in a file for each of its processes.
+// session is a file in which Claude Code says what one of its processes does, or a failed turn of Codex.
 type session struct {
 	Process    int    `json:"pid"`
 	ID         string `json:"sessionId"`
@@ -27,20 +27,18 @@ type session struct {
 	WaitingFor string `json:"waitingFor"`
 	Since      int64  `json:"statusUpdatedAt"` // in Unix milliseconds
 
-	failed bool // it is of a turn of Codex' that failed, as WaitingFor says; the process is not known
+	failed bool // a turn of Codex failed: WaitingFor is why, Process is not known
 }
 
 const (
-	// lookEvery is how often the files are looked at, of which at most maxSessions are, each of at
-	// most maxSessionFile bytes.
-	lookEvery      = time.Second
-	maxSessions    = 1000
-	maxSessionFile = 64 << 10
+	lookEvery      = time.Second // how often the files are looked at
+	maxSessions    = 1000        // how many of them at most
+	maxSessionFile = 64 << 10    // how much of each is read, in bytes
 )
 
-// FollowSessions says of chats what no hook is told, until ctx ends: of Claude Code's that a person
-// broke off a question, or approved a command, which runs then; of Codex' that the model failed. It
-// reads the files in which these say what they do, and writes none.
+// FollowSessions records what hosts tell no hook until ctx ends: that a person interrupted a question of
+// Claude Code or approved a command, which then runs, and that Codex' model failed. It reads the
+// hosts' own files and writes none.
 func FollowSessions(ctx context.Context, getenv func(string) string, lists board.Lists) {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	claude := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
@@ -55,21 +53,21 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 	}
 }
 
-// sessions are the files in a folder, with the times of those that were read.
+// sessions has the folder of Claude Code's files, and the modification time of each file that was read.
 type sessions struct {
 	folder string
 	read   map[string]time.Time
 }
 
-// look takes in the files that changed since it looked last. One that it cannot take in now it reads
-// again.
+// look records what the files of Claude Code say that changed since the last look. It retries those that
+// failed.
 func (s sessions) look(ctx context.Context, lists board.Lists) {
 	folder, err := os.Open(s.folder)
 	if err != nil {
 		return
 	}
 	defer folder.Close()
-	files, _ := folder.ReadDir(maxSessions) // those that cannot be read are not there
+	files, _ := folder.ReadDir(maxSessions)
 	for _, f := range files {
 		info, err := f.Info()
 		isOne := err == nil && info.Mode().IsRegular() && info.Size() <= maxSessionFile && filepath.Ext(f.Name()) == ".json"
@@ -84,11 +82,11 @@ func (s sessions) look(ctx context.Context, lists board.Lists) {
 	}
 }
 
-// codexChat matches the id of a chat of Codex, which begins with its time.
+// codexChat matches a chat id of Codex, which begins with a time in milliseconds.
 var codexChat = regexp.MustCompile(`^([0-9a-f]{8})-([0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// lookAtCodex takes in which of the chats that Codex has open failed: the file of a chat, in a folder
-// of the day on which it began, says so as its turn ends.
+// lookAtCodex records which chats that Codex has open ended their turn with a failure. A chat's file is in
+// a folder of the day on which the chat began.
 func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.Lists) {
 	open, _ := filepath.Glob(filepath.Join(home, "thread-writer-locks", "*-*.lock"))
 	for _, lock := range open[:min(len(open), maxSessions)] {
@@ -111,8 +109,8 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 	}
 }
 
-// tell says of the chat that hooks of this very process told of what the process does now, unless
-// they told of something later.
+// tell records what the process does in its chat, unless a hook told of something later. The chat must be
+// known by hooks of the same process, for Codex be in a turn.
 func (s session) tell(ctx context.Context, lists board.Lists) error {
 	host, who := process.ID(s.Process), board.Conversation{Key: todo.ChatKey(s.ID)}
 	if host == "" && !s.failed || s.ID == "" || len(s.ID) > todo.MaxLabel {
@@ -131,7 +129,7 @@ func (s session) tell(ctx context.Context, lists board.Lists) error {
 		switch isNewer := c.Ended.IsZero() && at.After(c.Since); {
 		case isNewer && s.failed:
 			c.Says(todo.Rests, todo.OneLine(s.WaitingFor, todo.MaxTitle), at)
-		case isNewer && s.Status == "idle" && c.Doing != todo.Rests: // else what it asked last is still asked
+		case isNewer && s.Status == "idle" && c.Doing != todo.Rests: // a question at the end of a turn stays
 			c.Says(todo.Rests, "", at)
 		case isNewer && s.Status == "busy":
 			c.Says(todo.Works, "", at)

@@ -22,40 +22,34 @@ import (
 // Opener opens the lists, until done is called.
 type Opener func() (lists board.Lists, done func(), err error)
 
-// Spool is a file with what hooks were told and what is not in the store yet, in the order in
-// which it came. It is the front of the store, see [Spool.Before].
+// Spool is a file with the events of hooks that are not in the store yet, in the order in which they came.
+// See [Front].
 //
-// Two files beside it are locks. Who adds an event, or takes out what is done, has the one
-// while the file is open; who applies events has the other.
+// Two files beside it are locks: one for adding and removing events, held while the file is open, and
+// one for applying them.
 type Spool struct {
-	// File is its path; empty for none. It is made when it is needed.
-	File string
-	// Left is called when an event was left there, which is on the disk. Nil is for a store
-	// whose other users do not look there: an event is applied at once.
+	File string // its path, made when needed; empty for no spool
+	// Left is called after an event was added and synced. If it is nil, nobody else looks into the spool
+	// and events are applied at once.
 	Left func()
-	// Log is told of events that were refused or damaged, without their texts.
-	Log func(error)
+	Log  func(error) // gets errors about refused or damaged events, without their texts
 }
 
 const (
-	// maxSpooled and maxSpool are how many events there may be, and of how many bytes. From
-	// maxLeft on a hook applies them.
-	maxSpooled, maxSpool, maxLeft = 1000, 64 << 20, 64
-	// keepFor is how long an event is kept there that the store fails on.
-	keepFor = 24 * time.Hour
-	// lockTimeout is how long a lock is waited for, and lockEvery how often it is tried.
-	lockTimeout, lockEvery = 2 * time.Second, 2 * time.Millisecond
+	maxSpooled, maxSpool = 1000, 64 << 20 // how many events there may be, and of how many bytes
+	maxLeft              = 64             // a hook that finds so many applies them itself
+	keepFor              = 24 * time.Hour // how long an event is kept on which the store fails
+	lockTimeout          = 2 * time.Second
+	lockEvery            = 2 * time.Millisecond // how often a lock is tried
 
-	// What the names of the locks have behind that of the file, and that of the file with
-	// what could not be applied.
+	// What is added to the file's name for the locks and for the file of damaged events.
 	addLock, applyLock, asideSuffix = "-add", "-apply", "-damaged"
 )
 
-// Do does what an event asks for, as [Do] does, with lists of a store behind the spool. What
-// its host gets no answer to is left there for whoever uses the store next.
+// Do handles an event as [Do] does. An event whose host waits for no answer is only added to the spool.
 func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
-	if err != nil || a == nil || a.when != inOrder || s.File == "" {
+	if err != nil || a == nil || !a.isLater || s.File == "" {
 		return Do(ctx, e, open)
 	}
 	waiting, err := s.add(ctx, e)
@@ -72,13 +66,12 @@ func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err e
 	lists, done, err := open()
 	if err == nil {
 		defer done()
-		_, err = lists.Load(ctx, "", 0) // to read anything applies what is there
+		_, err = lists.Load(ctx, "", 0) // any read applies the spool
 	}
 	return "", e.describe(board.PassOver(err))
 }
 
-// add adds an event at the end of the file, which is on the disk then, and returns how many
-// wait there now.
+// add appends an event, syncs the file, and returns how many events wait now.
 func (s Spool) add(ctx context.Context, e Event) (waiting int, err error) {
 	event, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -96,21 +89,21 @@ func (s Spool) add(ctx context.Context, e Event) (waiting int, err error) {
 		defer f.Close()
 		waiting, err = f.add(event)
 	}
-	unlock() // before the sync: then one sync of the disk does for all who add at once
+	unlock() // before the sync, so that one sync serves all who add at once
 	if err == nil {
 		err = f.Sync()
 	}
 	return waiting, err
 }
 
-// add writes an event behind the others, and returns how many wait.
+// add appends an event, and returns how many wait now.
 func (f *spoolFile) add(event []byte) (waiting int, err error) {
 	for _, r := range f.all {
 		if r.state == waits {
 			waiting++
 		}
 	}
-	if f.size == 0 { // it may be new, and the folders above it
+	if f.size == 0 { // the file, and folders above it, may be new
 		for dir := range atomicfile.Above(f.Name()) {
 			atomicfile.SyncFolder(dir)
 		}
@@ -121,14 +114,14 @@ func (f *spoolFile) add(event []byte) (waiting int, err error) {
 		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", waiting, f.size, maxSpooled, maxSpool)
 	}
 	_, err = f.WriteAt(line, f.size)
-	if err = errors.Join(err, f.Truncate(end)); err != nil { // what is behind it is of a process that was killed
+	if err = errors.Join(err, f.Truncate(end)); err != nil { // a process that was killed may have left half a line
 		return 0, errors.Join(err, f.Truncate(f.size))
 	}
 	return waiting + 1, nil
 }
 
-// lock waits for a lock. It returns nil once the file has less than some bytes: then another
-// process has done what the lock is for.
+// lock waits for a lock. It returns nil if the file becomes smaller than size: another process has done the
+// work meanwhile.
 func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func(), err error) {
 	for began := time.Now(); s.bytes() >= size; {
 		unlock, err = atomicfile.TryLock(s.File + name)
@@ -142,7 +135,7 @@ func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func()
 	return nil, nil
 }
 
-// bytes returns the size of the file; 0 where there is none.
+// bytes returns the size of the file; 0 if there is none.
 func (s Spool) bytes() int64 {
 	info, err := os.Lstat(s.File)
 	if err != nil {
@@ -151,13 +144,13 @@ func (s Spool) bytes() int64 {
 	return info.Size()
 }
 
-// Drain applies all events to the lists of a store. It waits while another process does. An
-// error is of the store, or of ctx, and the events stay.
+// Drain applies all events to a store, or waits while another process does. After an error, of the store
+// or of ctx, the events that failed stay in the spool.
 func (s Spool) Drain(ctx context.Context, st board.Store) error {
 	size := s.bytes()
 	unlock, err := s.lock(ctx, applyLock, max(size, emptySize+1))
 	if errors.Is(err, atomicfile.ErrLocked) && s.bytes() != size {
-		return nil // that one applies them
+		return nil // another process applies them
 	}
 	if err != nil || unlock == nil {
 		return err
@@ -167,8 +160,8 @@ func (s Spool) Drain(ctx context.Context, st board.Store) error {
 	return errors.Join(s.applyAll(ctx, st), s.tidy(context.WithoutCancel(ctx)))
 }
 
-// applyAll applies one event after the other, at the time when it came. One that the store
-// fails on keeps back those of its chat alone.
+// applyAll applies the events in order, with the times when they came. After one that fails the others of
+// its chat wait, too.
 func (s Spool) applyAll(ctx context.Context, st board.Store) (failed error) {
 	f, err := s.open(0)
 	if err != nil {
@@ -198,8 +191,8 @@ func (s Spool) applyAll(ctx context.Context, st board.Store) (failed error) {
 	return failed
 }
 
-// apply applies an event, unless it is of one of the chats that are kept back. It returns what
-// becomes of it, and an error if it is to be tried again.
+// apply applies an event, unless its chat is in back, and returns the state of its line. With an error it
+// is to be tried again, and apply adds its chat to back.
 func (s Spool) apply(ctx context.Context, r spooled, lists board.Lists, back map[string]bool) (state byte, err error) {
 	e, act, err := r.event()
 	switch {
@@ -209,7 +202,7 @@ func (s Spool) apply(ctx context.Context, r spooled, lists board.Lists, back map
 	case back[e.Session]:
 		return waits, nil
 	}
-	err = run(ctx, act, lists)
+	err = act.run(ctx, lists)
 	isTooOld := ctx.Err() == nil && time.Since(time.Unix(0, r.id)) > keepFor
 	switch {
 	case err == nil:
@@ -227,8 +220,8 @@ func (s Spool) apply(ctx context.Context, r spooled, lists board.Lists, back map
 
 var errPanic = errors.New("panic")
 
-// run does what an event asks for.
-func run(ctx context.Context, a *act, lists board.Lists) (err error) {
+// run calls a.do, and turns a panic into an error.
+func (a *act) run(ctx context.Context, lists board.Lists) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%w: %v", errPanic, v)
@@ -238,8 +231,8 @@ func run(ctx context.Context, a *act, lists board.Lists) (err error) {
 	return err
 }
 
-// tidy takes out of the file what is done, and sets aside what is damaged. Of what it takes
-// out the last id stays: that of the next event is above it whatever the clock says then.
+// tidy removes the events that are done, and moves damaged ones to a file beside it. It keeps the greatest
+// id, so that ids grow even if the clock is set back.
 func (s Spool) tidy(ctx context.Context) error {
 	unlock, err := s.lock(ctx, addLock, 0)
 	if err != nil {
@@ -263,11 +256,11 @@ func (s Spool) tidy(ctx context.Context) error {
 	if last < f.last {
 		rest = append(rest, record(isDone, f.last, nil)...)
 	}
-	if last == 0 && aside == nil { // where that is not on the disk, what was done is there again
+	if last == 0 && aside == nil { // not synced: to apply an event again changes nothing
 		_, err = f.WriteAt(rest, 0)
 		return errors.Join(err, f.Truncate(int64(len(rest))), f.Close())
 	}
-	err = f.Close() // Windows renames nothing over what is open: while a hook syncs, the next time does it
+	err = f.Close() // Windows cannot replace an open file; while a hook has it open, the next tidy does it
 	if err == nil && aside != nil {
 		err = atomicfile.Write(s.File+asideSuffix, aside, nil)
 	}
@@ -277,33 +270,34 @@ func (s Spool) tidy(ctx context.Context) error {
 	return err
 }
 
-// spooled is a line of the file: what becomes of its event, the id, a sum of id and event, and
-// the event. The ids grow from line to line.
+// spooled is a line of the file: the state of its event, an id, a checksum of id and event, and the
+// event. The ids grow from line to line.
 type spooled struct {
-	at    int64 // in the file
+	at    int64 // the offset in the file
 	line  []byte
 	state byte
-	id    int64 // the time when it came, in Unix nanoseconds, or just above the one before
+	id    int64 // the time when it came, in Unix nanoseconds, or the least one above the previous id
 }
 
-// What becomes of an event. It is written over the one before, and so it is not in the sum.
+// The states of an event. They are overwritten in place, so the checksum leaves them out.
 const waits, isDone, isDamaged = '+', '-', '!'
 
-// headSize is the size of a line before its event, and emptySize that of a file without events.
+// headSize is the size of a line before its event, and emptySize that of a file that keeps an id alone.
 const headSize, emptySize = 31, 32
 
-// record returns a line, and head the beginning of it.
+// record returns a line.
 func record(state byte, id int64, event []byte) []byte {
 	return append(append(head(state, id, event), event...), '\n')
 }
 
+// head returns the first headSize bytes of a line.
 func head(state byte, id int64, event []byte) []byte {
 	line := fmt.Appendf(nil, "%c%020d ", state, id)
 	sum := crc32.Update(crc32.ChecksumIEEE(line[1:]), crc32.IEEETable, event)
 	return fmt.Appendf(line, "%08x ", sum)
 }
 
-// event returns the event of a line, and what it asks for.
+// event returns the event of a line, and what is to be done for it.
 func (r spooled) event() (e Event, a *act, err error) {
 	if r.state == isDamaged {
 		return e, nil, errors.New("its line is damaged")
@@ -313,26 +307,26 @@ func (r spooled) event() (e Event, a *act, err error) {
 	}
 	e.id = "hook " + string(r.line[1:headSize-1])
 	a, err = e.action()
-	if err == nil && (a == nil || a.when != inOrder) {
+	if err == nil && (a == nil || !a.isLater) {
 		err = ErrNotNeeded
 	}
 	return e, a, e.describe(err)
 }
 
-// spoolFile is the open file, with its whole lines, their size and the greatest id.
+// spoolFile is the open file, with its complete lines, their size in bytes and the greatest id.
 type spoolFile struct {
 	*os.File
 	all        []spooled
 	size, last int64
 }
 
-// open opens and reads the file, which must be a regular one: a link is not followed, and a
-// pipe would be waited for. There may be os.O_CREATE in flags.
+// open opens and reads the file; flags may be os.O_CREATE. It refuses all but regular files: it follows no
+// link and waits for no pipe.
 func (s Spool) open(flags int) (*spoolFile, error) {
 	info, err := os.Lstat(s.File)
 	switch {
 	case err != nil:
-		flags |= os.O_EXCL // which follows no link either
+		flags |= os.O_EXCL // refuses links, too
 	case !info.Mode().IsRegular() || info.Size() > 2*maxSpool:
 		return nil, fmt.Errorf("%s is no regular file of at most %d bytes: move it away", s.File, 2*maxSpool)
 	default:
@@ -356,7 +350,7 @@ func (s Spool) open(flags int) (*spoolFile, error) {
 	return f, nil
 }
 
-// read reads the lines. What has no end is of a process that was killed as it wrote.
+// read reads the complete lines. A process that was killed may have left an incomplete one.
 func (f *spoolFile) read(size int64) error {
 	data := make([]byte, size)
 	if n, err := f.ReadAt(data, 0); n < len(data) {

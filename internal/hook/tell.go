@@ -15,12 +15,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// saying puts something in words; nil is nothing to say.
+// saying words something in a language; nil says nothing.
 type saying func(prompts.Words) string
 
-// tell returns what is to be said of the first list of some conversations of which there is
-// something to say, as about tells. Without any they are those of the agent of the event: by our
-// tools, or by the host's own. Words are read for what is to be said alone.
+// tell asks about for each of some conversations, and returns the first text that comes of it; empty for none.
+// Without conversations they are the agent's: for our tools, then for its host's own.
 func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error), of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
 		own := e.chat()
@@ -43,7 +42,7 @@ func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Tar
 	return "", nil
 }
 
-// hasOpen reports whether the agent of the event holds an open list.
+// hasOpen reports whether the agent has an open list.
 func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err error) {
 	_, err = e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
@@ -53,7 +52,7 @@ func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err er
 	return has, err
 }
 
-// usedTool says that the agent, which has used a tool, goes on, and tells it the news.
+// usedTool records that the agent works, and tells it the news.
 func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.goesOn(ctx, lists); err != nil || e.isKimi() {
 		return "", err
@@ -61,8 +60,7 @@ func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) 
 	return e.news(ctx, lists, false)
 }
 
-// news tells the agent what others changed in its list since it last saw it. ended is true if
-// its turn had ended.
+// news tells the agent what others changed since it last saw its list. ended is true if its turn had ended.
 func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string, error) {
 	if e.isCopilot() {
 		return "", nil
@@ -76,8 +74,8 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	})
 }
 
-// hear changes what is known of the chat of the agent: of a sub-agent without an open list, of
-// its main agent's, which isMain says.
+// hear changes the agent's chat. For a sub-agent without an open list it changes the main agent's chat, with
+// isMain true.
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {
@@ -93,8 +91,8 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 	return err
 }
 
-// goesOn says that the agent, which was given a prompt or has used a tool, waits for nobody.
-// For its main agent a sub-agent says so only of its own question.
+// goesOn records that the agent works and waits for nobody. A sub-agent ends only its own question of its
+// main agent's chat.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
 		question := todo.OneLine(e.question(), todo.MaxTitle)
@@ -105,33 +103,33 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 			c.Says(todo.Works, "", at)
 		}
 	})
-	if errors.Is(err, board.ErrStoreFull) { // what it is to be told it can be told all the same
+	if errors.Is(err, board.ErrStoreFull) { // the agent can still be told the news
 		return nil
 	}
 	return err
 }
 
-// askTools are the tools by which agents ask their users, of hosts that say of nothing else that
-// they wait: Claude Code's and Kimi Code's, and Codex'.
+// askTools are the tools that ask the user, in hosts that send no other event for that: Claude Code and Kimi
+// Code, and Codex.
 var askTools = []string{"AskUserQuestion", "request_user_input"}
 
-// asks says of the chat that its agent waits for a person.
+// asks records that the agent waits for a person.
 func (e Event) asks(ctx context.Context, lists board.Lists) error {
 	question := todo.OneLine(e.question(), todo.MaxTitle)
 	if question == "" {
 		return nil
 	}
 	return e.hear(ctx, lists, func(c *todo.Chat, _ bool, at time.Time) {
-		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else it says less than what came before
+		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else the question before says more
 			c.Says(todo.Asks, question, at)
 		}
 	})
 }
 
-// planQuestion is what an agent asks that has a plan.
+// planQuestion is what an agent with a plan asks.
 const planQuestion = "Go on with this plan?"
 
-// question returns what the agent asks; empty when it asks for nothing.
+// question returns what the agent asks; empty for nothing.
 func (e Event) question() string {
 	if e.Message != "" && !e.asksInMessage() {
 		return ""
@@ -141,15 +139,14 @@ func (e Event) question() string {
 		about = e.Details
 	}
 	var input struct {
-		Command   string
-		FilePath  string `json:"file_path"`
-		Path, URL string
-		Questions []struct{ Question string }
-		// As Gemini CLI has them:
-		Title, FileName, ToolName string
-		Urls                      []string
+		Command            string
+		FilePath           string `json:"file_path"`
+		Path, URL          string
+		Questions          []struct{ Question string }
+		FileName, ToolName string   // of Gemini CLI
+		Urls               []string // of Gemini CLI
 	}
-	// What is of another form is passed over: the tool's name, or the message, has to do.
+	// After an error the tool's name, or the message, has to do.
 	_ = json.Unmarshal(about, &input, json.MatchCaseInsensitiveNames(true))
 	tool := cmp.Or(e.Tool, input.ToolName)
 	of := cmp.Or(append([]string{input.FilePath, input.Path, input.URL, input.FileName}, input.Urls...)...)
@@ -158,7 +155,7 @@ func (e Event) question() string {
 		return input.Questions[0].Question
 	case input.Command != "":
 		return "run `" + input.Command + "`?"
-	case tool == "ExitPlanMode": // Claude Code's, by which it asks whether its plan is good
+	case tool == "ExitPlanMode": // Claude Code asks whether to carry out a plan
 		return planQuestion
 	case tool == "" && of == "":
 		return e.Message
@@ -166,8 +163,7 @@ func (e Event) question() string {
 	return strings.TrimSpace(tool+" "+of) + "?"
 }
 
-// asksInMessage reports whether a message asks a person for something. Others tell that the
-// agent has ended its turn, or of something else.
+// asksInMessage reports whether the message of a notification asks a person for something.
 func (e Event) asksInMessage() bool {
 	switch e.Notice {
 	case "":
@@ -178,7 +174,7 @@ func (e Event) asksInMessage() bool {
 	return false
 }
 
-// remind tells the agent of its open list, which it may have forgotten, as it is now.
+// remind tells an agent whose chat starts again of its open list, or of that of the chat before.
 func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
 	if e.isCopilot() {
 		return "", nil

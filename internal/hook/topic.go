@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// prompt takes in a prompt: it may say what the chat's next list is about, and its agent
-// is told the news, or of its list if it has forgotten that.
+// prompt records that the agent works and what the prompt is about. The agent is told the news, or of its
+// list if the chat was shortened.
 func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		c.Forgot = false
@@ -31,8 +31,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	return e.news(ctx, lists, !was.Doing.InTurn())
 }
 
-// begins takes in that a session starts: its agent is given nothing yet. Where its context was
-// compressed it may be in the midst of a turn.
+// begins records that a session starts and that its agent rests. After a compaction it may be in a turn.
 func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	_, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		if e.Source != "compact" && !e.isLate(c, at) {
@@ -45,10 +44,9 @@ func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	return e.endOthers(ctx, lists)
 }
 
-// endOthers says of the chat that was in the host's process before, and has ended its turn, that it
-// ended: Codex says so as it quits, however many chats it began. A host that has several at a time
-// in a process is known by a plugin of ours, or by the times in its events; it says of each that it
-// ends.
+// endOthers ends the other chats of the host's process that rest: Codex tells of their ends only as it quits.
+// Hosts that keep several chats in one process tell of each end; they have a plugin of ours, or send
+// timestamps.
 func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	if e.Process == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
 		return nil
@@ -62,7 +60,10 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// others returns the other chats of main agents that were in the host's process, which is known.
+// otherAge is how long ago other chats were used at most.
+const otherAge = 7 * 24 * time.Hour
+
+// others returns the other main agents' chats of the host's process, which must be known.
 func (e Event) others(ctx context.Context, lists board.Lists) ([]todo.Chat, error) {
 	own := lists.Own(e.chat())
 	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
@@ -72,8 +73,8 @@ func (e Event) others(ctx context.Context, lists board.Lists) ([]todo.Chat, erro
 	}), err
 }
 
-// leads has the host's process lead its server to the chat, where nothing else says which one calls,
-// unless another chat of it is in a turn, too.
+// leads makes the id of the host's process a key of the chat, for hosts whose calls do not tell the chat. While
+// another chat of the process is in a turn, the key would be ambiguous: it is removed.
 func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	if e.Process == "" || e.Agent != "" || !clients.Find(e.client()).ByHost {
 		return nil
@@ -93,10 +94,7 @@ func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	return lists.HearKey(ctx, e.chat(), board.HostKey, e.Process, lasts)
 }
 
-// otherAge is how long ago such a chat was used at most.
-const otherAge = 7 * 24 * time.Hour
-
-// start takes in that a session starts. One that goes on is told of its list.
+// start records that a session starts that is not new, and tells its agent of its list.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.begins(ctx, lists); err != nil {
 		return "", err
@@ -107,8 +105,8 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	return e.remind(ctx, lists)
 }
 
-// takeTopic notes what the event says of the topic of the chat, and what else it says. A prompt
-// that comes while its agent is at work on a list may be about that, or have the next one begin.
+// takeTopic records the event's topics in the chat, and what heard adds. While the agent has an open list, a
+// prompt may be about that or about the next one.
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
 	topics := e.topics()
 	if len(topics) > 0 {
@@ -135,8 +133,7 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 	})
 }
 
-// topics returns what the chat is about, as far as the event says it: the chat's title, and a
-// person's prompt, or else the project.
+// topics returns what the event says the chat is about: its title, and its prompt or else the project.
 func (e Event) topics() (topics []todo.Topic) {
 	if e.Agent != "" {
 		return nil
@@ -154,24 +151,23 @@ func (e Event) topics() (topics []todo.Topic) {
 	return topics
 }
 
-// typed returns the event's prompt; ok is false for one that no person typed: it was made
-// by the host, or because a hook kept the turn from ending.
+// typed returns the prompt; ok is false if no person typed it, but the host or a hook made it.
 func (e Event) typed() (prompt string, ok bool) {
 	prompt = strings.TrimSpace(string(e.Prompt))
 	if strings.EqualFold(e.Name, "userpromptsubmit") && len(e.Timestamp) > 0 && !e.isCopilot() {
-		prompt = strings.TrimSpace(e.Submitted) // Qwen Code's, which has prompts of its own
+		prompt = strings.TrimSpace(e.Submitted) // Qwen Code, which makes prompts itself
 	}
 	if before, after, ok := strings.Cut(prompt, "</hook_context>"); ok && strings.HasPrefix(before, "<hook_context>") {
-		prompt = strings.TrimSpace(after) // what a hook of Gemini CLI's start said
+		prompt = strings.TrimSpace(after) // what hooks said as Gemini CLI started
 	}
 	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
 }
 
-// command matches a command of the host, as /clear: a path has another slash.
+// command matches a command of the host, such as /clear. A path has a second slash.
 var command = regexp.MustCompile(`^/[\pL\pN_.:-]+(\s|$)`)
 
-// firstLine returns the first line of a prompt with a letter or digit, clean and at most
-// [todo.MaxTitle] long; empty for a command of the host or of the shell.
+// firstLine returns the first line with a letter or digit, cleaned and cut to [todo.MaxTitle]; empty for a
+// command of the host or of the shell.
 func firstLine(prompt string) string {
 	if command.MatchString(prompt) || strings.HasPrefix(prompt, "!") {
 		return ""
@@ -185,12 +181,10 @@ func firstLine(prompt string) string {
 	return ""
 }
 
-// project returns the name of the event's folder with its branch; empty where that is none for
-// a task: then it says no more than every list of the folder does.
+// project returns the folder's name with its branch; empty on a main branch, which says nothing of the task.
 func (e Event) project() string {
-	l := todo.List{Workspace: e.Folder, Branch: e.Branch}
-	if l.OffMain() == "" {
-		return ""
+	if l := (todo.List{Workspace: e.Folder, Branch: e.Branch}); l.OffMain() != "" {
+		return l.Place()
 	}
-	return l.Place()
+	return ""
 }

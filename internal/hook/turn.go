@@ -18,25 +18,25 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// endsTurn reports whether the event is the end of a turn that may be kept from ending.
+// endsTurn reports whether the event is the end of a turn that a hook can prevent.
 func (e Event) endsTurn() bool {
 	name := strings.ToLower(e.Name)
 	return name == "stop" || name == "afteragent"
 }
 
-// endTurn says of the chat that its agent asks what it said last, that its model failed, or else
-// that it rests. If it is to finish first, it is told once what is open, and goes on.
+// endTurn records that the agent rests, with the question that it asks or why its model failed. It returns
+// what the agent is to go on with, if anything.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
 		return "", nil // the agent goes on by itself
 	}
 	question := cmp.Or(e.Failure, lastQuestion(e.Last))
-	switch strings.ToLower(e.Name) { // a person has to have it go on
+	switch strings.ToLower(e.Name) { // after a failure a person must tell the agent to go on
 	case "stopfailure":
 		question = cmp.Or(e.Failure, e.Last)
 	case "erroroccurred":
 		question = "the model failed"
-		for text := []byte(e.Error); ; { // the message may be JSON that has one
+		for text := []byte(e.Error); ; { // the message may be JSON with a message in it
 			var failure struct{ Message string }
 			if json.Unmarshal(text, &failure, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)) != nil || failure.Message == "" {
 				break
@@ -47,16 +47,16 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	text, err := "", error(nil)
 	if e.endsTurn() {
 		text, err = e.afterTurn(ctx, lists)
-	}
-	if text == "" && err == nil && e.Finish && e.endsTurn() && !e.Blocked && question == "" {
-		text, err = e.finish(ctx, lists)
+		if text == "" && err == nil && e.Finish && !e.Blocked && question == "" {
+			text, err = e.finish(ctx, lists)
+		}
 	}
 	does := todo.Rests
 	switch {
 	case err != nil:
 		return "", err
 	case text != "" && e.isKimi():
-		does = todo.NotKnown // of the end of a turn that goes on it tells nothing
+		does = todo.NotKnown // Kimi Code does not tell when the prolonged turn ends
 	case text != "":
 		return text, e.goesOn(ctx, lists)
 	}
@@ -64,8 +64,7 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return text, err
 }
 
-// afterTurn returns what keeps the agent from ending its turn: what a person added for then. It
-// is on the list from then on, so the agent is told once.
+// afterTurn returns what a person added for after the turn. That moves it to the list, so the agent is told once.
 func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
@@ -76,7 +75,7 @@ func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error)
 	})
 }
 
-// goOn tells an agent whose turn has ended the news, with which it goes on.
+// goOn tells an agent whose turn has ended the news, and to go on with them.
 func goOn(ctx context.Context, lists board.Lists, t board.Target) (saying, error) {
 	_, news, err := lists.News(ctx, t, true)
 	if err != nil || !news.OthersDid() {
@@ -85,13 +84,11 @@ func goOn(ctx context.Context, lists board.Lists, t board.Target) (saying, error
 	return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
 }
 
-// lateFor is how long after a later event one may come that its host told at the same time, or for
-// which it did not wait: a hook takes no longer.
+// lateFor is how much later than a newer event an older one may arrive, when the host does not wait for it.
 const lateFor = 5 * time.Second
 
-// isLate reports whether what the event says of the chat is of before what is known of it: see
-// isOld, or what it tells begins no turn and the turn has just ended, or begun. Where a plugin of
-// ours tells, nothing overtakes another.
+// isLate reports whether the event is older than what is known of the chat: it isOld, or it contradicts the start
+// or the end of a turn just before. Events of our plugins arrive in order.
 func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	overtaken := c.Doing == todo.Rests
 	if strings.EqualFold(e.Name, "SessionStart") {
@@ -100,15 +97,14 @@ func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	return e.isOld(c, at) || overtaken && e.Host == "" && !e.endsTurn() && at.Sub(c.Since) < lateFor
 }
 
-// isOld reports whether the event waited in the spool until a later one was applied: while the store
-// is locked one whose host waits is applied at once.
+// isOld reports whether the event waited in the spool while a newer one was applied at once.
 func (e Event) isOld(c *todo.Chat, at time.Time) bool {
 	since := cmp.Or(c.Since, c.Ended)
-	return e.id != "" && at.Before(since) && since.Before(time.Now()) // else the clock was set back
+	return e.id != "" && at.Before(since) && since.Before(time.Now()) // a time to come: the clock was set back
 }
 
-// idles says that no turn is under way, as a host says a while after it ended. One that a
-// person broke off ends without an event, and what it asked is asked no more.
+// idles records that no turn runs, as hosts tell a while after its end. It also ends a turn, or a question, that
+// a person interrupted, of which no other event tells.
 func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		if c.Doing != todo.Rests && !e.isOld(c, at) {
@@ -118,8 +114,7 @@ func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// finish returns what keeps the agent from ending its turn: that items are open on which
-// it can go on. Of the same items it is told once.
+// finish names the open items that are not blocked, to keep the turn from ending; once for the same items.
 func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	chat, err := lists.Chat(ctx, e.chat())
 	if err != nil || chat.Asks != "" {
@@ -145,11 +140,10 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	})
 }
 
-// waitsForAgents reports whether sub-agents run in the background: their ends begin the
-// next turn.
+// waitsForAgents reports whether sub-agents run in the background: the end of one begins the next turn.
 func (e Event) waitsForAgents() bool {
 	var tasks []struct{ Type, Status string }
-	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // of another form: none is known
+	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // after an error none is known
 	for _, t := range tasks {
 		if t.Type == "subagent" && (t.Status == "running" || t.Status == "pending") {
 			return true
@@ -158,8 +152,7 @@ func (e Event) waitsForAgents() bool {
 	return false
 }
 
-// lastQuestion returns the question that a text ends with, without what marks it up; empty
-// if it does not end with one.
+// lastQuestion returns the question that a text ends with, without its markup; empty for none.
 func lastQuestion(text string) string {
 	const ends, full = "?？؟", ".!?。！？؟…"
 	text = strings.TrimSpace(text)

@@ -11,22 +11,24 @@ import (
 )
 
 const (
-	// wakeTick is how often it is looked for what a person did.
-	wakeTick = time.Second
-	// restsSoon is after which time an agent that does not rest was kept from ending its turn.
+	wakeTick = time.Second // how often Wake looks for what a person did
+	// restsSoon is how long Wake waits for the agent to rest. If it does not, its turn was kept from ending.
 	restsSoon = 10 * time.Second
 )
 
-// Wake waits while the agent of an event that ended its turn rests, and returns what it is told
-// when a person gives it something to do, which it then is at; empty when it goes on otherwise,
-// when isOver says that nobody waits for it, when its host is gone, or when ctx ends.
+// Wake waits at the end of a turn until a person gives the resting agent something to do. It records that the
+// agent works, and returns what to tell it. It returns an empty text when the agent goes on otherwise, isOver
+// returns true, the host is gone, or ctx ends.
 func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) (string, error) {
 	if e.Agent != "" || !e.endsTurn() || e.waitsForAgents() {
 		return "", nil
 	}
 	tick := time.NewTicker(wakeTick)
 	defer tick.Stop()
-	for began, rested := time.Now(), false; !isOver() && !e.isHostGone(); {
+	for began, rested := time.Now(), false; !isOver(); {
+		if isAlive, isKnown := process.IsAlive(e.Process); isKnown && !isAlive {
+			return "", nil
+		}
 		chat, err := lists.Chat(ctx, e.chat())
 		rests := chat.Doing == todo.Rests
 		if err != nil || !rests && (rested || time.Since(began) > restsSoon) {
@@ -50,14 +52,8 @@ func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) 
 	return "", nil
 }
 
-func (e Event) isHostGone() bool {
-	is, isKnown := process.IsAlive(e.Process)
-	return isKnown && !is
-}
-
-// work returns what an agent at rest is told if a person gave it something to do since it saw its
-// list: an item that is new, or that has another text or status, and is open. What else the
-// person did does not wake it.
+// work returns the news if a person, since the agent saw its list, added, reworded or reopened an item that is
+// open. Other changes do not wake the agent.
 func (e Event) work(ctx context.Context, lists board.Lists) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
