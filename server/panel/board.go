@@ -22,29 +22,22 @@ import (
 )
 
 const (
-	// cardsOfGroup and rowsOfGroup are how many lists of a project the board shows
-	// as cards, and then as rows; the project's own page shows more.
-	cardsOfGroup, rowsOfGroup = 6, 8
-	// cardsOfBoard is how many cards the board has in all: a person can look over them.
-	cardsOfBoard = 24
-	// maxCards is how many cards the page of a project has: it stays near a megabyte
-	// however long the texts are.
-	maxCards = 90
-	// maxRows is how many rows a page has of one kind.
-	maxRows = 200
-	// restRows is how many of the lists that rest the board shows.
-	restRows = 8
+	cardsOfGroup, rowsOfGroup = 6, 8 // how many lists of a project the board shows as cards, and then as rows
+	cardsOfBoard              = 24   // how many cards the board has
+	maxCards                  = 90   // how many cards the page of a project has: about a megabyte
+	maxRows                   = 200  // how many rows of one kind a page has
+	restRows                  = 8    // how many rows of finished lists, or of those left open, the board has
 )
 
 // boardPage is a page with many lists.
 type boardPage struct {
 	frame
 	warning  string // what is wrong with the store, a line each
-	nothing  Node   // said in the place of lists
+	nothing  Node   // a text in place of lists
 	sections []section
-	quiet    Node   // the chats that are idle without a list
-	older    string // the link to what comes after
-	more     Node   // the link to what else may be found
+	quiet    Node   // the idle chats without a list
+	older    string // the address of the next page
+	more     Node   // a link to what else may be found
 }
 
 // section is a part of the board.
@@ -52,9 +45,9 @@ type section struct {
 	id, name, note, href string
 	count                string
 	cards, rows          Group
-	more                 int
+	more                 int // how many lists are left out; moreHref shows them
 	moreHref             string
-	act                  Node // what can be done with all its lists
+	act                  Node // a button for all its lists
 }
 
 func (page *boardPage) draw() string {
@@ -73,29 +66,28 @@ func (g section) draw() Node {
 	if g.href != "" {
 		name = A(Href(g.href), El("bdi", Text(g.name)))
 	}
-	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // several such sections may share a row
+	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // narrow sections may share a row
 	return Section(classes{"group": true, "solo": narrow && n == 1, "duo": narrow && n == 2}, ID(g.id),
-		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
-			g.act),
+		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)), g.act),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
 		If(len(g.rows) > 0 || g.more > 0, Ul(Class("rows"), ID(g.id+"-r"), g.rows,
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
 }
 
-// groups are all the groups there are, sorted by how they stand.
+// groups are all groups, sorted by state.
 type groups struct {
 	account.Board
 	drawing
-	many    bool // there are more lists than were read
-	seq     int64
-	places  map[string]string                   // where the lists stand and what they ask, by the main list's id
-	version string                              // of places, on every server alike
+	many    bool                                // there are more lists than were read
+	seq     int64                               // the newest Seq of the lists
+	places  map[string]string                   // each group's place and question, by its main list's id
+	version string                              // a digest of places, the same on every server
 	waits   int                                 // how many lists wait for a person
-	took    time.Duration                       // to read them
-	load    func(string) (todo.Snapshot, error) // a whole list
+	took    time.Duration                       // how long it took to read them
+	load    func(string) (todo.Snapshot, error) // reads a whole list
 }
 
-// readBoard reads all lists that a page may show.
+// readBoard reads the groups that a page may show.
 func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) {
 	began := time.Now()
 	read, err := r.Lists.Find(ctx, board.Query{Limit: maxRead, Excerpt: true})
@@ -115,7 +107,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	if err != nil {
 		return groups{}, err
 	}
-	// A list whose main list was not read is on that list's page alone.
+	// A sub-agent's list whose main list was not read is only on that list's page.
 	all := slices.DeleteFunc(account.Groups(read, states), func(f account.Group) bool { return f.Main.List.Parent != "" })
 	s.Board = account.Sort(all, s.now)
 	for i := range all {
@@ -128,15 +120,15 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	return s, nil
 }
 
-// kind is a kind of lists, which has a page.
+// kind is a kind of lists, with a page of its own.
 type kind struct {
 	show, icon, name, href string
 	note                   string // beside the name
-	empty                  string // said when there are none
+	empty                  string // the text if there are none
 	lists                  []account.Group
 }
 
-// kinds returns the kinds of lists. The first is the board.
+// kinds returns all kinds; the first is the board.
 func (s groups) kinds() []kind {
 	return []kind{
 		{"active", "play", "Active", "./", "", "", s.Active},
@@ -147,8 +139,7 @@ func (s groups) kinds() []kind {
 	}
 }
 
-// board serves the pages with many lists: the board, one kind of lists, a
-// project, or what matches a search.
+// board serves the pages with many lists: the board, a kind, a project, or the results of a search.
 func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	html, err := edge.InTurn(r, func() (string, error) {
 		s, err := p.readBoard(r.Context(), r)
@@ -200,8 +191,8 @@ func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error
 	return page, err
 }
 
-// activePage returns the board: what agents do, by project, and then what rests. With a
-// project it is the project's page.
+// activePage returns the board: active lists by project, then those that rest. With a project it returns
+// the project's page.
 func activePage(s groups, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows, rest := cardsOfBoard, cardsOfGroup, rowsOfGroup, restRows
@@ -236,23 +227,23 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 		})
 		page.add(s, kind{show: "past", href: "./?show=past", name: "Earlier", lists: earlier}, rest)
 	} else if last := account.LastDay(s.Past, s.now); len(s.Active)+len(s.Finished) == 0 && len(last) > 0 {
-		// Else the board would be blank the morning after.
+		// so that the board is not blank in the morning
 		day := dayOf(last[0].Updated(), s.now)
 		page.add(s, kind{show: "past", href: "./?show=past", name: "Last finished", note: day, lists: last}, rest)
 	}
 	return page, nil
 }
 
-// add adds lists that rest, the last changed first, if there are any.
+// add adds a section of lists that rest, the last changed first, unless there are none.
 func (page *boardPage) add(s groups, k kind, limit int) {
 	n := len(k.lists)
 	if n == 0 {
 		return
 	}
-	g := section{id: k.show, name: k.name, note: k.note, count: fmt.Sprint(n),
-		rows: s.rows(k.lists[:min(n, limit)]), more: max(n-limit, 0), moreHref: k.href}
+	rows := s.rows(k.lists[:min(n, limit)])
+	g := section{id: k.show, name: k.name, note: k.note, count: fmt.Sprint(n), rows: rows, more: max(n-limit, 0), moreHref: k.href}
 	hasOld := k.lists[n-1].Updated().Before(s.now.AddDate(0, 0, -1))
-	switch isWhole := g.more == 0 || page.show == k.show; { // the script acts on the rows that the page has
+	switch isWhole := g.more == 0 || page.show == k.show; { // the script acts on the rows of the page alone
 	case k.show == "finished" && isWhole:
 		g.act = Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))
 	case k.show == "left" && isWhole && hasOld:
@@ -268,24 +259,21 @@ func (d drawing) rows(fs []account.Group) (rows Group) {
 	return rows
 }
 
+// summary counts lists, chats and states, as "2 lists, 1 chat, 1 working".
 func summary(active []account.Group) string {
-	if len(active) == 0 {
-		return ""
-	}
-	n, chats, parts := account.Counts(active), 0, []string(nil)
+	chats, parts := 0, []string(nil)
 	for _, f := range active {
 		if f.Main.IsChat() {
 			chats++
 		}
 	}
-	for _, of := range []struct {
-		n    int
-		noun string
-	}{{len(active) - chats, "list"}, {chats, "chat"}} {
-		if of.n > 0 {
-			parts = append(parts, count(of.n, of.noun))
-		}
+	if n := len(active) - chats; n > 0 {
+		parts = append(parts, count(n, "list"))
 	}
+	if chats > 0 {
+		parts = append(parts, count(chats, "chat"))
+	}
+	n := account.Counts(active)
 	for _, state := range []todo.State{todo.Waiting, todo.Working, todo.Idle} {
 		if n[state] > 0 {
 			parts = append(parts, fmt.Sprint(n[state], " ", strings.ToLower(stateWords[state])))
@@ -294,9 +282,8 @@ func summary(active []account.Group) string {
 	return strings.Join(parts, ", ")
 }
 
-// projectSections returns the active lists by project, the project with the newest list
-// first: as many as there is room for as cards, then maxRows as rows. The rail leads to
-// all others.
+// projectSections returns the active lists by project, the one with the newest list first. It has at most
+// room cards and maxRows rows, and of each project at most cards cards and rows rows.
 func projectSections(s groups, room, cards, rows int) (out []section, err error) {
 	left := maxRows
 	for _, p := range s.Projects() {
@@ -313,7 +300,8 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 			if err != nil {
 				return nil, err
 			}
-			g.cards = append(g.cards, s.card(&fs[i], If(isDamaged, P(Class("bar lost"), Text("Damaged in the store: it cannot be read whole.")))))
+			lost := If(isDamaged, P(Class("bar lost"), Text("Damaged in the store: it cannot be read whole.")))
+			g.cards = append(g.cards, s.card(&fs[i], lost))
 		}
 		m := min(len(fs)-n, rows, left)
 		g.rows, g.more = s.rows(fs[n:n+m]), len(fs)-n-m
@@ -323,8 +311,8 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 	return out, nil
 }
 
-// complete reads the whole of the excerpts in a group. A list that was deleted meanwhile
-// stays an excerpt, and so does one that is damaged, which is reported (BAD-INPUT 130).
+// complete replaces the excerpts in a group by whole lists. A list that was deleted meanwhile stays an
+// excerpt, and so does a damaged one, of which it tells (BAD-INPUT 130).
 func (s groups) complete(f *account.Group) (isDamaged bool, err error) {
 	excerpts := []*todo.Snapshot{&f.Main}
 	for i := range f.Subs {
@@ -343,15 +331,13 @@ func (s groups) complete(f *account.Group) (isDamaged bool, err error) {
 	return isDamaged, nil
 }
 
-// firstSteps says on a server without lists how a client is connected: by this program,
-// for a person at its machine, or by the address of the server.
+// firstSteps draws, on a server without lists, how to connect a client: on the server's machine by this
+// program, elsewhere by the server's address.
 func firstSteps(r *edge.Request) Node {
 	address, here := r.Site()+"/mcp", edge.IsLoopback(r.Host)
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
-		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
-			"Its list shows here at once.")),
-		If(here, toType("The clients on this machine:",
-			program()+" install")),
+		P(Text("Add todo-mcp to a client and ask its agent to plan something. Its list shows here at once.")),
+		If(here, toType("The clients on this machine:", program()+" install")),
 		toType("Claude Code alone, with this server:", "claude mcp add --transport http --scope user todo "+address),
 		toType("Another client, by its address as an MCP server:", address),
 		toType("Then say to its agent:", "Plan the next steps in your todo list."),
@@ -367,7 +353,7 @@ func greeting(r *edge.Request) string {
 	return "Waiting for the first list"
 }
 
-// program returns how a shell on this machine calls this program, wherever it stands.
+// program returns the path of this program, quoted for a shell.
 func program() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -379,21 +365,19 @@ func program() string {
 	return path
 }
 
-// toType returns a text to type elsewhere, and what for.
+// toType draws a text that a person copies, and what for.
 func toType(purpose, text string) Node {
 	return Group{P(Class("label"), Text(purpose)), Div(Class("cmd"), Code(Text(text)),
 		Button(Class("btn"), Type("button"), Attr("data-copy"), Attr("hidden"), action("copy", "Copy", "")))}
 }
 
 const (
-	// pastRows is how many lists one page of past lists or of a search has.
-	pastRows = 60
-	// scanPage is how many lists are read at a time, and maxScanned how many one
-	// request looks through: then the page leads to the earlier ones.
-	scanPage, maxScanned = 200, 4000
+	pastRows   = 60   // how many lists a page of past lists or of a search has
+	scanPage   = 200  // how many lists are read at a time
+	maxScanned = 4000 // how many one request looks through; then the page links to the earlier ones
 )
 
-// addPast adds a page of the lists that rest, by day, or of the archived ones.
+// addPast adds a page of the past lists or of the archived ones, by day.
 func (page *boardPage) addPast(r *edge.Request, s groups, k kind) error {
 	page.sum = count(len(k.lists), "list") + ", newest first"
 	if s.many {
@@ -409,8 +393,7 @@ func (page *boardPage) addPast(r *edge.Request, s groups, k kind) error {
 	return err
 }
 
-// search returns the lists whose title, items, project or agent match, the last
-// changed first.
+// search returns the lists whose title, items, project or agent match, the last changed first.
 func search(r *edge.Request, s groups, query string) (page boardPage, err error) {
 	query = todo.Cut(query, todo.MaxTitle)
 	page.head, page.search = "Search", render.Safe(query)
@@ -433,12 +416,10 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 	return page, err
 }
 
-// addFound adds the lists that keep keeps, by day, the last changed first: pastRows of
-// those before the Seq that the address names, and the link to the next ones. It holds
-// one page of lists and what it keeps, however many there are. It returns how many it
-// added.
-func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (
-	rows int, err error) {
+// addFound adds the lists that keep accepts, by day, the last changed first: at most pastRows, from the Seq
+// in the address on, and the link to the next ones. With history it adds those that once had query, too.
+// It holds only one page of lists in memory, and returns how many it added.
+func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (rows int, err error) {
 	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
 	if err != nil {
 		return 0, err
@@ -479,8 +460,8 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 	return rows, nil
 }
 
-// addRow adds a list to the rows of its day, which is the last one, or a new one. What
-// matches a query is marked, also where it has left the list.
+// addRow adds a list to the last section if that is of its day, or to a new one. It marks query, also in a
+// text that has left the list.
 func (page *boardPage) addRow(s groups, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {

@@ -16,24 +16,22 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// classes are the classes of an element that are true.
 type classes = components.Classes
 
 // drawing draws lists as of a time.
 type drawing struct {
 	now   time.Time
-	apart map[string]string // see [render.Apart]; nil where one list alone is known
+	apart map[string]string // see [render.Apart]; nil if only one list was read
 }
 
-// drawn returns a part of a page as HTML.
+// drawn returns a node as HTML.
 func drawn(n Node) string {
 	var b strings.Builder
 	_ = Group{n}.Render(&b) // a Builder does not fail
 	return b.String()
 }
 
-// card returns a list as boards show it where an agent works, with what else is to be said
-// of it.
+// card draws an active list for a board, with notes on it.
 func (d drawing) card(f *account.Group, notes ...Node) Node {
 	l, progress := f.Main, f.Progress()
 	items, more := cardItems(f)
@@ -55,29 +53,29 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom says when a list began that reads as another one; where that is not known, the page
-// keeps what it has.
+// apartFrom says when a list began whose title another one has, too. If other lists are unknown, the
+// script keeps what the page has.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
 
-// question is a bar that says what an agent asks.
+// question draws a bar with what an agent asks.
 func question(f *account.Group) Node {
 	text := asked(f)
 	return If(text != "", P(Class("bar overridden"), ID("asks-"+f.Main.List.ID), formatted(text)))
 }
 
-// subLine returns a sub-agent's list as one line.
+// subLine draws a sub-agent's list as one line.
 func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
 	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID].State]
 	at := cmp.Or(ended, d.at(&account.Group{Main: s, States: f.States}))
 	progress := s.Progress()
-	progress.Failed = 0 // it is said of the whole group
-	return Group{glyph("sub"), B(El("bdi", Text(render.Safe(todo.Cut(s.List.Agent, 60))))), formatted(at, Class("cut")),
-		progressOf(progress, "/")}
+	progress.Failed = 0 // the group shows them all
+	agent := El("bdi", Text(render.Safe(todo.Cut(s.List.Agent, 60))))
+	return Group{glyph("sub"), B(agent), formatted(at, Class("cut")), progressOf(progress, "/")}
 }
 
-// at says where the work on a list is, or where it ended; empty when it is finished.
+// at says what the agent asks, what it works on, or where it stopped; empty for a finished list.
 func (d drawing) at(f *account.Group) string {
 	if text := asked(f); text != "" {
 		return text
@@ -99,8 +97,8 @@ func (d drawing) cardItem(v itemView) Node {
 		If(!v.Started.IsZero() || v.Took != "", d.took(v)))
 }
 
-// row returns a list as one line, with what matches a search marked: query in the title,
-// and in match, which stood last in a revision that is not 0 when it has left the list.
+// row draws a list as one line, with query marked in the title and in match. If match has left the list,
+// revision is the last one that had it.
 func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
@@ -118,8 +116,7 @@ func (d drawing) row(f *account.Group, query, match string, revision int64) Node
 		d.ago(f.Updated())), If(!l.IsChat(), menu))
 }
 
-// hrefOf returns the address of a list's page, see [listHref], and for a chat without a list that
-// of its project.
+// hrefOf returns the address of a list's page, or for a chat without a list that of its project.
 func hrefOf(l todo.Snapshot, revision int64) string {
 	if l.IsChat() {
 		_, _, href := projectOf(l.List.Workspace)
@@ -128,13 +125,11 @@ func hrefOf(l todo.Snapshot, revision int64) string {
 	return listHref(l.List.ID, revision)
 }
 
-// lamps are the signs of states.
 var lamps = map[todo.State]Node{todo.Working: span("lamp beat"), todo.Waiting: glyph("blocked", "wait"),
 	todo.Finished: glyph("tick", "ok"), todo.InVain: glyph("failed", "bad"),
 	todo.Idle: span("lamp off"), todo.LeftOpen: span("lamp off"), todo.Away: span("lamp off")}
 
-// standing returns the attributes that say to the script how a list stands, and what can
-// be done with it.
+// standing returns the attributes with a list's state, and with what the script can do with it.
 func (d drawing) standing(prefix string, f *account.Group) Node {
 	failed := f.Progress().Failed
 	command, open := takenUp(f)
@@ -144,8 +139,8 @@ func (d drawing) standing(prefix string, f *account.Group) Node {
 		If(command != "", Data("command", command)), If(open != "", Data("open", open))}
 }
 
-// takenUp says how a list that was left open goes on: the command that resumes its chat,
-// and the ids of the lists in which everything can be ticked. Both may be empty.
+// takenUp returns, for a list that was left open, the command that resumes its chat and the ids of the open
+// lists of its group that can be finished here. Both may be empty.
 func takenUp(f *account.Group) (command, open string) {
 	if f.State() != todo.LeftOpen {
 		return "", ""
@@ -161,9 +156,8 @@ func takenUp(f *account.Group) (command, open string) {
 
 var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
 
-// rich returns a text with what matches a query marked. Without a query it has `code` and
-// **bold** drawn as such: models write them. Nothing else of Markdown means anything. card.js
-// does the same.
+// rich draws a text with query marked; without a query, with the `code` and **bold** that models write, as
+// card.js does, too.
 func rich(text, query string) (parts Group) {
 	if query != "" {
 		return Group{g.Map(render.Parts(text, query), func(p render.Part) Node {
@@ -186,17 +180,17 @@ func rich(text, query string) (parts Group) {
 	return append(parts, Text(text[at:]))
 }
 
-// formatted returns a rich text whose direction changes nothing around it.
+// formatted draws a rich text in an element that isolates its direction.
 func formatted(text string, attributes ...Node) Node {
 	return El("bdi", Group(attributes), rich(text, ""))
 }
 
-// by says whose list it is, how it stands, and since when.
+// by draws the agent, the branch, the state and its time.
 func (d drawing) by(f *account.Group) Node {
 	state := f.State()
 	word := stateWords[state]
 	if _, _, asks := f.Asks(); asks {
-		word = "Asked" // whether it still waits, not every host says
+		word = "Asked" // not "Waiting": some hosts do not tell when the question was answered
 	}
 	branch := render.Safe(todo.Cut(f.Main.List.OffMain(), 40))
 	return Group{who(agentOf(f.Main)), If(branch != "", Group{span("sep"), El("bdi", Class("cut"), Text(branch))}), span("sep"),
@@ -216,24 +210,24 @@ func progressOf(p todo.Progress, of string) Node {
 	}
 }
 
-// clock and full are how the time of a revision is written.
+// clock and full are the formats of a revision's time.
 const clock, full = "15:04:05", "Mon 2 Jan 2006, 15:04:05"
 
 func (d drawing) ago(t time.Time) Node {
-	return Time(DateTime(t.UTC().Format(time.RFC3339)), TitleAttr(t.In(d.now.Location()).Format(full)), Attr("data-ago"),
-		Text(spaced(render.When(t, d.now))))
+	full := t.In(d.now.Location()).Format(full)
+	return Time(DateTime(t.UTC().Format(time.RFC3339)), TitleAttr(full), Attr("data-ago"), Text(spaced(render.When(t, d.now))))
 }
 
-// took returns how long an item has been in progress, or was.
+// took draws how long an item has been in progress, or was.
 func (d drawing) took(v itemView) Node {
 	if v.Started.IsZero() {
 		return span("took", Text(v.Took))
 	}
-	return Time(Class("run"), DateTime(v.Started.UTC().Format(time.RFC3339)), Attr("data-run"),
-		Text(spaced(render.Took(d.now.Sub(v.Started)))))
+	since := v.Started.UTC().Format(time.RFC3339)
+	return Time(Class("run"), DateTime(since), Attr("data-run"), Text(spaced(render.Took(d.now.Sub(v.Started)))))
 }
 
-// menu is the button of the menu of an item or a list.
+// menu is the button that opens the menu of an item or a list.
 var menu = Button(Type("button"), Class("icon more"), Attr("data-menu"), Aria("label", "Actions"), glyph("more"))
 
 func action(icon, name, key string) Node {

@@ -18,7 +18,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// skeleton is what all pages have, with a name in braces for what they do not.
+// skeleton is the HTML of all pages, with names in braces for what differs.
 //
 //go:embed page.html
 var skeleton string
@@ -34,20 +34,20 @@ const (
 
 // frame is what every page has around its content.
 type frame struct {
-	board     *groups        // all lists that there are; nil on the page of one, which does not read them
+	board     *groups        // all lists; nil on the page of one, which does not read them
 	reader    board.Identity // who reads the page
-	theme     string         // that the reader chose: light, dark, or empty
+	theme     string         // the reader's choice: light or dark; empty follows the system
 	root      string         // where the addresses on the page begin, see [edge.Request.Root]
-	here      string         // the address of the page, from there
-	workspace *string        // the project that is shown, or nil
-	head      string         // the page's heading, and its title in the browser
+	here      string         // the page's address, from root
+	workspace *string        // the folder of the project that is shown, or nil
+	head      string         // the page's heading and title
 	sum       string         // a summary beside the heading
-	crumbs    []crumb        // the path to the page, in the place of the heading
-	show      string         // which filter is on: active, left, finished, past, archived; empty on other pages
+	crumbs    []crumb        // the path to the page, in place of the heading
+	show      string         // the [kind] that is shown, or empty
 	search    string         // what was searched for
 	class     string
-	// The rest is for the script. version differs when the page may show something else,
-	// seq is the newest Seq that it shows; list has what is said of the one list shown.
+	// The rest is for the script. version changes with what the page may show, seq is the newest Seq on
+	// the page, list are attributes of the one list that is shown.
 	view, version string
 	seq           int64
 	list          Group
@@ -56,11 +56,10 @@ type frame struct {
 // crumb is a step of the path to a page.
 type crumb struct{ name, href string }
 
-// of says who asked for the page, and from where. s has all lists; nil where they were not read.
+// of sets what depends on the request. s has all lists; nil if they were not read.
 func (f *frame) of(r *edge.Request, s *groups) {
 	f.reader = r.Identity
-	// panel.js keeps the theme that a person chose in a cookie, and none for the system's.
-	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
+	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") { // panel.js sets it
 		f.theme = c.Value
 	}
 	f.root, f.here = r.Root(), "."+r.URL.RequestURI()
@@ -69,7 +68,7 @@ func (f *frame) of(r *edge.Request, s *groups) {
 	}
 }
 
-// main returns the page's main element with content, which may have attributes for it.
+// main returns the page's main element; content may have attributes.
 func (f *frame) main(content ...Node) Node {
 	return Main(Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", fmt.Sprint(f.seq)),
 		Data("version", f.version), f.list, Data("long-after", fmt.Sprint(account.LongAfter.Milliseconds())))
@@ -91,11 +90,10 @@ func (f *frame) page(main Node) string {
 	}
 	kinds := g.Map(lists.kinds(), func(k kind) Node {
 		n := If(f.board != nil, Text(fmt.Sprint(len(k.lists))))
-		more := If(lists.many && (k.show == "past" || k.show == "archived"), Text("+")) // than were read
+		more := If(lists.many && (k.show == "past" || k.show == "archived"), Text("+")) // older ones were not read
 		return Li(A(Href(k.href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", n, more)))
 	})
-	// How many lists wait for a person: on the page of one list the script hears it.
-	n := lists.waits
+	n := lists.waits // how many wait for a person; on the page of one list the script sets it
 	waits := A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", fmt.Sprint(n)),
 		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
 	view := func(name, icon, href, view string) Node {
@@ -113,8 +111,7 @@ func (f *frame) page(main Node) string {
 		"{{waits}}", drawn(waits), "{{views}}", drawn(views), "{{main}}", drawn(main)).Replace(skeleton)
 }
 
-// projects returns the links to the projects: first those that have something active,
-// then the rest, folded.
+// projects draws the links to projects with active lists, and folded those to the others.
 func (f *frame) projects() Node {
 	active := make(map[string]int) // lists by folder
 	for _, l := range f.board.Past {
@@ -143,8 +140,7 @@ func (f *frame) projects() Node {
 			others = append(others, link)
 		}
 	}
-	return Nav(Aria("label", "Projects"), ID("projects"), H2(Class("label"), Text("Projects")),
-		Ul(Class("nav"), busy),
+	return Nav(Aria("label", "Projects"), ID("projects"), H2(Class("label"), Text("Projects")), Ul(Class("nav"), busy),
 		If(len(others) > 0, Details(ID("others"), If(len(busy) == 0, Attr("open")),
 			Summary(Class("small"), Text("All projects")), Ul(Class("nav"), others))))
 }
@@ -158,7 +154,7 @@ func listHref(id string, revision int64) string {
 	return href
 }
 
-// glyph returns one of the signs of glyphs.svg.
+// glyph draws an icon of glyphs.svg.
 func glyph(name string, more ...string) Node {
 	return SVG(Class(strings.Join(append([]string{"i"}, more...), " ")), Aria("hidden", "true"), El("use", Href("#g-"+name)))
 }

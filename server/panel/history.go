@@ -17,11 +17,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-const (
-	// maxTicks is how many revisions the timeline has, and logRows how many are
-	// described beside a list.
-	maxTicks, logRows = 120, 7
-)
+// maxTicks is how many revisions the timeline has, and logRows how many the log beside a list.
+const maxTicks, logRows = 120, 7
 
 // revision is what a revision of a list changed.
 type revision struct {
@@ -31,11 +28,11 @@ type revision struct {
 	By     render.Agent
 	Person bool
 	At     time.Time
-	Fate   account.Fate // what became of a person's changes, where agents are told of them
+	Fate   account.Fate // of a person's changes that the agent is told of
 }
 
-// revisionOf says what changed from one revision to a later one. before is the zero
-// Snapshot for a first revision, and by the list for which this one was put away.
+// revisionOf describes the changes from one revision to a later one. before is the zero Snapshot for the
+// first revision; by is the list that replaced this one, if any.
 func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	r := revision{N: at.Revision, By: agentOf(at), Person: at.Writer.Person, At: at.Updated.In(page.now.Location())}
 	r.By.Name = render.Writer(at.Writer, r.By.Name, "You")
@@ -72,9 +69,8 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	return r
 }
 
-// addHistory adds what the revisions around the one shown changed, the oldest first. In
-// the history it adds the items of the one shown; of one that is not kept any more, those
-// of the next one.
+// addHistory adds what the revisions around the one shown changed, the oldest first, and in the history the
+// items of the one shown, or if that is not kept, of the next one.
 func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown int64) error {
 	n := int64(logRows)
 	if page.past {
@@ -88,12 +84,12 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 			return err
 		}
 		if before.Revision == 0 && at.Revision > 1 {
-			before = at // what it changed is not known
+			before = at // the revision before is not kept
 		}
 		if at.Revision >= first {
 			var by todo.Snapshot
 			if at.ReplacedBy != "" && before.ReplacedBy != at.ReplacedBy {
-				by, _ = lists.Load(ctx, at.ReplacedBy, 0) // one that is gone is named by its id
+				by, _ = lists.Load(ctx, at.ReplacedBy, 0) // after an error its id names it
 			}
 			page.changes = append(page.changes, page.revisionOf(before, at, by))
 		}
@@ -107,11 +103,10 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 			return nil
 		}
 	}
-	return board.ErrNotFound // it was deleted in this moment
+	return board.ErrNotFound // deleted meanwhile
 }
 
-// compare adds the items of a revision, with what it changed said at them. An item that
-// it removed stays where it was.
+// compare adds the items of a revision with what it changed. Removed items keep their places.
 func (page *listPage) compare(before, at todo.Snapshot) {
 	page.at = at
 	changed := make(map[string]todo.Difference)
@@ -150,7 +145,7 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 	}
 }
 
-// history returns the list at a revision, below a tick for each revision around it.
+// history draws the list at a revision, below the timeline of the revisions around it.
 func (page *listPage) history() Node {
 	at, shown, ticks := page.at, page.changes[page.shown], page.changes
 	isNewest := at.Revision == page.Main.Revision

@@ -5,9 +5,8 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// What pages are made of, by the names of gomponents. The functions are called through
-// variables: the compiler copies what they do to each place that names them, which would be
-// a thousand copies and a megabyte of the program.
+// The elements and attributes of gomponents. They are variables so that the compiler does not inline the
+// functions, which would make the program a megabyte larger.
 type (
 	Node  = g.Node
 	Group = g.Group

@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// listPage is what a list's own page shows, or its history at one of its revisions.
+// listPage is the page of one list, as it stands or at one revision of its history.
 type listPage struct {
 	frame
 	account.Group
@@ -24,17 +24,16 @@ type listPage struct {
 	items   []itemView
 	at      todo.Snapshot // the revision that is shown
 	oldest  int64         // the first revision that is kept
-	changes []revision    // around the one that is shown
-	shown   int           // the place of that one among them
+	changes []revision    // what the revisions around at changed
+	shown   int           // the index of at in changes
 	saw     int64         // the revision that the list's agent last saw
 	edits   account.Edits
-	unseen  int  // how many changes of a person the agent has not seen
-	past    bool // the history is shown
-	inTurn  bool // what a person adds may wait for the end of the turn
+	unseen  int  // how many of a person's edits the agent has not seen
+	past    bool // a revision of the history is shown
+	inTurn  bool // new items may wait for the end of the turn
 }
 
-// list serves a list's page; with ?revision= its history at that revision. If
-// the id ends in .md it serves the list itself, as markdown.
+// list serves a list's page, with ?revision= its history; with .md after the id the list as markdown.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	id, isMarkdown := strings.CutSuffix(r.PathValue("id"), ".md")
 	revision, err := r.QueryNumber("revision", 0)
@@ -63,8 +62,8 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	return answer(w, http.StatusOK, page, err)
 }
 
-// edit applies an edit and answers with the list. It takes JSON alone, which no page of
-// another site can send, and which no two readers could take differently (BAD-INPUT 83).
+// edit applies an edit and answers with the list. It accepts only strict JSON, which pages of other sites
+// cannot send (BAD-INPUT 83).
 func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	raw, unread := r.ReadJSON(w)
 	if unread != nil {
@@ -87,8 +86,8 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	}{render.Document(out.After), out.Changed})
 }
 
-// pageOf returns the content of the page of lists that were read: as they stand, or
-// their history at a revision above 0; at one that is not kept, of the next one that is.
+// pageOf returns the page of a list as it stands, or at a revision above 0 of its history. If that is not
+// kept any more, it shows the next one.
 func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, revision int64) (*listPage, error) {
 	l := f.Main
 	page := &listPage{Group: f, drawing: drawing{now: p.now()}, past: revision > 0}
@@ -107,27 +106,25 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 	if page.oldest = l.Revision; len(kept) > 0 {
 		page.oldest = min(l.Revision, kept[0].Revision)
 	}
-	shown := l.Revision
 	if page.past {
-		shown = min(max(revision, page.oldest), l.Revision)
 		page.version = fmt.Sprint(l.Revision, ".", page.oldest)
 	} else {
-		page.at = l
+		page.at, revision = l, l.Revision
 		if page.inTurn, err = lists.InTurn(ctx, l); err != nil {
 			return nil, err
 		}
 		page.addItems(saw)
 	}
-	err = page.addHistory(ctx, lists, shown)
+	err = page.addHistory(ctx, lists, min(max(revision, page.oldest), l.Revision))
 	page.addFrame()
 	return page, err
 }
 
-// yourVerbs are other words for what a person did to an item.
+// yourVerbs replaces some of [verbs] for a person's edits.
 var yourVerbs = map[string]string{string(todo.Completed): "ticked", "edited": "changed"}
 
-// addItems adds the items as they stand. At an item stands what a person did to it since
-// the agent saw the list, and what became of the person's words.
+// addItems adds the items as they stand, with a person's edits since the agent saw the list and the fate of
+// the person's texts.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
 	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
@@ -150,5 +147,5 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 	}
 }
 
-// maxSubItems is how many items of a sub-agent's list its main list's page shows.
+// maxSubItems is how many items of a sub-agent's list the page of its main list shows.
 const maxSubItems = 50

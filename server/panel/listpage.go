@@ -13,12 +13,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// longList is how many items a long list has: of one, the page lays out what is seen. It is
-// said by a class, and in no selector that counts, for which a page would count all items
-// whenever one comes or goes.
+// longList is the number of items from which browsers lay out only the visible ones. A class says so, since
+// a counting selector would count all items at each change.
 const longList = 200
 
-// addFrame adds what is around the list.
+// addFrame sets the frame around the list.
 func (page *listPage) addFrame() {
 	l, title := page.Main, titleOf(page.Main)
 	page.view, page.class, page.seq, page.head = "list", "one", page.Seq(), title
@@ -34,8 +33,7 @@ func (page *listPage) addFrame() {
 	}
 	project, _, href := projectOf(l.List.Workspace)
 	page.crumbs = []crumb{kind, {project, href}}
-	page.list = Group{Data("list", l.List.ID), Data("revision", fmt.Sprint(page.at.Revision)),
-		Data("oldest", fmt.Sprint(page.oldest))}
+	page.list = Group{Data("list", l.List.ID), Data("revision", fmt.Sprint(page.at.Revision)), Data("oldest", fmt.Sprint(page.oldest))}
 	if page.past {
 		page.view, page.head = "history", fmt.Sprintf("Revision %d · %s", page.at.Revision, title)
 		page.crumbs = append(page.crumbs, crumb{title, listHref(l.List.ID, 0)})
@@ -49,7 +47,7 @@ func (page *listPage) main() Node {
 	return page.frame.main(classes{"two": true, "idle": page.State() == todo.Idle, "in-turn": page.inTurn}, page.live(), page.side())
 }
 
-// live returns the list as it stands.
+// live draws the list as it stands.
 func (page *listPage) live() Node {
 	l, progress, state, isOurs := page.Main, page.Progress(), page.State(), !page.Main.List.Mirrored
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
@@ -85,7 +83,7 @@ func (page *listPage) live() Node {
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
 }
 
-// button returns a button with which the script sends an edit.
+// button draws a button by which the script sends an edit.
 func button(e todo.Edit, content ...Node) Node {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -94,7 +92,7 @@ func button(e todo.Edit, content ...Node) Node {
 	return Button(Type("button"), Data("edit", string(data)), Group(content))
 }
 
-// unseenBar says that the agent has not seen what people changed.
+// unseenBar draws a bar that says how many of a person's changes the agent has not seen.
 func (page *listPage) unseenBar() Node {
 	changes, all, when := "change", "", "with its next write"
 	if page.unseen > 1 {
@@ -108,14 +106,14 @@ func (page *listPage) unseenBar() Node {
 		button(todo.Edit{Do: todo.EditUndo, From: page.saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
 }
 
-// overridden is a bar that says what an agent overrode: what a person did to an item, or the
-// order, for which item is empty. It may be brought back.
+// overridden draws a bar about a person's edit of an item, or of the order if item is empty, that the agent
+// overrode.
 func overridden(id, item, name string, text Node, mayComeBack bool) Node {
 	return Div(Class("bar overridden"), ID(id), glyph("you"), Span(text), If(mayComeBack,
 		button(todo.Edit{Do: todo.EditBack, Item: item}, Class("link end back"), Aria("label", "Bring back"+name), Text("Bring back"))))
 }
 
-// leftBar says where the work ended on a list that was left open.
+// leftBar draws a bar that says where the work on a list ended that was left open.
 func (page *listPage) leftBar() Node {
 	where := Group{Text("Left open. ")}
 	if stopped := stoppedAt(page.Main); stopped != "" {
@@ -130,7 +128,7 @@ func (page *listPage) leftBar() Node {
 		span("end", If(command != "", button("command", "Copy command")), If(open != "", button("finish", "Done"))))
 }
 
-// item returns an item: as it stands, or as a revision of the history compares it.
+// item draws an item as it stands, or with what a revision changed.
 func (page *listPage) item(v itemView) Node {
 	tick, to, say := span("tick", glyph(string(v.Status))), todo.Completed, "Tick"
 	if v.Status == todo.Completed {
@@ -160,7 +158,7 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("link small"), Aria("label", "Delete: "+v.Title), Text("Delete")))))
 }
 
-// yours says what a person did to the item, and what became of the person's words.
+// yours draws a person's edits of the item, and the fate of the person's text.
 func (v *itemView) yours() Node {
 	const gap = "\u2002"
 	words := Group{If(v.Yours != "", span("yours", Text(v.Yours)))}
@@ -184,13 +182,12 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 	more := max(len(s.Items)-maxSubItems, 0)
 	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, state.Rests())) }
 	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Group, s)),
-		Ul(Class("items"), g.Map(s.Items[:len(s.Items)-more], item),
-			If(more > 0, Li(span("t", Textf("%d more", more))))),
+		Ul(Class("items"), g.Map(s.Items[:len(s.Items)-more], item), If(more > 0, Li(span("t", Textf("%d more", more))))),
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID, 0)), Text("Open its list"))))
 }
 
-// side returns what stands beside the items: what can be done with the list and what is
-// known of it, and what the revisions around the one shown changed, the newest first.
+// side draws what stands beside the items: facts, actions, and what the revisions around the one shown
+// changed, the newest first.
 func (page *listPage) side() Node {
 	l, href := page.Main, listHref(page.Main.List.ID, 0)
 	label, head, query, keys := "About this list", "History", "", Node(nil)
@@ -222,7 +219,7 @@ func (page *listPage) side() Node {
 		H2(Class("label"), Text(head)), Ol(log...), keys)
 }
 
-// facts returns what is known of the list, a line each.
+// facts draws the list's project, folder, agent and times.
 func (page *listPage) facts() Node {
 	var facts Group
 	l, created := page.Main, page.Main.List.Created

@@ -19,37 +19,33 @@ import (
 )
 
 const (
-	// presenceEvery is how often an open page learns that an agent has gone or
-	// come without a write; presenceSoon how long after a change, which may mean
-	// that another list was left behind.
-	presenceEvery, presenceSoon = 2 * time.Second, 200 * time.Millisecond
-	// presenceShare is how many times as long as a check took the next one waits.
-	presenceShare = 20
+	presenceEvery = 2 * time.Second        // how often agents are looked for that came or went without a write
+	presenceSoon  = 200 * time.Millisecond // how soon after a change: a new list may leave another one behind
+	presenceShare = 20                     // the next look waits so many times as long as the last one took
 )
 
-// openPage is a board or a list's own page that a person has open. It is sent a
-// list that changed, and at times what stands otherwise without a write: an agent's
-// process ended, or its time is over. What all open pages are sent alike is read and
-// drawn once.
+// openPage is a board or a list's page that a person has open. It is sent each list that changed, and now and
+// then what changed without a write: an agent's process ended, or its time is over. All open pages share
+// what they read and draw.
 type openPage struct {
 	panel   *Panel
 	request *edge.Request
 	stream  *sse.Stream
-	list    string // the one whose page it is; empty for a board
-	version string // of what the page shows, or was told to show
-	waits   int    // how many lists the page says wait for a person
-	place   string // where its list stood on boards
-	unseen  bool   // what a person did to its list waits to be seen
+	list    string // whose page it is; empty for a board
+	version string // of what the page shows, or was told to load
+	waits   int    // how many waiting lists the page counts
+	place   string // the place of its list on the board
+	unseen  bool   // the page says that a person's edit waits to be seen
 }
 
-// standingKey is when the lists and chats of somebody are compared with how they stood.
+// standingKey is a user and the time of a look at all lists.
 type standingKey struct {
 	whose string
 	at    time.Time
 }
 
-// updateKey is a change of a list, for boards or for its own page: the Seq of a write or of
-// what was heard of its agent, or when the list's own page may show something else without one.
+// updateKey identifies an update of a list: by the Seq of a write or of what a hook told, or by a time. own is
+// true for the list's own page.
 type updateKey struct {
 	whose, list string
 	own         bool
@@ -57,37 +53,35 @@ type updateKey struct {
 	at          time.Time
 }
 
-// update is a change as it is sent.
+// update is an encoded change.
 type update struct {
 	event   []byte
 	version string // of the list's own page
-	unseen  bool   // the own page says that something waits to be seen
+	unseen  bool   // see openPage
 }
 
 // change is the data of an event.
 type change struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
-	// Pieces are all elements that show the list, drawn, by id: those of boards, or the
-	// main element of the list's own page.
+	// Pieces are the elements that show the list, as HTML by id: its card and row, or the main element of
+	// its own page.
 	Pieces map[string]string `json:"pieces,omitempty"`
-	// What is said of it: by screen readers, and in notifications.
+	// For screen readers and notifications:
 	Say    string     `json:"say"`
 	Title  string     `json:"title"`
 	State  todo.State `json:"state"`
-	Reason string     `json:"reason,omitempty"` // for what the agent waits
+	Reason string     `json:"reason,omitempty"` // what the agent waits for
 	Failed int        `json:"failed"`
 	Person bool       `json:"person,omitempty"` // a person changed it
-	// Archived is true when it was put away, Gone when it was deleted.
-	Archived bool `json:"archived,omitempty"`
-	Gone     bool `json:"gone,omitempty"`
-	// Place says where the list stands on the board: while it is the same, nothing
-	// moves.
-	Place string `json:"place"`
+
+	Archived bool   `json:"archived,omitempty"`
+	Gone     bool   `json:"gone,omitempty"` // it was deleted
+	Place    string `json:"place"`          // see placeOf
 }
 
-// events streams what changes of all lists, or with ?list= of one list's page.
-// ?after= or Last-Event-ID is the Seq up to which a page shows all changes.
+// events streams the changes of all lists, or with ?list= of one. ?after= or Last-Event-ID is the Seq up to
+// which the page has all changes.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -104,9 +98,8 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// begin says which version the page should show: none where a board missed a change,
-// which then loads again. It notes that a person looks at the list of the page, and at those
-// of its sub-agents.
+// begin sends the version that the page should show; an empty one makes a board that missed a change load
+// again. It notes that a person looks at the list of the page and at those of its sub-agents.
 func (o *openPage) begin(after int64, resumes bool) error {
 	ctx, cancel := o.bounded()
 	defer cancel()
@@ -120,10 +113,10 @@ func (o *openPage) begin(after int64, resumes bool) error {
 		if err != nil {
 			return err
 		}
-		o.version, o.unseen = u.version, u.unseen // no version of a list that is not there
+		o.version, o.unseen = u.version, u.unseen // empty for a list that does not exist
 		if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
 			for _, l := range f.Lists() {
-				o.request.Lists.Look(ctx, l) // who asks for the page alone may be no person
+				o.request.Lists.Look(ctx, l) // not when the page is requested: that may be a program
 			}
 		}
 	} else if resumes {
@@ -139,14 +132,14 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	return cmp.Or(o.stream.Begin(), o.hello())
 }
 
-// hello says which process serves the page, which version the page should show, how many
-// lists wait for a person, and after how many milliseconds of silence the page is not live.
+// hello sends the serving process, the version to show, how many lists wait for a person, and after how
+// many milliseconds of silence the page is not live.
 func (o *openPage) hello() error {
 	hello := map[string]any{"process": o.panel.process, "version": o.version, "waits": o.waits, "silence": o.stream.Silence.Milliseconds()}
 	return o.stream.Send(sse.Event{Name: "hello", Data: hello})
 }
 
-// bounded returns a context for reads of the store: as much time as a request has.
+// bounded returns a context with the time that a request has to read the store.
 func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(o.stream.Context(), o.request.ReadTimeout())
 }
@@ -176,14 +169,13 @@ func (o *openPage) follow(watch *board.Watcher) error {
 	}
 }
 
-// next returns the next time after a rest at which all open pages do what is done so
-// often.
+// next returns the first time after a rest at which all open pages do together what they do at an interval.
 func (p *Panel) next(rest, every time.Duration) time.Time {
 	n := (time.Since(p.began)+rest)/every + 1
 	return p.began.Add(n * every)
 }
 
-// nextUntil waits for changes until a time; then it returns none.
+// nextUntil waits for changes, and returns none if there are none by then.
 func nextUntil(ctx context.Context, watch *board.Watcher, due time.Time) ([]todo.Snapshot, error) {
 	until, cancel := context.WithDeadline(ctx, due)
 	defer cancel()
@@ -194,8 +186,8 @@ func nextUntil(ctx context.Context, watch *board.Watcher, due time.Time) ([]todo
 	return changed, err
 }
 
-// sendChanged sends what the page shows of lists that were written, or whose agents do otherwise: a board the main
-// lists, each once. A sub-agent's list has a page of its own, too.
+// sendChanged sends the main list of each list that changed, once. A page of one list, which may be a
+// sub-agent's, is only sent that one.
 func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) error {
 	done := make(map[string]bool)
 	for _, l := range changed {
@@ -214,9 +206,9 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 	return nil
 }
 
-// sendMoved says to a board that lists stand otherwise than they did, and to every page how
-// many wait, and returns how long it may rest. An own page is sent its list then, and also when an agent has read
-// it: what waited to be seen is seen.
+// sendMoved sends a board a new version if a list's state changed without a write, and a list's page its list
+// then, or when the agent may have seen a person's edit. All get the number of waiting lists. It returns how
+// long to wait until the next call.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
 	now, err := o.panel.standing(ctx, o.request, due)
 	if err != nil {
@@ -236,7 +228,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	return presenceShare * now.took, err
 }
 
-// send sends a change of a list, but not what its own page shows already.
+// send sends an update of a list, unless its own page shows that already.
 func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 	k.whose, k.own = whose(o.request), o.list != ""
 	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
@@ -250,19 +242,20 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 	return o.stream.SendEncoded(u.event)
 }
 
-// whose says of whom lists and chats are shown: chats are a user's own.
+// whose identifies who sees the same lists and chats.
 func whose(r *edge.Request) string { return r.Principal + "\x00" + r.Subject }
 
-// standing reads how all lists of who asks stand at a time.
+// standing reads the board, once for all open pages of a user at a time.
 func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*groups, error) {
 	return p.standings.Get(ctx, standingKey{whose(r), at}, func() (groups, error) { return p.readBoard(ctx, r) })
 }
 
+// update reads and draws a list for open pages.
 func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, person bool) (u update, err error) {
 	c := change{ID: k.list, Person: person}
 	f, err := readGroup(ctx, lists, k.list)
 	switch {
-	case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged): // the page loads again, and says which
+	case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged): // the page loads again and shows the error
 		c.Gone, c.Person = true, true
 	case err != nil:
 		return u, err
@@ -283,10 +276,10 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, pers
 	return u, err
 }
 
-// describe says how a list stands.
+// describe sets what an event says of a group.
 func (c *change) describe(f *account.Group, d drawing) {
 	c.Place, c.Archived = placeOf(f, d.now), f.Main.Archived
-	if !f.Main.IsChat() { // else a list that is read later may have a smaller one
+	if !f.Main.IsChat() { // a chat's Seq may be above that of a list that is read later
 		c.Seq = f.Seq()
 	}
 	progress := f.Progress()

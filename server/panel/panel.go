@@ -1,8 +1,8 @@
 // Package panel serves the web pages on which people watch and edit lists.
 //
-// Every page can be read without script, and edited with it. A change appears on
-// an open page within a tenth of a second, without moving what a person reads or
-// types. The texts of a list cannot run as markup or script (BAD-INPUT 37).
+// Pages can be read without script; editing needs it. A change appears on an open page within a
+// tenth of a second, without moving what a person reads or types. The texts of a list cannot run as
+// markup or script (BAD-INPUT 37).
 package panel
 
 import (
@@ -20,13 +20,12 @@ import (
 //go:embed *.css *.js icon* manifest.webmanifest
 var files embed.FS
 
-// policy is the Content-Security-Policy of all pages: they may load script, style, the
-// manifest and its icons from this server, send forms to it and nothing else (BAD-INPUT 37).
+// policy is the Content-Security-Policy of all pages: they load from this server and send forms to it,
+// nothing else (BAD-INPUT 37).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"manifest-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 
-// Panel serves the pages that show lists to people. The server draws all HTML;
-// the script only inserts it into the page.
+// Panel serves the pages. The server draws all HTML; the script only inserts it into the page.
 type Panel struct {
 	process   string
 	now       func() time.Time
@@ -36,8 +35,8 @@ type Panel struct {
 	updates   sse.Shared[updateKey, update]
 }
 
-// New returns a panel of a process: a page reloads when its stream reconnects to
-// another one. now is the clock; nil means time.Now.
+// New returns the panel of a process: a page reloads when its stream reconnects to another one. now is
+// the clock; nil means time.Now.
 func New(process string, now func() time.Time) *Panel {
 	if now == nil {
 		now = time.Now
@@ -60,8 +59,8 @@ func New(process string, now func() time.Time) *Panel {
 	return p
 }
 
-// lean returns a script or a style sheet without indentation, and without lines that are a
-// comment: a seventh of it. No text in them goes over several lines.
+// lean removes indentation and comment lines from a script or a style sheet, a seventh of it. No string
+// in them spans several lines.
 func lean(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -85,8 +84,7 @@ func (p *Panel) Route(e *edge.Edge) {
 	}
 }
 
-// mediaTypes are those of the assets, by the ends of their names: what the system knows of
-// them differs from one to the other.
+// mediaTypes are those of the assets, by extension: package mime depends on the system.
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
 
@@ -99,7 +97,7 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// answer answers with a page, unless it could not be drawn.
+// answer writes a page, or returns err.
 func answer(w http.ResponseWriter, status int, page string, err error) error {
 	if err != nil {
 		return err
@@ -109,8 +107,7 @@ func answer(w http.ResponseWriter, status int, page string, err error) error {
 	return edge.Write(w, status, "text/html; charset=utf-8", []byte(page))
 }
 
-// failure returns the page in the place of one that cannot be shown, whose address has a
-// root. It leads on to the others.
+// failure returns how to draw a failure as a page; root leads from its address to the board.
 func failure(root string) edge.Format {
 	return func(w http.ResponseWriter, status int, text string) {
 		head := "Not now"

@@ -18,15 +18,14 @@ import (
 // maxDayItems is how many items of a list the page of a day shows.
 const maxDayItems = 12
 
-// dayPage is what was done on a day.
+// dayPage is the page of what was done on a day.
 type dayPage struct {
 	frame
 	drawing
 	day account.Day
 }
 
-// today serves the page of a day, which is ?day= (2006-01-02), or today; with .md the same
-// as markdown.
+// today serves the page of ?day=2006-01-02, or of today; with .md as markdown.
 func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 	isMarkdown := strings.HasSuffix(r.URL.Path, ".md")
 	page, err := edge.InTurn(r, func() (string, error) {
@@ -59,32 +58,28 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 
 func (page *dayPage) isToday() bool { return page.day.Date == page.now.Format(time.DateOnly) }
 
-// draw returns the page: links to other days, the account to be copied, and what was done.
 func (page *dayPage) draw() string {
 	noon := page.day.From.Add(12 * time.Hour)
 	at := func(days int) string { return "today?day=" + noon.AddDate(0, 0, days).Format(time.DateOnly) }
 	return page.page(page.main(
 		Form(Class("filters"), ID("filters"), Action("today"),
 			A(Class("icon"), Href(at(-1)), Aria("label", "The day before"), glyph("left")),
-			Label(span("spoken", Text("Day")), Input(Type("date"), Name("day"), Value(page.day.Date),
-				Max(page.now.Format(time.DateOnly)))),
+			Label(span("spoken", Text("Day")), Input(Type("date"), Name("day"), Value(page.day.Date), Max(page.now.Format(time.DateOnly)))),
 			If(!page.isToday(), A(Class("icon"), Href(at(1)), Aria("label", "The day after"), glyph("right"))),
 			NoScript(Button(Class("btn"), Text("Show"))),
-			span("end", A(Class("btn"), Href("today.md?day="+page.day.Date), Data("do", "copy"),
-				action("copy", "Copy as markdown", "")))),
+			span("end", A(Class("btn"), Href("today.md?day="+page.day.Date), Data("do", "copy"), action("copy", "Copy as markdown", "")))),
 		Div(ID("day"), P(Class("tally"), tally(page.day.Tally)),
 			If(len(page.day.Projects) == 0, P(Class("bar"), ID("nothing"), Text("Nothing was done on this day."))),
 			g.Map(page.day.Projects, page.project),
 			If(page.day.More, P(Class("bar"), Text("There was more on this day than is shown here."))))))
 }
 
-// tally says what was done: the numbers that are not 0.
+// tally draws the numbers of what was done that are not 0.
 func tally(t account.Tally) Node {
 	number := func(n int, class, word string) Node {
 		return If(n > 0, Span(Class(class), B(Text(fmt.Sprint(n))), Text(" "+word)))
 	}
-	return Group{number(t.Lists, "", word(t.Lists, "list", "lists")), number(t.Completed, "", "done"),
-		number(t.Failed, "bad", "failed"),
+	return Group{number(t.Lists, "", word(t.Lists, "list", "lists")), number(t.Completed, "", "done"), number(t.Failed, "bad", "failed"),
 		number(t.Waiting, "waiting", word(t.Waiting, "waits", "wait")), number(t.Open, "", "open"),
 		If(t.Worked > 0, Span(B(Text(spaced(render.Took(t.Took())))), Text(" worked")))}
 }
@@ -96,7 +91,7 @@ func (page *dayPage) project(p account.DayProject) Node {
 		Ul(Class("rows days"), g.Map(p.Lists, page.list)))
 }
 
-// list returns what was done in a list.
+// list draws what was done in a list.
 func (page *dayPage) list(l account.DayList) Node {
 	items := slices.Concat(l.FailedItems, l.WaitingItems, l.CompletedItems, l.OpenItems)
 	shown := min(len(items), maxDayItems)
@@ -105,7 +100,7 @@ func (page *dayPage) list(l account.DayList) Node {
 		sub = Group{El("bdi", Text(render.Safe(todo.Cut(l.Agent, 60)))), Text(": ")}
 	}
 	href := listHref(l.ID, 0)
-	if todo.IsChatID(l.ID) { // it has no list
+	if todo.IsChatID(l.ID) { // a chat without a list
 		href = "./"
 	}
 	return Li(ID("day-"+l.ID),

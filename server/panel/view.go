@@ -17,20 +17,14 @@ import (
 )
 
 const (
-	// maxRead is how many lists the first page reads, the last changed first.
-	maxRead = 2000
-	// maxShown is how many characters of a text a card or row shows.
-	maxShown = 300
-	// openOnCard is how many items that wait to be done a card shows.
-	openOnCard = 4
-	// troubleOnCard is how many failed and blocked items a card shows.
-	troubleOnCard = 3
-	// subsOnCard is how many sub-agents a card shows.
-	subsOnCard = 3
+	maxRead       = 2000 // how many lists the board reads, the last changed first
+	maxShown      = 300  // how many characters of a text a card or row shows
+	openOnCard    = 4    // how many pending items a card shows
+	troubleOnCard = 3    // how many failed and blocked items a card shows
+	subsOnCard    = 3    // how many sub-agents a card shows
 )
 
-// readGroup reads a main list, or a chat without one, with its sub-agents' lists and how they
-// stand.
+// readGroup reads a main list, or a chat without one, with its sub-agents' lists and their states.
 func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group, error) {
 	main, err := lists.Load(ctx, id, 0)
 	if errors.Is(err, board.ErrNotFound) && todo.IsChatID(id) {
@@ -43,8 +37,7 @@ func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group
 	return account.Of(main, subs, states), err
 }
 
-// placeOf says where the lists stand on the board. While it is the same, nothing
-// moves.
+// placeOf returns a digest of the group's place on the board. While it is the same, nothing moves.
 func placeOf(f *account.Group, now time.Time) string {
 	state := f.State()
 	today := state.Ended() && !f.Updated().Before(todo.Midnight(now))
@@ -56,31 +49,29 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// itemView is the data with which an item is drawn. Its texts are safe to show (see
-// [render.Safe]). Two equal ones are drawn alike.
+// itemView is the data with which an item is drawn, all texts made safe by [render.Safe].
 type itemView struct {
 	ID, Title, Text string // Text is what is edited
 	Status          todo.Status
 	Reason          string       // why the item is blocked
 	Beside          string       // its priority, who does it, and what it waits for
 	Details         string       // on a list's page
-	Started         time.Time    // zero unless the item is in progress and its agent is there
-	Took            string       // how long the item was in progress; empty when unknown
-	Yours           string       // what a person did to it that its agent has not seen
-	Fate            account.Fate // that a person's text was seen, or is overridden
+	Started         time.Time    // zero unless the item is in progress and its agent is here
+	Took            string       // how long the item was in progress; empty if unknown
+	Yours           string       // a person's edits that the agent has not seen
+	Fate            account.Fate // of a person's text: seen or overridden
 	Person          string       // the person's text that is overridden
-	Fixed           bool         // nobody can change it here
+	Fixed           bool         // it cannot be changed on this page
 	Later           bool         // it waits for the end of the turn
-	// What a revision changed: in words, and the text before.
-	Change, Was string
-	Gone        bool
+	Change, Was     string       // what a revision changed, and the text before
+	Gone            bool         // the revision removed it
 }
 
 func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }
 
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
-// asked says what an agent waits for that asks for something; empty when none does.
+// asked returns the question of an agent of the group; empty for none.
 func asked(f *account.Group) string {
 	l, asks, ok := f.Asks()
 	if !ok {
@@ -89,8 +80,7 @@ func asked(f *account.Group) string {
 	return agentOf(l).Name + " asks: " + render.Safe(asks)
 }
 
-// nowOf returns the item that the agent works at, or the one for which it waits;
-// nil when there is none.
+// nowOf returns the item that the agent works on, or waits for; nil for none.
 func nowOf(f *account.Group) *itemView {
 	rests := f.States[f.Main.List.ID].State.Rests()
 	item, ok := f.Main.Current()
@@ -104,7 +94,7 @@ func nowOf(f *account.Group) *itemView {
 	return &v
 }
 
-// stoppedAt says where the work on a list ended, but not what its title says.
+// stoppedAt says where the work on a list ended; empty if the title says the same.
 func stoppedAt(l todo.Snapshot) string {
 	if item, ok := l.Current(); ok && strings.HasPrefix(l.Title(), todo.OneLine(item.Text, todo.MaxTitle)) {
 		return ""
@@ -121,11 +111,9 @@ func stoppedAt(l todo.Snapshot) string {
 	return "next: " + render.Safe(todo.Cut(next.Text, maxShown))
 }
 
-// itemOf returns the view of an item; rests is true when no agent works on its
-// list, so that no time runs.
+// itemOf returns the view of an item. With rests no agent works on its list, and no time runs.
 func itemOf(i todo.Item, rests bool) itemView {
-	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: i.Status,
-		Reason: render.Safe(i.Reason)}
+	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: i.Status, Reason: render.Safe(i.Reason)}
 	if !slices.Contains(todo.Statuses(), i.Status) {
 		v.Status = todo.Pending // W4: an unknown status looks pending
 	}
@@ -145,15 +133,14 @@ func laterOf(i todo.Item) itemView {
 	return v
 }
 
-// cutItem returns an item as cards and rows show it.
+// cutItem cuts the texts of an item to what cards and rows show.
 func cutItem(v itemView) itemView {
 	v.Title, v.Reason = todo.Cut(v.Title, maxShown), todo.Cut(v.Reason, maxShown)
 	return v
 }
 
-// cardItems returns the items of a list that its card shows: the present first, then
-// what went wrong, then what comes next, of which what is ready first; and how many open ones it
-// leaves out.
+// cardItems returns the items on a list's card: those in progress, failed or blocked, ready, and waiting for
+// others; and how many open items it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
 	present, rests := nowOf(f), f.States[f.Main.List.ID].State.Rests()
 	var now, also, trouble, next, waits, later []itemView

@@ -12,8 +12,7 @@ import (
 
 var unit = regexp.MustCompile(`(\d)([smhd])\b`)
 
-// spaced returns a duration, or how long ago something was, with a narrow space that
-// does not break before each unit, as panel.js writes what goes on.
+// spaced puts a narrow no-break space before each unit of a duration, as panel.js does.
 func spaced(text string) string { return unit.ReplaceAllString(text, "$1\u202f$2") }
 
 func dayOf(t, now time.Time) string {
@@ -31,25 +30,23 @@ func dayOf(t, now time.Time) string {
 
 var homeFolder = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
 
-// projectOf returns how the lists of a folder are shown: the name of their project, the path
-// of the folder, and the address of their page.
+// projectOf returns the name of a folder's project, the path to show, and the address of its page.
 func projectOf(folder string) (name, path, href string) {
 	name = cmp.Or(render.Safe((todo.List{Workspace: folder}).Project()), "No folder")
 	return name, render.Safe(homeFolder.ReplaceAllString(folder, "~$2")), "./?project=" + url.QueryEscape(folder)
 }
 
 var (
-	// statusWords are what a screen reader says before an item's text.
+	// statusWords are read by screen readers before an item's text.
 	statusWords = map[todo.Status]string{todo.Pending: "To do", todo.InProgress: "In progress", todo.Completed: "Done",
 		todo.Failed: "Failed", todo.Cancelled: "Cancelled", todo.Blocked: "Blocked"}
 	stateWords = map[todo.State]string{todo.Working: "Working", todo.Idle: "Idle", todo.Waiting: "Waiting for you",
 		todo.LeftOpen: "Left open", todo.Away: "Archived", todo.Finished: "Finished", todo.InVain: "Failed"}
-	// newStatus says in one word that an item got a status, where that is another word.
+	// newStatus has the verbs for a change to a status that differ from its name.
 	newStatus = map[todo.Status]string{todo.InProgress: "began", todo.Pending: "reopened"}
 )
 
-// verbs returns what a difference is, in the words of a summary; several when an
-// item changed in several ways, of which a new status is the first.
+// verbs returns a verb for each way in which an item changed, of a new status first.
 func verbs(d todo.Difference) (out []string) {
 	if d.Kind != todo.Changed {
 		return []string{string(d.Kind)}
@@ -66,10 +63,10 @@ func verbs(d todo.Difference) (out []string) {
 	return out
 }
 
-// count returns a number with its noun: "1 list", "3 lists".
+// count returns "1 list" or "3 lists".
 func count(n int, noun string) string { return render.Count(n, noun, noun+"s") }
 
-// word returns a word as it stands beside a number.
+// word returns one for 1, else many.
 func word(n int, one, many string) string {
 	if n == 1 {
 		return one
