@@ -18,19 +18,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
-// MaxFile is how large a file of a client may be, in bytes: it is edited in memory. One client
-// keeps its state beside its settings, and has files of 240 MB.
+// MaxFile is the maximum size of a client's file, in bytes. Claude Code keeps its state in it: 240 MB were seen.
 const MaxFile = 300_000_000
 
 // file is a configuration file as it was read.
 type file struct {
 	path   string // as the client names it
 	target string // where links lead; the same as path without one
-	mark   []byte // the byte order mark, which editors of Windows write; it stays
-	data   []byte // behind the mark; nil when there is no file
+	mark   []byte // the byte order mark, which editors of Windows write
+	data   []byte // what follows the mark; nil for no file
 }
 
-// readFile reads a file, which need not be there.
+// readFile reads a file, which need not exist.
 func readFile(path string) (file, error) {
 	f := file{path: path, target: path}
 	if !exists(path) {
@@ -58,10 +57,9 @@ func readFile(path string) (file, error) {
 	return f, err
 }
 
-// byHand says what helps with a file that is not edited.
 const byHand = "`install --print` shows what to write by hand"
 
-// withHint returns an error with what helps if a file or its folder is protected.
+// withHint adds byHand to an error about permissions.
 func withHint(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: %s", err, byHand)
@@ -69,9 +67,8 @@ func withHint(err error) error {
 	return err
 }
 
-// wrong returns an error about the file's content with its path. Such an error begins as
-// compilers write the place, :LINE:COLUMN, or with a colon alone. It quotes no value of the
-// file, which may be secret.
+// wrong puts the path before an error about the content, which begins with :LINE:COLUMN: or a colon. The error
+// must quote no value, which may be secret.
 func (f file) wrong(err error) error {
 	if err == nil {
 		return nil
@@ -79,21 +76,19 @@ func (f file) wrong(err error) error {
 	return fmt.Errorf("%s%w", f.path, err)
 }
 
-// backupOf returns the path of the copy of what a file held before.
+// backupOf returns the path of the copy of a file's earlier content.
 func backupOf(path string) string { return path + ".todo-mcp.bak" }
 
-// Change is what becomes of the files of a client.
+// Change is a change of a client's files.
 type Change struct {
 	Client Client
-	// File is the path of the one with the servers.
-	File string
-	// Notes are what a person should know besides.
-	Notes []string
-	edits []*edit
-	home  string // of the user
+	File   string   // the path of the file with the servers
+	Notes  []string // what a person should know besides
+	edits  []*edit
+	home   string // the user's folder
 }
 
-// at returns what a document has at a path of keys and indices; nil for nothing.
+// at returns the value at a path of keys and indices in a document; nil for none.
 func at(doc any, path []any) any {
 	for _, step := range path {
 		all, _ := doc.(map[string]any)
@@ -108,27 +103,26 @@ func at(doc any, path []any) any {
 	return doc
 }
 
-// shownPath returns a path as a.b.0; that of an array for a new item of it.
+// shownPath returns a path as a.b.0, without a newItem at its end.
 func shownPath(path []any) string {
 	text := strings.TrimPrefix(strings.TrimSuffix(pointer(path), "/-"), "/")
 	return strings.ReplaceAll(text, "/", ".")
 }
 
-// edit is what becomes of one file.
+// edit is an edit of one file.
 type edit struct {
 	format
 	before file
-	root   map[string]any // what it says
+	root   map[string]any // the parsed content of after
 	after  []byte
-	ours   bool   // this program stands in it already
-	shown  []line // what changes
+	ours   bool   // the file has this program already
+	shown  []line // the changes
 }
 
-// line is what changes at one place. Of a hook it is told in brief what is called at which event.
+// line describes a change of one value; of a hook also, in brief, what it calls at which event.
 type line struct{ text, calls, event string }
 
-// read returns the edit of a file, which need not be there and stays as it is until it is
-// edited.
+// read returns an edit of a file, which need not exist, without changes.
 func (o Options) read(path string) (e *edit, err error) {
 	e = &edit{format: formatOf(path), before: file{path: path, target: path}}
 	if !o.Blank {
@@ -144,8 +138,7 @@ func (o Options) read(path string) (e *edit, err error) {
 
 func (e *edit) isNone() bool { return bytes.Equal(e.before.data, e.after) }
 
-// isBare reports whether nothing is left but a version, objects and arrays without content,
-// and no comment.
+// isBare reports whether the file has nothing but a version and empty objects and arrays, and no comment.
 func (e *edit) isBare() bool {
 	left := maps.Clone(e.root)
 	maps.DeleteFunc(left, func(key string, value any) bool {
@@ -156,15 +149,15 @@ func (e *edit) isBare() bool {
 	return len(left) == 0 && !bytes.ContainsAny(e.after, "/#")
 }
 
-// removes reports whether the file goes: nothing is left in it, and this program made it, as
-// far as that can be known: it made no copy of what was there before.
+// removes reports whether the file is to be removed: nothing is left in it, and this program probably made it,
+// since there is no copy of an earlier content.
 func (e *edit) removes() bool {
 	f := e.before
 	_, isNoLink := os.Readlink(f.path)
 	return f.data != nil && !e.isNone() && e.isBare() && isNoLink != nil && (len(e.after) == 0 || !exists(backupOf(f.path)))
 }
 
-// object returns the object with a key; nil when there is none.
+// object returns the object with a key; nil for none.
 func (e *edit) object(key string) (map[string]any, error) {
 	all, ok := e.root[key].(map[string]any)
 	if !ok && e.root[key] != nil {
@@ -173,12 +166,11 @@ func (e *edit) object(key string) (map[string]any, error) {
 	return all, nil
 }
 
-// errNotEdited is what is said of a file that would not say what was wanted.
-var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: " +
-	"change it by hand; --print shows what install writes")
+// errNotEdited is the error for an edit whose result would not have the wanted value.
+var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: change it by hand; --print shows what install writes")
 
-// set sets the value at a path, or removes the one there if it is nil. What comes of that is
-// read again, and refused where it does not say so.
+// set sets the value at a path, or removes it if value is nil. It parses the result, and returns an error if
+// that does not have the value.
 func (e *edit) set(value any, path ...any) error {
 	old := at(e.root, path)
 	if value == nil && old == nil || value != nil && reflect.DeepEqual(old, plainJSON(value)) {
@@ -198,21 +190,21 @@ func (e *edit) set(value any, path ...any) error {
 	e.root, e.after = root, text
 	shown := "- " + shownPath(path)
 	if value != nil {
-		text, _ := inLine(value, asShown) // as it was written
+		text, _ := inLine(value, asShown) // set has encoded it before
 		shown = "+ " + shownPath(path) + ": " + text
 	}
 	e.shown = append(e.shown, line{text: shown})
 	return nil
 }
 
-// plainJSON returns a value as it is read again.
+// plainJSON returns a value as it is decoded from its JSON.
 func plainJSON(value any) (read any) {
 	text, _ := json.Marshal(value)
 	_ = json.Unmarshal(text, &read)
 	return read
 }
 
-// edit returns what becomes of a file, which is read unless the change has it.
+// edit returns the change's edit of a file, which it reads if there is none.
 func (c *Change) edit(o Options, path string) (*edit, error) {
 	for _, e := range c.edits {
 		if e.before.path == path {
@@ -226,9 +218,8 @@ func (c *Change) edit(o Options, path string) (*edit, error) {
 	return e, err
 }
 
-// Diff returns what changes: of each file its path, and each value that is set (+) or
-// goes (-). Nothing else of a file is shown, since it may be secret. Unless it is the whole,
-// hooks that call the same one after another are one line, which has their events.
+// Diff returns the path of each file, and each value that is set (+) or removed (-). It shows nothing else of a
+// file, which may be secret. Unless whole is true, consecutive hooks that call the same share a line.
 func (c Change) Diff(whole bool) string {
 	var out strings.Builder
 	for _, e := range c.edits {
@@ -248,7 +239,6 @@ func (c Change) Diff(whole bool) string {
 	return out.String()
 }
 
-// note adds a note.
 func (c *Change) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
@@ -256,7 +246,7 @@ func (c *Change) note(format string, args ...any) {
 // IsNone reports whether all files stay as they are.
 func (c Change) IsNone() bool { return len(c.edits) == 0 }
 
-// Files returns the paths of the files that change, and their texts then.
+// Files returns the paths of the files that change, and their new texts.
 func (c Change) Files() (paths, texts []string) {
 	for _, e := range c.edits {
 		text := string(e.after)
@@ -268,11 +258,10 @@ func (c Change) Files() (paths, texts []string) {
 	return paths, texts
 }
 
-// Write makes the change: each file is replaced as a whole, made with its folder, or
-// removed. Where it is a link, what it leads to is replaced. What a file held until
-// then is in one of the files backups afterwards, unless there was none, or this program
-// stood in it and there is a copy already. A file that is not any more as it was read, or
-// that may not be written, is an error; the files before it are changed then.
+// Write makes the change. It replaces each file, or what a link leads to, as a whole, or removes it, and returns
+// the copies of earlier contents that it made. There is a copy unless the file is new, or has this program
+// and a copy already. A file that was changed meanwhile or is protected is an error; the files before it stay
+// changed.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		backup, err := e.save(c.home)
@@ -286,7 +275,7 @@ func (c Change) Write() (backups []string, err error) {
 	return backups, nil
 }
 
-// Copies returns the paths of the copies that stay beside the files of a change that was made.
+// Copies returns the paths of the existing copies of the change's files.
 func (c Change) Copies() (paths []string) {
 	for _, e := range c.edits {
 		if path := backupOf(e.before.path); exists(path) {
@@ -296,9 +285,9 @@ func (c Change) Copies() (paths []string) {
 	return paths
 }
 
-// save makes the edit. The path of the copy of what was there before is empty when there is
-// none. A file that comes to be what its copy has, but for line ends behind it, is that to the
-// byte, and the copy goes. With a file that goes, folders below home go that have nothing else.
+// save makes the edit, and returns the path of a new copy, if any. If the new content is that of the copy but for
+// line ends at the end, save writes the copy's bytes and removes the copy. With a file it removes the empty
+// folders around it, below home.
 func (e *edit) save(home string) (backup string, err error) {
 	if err := e.check(); err != nil {
 		return "", err
@@ -320,21 +309,19 @@ func (e *edit) save(home string) (backup string, err error) {
 		}
 		return "", err
 	}
-	// Where this program stands in a file, there is a copy of an earlier time, which is what a
-	// user may want again.
+	// A copy from before this program was added is what a user may want again.
 	isOurs := e.ours || bytes.Contains(e.before.data, []byte(programName))
 	if e.before.data != nil && !(isOurs && exists(copied)) {
-		_ = os.Remove(copied) // a new one is for its owner alone, whoever could read the one before
+		_ = os.Remove(copied) // so that the new one gets the mode of a new file, readable by its owner alone
 		if err := atomicfile.Write(copied, slices.Concat(e.before.mark, e.before.data), nil); err != nil {
 			return "", fmt.Errorf("make a copy: %w", err)
 		}
 		backup = copied
 	}
-	return backup, atomicfile.Write(e.before.target, after, e.check) // again, since a copy takes long
+	return backup, atomicfile.Write(e.before.target, after, e.check) // checks again, since making a copy takes long
 }
 
-// check returns an error if the file is not any more as it was read, or is protected,
-// which does not keep it from being replaced.
+// check returns an error if the file changed since it was read, or is protected: renaming over it would work.
 func (e *edit) check() error {
 	now, err := readFile(e.before.path)
 	if err != nil || !reflect.DeepEqual(now, e.before) {

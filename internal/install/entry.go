@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// entry returns the entry of a server with a name as the client writes it.
+// entry returns the client's entry for a server.
 func (c Client) entry(name string, s Server) object {
 	form := c.Stdio
 	if s.URL != "" {
@@ -27,8 +27,8 @@ func (c Client) entry(name string, s Server) object {
 	})
 }
 
-// fill returns the object of a form, which names its fields with commas between them. One has
-// its value behind it, as JSON, or else the one in values, by what it is called up to a mark.
+// fill returns the object of a form, such as `type: "stdio", command, args?`. A field has its JSON value in the
+// form, or the one in values. Its key ends before a ? or a +.
 func fill(form string, values map[string]any) (all object) {
 	for part := range strings.SplitSeq(form, ", ") {
 		key, text, hasValue := strings.Cut(part, ": ")
@@ -41,22 +41,20 @@ func fill(form string, values map[string]any) (all object) {
 	return all
 }
 
-// addresses are the keys by which some client or version writes an address, and commands
-// the keys of a command. They have the same meaning in all clients.
+// addresses are the keys by which some client or version names an address, and commands those of a command.
 func addresses() []string { return []string{"url", "httpUrl", "serverUrl", "uri"} }
 func commands() []string  { return []string{"command", "cmd", "args"} }
 
-// leads are the keys that lead to a server, with those that say which way.
+// leads are all keys that say how to reach a server.
 func leads() []string { return slices.Concat(addresses(), commands(), []string{"type", "source"}) }
 
-// ofStdio and ofHTTP are the keys that belong to one way to a server. Some clients
-// refuse an entry that has keys of both.
+// ofStdio and ofHTTP are the keys that only one way to a server may have: some clients refuse others.
 func ofStdio() []string { return []string{"env", "envs", "env_keys", "env_vars", "envFile", "cwd"} }
 func ofHTTP() []string {
 	return []string{"headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"}
 }
 
-// read returns the server of an entry; the zero server of one that has none.
+// read returns the server of an entry; the zero Server for none.
 func read(entry map[string]any) Server {
 	for _, key := range addresses() {
 		if address := texts(entry[key]); len(address) == 1 && address[0] != "" {
@@ -73,7 +71,7 @@ func read(entry map[string]any) Server {
 	return Server{Command: all[0], Args: all[1:]}
 }
 
-// texts returns a text, or a list of texts, as a list.
+// texts returns a string, or an array of strings, as a list.
 func texts(value any) (out []string) {
 	switch value := value.(type) {
 	case string:
@@ -87,8 +85,8 @@ func texts(value any) (out []string) {
 	return out
 }
 
-// put writes how the server is reached into a client's file. All else in its entry stays, but
-// for what leads elsewhere or belongs to another way to a server.
+// put writes how to reach the server into its entry. It removes the keys of another way to reach a server, and
+// keeps all others.
 func (c Client) put(f serversFile, wanted Server) (err error) {
 	set := c.entry(f.name, wanted)
 	if f.entry == nil {

@@ -16,16 +16,14 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// format is the form of a file. A path has keys, and positions of items, as ints.
+// format reads and edits files of a syntax. A path has keys and, as ints, indices.
 type format struct {
-	// read returns what a file says.
 	read func(data []byte) (map[string]any, error)
-	// write returns a file with another value at a path, and makes what is missing above it;
-	// nil removes it.
+	// write returns a file with the value at a path set, with all that the path needs; nil removes the value.
 	write func(data []byte, value any, path []any) ([]byte, error)
 }
 
-// formatOf returns the form of a file by its name.
+// formatOf returns the format for a file's name.
 func formatOf(path string) format {
 	switch filepath.Ext(path) {
 	case ".js":
@@ -36,10 +34,9 @@ func formatOf(path string) format {
 	return format{readJSON, setJSON}
 }
 
-// newItem is the position of an item behind the others.
+// newItem is the index of an item to append.
 const newItem = -1
 
-// readTOML returns what a TOML file says.
 func readTOML(data []byte) (root map[string]any, err error) {
 	err = toml.Unmarshal(data, &root)
 	if wrong := (*toml.DecodeError)(nil); errors.As(err, &wrong) {
@@ -51,11 +48,9 @@ func readTOML(data []byte) (root map[string]any, err error) {
 	return root, err
 }
 
-// setTOML returns a TOML file with another value at a path, nil for none: a table, a server
-// in it and, if any, a key; or an array of tables and the place of an item, which is new or goes.
-// All lines of the server, which stands as a table and the tables below it, are written anew, as
-// Codex itself writes them, without comments. All else stays, or it is an error. What is new
-// stands behind all else.
+// setTOML implements format.write for two kinds of paths: a table, a server in it and perhaps a key; or an array of
+// tables and an index, to append or remove an item. It writes all lines of the server or item anew, without
+// comments, at the end of the file, and keeps all others; else it returns errNotEdited.
 func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	table := path[0].(string)
 	before, behind := cutTOML(string(data), table, path[1])
@@ -84,10 +79,10 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	says := func(root map[string]any) string {
 		servers, isTable := root[table].(map[string]any)
 		items, isArray := root[table].([]any)
-		if (isTable || isArray) && len(servers)+len(items) == 0 { // which is as none
+		if (isTable || isArray) && len(servers)+len(items) == 0 { // an empty one is the same as none
 			delete(root, table)
 		}
-		return fmt.Sprintf("%#v", root) // a value that is no number is not equal to itself
+		return fmt.Sprintf("%#v", root) // DeepEqual would find NaN unequal
 	}
 	text := []byte(before + behind)
 	if now, wrong := readTOML(text); wrong != nil || says(now) != says(wanted) {
@@ -96,7 +91,7 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	return text, err
 }
 
-// setItem sets the item of an array at a path in what a file says, and returns its text.
+// setItem appends or removes an item in the wanted content, and returns the text of a new one.
 func setItem(wanted map[string]any, value any, path []any) (block string, err error) {
 	table, n := path[0].(string), path[1].(int)
 	all, _ := wanted[table].([]any)
@@ -107,7 +102,7 @@ func setItem(wanted map[string]any, value any, path []any) (block string, err er
 	}
 	block = "[[" + table + "]]\n"
 	for _, of := range fields {
-		text, wrong := inLine(of.value) // a text is as TOML has it
+		text, wrong := inLine(of.value) // a JSON string is a TOML string
 		block, err = block+of.key+" = "+text+"\n", cmp.Or(err, wrong)
 	}
 	added, wrong := readTOML([]byte(block))
@@ -116,7 +111,7 @@ func setItem(wanted map[string]any, value any, path []any) (block string, err er
 	return block, cmp.Or(err, wrong)
 }
 
-// setServer sets the value at a path to a server in what a file says, and returns the server's text.
+// setServer sets or removes a server, or its key, in the wanted content, and returns the server's text.
 func setServer(wanted map[string]any, value any, path []any) (block string, err error) {
 	table, name := path[0].(string), path[1].(string)
 	servers, _ := wanted[table].(map[string]any)
@@ -139,12 +134,12 @@ func setServer(wanted map[string]any, value any, path []any) (block string, err 
 		return "", nil
 	}
 	data, err := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
-	_, block, _ = strings.Cut(string(data), "\n") // without the header of the table of servers
+	_, block, _ = strings.Cut(string(data), "\n") // cuts the header of the outer table
 	return block, err
 }
 
-// cutTOML returns what stands before the first table of a server, by its name, or before an item,
-// by its place, and what stands behind, with the comments and empty lines before another table.
+// cutTOML returns a text without the tables of a server, or the item with an index: what precedes the first of
+// them, and the rest. Comments and blank lines before another table stay.
 func cutTOML(text, table string, which any) (before, behind string) {
 	var kept [2]strings.Builder
 	at, isCut, lead, n := 0, false, "", 0
@@ -172,22 +167,21 @@ func cutTOML(text, table string, which any) (before, behind string) {
 	return kept[0].String(), kept[1].String() + lead
 }
 
-// yamlOf returns an object as the YAML that a person adds to a file, see [Client.ByHand]: of
-// its texts and arrays the JSON is YAML, too, and its keys are words.
+// yamlOf returns an object as YAML, for [Client.ByHand]. Its keys are plain words; the JSON of strings and arrays
+// is YAML.
 func yamlOf(all map[string]any, indent string) (out string) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		out += indent + key + ":"
 		if below, isObject := all[key].(map[string]any); isObject {
 			out += "\n" + yamlOf(below, indent+"  ")
 		} else {
-			text, _ := inLine(all[key]) // as it was read
+			text, _ := inLine(all[key]) // it was decoded from a file
 			out += " " + text + "\n"
 		}
 	}
 	return out
 }
 
-// The plugins: for hooks, and for the sidebar.
 var (
 	//go:embed opencode.js
 	opencodePlugin string
@@ -195,37 +189,35 @@ var (
 	sidebarPlugin string
 )
 
-// plugin returns the text of the plugin that runs a shell command for hooks of some kinds in
-// a host with a name.
+// plugin returns the text of the plugin that runs a shell command for hooks of some kinds in a host.
 func plugin(host, command string, kinds []Kind) string {
-	quoted, _ := json.Marshal(command) // as JavaScript has it, too
+	quoted, _ := json.Marshal(command) // a JSON string is a JavaScript string
 	all, _ := json.Marshal(kinds)
-	return strings.NewReplacer(`"todo-mcp hook"`, string(quoted), "const kinds = []", "const kinds = "+string(all), `const host = "opencode"`, `const host = "`+host+`"`).Replace(opencodePlugin)
+	return strings.NewReplacer(`"todo-mcp hook"`, string(quoted), "const kinds = []", "const kinds = "+string(all),
+		`const host = "opencode"`, `const host = "`+host+`"`).Replace(opencodePlugin)
 }
 
-// sidebar returns the text of the plugin that draws what a shell command prints.
+// sidebarCommand is the command whose output the sidebar draws.
+const sidebarCommand = "show --json"
+
+// sidebar returns the text of the plugin that draws the output of a shell command.
 func sidebar(command string) string {
 	quoted, _ := json.Marshal(command)
 	return strings.Replace(sidebarPlugin, `"todo-mcp `+sidebarCommand+`"`, string(quoted), 1)
 }
 
-// sidebarCommand is the command with its arguments whose answer the sidebar draws.
-const sidebarCommand = "show --json"
-
-// kindsLine is the line of a plugin that says its kinds.
 var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
 
-// pluginKinds returns the kinds of the plugin that a file is.
+// pluginKinds returns the kinds of a plugin that was read.
 func pluginKinds(root map[string]any) (kinds []Kind) {
 	text, _ := root[pluginPath].(string)
 	if line := kindsLine.FindStringSubmatch(text); line != nil {
-		_ = json.Unmarshal([]byte(line[1]), &kinds) // of another form: it has none that is known
+		_ = json.Unmarshal([]byte(line[1]), &kinds) // after an error there are none
 	}
 	return kinds
 }
 
-// readPlugin reads a plugin of ours: its only value is the whole text. Another plugin has no
-// value.
+// readPlugin reads a plugin of ours, whose only value is the whole text; nil for another plugin.
 func readPlugin(data []byte) (root map[string]any, err error) {
 	for _, text := range []string{opencodePlugin, sidebarPlugin} {
 		if begin, _, _ := strings.Cut(text, "\n"); bytes.HasPrefix(data, []byte(begin)) {
@@ -235,7 +227,7 @@ func readPlugin(data []byte) (root map[string]any, err error) {
 	return root, nil
 }
 
-// setPlugin returns the text of a plugin; nothing if that is nil.
+// setPlugin returns the text of a plugin; empty for nil.
 func setPlugin(data []byte, text any, _ []any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")

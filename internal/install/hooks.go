@@ -29,34 +29,36 @@ const (
 	statusLineKey = "statusLine"
 	versionKey    = "version"
 	pluginsKey    = "plugin"
-	// sidebarName names the plugin for the sidebar in the file beside it.
-	sidebarName = "./" + sidebarFile
-	// hookName is the name of the command that hooks run.
-	hookName = "hook"
-	// pluginPath is how the only value of a plugin is shown.
-	pluginPath = "the plugin that runs"
+	sidebarName   = "./" + sidebarFile     // the sidebar's plugin in the file beside it
+	hookName      = "hook"                 // the command that hooks run
+	pluginPath    = "the plugin that runs" // the name of a plugin's only value
+	toolName      = "todo_hook"            // our tool that a client calls for an event
+	finishFlag    = "--finish"             // of the hook that keeps a turn from ending
+	finishQuery   = "?finish"              // marks a call of the tool that does so
+	wakeFlag      = "--wake"               // of the hook that waits while an agent rests
+	serverFlag    = "--server"             // names the server that a hook tells
 )
 
-// hookFile is a client's file of hooks, as it is edited.
+// hookFile is an edit of a client's file of hooks.
 type hookFile struct {
 	*edit
 	*hookSetup
-	host    string // what the client is called
+	host    string // the client's name
 	machine Machine
 	shell   shell.Shell
 	program string   // the path or the name that hooks call; empty with an error
-	store   []string // the arguments of the command that say where lists are kept
-	server  []string // those that say to which server a hook tells an event instead
-	name    string   // the server on stdio of which the client calls a tool; empty for none
-	err     error    // why it is not known what hooks call
+	store   []string // the arguments --store and --config
+	server  []string // the arguments that name a server to tell, instead of the store
+	name    string   // of the server on stdio whose tool the client calls; empty for none
+	err     error    // why it is unknown what hooks call
 }
 
-// errSlowHooks is what people read who want hooks of a program that npx runs.
+// errSlowHooks is the error for hooks of a program that npx runs.
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// hookFile returns a client's file of hooks, which a change may have already. The hooks write
-// into the same store as the server that the client reaches.
+// hookFile returns an edit of a client's file of hooks, from change if that has one. The hooks use the store of
+// the server.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
@@ -71,22 +73,22 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	if h.tell(server.base()); server.URL == "" && h.tool != nil {
 		h.name = server.name
 	}
-	if m.System == "windows" { // where all shells take slashes, and some no backslashes
+	if m.System == "windows" { // all its shells accept slashes, some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
 	h.edit, err = change.edit(o, m.place(c.hooks.file))
 	return h, err
 }
 
-// tell lets the hooks tell the server at an address, unless that is empty.
+// tell makes the hooks tell the server at an address, unless that is empty.
 func (h *hookFile) tell(base string) {
 	if base != "" {
 		h.server = []string{serverFlag, base}
 	}
 }
 
-// setHooks adds to a change that a client, which reaches the server in some way, runs the
-// hooks of kinds that were chosen, and no others; with none its status line goes, too.
+// setHooks adds to a change that a client runs the hooks of chosen kinds, and no others. Without kinds it removes
+// the status line, too.
 func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, change *Change) error {
 	if c.hooks == nil {
 		return nil
@@ -111,9 +113,8 @@ func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, chan
 	return err
 }
 
-// setSidebar adds to a change that the plugin comes, or goes, which draws the list in a client
-// that has a place for it. Of a server over HTTP it draws nothing: it reads the store of this
-// machine.
+// setSidebar adds to a change that the sidebar's plugin is added or removed. The plugin reads the store of this
+// machine, not a server over HTTP.
 func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) error {
 	if h.sidebar == "" || comes && h.err != nil {
 		return nil
@@ -132,9 +133,8 @@ func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) er
 	return cmp.Or(plugin.set(text, pluginPath), names.set(name, pluginsKey, slices.Index(all, any(sidebarName))))
 }
 
-// lookForHooks adds to a state whether a client runs the hooks of this program, and which. The
-// client's file of servers says which of them are trusted. An error says why the file of hooks
-// cannot be read.
+// lookForHooks adds the client's hooks to its state. servers is the content of its file of servers, which says
+// which hooks are trusted. An error says why the file of hooks cannot be read.
 func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]any) error {
 	if c.hooks == nil {
 		return nil
@@ -148,7 +148,7 @@ func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]
 		return err
 	}
 	for _, p := range places {
-		if s.Name == "" { // a server on another machine is known by the hooks alone
+		if s.Name == "" { // only hooks name a server on another machine
 			_, address, _ := strings.Cut(p.command, " "+serverFlag+" ")
 			h.tell(address)
 		}
@@ -167,7 +167,7 @@ func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]
 	return nil
 }
 
-// isTrusted reports whether a person let Codex run a hook, by what its file of servers says.
+// isTrusted reports whether Codex' file of servers says that a person trusts a hook.
 func (h hookFile) isTrusted(p place, servers map[string]any) bool {
 	handler := any(0)
 	if len(p.path) > 3 {
@@ -178,18 +178,16 @@ func (h hookFile) isTrusted(p place, servers map[string]any) bool {
 	return at(servers, []any{hooksKey, "state", key, "trusted_hash"}) != nil
 }
 
-// capital matches a capital letter within a word.
 var capital = regexp.MustCompile(`\B[A-Z]`)
 
-// place is where a hook of this program stands, or its status line.
+// place is a hook of this program in a file, or its status line or plugin.
 type place struct {
 	event, matcher string
 	path           []any
-	command        string // or the tool
+	command        string // or the call of the tool
 }
 
-// called returns what a hook calls, a command or a tool; empty for one that is not of this
-// program.
+// called returns the command or the call of the tool of a hook; empty for a hook of another program.
 func (h hookFile) called(hook map[string]any) string {
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
 	if name, _ := hook["server"].(string); name != "" && hook["tool"] == toolName {
@@ -202,8 +200,8 @@ func (h hookFile) called(hook map[string]any) string {
 	return ""
 }
 
-// places returns where the hooks of this program stand: of a group that has no others, where
-// the group does. It also returns where its status line stands, or its plugin has its command.
+// places returns the hooks, the status line or the plugin of this program in the file. For a group with only
+// such hooks it returns the group.
 func (h hookFile) places() (all []place, err error) {
 	if h.isPlugin() {
 		if h.root[pluginPath] != nil {
@@ -235,10 +233,10 @@ func (h hookFile) places() (all []place, err error) {
 	return all, cmp.Or(err, lineErr)
 }
 
-// placesIn returns where the hooks of this program stand in the group of an event at a path.
+// placesIn returns the hooks of this program in the group at a path.
 func (h hookFile) placesIn(group map[string]any, event string, path ...any) (here []place) {
 	matcher, _ := group["matcher"].(string)
-	if matcher == "*" { // is all, as is none
+	if matcher == "*" { // the same as none
 		matcher = ""
 	}
 	hooks := []any{group}
@@ -254,15 +252,14 @@ func (h hookFile) placesIn(group map[string]any, event string, path ...any) (her
 	switch {
 	case len(here) < len(hooks) || len(here) == 0:
 		return here
-	case len(here) > 1: // of which one is enough
+	case len(here) > 1: // one is enough: matches no command, so the group is replaced
 		here[0].command = ""
 	}
-	here[0].path = path // the group is of this program alone
+	here[0].path = path // only our hooks are in the group
 	return here[:1]
 }
 
-// remove removes what stands there of this program but what keep says, the last of it first:
-// the others stay where they are.
+// remove removes the places that keep rejects, the last one first, so that the paths of the others stay valid.
 func (h hookFile) remove(keep func(place) bool) error {
 	places, err := h.places()
 	for _, p := range slices.Backward(places) {
@@ -274,9 +271,8 @@ func (h hookFile) remove(keep func(place) bool) error {
 	return err
 }
 
-// install adds the hooks of kinds that are missing, also in the place of those that are not as
-// they should be, and takes those of other kinds away. It sets the status line unless there is
-// another one.
+// install adds missing hooks of kinds, replaces outdated ones and removes all others. It sets the status line
+// unless there is another one.
 func (h hookFile) install(kinds []Kind) error {
 	switch command := h.command(hookName, h.server...); {
 	case h.err != nil:
@@ -308,15 +304,15 @@ func (h hookFile) install(kinds []Kind) error {
 	return cmp.Or(err, h.setStatusLine())
 }
 
-// brief says of what was shown last what is called at which event.
+// brief sets the brief form of the last change of a hook.
 func (h hookFile) brief(calls, event string) {
 	if n := len(h.shown); n > 0 && event != "" && event != statusLineKey {
 		h.shown[n-1].calls, h.shown[n-1].event = calls, event
 	}
 }
 
-// setStatusLine sets the status line of a client that has one, unless there is another one.
-// What a person added to it stays, but for a store.
+// setStatusLine sets the client's status line unless there is another one. It keeps arguments that a person added,
+// unless they name a store.
 func (h hookFile) setStatusLine() error {
 	line, err := h.object(statusLineKey)
 	command := h.command(h.statusLine)
@@ -335,18 +331,7 @@ func (h hookFile) setStatusLine() error {
 	return nil
 }
 
-const (
-	// finishFlag is the flag of the hook that makes an agent finish its list, and finishQuery
-	// how a call of the tool that does is shown. wakeFlag is that of the one which waits. serverFlag names the server that a hook tells.
-	finishFlag, finishQuery = "--finish", "?finish"
-	wakeFlag                = "--wake"
-	serverFlag              = "--server"
-)
-
-// toolName is the tool of ours that a client calls for an event.
-const toolName = "todo_hook"
-
-// toolCall returns how a call of the tool is shown.
+// toolCall returns a call of the tool as it is shown.
 func toolCall(server string, finish bool) string {
 	if finish {
 		return server + "." + toolName + finishQuery
@@ -354,27 +339,22 @@ func toolCall(server string, finish bool) string {
 	return server + "." + toolName
 }
 
-// isCalled reports whether the client calls the tool for an event.
+// isCalled reports whether the client calls the tool for an entry.
 func (h hookFile) isCalled(e hookEntry) bool {
 	return h.name != "" && h.tool[e.event] != nil && e.kind != Wake
 }
 
-// calls returns what a hook calls, a command or a tool.
+// calls returns the command or the call of the tool for an entry.
 func (h hookFile) calls(e hookEntry) secret {
-	switch {
-	case h.isCalled(e):
+	if h.isCalled(e) {
 		called := toolCall(h.name, e.kind == Finish)
 		return secret{called, called}
-	case e.kind == Finish:
-		return h.command(hookName+" "+finishFlag, h.server...)
-	case e.kind == Wake:
-		return h.command(hookName+" "+wakeFlag, h.server...)
 	}
-	return h.command(hookName, h.server...)
+	flag := map[Kind]string{Finish: " " + finishFlag, Wake: " " + wakeFlag}[e.kind]
+	return h.command(hookName+flag, h.server...)
 }
 
-// command returns the command with a name and its arguments, as hook. People are not shown
-// the store, which may have a password.
+// command returns a command of this program. It hides the store, which may have a password.
 func (h hookFile) command(name string, more ...string) secret {
 	shown := h.shell.Command(slices.Concat([]string{h.program}, strings.Fields(name), more)...)
 	if len(h.store) == 0 {
@@ -383,7 +363,7 @@ func (h hookFile) command(name string, more ...string) secret {
 	return secret{shown + " " + h.shell.Command(h.store...), shown + " …"}
 }
 
-// entry returns what stands in the list of an event for a hook.
+// entry returns the JSON of a hook, or of a group with it.
 func (h hookFile) entry(e hookEntry) (entry object) {
 	if h.isList() {
 		entry = object{{eventKey, e.event}}
@@ -404,10 +384,8 @@ func (h hookFile) entry(e hookEntry) (entry object) {
 			input = append(input, field{"finish", "true"})
 		}
 	}
-	run := fill(form, map[string]any{
-		"command": called, "bash": called, "powershell": called, "timeout": timeout, "timeoutSec": h.timeout,
-		"server": h.name, "input": input,
-	})
+	run := fill(form, map[string]any{"command": called, "bash": called, "powershell": called,
+		"timeout": timeout, "timeoutSec": h.timeout, "server": h.name, "input": input})
 	if h.flat {
 		return append(entry, run...)
 	}

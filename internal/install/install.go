@@ -1,7 +1,6 @@
-// Package install adds this server to the configuration of MCP clients and takes it
-// away. What it does to a file is a [Change], which is shown before it is made. All
-// else in the file stays as it was, and what a user added to the server's own entry,
-// such as variables, stays as well.
+// Package install adds this server to the configuration of MCP clients, and removes it. A [Change] is
+// shown before it is made. All else in a file stays, also what a user added to the server's own entry,
+// such as variables.
 package install
 
 import (
@@ -20,28 +19,19 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
-// defaultName is what the server is called where another server is not called so.
+// defaultName is the name of the server's entry, unless another server has it.
 const defaultName = "todo"
 
 // Options say what to add.
 type Options struct {
-	// Args are the arguments of the command, instead of the arguments that an entry has;
-	// nil keeps these.
-	Args []string
-	// URL is the address of a running server, instead of a command; empty for none.
-	URL string
-	// Hooks are the kinds of hooks that the client shall run, and no others; none takes
-	// hooks away, and nil leaves them as they are.
-	Hooks []Kind
-	// Allow is whether the client shall run the server's tools without asking its user, where it
-	// has a setting for that ([clients.Allow]); nil leaves the setting as it is.
-	Allow *bool
-	// Blank is whether files count as empty, so that the change has what to write by hand.
-	Blank bool
+	Args  []string // the arguments of the command; nil keeps those of the entry
+	URL   string   // the address of a running server, instead of a command; empty for none
+	Hooks []Kind   // the kinds of hooks to run; empty removes all hooks, nil keeps them
+	Allow *bool    // run the server's tools without asking, where there is a setting for it ([clients.Allow]); nil keeps it
+	Blank bool     // take all files for empty, so that the change is what to write by hand
 }
 
-// Check returns an error that says what is allowed. An address without a path becomes the one
-// of MCP, and loses a slash behind that.
+// Check returns an error that says what is allowed. It adds /mcp to an address without a path.
 func (o *Options) Check() error {
 	if o.URL == "" {
 		return nil
@@ -59,25 +49,23 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// slashForm matches an address with a slash behind the path of MCP.
+// mcpPath is the path of MCP on a server.
+const mcpPath = "/mcp"
+
 var slashForm = regexp.MustCompile(`^([^?]*` + mcpPath + `)/(\?.*)?$`)
 
-// plain returns the address of a server without a slash behind the path of MCP: the server
-// serves both.
+// plain returns an address without a slash after mcpPath: the server serves both.
 func plain(address string) string { return slashForm.ReplaceAllString(address, "$1$2") }
 
 // Server is how a client reaches this server.
 type Server struct {
-	Command string // a program, or its path; empty where there is an address
+	Command string // a program, or its path; empty if there is a URL
 	Args    []string
 	URL     string
-	name    string // what its entry is called
+	name    string // of its entry
 }
 
-// mcpPath is where a server over HTTP answers clients.
-const mcpPath = "/mcp"
-
-// base returns the address that a server has for all but MCP; empty where it is not known.
+// base returns the address without mcpPath; empty for an address that has no such path.
 func (s Server) base() string {
 	u, err := url.Parse(s.URL)
 	if err != nil || !strings.HasSuffix(u.Path, mcpPath) {
@@ -86,21 +74,20 @@ func (s Server) base() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, mcpPath)}).String()
 }
 
-// String returns the server as people may see it, without a query, which may be secret.
+// String returns the server without values that may be secret.
 func (s Server) String() string {
-	if s.URL != "" {
-		u, err := url.Parse(s.URL)
-		if err != nil {
-			return "an address"
-		}
-		u.User, u.RawQuery = nil, ""
-		return u.String()
+	if s.URL == "" {
+		return strings.Join(append([]string{s.Command}, s.shownArgs()...), " ")
 	}
-	return strings.Join(append([]string{s.Command}, s.shownArgs()...), " ")
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return "an address"
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
 }
 
-// shownArgs returns the arguments as people may see them: flags without values, what calls a
-// package, and an ellipsis for others.
+// shownArgs returns the arguments that call a package, flags without values, and an ellipsis for each other.
 func (s Server) shownArgs() []string {
 	shown, n := slices.Clone(s.Args), s.fromPackage()
 	for i, arg := range shown {
@@ -115,29 +102,22 @@ func (s Server) shownArgs() []string {
 
 // State is what is known of a client on this machine.
 type State struct {
-	// Found is whether the client seems to be here.
-	Found bool
-	// File is where its servers are configured.
-	File string
-	// Name is what this server's entry there is called; empty where there is none.
-	Name   string
-	Server Server
-	// Disabled is whether the user turned the server off.
-	Disabled bool
-	// Hooks is whether the client runs the hooks of this program, and Kinds are those that it
-	// runs.
-	Hooks HookState
-	Kinds []Kind
-	// Allowed is whether the client runs the server's tools without asking.
-	Allowed bool
+	Found    bool   // there is a trace of the client
+	File     string // the file with its servers
+	Name     string // the name of this server's entry there; empty for none
+	Server   Server
+	Disabled bool // the user turned the server off
+	Hooks    HookState
+	Kinds    []Kind // of the hooks that it runs
+	Allowed  bool   // it runs the server's tools without asking
 }
 
-// ByHand reports whether the client's file is not read or edited: its people are told what to
-// write there. This is so for YAML, which no library edits without changing all else.
+// ByHand reports whether a person has to edit the client's file. That is so for YAML, which no library
+// edits without changing all else.
 func (c Client) ByHand() bool { return strings.HasSuffix(c.Files[0], ".yaml") }
 
-// Look returns what is known of a client. The state is valid also with an error, which
-// says why its file, or the one with its hooks, cannot be read.
+// Look returns the state of a client. It is valid also with an error, which says why the client's file, or
+// that of its hooks, cannot be read.
 func (c Client) Look(m Machine, o Options) (State, error) {
 	s := State{Found: c.isHere(m)}
 	f, err := c.open(m, o)
@@ -146,7 +126,7 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 		s.Name, s.Server = f.name, read(f.entry)
 		s.Server.name = f.name
 		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
-		e, path, value, _ := c.permission(m, o, f.name, &Change{File: s.File, edits: []*edit{f.edit}}) // of a broken file there is none
+		e, path, value, _ := c.permission(m, o, f.name, &Change{File: s.File, edits: []*edit{f.edit}}) // a broken file has none
 		s.Allowed = e != nil && at(e.root, path) == value
 	}
 	hooksErr := c.lookForHooks(m, o, &s, f.root)
@@ -172,18 +152,13 @@ func (c Client) isHere(m Machine) bool {
 // serversFile is a client's file with its servers.
 type serversFile struct {
 	*edit
-	// names are the names of this program's entries.
-	names []string
-	// name is the one of them that is kept up to date, or what one is to be called, whose
-	// entry is nil.
-	name  string
-	entry map[string]any
+	names []string       // of this program's entries
+	name  string         // of the entry to keep up to date, or of a new one
+	entry map[string]any // nil for a new one
 }
 
-// open returns the file that has the client's servers. Of several files it is the first with
-// this program, else the first that is there, else the first whose folder is there, else the
-// usual one. With an error the file has its path alone; one that is edited by hand counts as
-// empty.
+// open returns the file with the client's servers: the first with this program, else the first that exists,
+// else the first whose folder exists, else the first. With an error only its path is set.
 func (c Client) open(m Machine, o Options) (serversFile, error) {
 	paths := m.places(c.Files)
 	for _, path := range paths {
@@ -198,7 +173,7 @@ func (c Client) open(m Machine, o Options) (serversFile, error) {
 	return c.read(m, o, paths[max(usual, 0)])
 }
 
-// read reads a file with servers.
+// read reads a file with servers; one that is edited by hand counts as empty.
 func (c Client) read(m Machine, o Options, path string) (f serversFile, err error) {
 	var entries map[string]any
 	o.Blank = o.Blank || c.ByHand()
@@ -215,15 +190,15 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 	if f.ours && !slices.Contains(f.names, f.name) {
 		f.name = f.names[0]
 	}
-	for !f.ours && entries[f.name] != nil { // another server
+	for !f.ours && entries[f.name] != nil { // it is another server's
 		f.name += "-mcp"
 	}
 	f.entry, _ = entries[f.name].(map[string]any)
 	return f, err
 }
 
-// isOurs reports whether an entry is known to be of this program: it runs it, or has the
-// address that o names, or by a name that install gives one that this program serves.
+// isOurs reports whether an entry is of this program: it runs it, or has the address of o, or has a name of
+// ours and an address that this program serves.
 func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
@@ -237,9 +212,8 @@ func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
 }
 
-// isServed reports whether an address is one that this program serves on this machine:
-// /mcp, with a list or without. Many servers are called there, so that one with headers
-// or a sign-in of its own must have the usual port, too.
+// isServed reports whether an address is one that this program serves on this machine: /mcp, with or without
+// a list. Other servers have that, too, so an entry with headers or a sign-in must also have the usual port.
 func isServed(address string, hasOwn bool) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || hasOwn && u.Port() != "8765" {
@@ -251,27 +225,21 @@ func isServed(address string, hasOwn bool) bool {
 	return isHere && u.EscapedPath() == mcpPath && len(query) == 0 && u.Fragment == ""
 }
 
-// runnerForm matches the words by which npx or one like it runs a package, also in the shell
-// of Windows, each with the end of a line.
+// runnerForm matches the words, a line each, by which npx, bunx or pnpx runs a package, perhaps through cmd.
 var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
-// fromPackage returns where the arguments begin of the program that npx or one like it
-// runs from a package; 0 where none does.
+// fromPackage returns the index of the first argument after the package's name for a server that npx or the
+// like runs; 0 for others.
 func (s Server) fromPackage() int {
-	words := append([]string{s.Command}, s.Args...)
-	n := strings.Count(runnerForm.FindString(strings.Join(words, "\n")), "\n")
-	return min(n, len(s.Args))
+	words := strings.Join(append([]string{s.Command}, s.Args...), "\n")
+	return min(strings.Count(runnerForm.FindString(words), "\n"), len(s.Args))
 }
 
-// programForm matches the name of this program, or of its package with a version. That
-// is the whole name: names of other programs begin with it.
+// programForm matches the whole name of this program, or of its package with a version.
 var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
-// lastPart returns what stands behind the last slash of a path of any system.
-func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\`):] }
-
-// Install returns the change that adds this server to a client, and the hooks that o
-// wants, or brings them up to date. It may be no change.
+// Install returns the change that adds this server and the hooks of o to a client, or updates them. It may
+// be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		wanted, err := c.wanted(m, o, read(f.entry))
@@ -288,7 +256,7 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 			return err
 		}
 		kinds := c.hooks.chosen(o.Hooks)
-		if wanted.URL != "" || m.System == "windows" { // it waits at the store of this machine, for a host whose end it sees
+		if wanted.URL != "" || m.System == "windows" { // Wake needs the store of this machine, and the host's process
 			kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return k == Wake })
 		}
 		if len(kinds) == 0 && len(o.Hooks) > 0 {
@@ -299,8 +267,8 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 	})
 }
 
-// Uninstall returns the change that takes this server and its hooks away from a client.
-// It may be no change. A file in which nothing is left goes if this program made it.
+// Uninstall returns the change that removes this server and its hooks from a client. It may be no change. It
+// removes an empty file that this program made.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		if c.ByHand() {
@@ -308,7 +276,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		}
 		for _, name := range f.names {
 			err := f.set(nil, c.Servers, name)
-			if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
+			if err != nil && filepath.Ext(change.File) == ".toml" { // remove the hooks all the same
 				change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.Servers, name)
 			} else if err != nil {
 				return err
@@ -323,29 +291,27 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	})
 }
 
-// permission returns the setting by which a client runs the tools of a server with a name without
-// asking: its file, which a change may have already, where it stands, or would, and its value. It
-// is nil for a client that has none.
+// permission returns the setting with which a client runs a server's tools without asking: the edit of its
+// file, its path and its value. The edit is nil for a client that has no such setting.
 func (c Client) permission(m Machine, o Options, name string, change *Change) (e *edit, path []any, value any, err error) {
 	if c.Allow.Path == "" {
 		return nil, nil, nil, nil
 	}
 	text := strings.NewReplacer("NAME", name)
-	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &value) // it is in a table
+	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &value) // a constant
 	e, err = change.edit(o, cmp.Or(m.place(c.Allow.File), change.File))
 	for key := range strings.SplitSeq(text.Replace(c.Allow.Path), "/") {
 		path = append(path, key)
 	}
 	if n := len(path) - 1; path[n] == "-" {
 		items, _ := at(e.root, path[:n]).([]any)
-		path[n] = slices.Index(items, value) // or of a new item
+		path[n] = slices.Index(items, value) // -1 is newItem
 	}
 	e.ours = e.ours || at(e.root, path) == value
 	return e, path, value, err
 }
 
-// allow adds to a change that a client runs the tools of a server without asking, or asks again;
-// nil leaves that as it is.
+// allow adds to a change that a client runs a server's tools without asking, or that it asks; nil keeps that.
 func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) error {
 	e, path, value, err := c.permission(m, o, name, change)
 	switch {
@@ -359,7 +325,7 @@ func (c Client) allow(m Machine, o Options, name string, allows *bool, change *C
 	return e.set(value, path...)
 }
 
-// change returns the change that plan makes of the client's file of servers.
+// change returns the change that plan makes.
 func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) error) (Change, error) {
 	f, err := c.open(m, o)
 	change := Change{Client: c, File: f.before.path, edits: []*edit{f.edit}, home: m.Home}
@@ -370,8 +336,8 @@ func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) err
 	return change, err
 }
 
-// wanted returns how a client shall reach this server. What an entry has of it already stays
-// where it is as good: the arguments, and another path of this program.
+// wanted returns how a client shall reach this server. It keeps the arguments of an old entry, and the path
+// if that leads to this program.
 func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	switch {
 	case o.URL != "" && c.NoHTTP != "":
@@ -398,12 +364,12 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 
 // Find returns the client with a name.
 func Find(name string) (c Client, there bool) {
-	all := Clients()
-	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
-	if i < 0 {
-		return c, false
+	for _, c := range Clients() {
+		if c.Name == name {
+			return c, true
+		}
 	}
-	return all[i], true
+	return Client{}, false
 }
 
 // Names returns the names of all clients.

@@ -14,17 +14,15 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// field is a key of an entry and its value; object is a JSON object whose keys keep
-// their order.
 type (
 	field struct {
 		key   string
 		value any
 	}
-	object []field
+	object []field // a JSON object whose keys keep their order
 )
 
-// MarshalJSONTo writes the object.
+// MarshalJSONTo implements [json.MarshalerTo].
 func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	err := out.WriteToken(jsontext.BeginObject)
 	for _, f := range o {
@@ -33,38 +31,36 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
-// secret is a text of which people are shown another one.
+// secret is a string of which people see another form. Its JSON is text.
 type secret struct{ text, shown string }
 
-// MarshalJSONTo writes the text.
+// MarshalJSONTo implements [json.MarshalerTo].
 func (s secret) MarshalJSONTo(out *jsontext.Encoder) error {
 	return out.WriteToken(jsontext.String(s.text))
 }
 
-// asShown writes of secrets what people are shown.
+// asShown encodes secrets as shown.
 var asShown = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, s secret) error {
 	return out.WriteToken(jsontext.String(s.shown))
 }))
 
-// inLine returns a value as JSON in one line.
+// inLine returns a value as one line of JSON.
 func inLine(value any, more ...json.Options) (string, error) {
 	text, err := json.Marshal(value, append(more, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))...)
 	return string(text), err
 }
 
-// errorAt returns an error for the byte n of a file. Lines and columns count from 1, columns
-// in bytes.
+// errorAt returns an error with the line and the column, in bytes, of a file's byte n.
 func errorAt(data []byte, n int, text string) error {
 	before := data[:min(n, len(data))]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
 	return fmt.Errorf(":%d:%d: %s", line, column, text)
 }
 
-// maxDepth is how deep the brackets of a file may stand in each other: the parser has a place
-// on the stack for each.
+// maxDepth is how deep brackets may be nested: the parser recurses for each.
 const maxDepth = 10_000
 
-// isTooDeep reports whether the brackets outside of texts stand deeper than maxDepth.
+// isTooDeep reports whether brackets outside of strings are nested deeper than maxDepth.
 func isTooDeep(data []byte) bool {
 	depth, inText := 0, false
 	for i := 0; i < len(data) && depth <= maxDepth; i++ {
@@ -82,9 +78,8 @@ func isTooDeep(data []byte) bool {
 	return depth > maxDepth
 }
 
-// readJSON reads a file of JSON, which may have comments. Its root must be an object; an
-// empty file is as one that has an empty object. A name that is twice in an object is an
-// error: programs take different ones of the two.
+// readJSON reads a file of JSON, perhaps with comments. Its root must be an object; an empty file is an empty one.
+// A duplicate key is an error, since programs differ in which one they use.
 func readJSON(data []byte) (root map[string]any, err error) {
 	if isBlank(data) {
 		return nil, nil
@@ -92,11 +87,11 @@ func readJSON(data []byte) (root map[string]any, err error) {
 	if isTooDeep(data) {
 		return nil, fmt.Errorf(": brackets stand in each other, more than %d deep", maxDepth)
 	}
-	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // which ends a comment
+	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // ends a comment
 	if err != nil {
 		line, column := 1, 1
 		_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column)
-		if line > 1+bytes.Count(data, []byte("\n")) { // behind the end
+		if line > 1+bytes.Count(data, []byte("\n")) { // past the end
 			return nil, errorAt(data, len(data), "this is not JSON")
 		}
 		return nil, fmt.Errorf(":%d:%d: this is not JSON", line, column)
@@ -124,8 +119,8 @@ func pointer(path []any) (text string) {
 	return text
 }
 
-// setJSON returns a file of JSON with another value at a path, nil for none. All bytes stay
-// that the value is not about. A new part stands behind the others.
+// setJSON returns a file of JSON with the value at a path set, or removed if it is nil. All other bytes are kept. A
+// new part follows the others.
 func setJSON(data []byte, value any, path []any) ([]byte, error) {
 	if isBlank(data) {
 		data = []byte("{}\n")
@@ -143,26 +138,22 @@ func setJSON(data []byte, value any, path []any) ([]byte, error) {
 	}
 	in := tree.Find(pointer(path[:n]))
 	kind := in.Value.Kind()
-	switch {
-	case n == len(path) || kind == 'n':
+	if n == len(path) || kind == 'n' {
 		indent, _ := indentOf(data, in.StartOffset)
 		lines := kind == 'n' || bytes.Contains(data[in.StartOffset:in.EndOffset], []byte("\n"))
 		text, err := marshal(data, wrapped(value, path[n:]), indent, lines)
 		return slices.Concat(data[:in.StartOffset], text, data[in.EndOffset:]), err
-	case isName(path[n]) && kind != '{':
+	}
+	switch _, isName := path[n].(string); {
+	case isName && kind != '{':
 		return nil, fmt.Errorf(": %s is not an object", shownPath(path[:n]))
-	case !isName(path[n]) && kind != '[':
+	case !isName && kind != '[':
 		return nil, fmt.Errorf(": %s is not an array", shownPath(path[:n]))
 	}
 	return insertJSON(data, in, path[n], wrapped(value, path[n+1:]))
 }
 
-func isName(step any) bool {
-	_, is := step.(string)
-	return is
-}
-
-// wrapped returns a value with the objects and arrays around it that lead to it.
+// wrapped returns a value within the objects and arrays of a path.
 func wrapped(value any, path []any) any {
 	for _, step := range slices.Backward(path) {
 		if name, isName := step.(string); isName {
@@ -174,11 +165,11 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// part is a member of an object or an item of an array: where it begins and ends in the file,
-// and where the comma behind it is, if there is one.
+// part is a member of an object or an item of an array, by its offsets. At comma there is a comma, or the end of
+// the object or array.
 type part struct{ from, to, comma int }
 
-// parts returns the parts of an object or array; none of another value.
+// parts returns the parts of an object or array; none for other values.
 func parts(in *hujson.Value) (all []part) {
 	add := func(from int, v hujson.Value) {
 		all = append(all, part{from, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
@@ -198,8 +189,7 @@ func parts(in *hujson.Value) (all []part) {
 
 const whiteSpace = " \t\r\n"
 
-// indentOf returns the indentation of the line of a place, and whether the place is the first
-// thing in it.
+// indentOf returns the indentation of the line of an offset, and whether only that precedes the offset.
 func indentOf(data []byte, at int) (indent string, ownLine bool) {
 	line := data[bytes.LastIndexByte(data[:at], '\n')+1 : at]
 	indent = string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
@@ -208,7 +198,7 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
-// marshal returns a value in one line, or in lines with an indentation, as data has them.
+// marshal returns a value as one line, or as lines with an indentation and the style of data.
 func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
 	if !lines {
 		text, err := inLine(value)
@@ -226,7 +216,7 @@ func unitOf(data []byte) string {
 	return "  "
 }
 
-// newlineOf returns what ends a line.
+// newlineOf returns the line end that data uses.
 func newlineOf(data []byte) string {
 	if bytes.Contains(data, []byte("\r\n")) {
 		return "\r\n"
@@ -234,8 +224,7 @@ func newlineOf(data []byte) string {
 	return "\n"
 }
 
-// insertJSON puts a new part behind the others of an object or array, and behind the
-// comments in their line.
+// insertJSON appends a part to an object or array, after a comment on the line of the last part.
 func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) {
 	all, newline := parts(in), newlineOf(data)
 	indent, _ := indentOf(data, in.StartOffset)
@@ -267,9 +256,8 @@ func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) 
 	return slices.Concat(data[:at], []byte(comma), comments, []byte(begin), text, []byte(behind), data[at+len(comments):]), err
 }
 
-// removeJSON removes the value at a path, and the objects and arrays above it that have
-// nothing else: some clients refuse a file without the object of its servers, which stays
-// if it is all there is.
+// removeJSON removes the value at a path, and the objects and arrays around it that become empty. One of the root
+// stays if it is the only one: some clients refuse a file without the object of servers.
 func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
 	n := len(path) - 1
 	above := func() *hujson.Value { return tree.Find(pointer(path[:n])) }
@@ -281,8 +269,8 @@ func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
 	return cutPart(data, above(), gone)
 }
 
-// cutPart cuts a part of an object or array out, with one comma and with its line if that
-// has nothing else. The comments around it stay.
+// cutPart removes a part of an object or array with one comma, and its line if that becomes empty. It keeps the
+// comments around it.
 func cutPart(data []byte, in, gone *hujson.Value) []byte {
 	all := parts(in)
 	i := slices.IndexFunc(all, func(p part) bool { return p.to == gone.EndOffset })

@@ -20,14 +20,13 @@ const (
 	Wake    Kind = "wake"
 )
 
-// Kinds returns the kinds that who does not choose gets: all that only tell and show. Those of
-// [AllKinds] beside them, [Finish] and [Wake], make an agent go on.
+// Kinds returns the default kinds, which only tell and show. [Finish] and [Wake] make an agent go on.
 func Kinds() []Kind { return []Kind{Mirror, Calls, Remind, Edits, Waiting} }
 
 // AllKinds returns every kind.
 func AllKinds() []Kind { return append(Kinds(), Finish, Wake) }
 
-// About says what hooks of a kind do; nothing of what is no kind.
+// About says what hooks of a kind do; empty for an unknown kind.
 func About(k Kind) string {
 	return map[Kind]string{
 		Mirror:  "the list of the client's own todo tool stands on the board beside the others",
@@ -43,8 +42,8 @@ func About(k Kind) string {
 // HookCost says what a hook costs.
 const HookCost = "A hook costs a process, for which the client waits some 30 ms. What comes often is in Claude Code a call of the server, in 3 ms."
 
-// ParseKinds returns the kinds of a text: names with commas between them, all, or none,
-// which is not nil.
+// ParseKinds returns the kinds of a text: names with commas between them, all, or none, which is empty but not
+// nil.
 func ParseKinds(text string) ([]Kind, error) {
 	kinds := []Kind{}
 	for name := range strings.SplitSeq(text, ",") {
@@ -61,9 +60,9 @@ func ParseKinds(text string) ([]Kind, error) {
 	return kinds, nil
 }
 
-// chosen returns those of kinds that a client can run, in the order of their table, and what
-// comes with them: waiting with wake, and edits and waiting with each other, since the same hooks say
-// that an agent goes on and that its turn ended; and what is run anyway.
+// chosen returns those of kinds that a client can run, and those that come with them. Edits and Waiting come
+// with each other and with Wake, since the same hooks say that an agent works and that its turn ended. A kind
+// also comes if a chosen one runs its hook for all tools anyway.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil
@@ -87,7 +86,7 @@ func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	return all
 }
 
-// hooks returns the hooks for kinds that were chosen, one for each event, and that of [Wake].
+// hooks returns the hooks for chosen kinds, one for each event, and that of [Wake].
 func (s *hookSetup) hooks(kinds []Kind) (all []hookEntry) {
 	for _, e := range s.entries {
 		if len(kinds) == 0 || e.kind != "" && !slices.Contains(kinds, e.kind) {
@@ -106,7 +105,7 @@ func (s *hookSetup) hooks(kinds []Kind) (all []hookEntry) {
 	return all
 }
 
-// union returns a matcher of what either of two matches.
+// union returns a matcher for what either of two matches.
 func union(a, b string) string {
 	if a == "" || b == "" {
 		return ""
@@ -119,7 +118,7 @@ func union(a, b string) string {
 	return a
 }
 
-// running returns the kinds of which all hooks stand in a file.
+// running returns the kinds of which the file has all hooks.
 func (h hookFile) running(places []place) (all []Kind) {
 	if h.isPlugin() {
 		return h.chosen(pluginKinds(h.root))
@@ -135,8 +134,8 @@ func (h hookFile) running(places []place) (all []Kind) {
 	return all
 }
 
-// serves reports whether a hook that stands there does what an entry needs. The first part of
-// a matcher is the one by which its kind is known: of the others some may be newer.
+// serves reports whether the hook does what an entry needs. It compares only the first part of the matcher, since
+// newer versions may add parts.
 func (p place) serves(e hookEntry) bool {
 	first, _, _ := strings.Cut(e.matcher, "|")
 	matches := p.matcher == "" || e.matcher != "" && slices.Contains(strings.Split(p.matcher, "|"), first)

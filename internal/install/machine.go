@@ -12,16 +12,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/shell"
 )
 
-// Machine is what is asked of the computer on which clients are looked for.
+// Machine is the computer whose clients are configured.
 type Machine struct {
-	// System is the operating system, as [runtime.GOOS] calls it.
-	System string
-	// Home is the user's folder.
-	Home     string
-	Getenv   func(string) string
-	LookPath func(program string) (string, error)
-	// Executable is the path of this program.
-	Executable string
+	System     string // as [runtime.GOOS]
+	Home       string // the user's folder
+	Getenv     func(string) string
+	LookPath   func(program string) (string, error)
+	Executable string // the path of this program
 }
 
 // ThisMachine returns the computer that runs this process.
@@ -40,11 +37,9 @@ func ThisMachine(getenv func(string) string) (Machine, error) {
 	return Machine{System: runtime.GOOS, Home: home, Getenv: getenv, LookPath: exec.LookPath, Executable: executable}, nil
 }
 
-// place returns the first of the places in text, between which there is |, that this
-// machine has. A place may begin with the one system that has it, as windows:, and has ~
-// for the user's folder and $NAME for an environment variable. It counts if the variables
-// are set, to whole paths: the XDG Base Directory Specification tells programs to ignore
-// others. A folder of it with * must be there.
+// place returns the first place that this machine has, of those in text with | between them; empty for none. A
+// place may begin with a system, such as windows:, has ~ for the user's folder and $NAME for a variable, which
+// must be an absolute path (as the XDG Base Directory Specification demands). A folder with * must exist.
 func (m Machine) place(text string) string {
 	for text := range strings.SplitSeq(text, "|") {
 		if system, rest, isOnly := strings.Cut(text, ":"); isOnly && system != m.System {
@@ -61,12 +56,11 @@ func (m Machine) place(text string) string {
 		if !isSet {
 			continue
 		}
-		folder, file := filepath.Split(filepath.FromSlash(path))
-		if !strings.Contains(text, "*") {
-			return filepath.Join(folder, file)
+		if path = filepath.Join(filepath.FromSlash(path)); !strings.Contains(text, "*") {
+			return path
 		}
-		if found, _ := filepath.Glob(filepath.Clean(folder)); len(found) > 0 {
-			return filepath.Join(found[0], file)
+		if found, _ := filepath.Glob(filepath.Dir(path)); len(found) > 0 {
+			return filepath.Join(found[0], filepath.Base(path))
 		}
 	}
 	return ""
@@ -80,9 +74,8 @@ func (m Machine) places(texts []string) (paths []string) {
 	return paths
 }
 
-// folder returns the user's folder (home), the system's folder of configurations (config),
-// the folder of programs that keep them as on Linux everywhere (xdg), the folder of Windows
-// for data of this machine alone (local), or what an environment variable names.
+// folder returns the user's folder (home), that of configurations (config; xdg for programs that use the one of
+// Linux everywhere), that of local data on Windows (local), or an environment variable.
 func (m Machine) folder(name string) string {
 	switch name {
 	case "home":
@@ -97,7 +90,7 @@ func (m Machine) folder(name string) string {
 	return m.Getenv(name)
 }
 
-// Short returns a path as people write it: ~ for the user's folder.
+// Short returns a path with ~ for the user's folder.
 func (m Machine) Short(path string) string {
 	if rel, err := filepath.Rel(m.Home, path); err == nil && filepath.IsLocal(rel) && m.Home != "" {
 		return filepath.Join("~", rel)
@@ -105,19 +98,16 @@ func (m Machine) Short(path string) string {
 	return path
 }
 
-// Command returns the words by which this program is started for longer than now. In a
-// terminal it is the name by which PATH finds it; a client that is started from the desktop
-// may not see that PATH, and needs the whole path. Where PATH finds the program, the path is
-// not the one of the file that this leads to, which an upgrade may replace by another. A
-// program that npx runs is called by npx, which may remove the file at any time; on Windows
-// npx is a script, which many clients can start by the shell alone. A program that `go run`
-// built has no words: an error says what to do.
+// Command returns the words that start this program. In a terminal that is its name, if PATH finds it; a client
+// started from the desktop may have another PATH, and needs the path. The path is the one that PATH finds,
+// not that of the file to which it leads, since an upgrade may replace that. A program that npx runs is
+// called by npx, which may remove the file at any time; on Windows npx is a script, which needs cmd. For a
+// program that `go run` built an error says what to do.
 func (m Machine) Command(fromDesktop bool) ([]string, error) {
 	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
 		switch {
 		case strings.HasPrefix(part, "go-build"):
-			return nil, errors.New("`go run` builds this program for one run alone: " +
-				"build it with `make build` and put bin/todo-mcp on your PATH")
+			return nil, errors.New("`go run` builds this program for one run alone: build it with `make build` and put bin/todo-mcp on your PATH")
 		case part == "_npx" && m.System == "windows":
 			return []string{"cmd", "/c", "npx", "-y", programName}, nil
 		case part == "_npx":
@@ -136,27 +126,26 @@ func (m Machine) Command(fromDesktop bool) ([]string, error) {
 	return []string{m.Executable}, nil
 }
 
-// programName is what the command and the package on npm are called.
+// programName is the name of the command and of the package on npm.
 const programName = "todo-mcp"
 
-// exists reports whether there is something by a name, also a link that leads nowhere.
+// exists reports whether there is a file, a folder or a link, also one that leads nowhere.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// IsSameFile reports whether two paths lead to one file that is there.
+// IsSameFile reports whether two paths lead to the same existing file.
 func IsSameFile(a, b string) bool {
 	x, xErr := os.Stat(a)
 	y, yErr := os.Stat(b)
 	return xErr == nil && yErr == nil && os.SameFile(x, y)
 }
 
-// folderExists reports whether there is the folder of a file.
+// folderExists reports whether a file's folder exists.
 func folderExists(path string) bool { return exists(filepath.Dir(path)) }
 
-// Typed returns what a person types into a shell of this machine to run a command of this
-// program: its name where PATH finds it, else its path, or `go run .` where that built it.
+// Typed returns what a person types in a shell to run a command of this program.
 func (m Machine) Typed(words ...string) string {
 	command, err := m.Command(false)
 	if err != nil {

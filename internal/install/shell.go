@@ -9,13 +9,12 @@ import (
 // oneWord matches a word of a command.
 const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
 
-// shellForm matches a command that runs one program: variables, the program with what runs
-// it, of this a runner of packages and the last word, and the first word behind it.
+// shellForm matches a command that runs one program, perhaps with variables set. Groups: a runner of packages
+// such as npx, the program, its first argument.
 var shellForm = regexp.MustCompile(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
 	oneWord + `)\s+([a-z]+)(?:\s(?:[^;|&<>` + "`" + `\n$]|\$[^(])*)?$`)
 
-// runs reports whether a command, which is a text, runs nothing but a command of this
-// program by a name.
+// runs reports whether a shell command only runs this program's command with a name.
 func (m Machine) runs(command any, name string) bool {
 	text, _ := command.(string)
 	at := shellForm.FindStringSubmatch(text)
@@ -26,17 +25,17 @@ func (m Machine) runs(command any, name string) bool {
 	return programForm.MatchString(word) || at[1] == "" && m.isProgram(word)
 }
 
-// isProgram reports whether a path or name leads to this program.
+// isProgram reports whether a path, of any system, or a name is that of this program.
 func (m Machine) isProgram(command string) bool {
-	return programForm.MatchString(lastPart(command)) || m.isThis(command)
+	return programForm.MatchString(command[1+strings.LastIndexAny(command, `/\`):]) || m.isThis(command)
 }
 
-// isThis reports whether a whole path leads to the file of this program.
+// isThis reports whether an absolute path leads to the file of this program.
 func (m Machine) isThis(path string) bool {
 	return filepath.IsAbs(path) && IsSameFile(path, m.Executable)
 }
 
-// storeOf returns the arguments that say where lists are kept.
+// storeOf returns the arguments --store and --config with their values.
 func storeOf(args []string) (out []string) {
 	for i, arg := range args {
 		name, _, hasValue := strings.Cut(arg, "=")
