@@ -7,25 +7,23 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// minBox and maxBox are the least and the greatest width of a box.
+// minBox and maxBox limit the width of a box.
 const minBox, maxBox = 8, 100
 
-// Box draws a list as the command TodoWrite shows it in a terminal of a width in cells
-// (docs/spec/variants.md C5): a box with one row per item. Its border holds a title, "Tasks" if
-// that is empty. All lines have the same width. Callers set color only for a terminal, and not
-// with NO_COLOR.
+// Box draws a list in a box of a width in cells, as the command TodoWrite does (docs/spec/variants.md C5), with a
+// row for each item and a title, by default "Tasks", in its border.
 func Box(s todo.Snapshot, title string, width int, color bool) string {
 	width = min(max(width, minBox), maxBox)
 	top := "┌─ " + Cut(cmp.Or(Safe(title), "Tasks"), width-6) + " "
 	lines := []string{top + strings.Repeat("─", max(width-Cells(top)-1, 0)) + "┐\n"}
 	row := func(colour, mark, text, note string) {
-		// A text gives way to the note behind it, down to half of the width.
+		// The text is cut before the note, down to half of the width.
 		if room := width - 4 - Cells(mark); Cells(text+note) > room {
 			text = Cut(Cut(text, max(room-Cells(note), room/2))+note, room)
 		} else {
 			text += note
 		}
-		// The whole is measured: characters may combine where its parts meet.
+		// Measured as a whole, since characters may combine where the parts meet.
 		text = mark + text
 		padding := strings.Repeat(" ", max(width-Cells("│ "+text+" │"), 0))
 		if color {

@@ -11,29 +11,27 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Day writes the account of a day as plain lines, each list with its items below.
+// Day writes the account of a day as plain lines.
 func Day(d account.Day) string {
 	return writeDay(d, "%s\n%s\n", "\n%s · %s\n", "  %s (%s)\n", func(text string) string { return text },
-		func(i todo.Item) string {
-			return fmt.Sprintf("    %s %s%s", Marker(i.Status), Safe(i.Text), inBrackets(i.Reason))
-		})
+		func(i todo.Item) string { return "    " + Marker(i.Status) + " " + Safe(i.Text) + inBrackets(i.Reason) })
 }
 
-// DayMarkdown writes the account of a day in Markdown, with texts as [Markdown] has them.
+// DayMarkdown writes the account of a day in Markdown, escaped as by [Markdown].
 func DayMarkdown(d account.Day) string {
 	return writeDay(d, "# %s\n\n%s\n", "\n## %[1]s\n", "\n### %s\n\n*%s*\n\n", heading,
 		func(i todo.Item) string { return taskLine(todo.Snapshot{}, i) })
 }
 
-// writeDay writes the account of a day: what it, a project and a list begin with, with a
-// title and what is said of it, how a title is escaped, and the line of an item.
+// writeDay writes the account of a day. day, project and list are formats for a title and what is said of it, escaped
+// escapes titles, item returns the line of an item.
 func writeDay(d account.Day, day, project, list string, escaped func(string) string, item func(todo.Item) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, day, dayName(d), dayTally(d.Tally))
 	for _, p := range d.Projects {
 		fmt.Fprintf(&b, project, escaped(cmp.Or(Safe(p.Project), "no folder")), dayTally(p.Tally))
 		for _, l := range p.Lists {
-			fmt.Fprintf(&b, list, escaped(listTitle(l)), escaped(strings.Join(dayNotes(l), ", ")))
+			fmt.Fprintf(&b, list, escaped(listTitle(l)), escaped(dayNotes(l)))
 			for _, i := range slices.Concat(l.CompletedItems, l.FailedItems, l.WaitingItems, l.OpenItems) {
 				b.WriteString(item(todo.Item{Text: i.Text, Status: i.Status, Reason: i.Reason}) + "\n")
 			}
@@ -45,7 +43,7 @@ func writeDay(d account.Day, day, project, list string, escaped func(string) str
 	return b.String()
 }
 
-// heading escapes a text that stands in a heading.
+// heading escapes a text for a heading.
 func heading(text string) string { return strings.ReplaceAll(escape(text), "#", `\#`) }
 
 func dayName(d account.Day) string {
@@ -61,23 +59,16 @@ func listTitle(l account.DayList) string {
 	return strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title)+inBrackets(l.Apart), ": ")
 }
 
-// dayNotes says how a list stands, what its agent asks, how long it worked and in which
-// client.
-func dayNotes(l account.DayList) (notes []string) {
-	notes = append(notes, string(l.State))
-	if l.Asks != "" {
-		notes = append(notes, "asks: "+Safe(l.Asks))
-	}
+// dayNotes returns a list's state, what its agent asks, how long it worked and its client.
+func dayNotes(l account.DayList) string {
+	took := ""
 	if l.Worked > 0 {
-		notes = append(notes, Took(l.Took()))
+		took = Took(l.Took())
 	}
-	if client := Client(l.Client); client != "" {
-		notes = append(notes, client)
-	}
-	return notes
+	return joined(", ", string(l.State), question(l.Asks), took, Client(l.Client))
 }
 
-// dayTally says what was done: "3 lists, 12 done, 1 failed, 1 waits, 3 open, worked 3h 12m".
+// dayTally returns what was done: "3 lists, 12 done, 1 failed, 1 waits, 3 open, worked 3h 12m".
 func dayTally(t account.Tally) string {
 	var parts []string
 	add := func(n int, one, many string) {
@@ -96,10 +87,9 @@ func dayTally(t account.Tally) string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing was done")
 }
 
-// PullRequest writes a main list, and behind it the lists of its sub-agents, as the
-// description of a pull request, in Markdown with texts as [Markdown] has them: under its
-// title the items of each, with how long it took and why it failed, and then what came of
-// all. worked is for how long agents worked; 0 where that is not known.
+// PullRequest writes a main list and the lists of its sub-agents as the description of a pull request, in Markdown: the
+// title and the items of each, with how long an item took, and a tally. worked is how long agents worked; 0 if
+// unknown.
 func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 	var b strings.Builder
 	total := account.Tally{Worked: int64(worked / time.Second)}
@@ -116,7 +106,7 @@ func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 	return b.String() + dayTally(total) + by + "\n"
 }
 
-// checklist returns the items of a list, with how long each took that is settled.
+// checklist returns the items of a list, with how long settled ones took.
 func checklist(s todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range s.Items {

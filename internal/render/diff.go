@@ -11,8 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Diff describes what changed between two snapshots of a list, first besides its items
-// and then one line per item:
+// Diff describes what changed between two snapshots of a list, a line for each change, first [Besides]:
 //
 //	title: new title
 //	~ text: pending → completed
@@ -21,7 +20,7 @@ import (
 //	+ added text
 //	- removed text
 //
-// An added item that is not pending has its status in brackets. See [Besides] for others.
+// An added item that is not pending has its status in brackets.
 func Diff(before, after todo.Snapshot, others ...todo.Snapshot) []string {
 	lines := Besides(before, after, others...)
 	for _, d := range todo.Diff(before, after) {
@@ -30,8 +29,8 @@ func Diff(before, after todo.Snapshot, others ...todo.Snapshot) []string {
 	return lines
 }
 
-// Besides describes what changed in a list besides its items. The list for which it was
-// put away is named by its title if it is among others.
+// Besides describes what changed in a list besides its items. If the list that replaced it is among others, that is
+// named by its title.
 func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	if before.GivenTitle != after.GivenTitle && after.GivenTitle == "" {
 		lines = append(lines, "title taken away")
@@ -73,7 +72,7 @@ func diffLine(d todo.Difference, after todo.Snapshot) string {
 	return "~ " + changeLine(after, d.Before, d.After)
 }
 
-// changeLine says how an item changed that is in s now.
+// changeLine describes how an item of s changed.
 func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	line, what := Safe(after.Text), ""
 	if before.Text != after.Text {
@@ -105,8 +104,7 @@ func LeftOut(s todo.Snapshot) string {
 	return Quoted(texts...)
 }
 
-// Quoted returns the beginnings of texts in quotes, of more than four the first three and how
-// many more there are: “Read”, “Write”.
+// Quoted returns the beginnings of texts in quotes, of more than four the first three: “Read”, “Write”, “Test”, 2 more.
 func Quoted(texts ...string) string {
 	var parts []string
 	for n, text := range texts {
@@ -119,9 +117,9 @@ func Quoted(texts ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Revision returns the lines of a history about a revision: its number, when and by whom it
-// was made and what became of it; and what it changed. before is the revision before it, edits
-// what became of what people changed, and others as [Besides] has them.
+// Revision returns the head of a revision in a history, as "revision 2  2026-11-29 17:03:54  Claude Code TodoWrite",
+// and what it changed. before is the revision before it, edits has the fates of people's edits, others are as in
+// [Besides].
 func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
 	by, fate := Writer(r.Writer, Client(cmp.Or(r.Writer.Client, account.Client(r))), "you"), ""
 	if r.Writer.Person {
@@ -133,12 +131,11 @@ func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location,
 		fate = string(edits.OfRevision(r.Revision))
 	}
 	parts := []string{fmt.Sprintf("revision %d", r.Revision), r.Updated.In(zone).Format(time.DateTime), by, fate, AgainstEdits(before, r)}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "  "), Diff(before, r, others...)
+	return joined("  ", parts...), Diff(before, r, others...)
 }
 
-// AgainstEdits says what of a person's an agent overrode with a revision, or that it sent
-// again what a person had replaced, which changed nothing. It returns "" for others.
-// before is the revision before it.
+// AgainstEdits says which of a person's edits an agent overrode with a revision, or that it repeated what a person had
+// replaced; empty for other revisions. before is the revision before it.
 func AgainstEdits(before, revision todo.Snapshot) string {
 	items, order := account.Overrode(before, revision)
 	switch {

@@ -9,59 +9,54 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// ListDocument is a list as JSON for programs: the list resource, `show --format
-// json` and the HTTP API return it. Statuses are core statuses, not the words of
-// a variant.
+// ListDocument is a list as JSON for programs: of the list resource, `show --format json` and the HTTP API. Statuses
+// are core statuses, not a variant's.
 type ListDocument struct {
-	List      string    `json:"list,omitempty"` // id; omitted while there is no list
-	Title     string    `json:"title,omitempty"`
-	Name      string    `json:"name,omitempty"`   // the name the user gave the list
-	Parent    string    `json:"parent,omitempty"` // id of the main list, if this is a sub-agent's
-	Agent     string    `json:"agent,omitempty"`
-	Workspace string    `json:"workspace,omitempty"`
-	Branch    string    `json:"branch,omitempty"` // of the workspace's Git repository, as the list began
-	Revision  int64     `json:"revision"`
-	Updated   time.Time `json:"updated,omitzero"`   // RFC 3339, UTC
-	Worked    time.Time `json:"worked,omitzero"`    // when an agent wrote, where a person did since
-	Client    string    `json:"client,omitempty"`   // whose agent works on the list
-	Writer    string    `json:"writer,omitempty"`   // the client that wrote this revision, if another
-	Variant   string    `json:"variant,omitempty"`  // with which tool
-	User      string    `json:"user,omitempty"`     // who was signed in as the client
-	Person    bool      `json:"person,omitempty"`   // a person wrote this revision
-	Archived  bool      `json:"archived,omitempty"` // put away: front ends do not show it by default
-	Lapsed    bool      `json:"lapsed,omitempty"`   // because nobody changed it for two weeks
-	// ReplacedBy is the id of the list for which the same chat put this one away.
-	ReplacedBy string `json:"replaced_by,omitempty"`
-	Deleted    bool   `json:"deleted,omitempty"`  // by a person: front ends remove it
-	Mirrored   bool   `json:"mirrored,omitempty"` // see [todo.List]
-	Seq        int64  `json:"seq,omitempty"`      // an event stream resumes after this one
-	// AllCompleted is true when the list has items and all are completed
-	// (docs/spec/variants.md P5). It is written for readers and never read.
-	AllCompleted bool            `json:"all_completed"`
+	List         string          `json:"list,omitempty"` // id; omitted while there is no list
+	Title        string          `json:"title,omitempty"`
+	Name         string          `json:"name,omitempty"`   // that the user gave the list
+	Parent       string          `json:"parent,omitempty"` // id of the main list, if this is a sub-agent's
+	Agent        string          `json:"agent,omitempty"`
+	Workspace    string          `json:"workspace,omitempty"`
+	Branch       string          `json:"branch,omitempty"` // of the workspace when the list began
+	Revision     int64           `json:"revision"`
+	Updated      time.Time       `json:"updated,omitzero"`      // RFC 3339, UTC
+	Worked       time.Time       `json:"worked,omitzero"`       // when an agent wrote, if a person did since
+	Client       string          `json:"client,omitempty"`      // whose agent works on the list
+	Writer       string          `json:"writer,omitempty"`      // the client that wrote this revision, if another
+	Variant      string          `json:"variant,omitempty"`     // the tool
+	User         string          `json:"user,omitempty"`        // who was signed in
+	Person       bool            `json:"person,omitempty"`      // a person wrote this revision
+	Archived     bool            `json:"archived,omitempty"`    // put away: front ends do not show it by default
+	Lapsed       bool            `json:"lapsed,omitempty"`      // because nobody changed it for two weeks
+	ReplacedBy   string          `json:"replaced_by,omitempty"` // id of the list for which the chat put this one away
+	Deleted      bool            `json:"deleted,omitempty"`     // by a person: front ends remove it
+	Mirrored     bool            `json:"mirrored,omitempty"`    // see [todo.List]
+	Seq          int64           `json:"seq,omitempty"`         // an event stream resumes after this one
+	AllCompleted bool            `json:"all_completed"`         // docs/spec/variants.md P5; never read
 	Explanation  string          `json:"explanation,omitempty"` // what the agent said of this revision
-	Order        todo.PersonEdit `json:"order,omitzero"`        // what a person made of it
-	Gone         []todo.Item     `json:"gone,omitempty"`        // what people took from the list, and agents of what people had added
+	Order        todo.PersonEdit `json:"order,omitzero"`        // a person's
+	Gone         []todo.Item     `json:"gone,omitempty"`        // what people removed, and agents of what people had added
 	Items        []ItemDocument  `json:"items"`
-	Later        []todo.Item     `json:"later,omitempty"` // what waits for the end of the agent's turn
+	Later        []todo.Item     `json:"later,omitempty"` // waits for the end of the agent's turn
 }
 
-// ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
-// omitted if they are zero. What the store needs to tell a person's words from an
-// agent's, and who began an item, is not in it: exports have that.
+// ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and omitted if zero. Only exports have who
+// began an item and which texts are a person's.
 type ItemDocument struct {
 	todo.Item
 	WaitsFor []string `json:"waits_for,omitempty"` // ids of the items that come first, settled ones too
-	Has      string   `json:"has,omitempty"`       // the agent that has it in progress, where several work on the list
+	Has      string   `json:"has,omitempty"`       // the agent that works on it, if several work on the list
 }
 
-// Document converts a snapshot to its JSON document, without what only the server needs.
-// Times of the revision are truncated to the second. Items is never nil.
+// Document returns the document of a snapshot, without what only the server needs, with the revision's times cut to
+// seconds. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace, Branch: s.List.Branch,
 		Revision: s.Revision, Updated: s.Updated.UTC().Truncate(time.Second), Client: account.Client(s), Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
 		Archived: s.Archived, Lapsed: s.Lapsed, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
-		AllCompleted: s.AllCompleted(), Explanation: s.Explanation, Order: s.Order, Items: []ItemDocument{},
+		AllCompleted: s.AllCompleted(), Explanation: s.Explanation, Order: s.Order, Items: []ItemDocument{}, Later: s.Later,
 	}
 	if s.Writer.Client != d.Client {
 		d.Writer = s.Writer.Client
@@ -75,7 +70,6 @@ func Document(s todo.Snapshot) ListDocument {
 	for _, i := range s.Gone {
 		d.Gone = append(d.Gone, shown(i))
 	}
-	d.Later = s.Later
 	return d
 }
 
@@ -85,8 +79,7 @@ func shown(i todo.Item) todo.Item {
 	return i
 }
 
-// Snapshot is the inverse of [Document]: what the document omits is zero. Items is never
-// nil.
+// Snapshot is the inverse of [Document]. Omitted fields are zero, Items is never nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Branch: d.Branch, Mirrored: d.Mirrored, Client: d.Client},

@@ -13,10 +13,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// The widest that columns of a table of lists are. The title is cut first, down to
-// minTitle, then columns are left out, and then the title is cut down to leastTitle.
+// The maximum widths of columns. The title is cut first, down to minTitle, then columns are left out, and then the
+// title is cut down to leastTitle.
 const (
-	maxTitle   = 60 // where nothing limits the table
+	maxTitle   = 60 // in a table without a limit
 	minTitle   = 20
 	leastTitle = 10
 	maxName    = 20
@@ -24,11 +24,9 @@ const (
 	shortID    = 8
 )
 
-// Lists returns a table with one row per list, in the order of snaps: title, progress,
-// state, for what it waits, where a search found it and in which earlier revision, age,
-// project, client, what an archived one was put away for, and the beginning of the id. An
-// archived list has that in place of its state. The list for which one was put away is among
-// snaps or others. Lines are at most width cells wide; 0 or less means no limit.
+// Lists returns a table with a row for each list, at most width cells wide; 0 or less means no limit. found has where
+// a search found a list. An archived list has the list that replaced it, which is among snaps or others, in place of
+// its state.
 func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[string]todo.Said, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
@@ -43,7 +41,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 		done, _, _ := strings.Cut(StatusLine(s, ""), " ")
 		id := ShortID(s.List.ID)
 		if s.IsChat() {
-			done, id = "", "" // nothing is done to it by its id
+			done, id = "", "" // no command takes the id of a chat
 		}
 		said, revision := found[s.List.ID], ""
 		if said.Left {
@@ -58,8 +56,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 	return table(rows, width)
 }
 
-// Quiet says in one line how many chats are idle without a list, and in which projects; empty for
-// none.
+// Quiet returns a line that counts the idle chats without a list and names their projects; empty for none.
 func Quiet(chats []account.Group) string {
 	if len(chats) == 0 {
 		return ""
@@ -74,7 +71,7 @@ func Quiet(chats []account.Group) string {
 	return strings.TrimSuffix(text+": "+strings.Join(projects, ", "), ": ")
 }
 
-// Lapsed says in one line how many lists were archived because nobody changed them; empty for none.
+// Lapsed returns a line that counts the lists archived because nobody changed them; empty for none.
 func Lapsed(n int) string {
 	if n == 0 {
 		return ""
@@ -82,8 +79,8 @@ func Lapsed(n int) string {
 	return Count(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
 }
 
-// Question returns for what a group waits for a person: what an agent asks, or the first blocked
-// item, and why; empty for one that does not wait. Safe to display.
+// Question returns what a group asks of a person, or its first blocked item; empty if it does not wait. It is safe to
+// display.
 func Question(f account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return Safe(asks)
@@ -92,8 +89,7 @@ func Question(f account.Group) string {
 	return Safe(item.Text) + inBrackets(item.Reason)
 }
 
-// PutAway says of a list that was put away for another one which that is, by its title
-// if it is among lists; empty for any other list.
+// PutAway names the list that replaced a list, by its title if it is among lists; empty for none.
 func PutAway(s todo.Snapshot, lists ...todo.Snapshot) string {
 	if s.ReplacedBy == "" {
 		return ""
@@ -105,8 +101,7 @@ func PutAway(s todo.Snapshot, lists ...todo.Snapshot) string {
 	return "replaced by “" + by + "”"
 }
 
-// StateWord returns how a list stands, in one word or two: its state, or
-// "archived" when it was put away.
+// StateWord returns a list's state, or "archived".
 func StateWord(s todo.Snapshot, state todo.State) string {
 	if s.Archived {
 		return "archived"
@@ -114,25 +109,22 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 	return string(state)
 }
 
-// ShortID returns as much of a list's id as people are shown; commands accept it.
+// ShortID returns the beginning of a list's id, which commands accept.
 func ShortID(id string) string { return Safe(id[:min(shortID, len(id))]) }
 
-// Standing says in one line how the lists of a group stand, what its agent asks, what the main
-// list was put away for, if that is among lists, since when, where and whose it is. One that
-// has no items and nobody there is not said to be finished.
+// Standing returns a line with the state of a group, what its agent asks, what replaced its main list, if that is among
+// lists, since when, where and whose it is. It has no state for a list without items and agent.
 func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapshot) string {
 	s := f.Main
 	word := StateWord(s, f.State())
 	if f.Bare() && !s.Archived {
 		word = ""
 	}
-	parts := []string{word, strings.TrimSuffix("asks: "+Safe(asks), "asks: "), PutAway(s, lists...), When(f.Since(), now),
-		Safe(s.List.Place()), Client(account.Client(s))}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
+	return joined(" · ", word, question(asks), PutAway(s, lists...), When(f.Since(), now), Safe(s.List.Place()), Client(account.Client(s)))
 }
 
-// table draws rows; the first is the head. A column without any text is left out,
-// and in one that is too narrow for all, those before the last, until four are left.
+// table draws rows; the first is the head. It leaves out empty columns, and if there is not enough width those before
+// the last, until four are left.
 func table(rows [][]string, width int) string {
 	widths, shown := make([]int, len(rows[0])), []int{}
 	for i := range widths {

@@ -7,8 +7,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Markdown writes a list as a GitHub task list, under a heading if the list has
-// a name:
+// Markdown writes a list as a GitHub task list, under a heading if it has a name:
 //
 //	# release
 //
@@ -20,9 +19,7 @@ import (
 //	- [ ] ~~cancelled~~
 //	- [ ] urgent *(priority: high, due: 2026-12-01)*
 //
-// Only completed items are checked. Texts are escaped: each stays one list item
-// and creates no markup, HTML or link. Ids, times and the active texts of items that are
-// not in progress are not written.
+// Only completed items are checked. Texts are escaped: each stays one list item and creates no markup, HTML or link.
 func Markdown(s todo.Snapshot) string {
 	var b strings.Builder
 	if s.List.Name != "" {
@@ -37,8 +34,7 @@ func Markdown(s todo.Snapshot) string {
 	return b.String()
 }
 
-// taskLine returns the line of an item. Each of its notes contains emphasis, which an
-// escaped text cannot.
+// taskLine returns the line of an item. Its notes are emphasized, as an escaped text cannot be.
 func taskLine(s todo.Snapshot, item todo.Item) string {
 	line := "- [ ] " + escape(item.Text)
 	note := func(word, detail string) {
@@ -77,24 +73,19 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 	return line
 }
 
-// markup matches what has a meaning in Markdown within a line, as far as it can begin with
-// it. Underscores inside a word have none: snake_case is no emphasis.
+// markup matches what has a meaning in Markdown within a line. Underscores inside of a word have none.
 var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
 
-// entities match how a character begins that is written as &#35; or &amp;. They are looked for
-// behind the rest, as what follows an ampersand may be markup itself.
+// entities matches the beginnings of &#35; and &amp;. It is applied after markup, which may match what follows the &.
 var entities = regexp.MustCompile(`&[#0-9A-Za-z[:^ascii:]]`)
 
-// tildes match tildes at the ends of an escaped text, which readers take together with
-// those that strike it through.
+// tildes matches escaped tildes at the ends of a text, which would join those that strike it through.
 var tildes = regexp.MustCompile(`^(\\~)+|(\\~)+$`)
 
-// nothing is a comment in HTML, which is not shown. Behind a backslash GitHub still makes
-// links of what it takes for a person or an issue, and tells that person.
+// nothing is an empty HTML comment. It keeps GitHub from making links to persons and issues, as a backslash does not.
 const nothing = "<!-- -->"
 
-// escape makes a text safe and escapes what has a meaning in Markdown, but for what has it
-// at the beginning of a line, where a text never stands.
+// escape makes a text safe, and escapes what has a meaning in Markdown, except at the beginning of a line.
 func escape(text string) string {
 	text = markup.ReplaceAllStringFunc(Safe(text), func(m string) string {
 		switch last := len(m) - 1; {

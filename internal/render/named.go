@@ -11,25 +11,23 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// minPrefix is how much of an id must be given at least: less would match by
-// chance.
+// minPrefix is the minimum length of the beginning of an id: a shorter one would match by chance.
 const minPrefix = 4
 
-// Named returns the lists, in their order, that a person means by a text. Of these kinds
-// of match the first counts that finds any:
+// Named returns the lists, in their order, that a person means by a text. The first of these matches that finds any
+// decides:
 //
 //  1. the id;
-//  2. the name that its user gave a list for good, of several lists with it the first;
-//  3. the title, with the sub-agent before it or not, in upper or lower case;
+//  2. the name that the user gave the list, of several lists with it the first;
+//  3. the title, with or without the sub-agent, in any case;
 //  4. the beginning of the id, four characters or more;
 //  5. the beginning of the title;
 //  6. words that begin words of the title, the name, the sub-agent or the project.
 //
-// sure is false for the last two, which may by chance be another list than was meant:
-// what cannot be undone should not be done to it unasked.
+// sure is false for the last two, which may find another list by chance: ask before what cannot be undone.
 func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bool) {
 	text := fold(strings.Join(strings.Fields(wanted), " "))
-	begin := strings.TrimSuffix(text, "…") // as a title is shown that did not fit
+	begin := strings.TrimSuffix(text, "…") // of a title that was cut
 	if text == "" {
 		return nil, false
 	}
@@ -58,14 +56,13 @@ func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bo
 	return nil, false
 }
 
-// ListTitle returns the title of a list as a line of text shows it: after the
-// sub-agent's name, if it is the list of one, and safe to display.
+// ListTitle returns the title of a list, after its sub-agent's name if any, safe to display.
 func ListTitle(s todo.Snapshot) string {
 	return strings.TrimPrefix(Safe(s.List.Agent)+": "+Safe(s.Title()), ": ")
 }
 
-// Apart returns, by the id of each list that reads as another one of its project and branch, when
-// it began. A chat without a list may be called as the list that it has finished.
+// Apart returns when lists began that have the title of another one in the same project and branch, by id. A chat
+// without a list is not compared with lists.
 func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
 	alike, apart := make(map[string]int), make(map[string]string)
 	reads := func(l todo.Snapshot) string {
@@ -82,12 +79,12 @@ func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
 	return apart
 }
 
-// titles returns what a list is called, folded.
+// titles returns the folded titles and name of a list.
 func titles(l todo.Snapshot) []string {
 	return []string{fold(l.Title()), fold(ListTitle(l)), fold(l.List.Name)}
 }
 
-// hasWords reports whether each word of a text begins a word of what is shown of a list.
+// hasWords reports whether each word of a text begins a word of a list's title, name, sub-agent or project.
 func hasWords(l todo.Snapshot, text string) bool {
 	words := func(text string) []string {
 		return strings.FieldsFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.Nd, unicode.M) })
@@ -99,35 +96,32 @@ func hasWords(l todo.Snapshot, text string) bool {
 	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !begins(word) })
 }
 
-// fold returns a title as titles are compared: as it is shown, without differences of
-// case and space.
+// fold returns a title as it is shown, without differences of case and space, to compare it.
 func fold(title string) string {
 	lower := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, Safe(title))
 	return strings.Join(strings.Fields(lower), " ")
 }
 
-// Matches reports whether what people see of a list and its agent contains a text, in
-// upper or lower case.
+// Matches reports whether what people see of a list and its agent contains a text, in any case.
 func Matches(l todo.Snapshot, agent, text string) bool {
 	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent}, "\n")
 	says := strings.Contains(strings.ToLower(shown), strings.ToLower(text))
 	return says || l.Saying(text) != "" || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
 }
 
-// Found returns where a list that [Matches] a text says it now; its text is empty where
-// the text stands in what people see beside title and items.
+// Found reports whether a list [Matches] a text, and returns the title or item with it, empty if neither has it.
 func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
 	whole := l.Saying(text)
 	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)
 }
 
-// Part is a part of a text; Hit is true where it is what was searched for.
+// Part is a part of a text; Hit is true if it is what was searched for.
 type Part struct {
 	Text string
 	Hit  bool
 }
 
-// Parts returns a safe text in parts, to show in it what was searched for.
+// Parts splits a safe text at what was searched for.
 func Parts(text, query string) (parts []Part) {
 	end := 0
 	if query != "" {

@@ -1,17 +1,16 @@
-// Package render turns snapshots into text for people: lines for terminals and pipes,
-// Markdown, a status line, a table of lists, and what changed. It also turns snapshots
-// into JSON documents for programs, and those back into snapshots.
+// Package render turns snapshots into text for people (lines for terminals and pipes, Markdown, a status line, a table
+// of lists, what changed), and into JSON documents for programs and back.
 //
-// No stored text can control the terminal, reorder or hide other text, or break out of
-// its line (see [Safe]). Columns line up by display cells, also for CJK, emoji and
-// combining marks; a text that does not fit is cut and ends in "…". Every
-// function is pure. An item with an unknown status is shown as pending. Results of
-// several lines end in a line break.
+// No stored text can control the terminal, reorder or hide other text, or break out of its line (see [Safe]). Columns
+// line up by display cells, also for CJK, emoji and combining marks; a text that does not fit is cut and ends in "…".
+// Every function is pure. An item with an unknown status is shown as pending. Results of several lines end in a line
+// break.
 package render
 
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -19,15 +18,15 @@ import (
 
 // Style is how lines look; the zero value is for output that is not a terminal.
 type Style struct {
-	Signs bool // an item begins with the sign of its status, "✓", in place of "[x]"
+	Signs bool // "✓" in place of "[x]"
 	Color bool // ANSI colours
 }
 
-// LaterMarker stands before an item that waits for the end of the agent's turn.
+// LaterMarker marks an item that waits for the end of the agent's turn.
 const LaterMarker = "[+]"
 
-// Plain formats a list as lines: its [Heading], the lines of under, which the caller made
-// safe, and one line per item ("[x] #1 text"), with its details in the next.
+// Plain formats a list as lines: its [Heading], the lines of under, which must be safe, and for each item a line
+// ("[x] #1 text") and perhaps its details.
 func Plain(s todo.Snapshot, style Style, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
@@ -58,8 +57,8 @@ func Plain(s todo.Snapshot, style Style, under ...string) string {
 	return b.String()
 }
 
-// Heading returns the line above a list, with a title: "release (rev 7, 3 of 6 done)", or
-// "release (rev 7)" of a list without items. Cancelled items do not count.
+// Heading returns the line above a list: "release (rev 7, 3 of 6 done)", or "release (rev 7)" for a list without
+// items. Cancelled items do not count.
 func Heading(s todo.Snapshot, title string) string {
 	if len(s.Items) == 0 {
 		return fmt.Sprintf("%s (rev %d)", title, s.Revision)
@@ -68,10 +67,10 @@ func Heading(s todo.Snapshot, title string) string {
 	return fmt.Sprintf("%s (rev %d, %d of %d done)", title, s.Revision, n.Done, n.Total)
 }
 
-// look is how a status is shown; color is a parameter of SGR.
+// look is how a status is shown; color is an ANSI colour (SGR).
 type look struct{ marker, sign, color string }
 
-// Marker returns the sign of a status in plain text: "[x]" is completed.
+// Marker returns the marker of a status in plain text, as "[x]".
 func Marker(status todo.Status) string { return looks[status].marker }
 
 var looks = map[todo.Status]look{
@@ -83,21 +82,19 @@ var looks = map[todo.Status]look{
 	todo.Cancelled:  {"[-]", "⊘", "9;90"}, // grey, struck
 }
 
-// StatusLine summarizes a list in one line: its counts and what its agent asks, which is
-// empty for nothing, else the current item, else the next pending one, else the first blocked one, as in "3/7 Writing tests"; or, once all
-// items are settled, "7/7 done" or "6/7 done, 1 failed"; of a chat without a list its title. It
-// returns "" for an empty list.
-// Cancelled items do not count.
+// StatusLine summarizes a list in one line: its counts, and what its agent asks, else the current item, the next
+// pending one or the first blocked one: "3/7 Writing tests", "7/7 done", "6/7 done, 1 failed". For a chat without a
+// list it returns the title, for an empty list "". Cancelled items do not count.
 func StatusLine(s todo.Snapshot, asks string) string {
 	if s.IsChat() {
-		return cmp.Or(strings.TrimSuffix("asks: "+Safe(asks), "asks: "), Safe(s.Title()))
+		return cmp.Or(question(asks), Safe(s.Title()))
 	}
 	if len(s.Items) == 0 {
 		return ""
 	}
 	n, text := s.Progress(), "done"
 	if asks != "" {
-		text = "asks: " + Safe(asks)
+		text = question(asks)
 	} else if item, ok := s.Current(); ok {
 		text = Safe(item.Title())
 	} else if item, ok := s.Next(todo.Pending); ok {
@@ -110,6 +107,14 @@ func StatusLine(s todo.Snapshot, asks string) string {
 	return fmt.Sprintf("%d/%d %s", n.Done, n.Total, text)
 }
 
+// question returns "asks: " with what an agent asks, safe to display; "" for nothing.
+func question(asks string) string { return strings.TrimSuffix("asks: "+Safe(asks), "asks: ") }
+
+// joined joins the parts that are not empty.
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
+}
+
 // inBrackets returns a text in brackets after a space, safe to display; "" for none.
 func inBrackets(text string) string {
 	if text == "" {
@@ -118,8 +123,8 @@ func inBrackets(text string) string {
 	return " (" + Safe(text) + ")"
 }
 
-// notes returns the notes after an item's text: why it has its status, [Beside], and what a
-// person wrote that an agent overrode.
+// notes returns the notes after an item's text: why it has its status, [Beside], and a person's text that an agent
+// overrode.
 func notes(s todo.Snapshot, item todo.Item) string {
 	status, overridden := "", ""
 	if item.Status == todo.Blocked || item.Reason != "" {
@@ -134,8 +139,8 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	return inBrackets(status) + inBrackets(Beside(s, item)) + inBrackets(overridden)
 }
 
-// Has names the agent that has an item in progress on a list of several, with its number where
-// two are of one client: "Codex 2". It is empty for others.
+// Has names the agent that works on an item of a list of several, with a number if two are of one client: "Codex 2". It
+// is empty for other items.
 func Has(s todo.Snapshot, item todo.Item) string {
 	w, number := s.Has(item)
 	name := cmp.Or(Safe(w.Agent), Client(w.Client))
@@ -145,8 +150,7 @@ func Has(s todo.Snapshot, item todo.Item) string {
 	return fmt.Sprintf("%s %d", name, number)
 }
 
-// Beside says what stands beside the text of an item, safe to display: its priority and due
-// date, who does it, and which open items come first; empty for most.
+// Beside returns an item's priority, due date, owner and the open items that it waits for, safe to display.
 func Beside(s todo.Snapshot, item todo.Item) string {
 	var parts []string
 	add := func(before, text string) {
@@ -166,6 +170,4 @@ func Beside(s todo.Snapshot, item todo.Item) string {
 }
 
 // StatusWord returns a status as people read it: "in progress".
-func StatusWord(status todo.Status) string {
-	return Safe(strings.ReplaceAll(string(status), "_", " "))
-}
+func StatusWord(status todo.Status) string { return Safe(strings.ReplaceAll(string(status), "_", " ")) }

@@ -12,26 +12,21 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Safe makes a text safe to display: it replaces control characters,
-// bidirectional controls, invisible characters, line separators and invalid
-// bytes with Go escapes (`\x1b`, `\u202e`), so that a person sees what is there.
-// It keeps what is visible in honest text: joiners inside words and emoji,
-// variation selectors after characters they can vary, skin tones, and flags made
-// of tags.
+// Safe replaces control characters, bidirectional controls, invisible characters, line separators and invalid bytes
+// by Go escapes (`\x1b`, `\u202e`). It keeps those that change how honest text looks: joiners inside words and emoji,
+// variation selectors after characters that they can vary, skin tones, and flags made of tags.
 //
-// The result is one line of valid UTF-8, and applying Safe again does not change
-// it. A backslash is not escaped, so the result cannot be parsed back.
+// The result is one line of valid UTF-8; Safe does not change it again. Backslashes are not escaped, so the result
+// cannot be parsed.
 func Safe(text string) string {
 	return replaceUnsafe(text, func(part string) string { return strings.Trim(strconv.QuoteToASCII(part), `"`) })
 }
 
-// SafeJSON returns JSON with an escape (`\u009b`) for each character that [Safe]
-// replaces, so that a terminal that shows it is not commanded by it and a person
-// sees what is there. The result is JSON of the same value: outside its strings
-// JSON has no such character. data must be valid UTF-8, as encoding/json writes.
+// SafeJSON returns JSON of the same value with an escape (`\u009b`) for each character that [Safe] replaces, so that it
+// cannot control a terminal. data must be valid UTF-8, as encoding/json writes.
 func SafeJSON(data []byte) []byte {
 	return []byte(replaceUnsafe(string(data), func(part string) string {
-		if strings.Contains("\n\t\r", part) { // between values; strings have them escaped
+		if strings.Contains("\n\t\r", part) { // between values, since strings have them escaped
 			return part
 		}
 		var b strings.Builder
@@ -42,8 +37,7 @@ func SafeJSON(data []byte) []byte {
 	}))
 }
 
-// replaceUnsafe returns a text in which escape makes what stands for each rune that is
-// not safe to display, and for each byte of no rune.
+// replaceUnsafe replaces each unsafe rune, and each byte of invalid UTF-8, by what escape returns for it.
 func replaceUnsafe(text string, escape func(part string) string) string {
 	var b strings.Builder
 	var prev rune // the last rune written unescaped; 0 at the start and after an escape
@@ -77,11 +71,9 @@ func replaceUnsafe(text string, escape func(part string) string) string {
 	return b.String()
 }
 
-// isAllowed reports whether a rune may be shown after prev: a visible one or a space,
-// and an invisible one that changes how the rune before it is drawn. There is one of
-// these at most, since several can hide data, and none in Latin, where it would only
-// make different words look the same. Unassigned runes count as visible: an emoji newer
-// than Go's Unicode tables must not be escaped.
+// isAllowed reports whether a rune may be shown after prev: a visible one, a space, or an invisible one that changes
+// how prev is drawn. Several of the latter could hide data, and in Latin they would only make different words look
+// the same. Unassigned runes count as visible: they may be emoji newer than Go's tables.
 func isAllowed(prev, r rune) bool {
 	switch {
 	case r == 0xFE0E || r == 0xFE0F: // text style, emoji style
@@ -102,15 +94,13 @@ func isShaped(r rune) bool {
 	return r > unicode.MaxASCII && unicode.In(r, unicode.L, unicode.M, unicode.S) && !unicode.Is(unicode.Latin, r)
 }
 
-// tagFlag matches a flag emoji made of tags: England's is a black flag, the tags "gbeng" and
-// a cancel tag.
+// tagFlag matches a flag emoji made of tags: England's is a black flag, the tags "gbeng" and a cancel tag.
 var tagFlag = regexp.MustCompile(`^\x{1F3F4}[\x{E0061}-\x{E007A}\x{E0030}-\x{E0039}]{3,6}\x{E007F}`)
 
 // Cells returns the display width of a text.
 func Cells(text string) int { return displaywidth.String(text) }
 
-// Cut shortens a text to a width and ends it with "…" if anything was cut. It
-// never splits a character, and returns "" for a width below 1.
+// Cut shortens a text to a width and ends it with "…" if anything was cut. It returns "" for a width below 1.
 func Cut(text string, width int) string {
 	if width < 1 {
 		return ""
@@ -118,5 +108,5 @@ func Cut(text string, width int) string {
 	return displaywidth.TruncateString(text, width, "…")
 }
 
-// Pad appends spaces to a text up to a width.
+// Pad appends spaces up to a width.
 func Pad(text string, width int) string { return text + strings.Repeat(" ", max(width-Cells(text), 0)) }

@@ -10,14 +10,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Agent is how people are shown the client that an agent works in.
+// Agent is how people see an agent's client.
 type Agent struct {
-	Name  string // as people say it; safe to show
-	Glyph string // the id of its own plain shape; "agent" for most
+	Name  string // safe to show
+	Glyph string // the id of its icon; "agent" for most
 }
 
-// Writer returns who made a revision: the agent, or for a person you, with the name
-// of the user where one is signed in.
+// Writer returns who made a revision: agent, with the signed-in user if any; of a person the user, or you.
 func Writer(w todo.Writer, agent, you string) string {
 	if w.Person {
 		return cmp.Or(Safe(w.User), you)
@@ -25,15 +24,14 @@ func Writer(w todo.Writer, agent, you string) string {
 	return strings.TrimSuffix(agent+" for "+Safe(w.User), " for ")
 }
 
-// AgentOf returns how people are shown a client by the name that it gives itself
-// in MCP. An unknown client keeps its name; one without a name is "An agent".
+// AgentOf returns the agent of a client by its name in MCP. An unknown client keeps its name; without one it
+// is "An agent".
 func AgentOf(name string) Agent {
 	c := clients.Find(name)
 	return Agent{cmp.Or(c.Title, Safe(name), "An agent"), cmp.Or(c.Glyph, "agent")}
 }
 
-// Client returns the name of a client's agent, or empty if it has none: for lines
-// that leave out what is not known.
+// Client returns the name of a client's agent; empty for no client.
 func Client(name string) string {
 	if name == "" {
 		return ""
@@ -41,7 +39,7 @@ func Client(name string) string {
 	return AgentOf(name).Name
 }
 
-// Count returns a number with what is counted: "1 list", "3 lists".
+// Count returns "1 list" or "3 lists".
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -51,8 +49,8 @@ func Count(n int, one, many string) string {
 
 const day = 24 * time.Hour
 
-// Took says how long something took, in its two largest units, rounded down: "10s",
-// "4m 10s", "1h 04m", "2d 03h". A negative duration is "0s": clocks differ.
+// Took returns a duration in its two largest units, rounded down: "10s", "4m 10s", "1h 04m", "2d 03h". A negative
+// one, as of clocks that differ, is "0s".
 func Took(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -66,17 +64,16 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%dd %02dh", d/day, d%day/time.Hour)
 }
 
-// Roughly says how long something took in its largest unit: "4m".
+// Roughly returns a duration in its largest unit: "4m".
 func Roughly(d time.Duration) string {
 	text, _, _ := strings.Cut(Took(d), " ")
 	return text
 }
 
-// agoFor is for how long [When] says how long ago something was.
 const agoFor = 12 * time.Hour
 
-// When says when something was, as people say it: "4s ago" and "3h ago" for half a
-// day, then as [Moment] does. A time to come is "0s ago".
+// When returns how long ago a time was, as "4s ago" or "3h ago", and after half a day its [Moment]. A future time is
+// "0s ago".
 func When(t, now time.Time) string {
 	if d := now.Sub(t); d < agoFor {
 		return Roughly(d) + " ago"
@@ -84,9 +81,8 @@ func When(t, now time.Time) string {
 	return Moment(t, now)
 }
 
-// Moment says when something was, as short as it can be told from now: the time of
-// day today, the weekday too for the last six days, then the date, with the year
-// unless it is this one. A time to come is one of today.
+// Moment returns a time as short as it is clear: the time of day for today and the future, with the weekday for the
+// last six days, then the date, with the year unless it is the current one.
 func Moment(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch days := DaysAgo(t, now); {
@@ -100,7 +96,7 @@ func Moment(t, now time.Time) string {
 	return t.Format("2 Jan 2006")
 }
 
-// DaysAgo returns how many midnights lie between a time and now, in now's time zone.
+// DaysAgo returns the number of midnights between a time and now, in now's time zone.
 func DaysAgo(t, now time.Time) int {
 	return int(todo.Midnight(now).Sub(todo.Midnight(t.In(now.Location()))).Round(day) / day)
 }
