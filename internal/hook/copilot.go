@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"modernc.org/sqlite" // the driver and its limits
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -23,7 +21,7 @@ import (
 const (
 	sessionTime    = time.Second // how long the database of a session is read
 	maxSession     = 64 << 20    // the maximum size of its file, in bytes
-	maxSessionText = 1 << 20     // the maximum length of all texts that are read, in bytes
+	maxSessionText = 1 << 20     // the maximum length of a value, and of all items, in bytes
 )
 
 // isCopilot reports whether the host is Copilot CLI, whose agent is told nothing: it reads answers of
@@ -31,12 +29,6 @@ const (
 func (e Event) isCopilot() bool {
 	return len(e.Timestamp) > 0 && e.Host == "" && e.Submitted == "" && !e.isGemini() &&
 		(e.Transcript == "" || strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/session-state/"))
-}
-
-// sessionTodo is an item in the database of a session.
-type sessionTodo struct {
-	Title  string `json:"title"`
-	Status string `json:"status"`
 }
 
 // WithTodos returns an event of Copilot CLI's tool sql with the whole todo list as its input. The agent
@@ -60,18 +52,17 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTime)
 	defer cancel()
-	todos, err := sessionTodos(ctx, path)
-	if err != nil {
+	e.Response = nil
+	if e.Input, err = sessionTodos(ctx, path); err != nil {
 		return e, fmt.Errorf("session.db: %w", err)
 	}
-	e.Response = nil
-	e.Input, err = json.Marshal(map[string][]sessionTodo{"todos": todos}, jsontext.AllowInvalidUTF8(true))
-	return e, err
+	return e, nil
 }
 
-// sessionTodos reads the items in the order in which they were made. It refuses a view in place of the
-// table, which could run without end, and long values: the agent can make anything of the database.
-func sessionTodos(ctx context.Context, path string) ([]sessionTodo, error) {
+// sessionTodos returns the items, in the order in which they were made, as the JSON that other hosts' tools
+// take. It refuses a view in place of the table, which could run without end, and long texts: the agent can
+// make anything of the database.
+func sessionTodos(ctx context.Context, path string) (todos []byte, err error) {
 	if filepath.VolumeName(path) != "" { // file:///C:/work
 		path = "/" + path
 	}
@@ -96,22 +87,8 @@ func sessionTodos(ctx context.Context, path string) ([]sessionTodo, error) {
 	if err != nil || !isTable {
 		return nil, cmp.Or(err, errors.New("there is no table todos"))
 	}
-	rows, err := conn.QueryContext(ctx, `SELECT substr(title, 1, ?), coalesce(status, 'pending')
-		FROM main.todos ORDER BY rowid LIMIT ?`, todo.MaxText, todo.MaxItems+1)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	todos := []sessionTodo{}
-	for size := 0; rows.Next(); {
-		var t sessionTodo
-		if err := rows.Scan(&t.Title, &t.Status); err != nil {
-			return nil, err
-		}
-		if size += len(t.Title) + len(t.Status); size > maxSessionText {
-			return nil, fmt.Errorf("its texts are longer than %d bytes", maxSessionText)
-		}
-		todos = append(todos, t)
-	}
-	return todos, rows.Err()
+	err = conn.QueryRowContext(ctx, `SELECT json_object('todos', json_group_array(json_object('title', title, 'status', status))) FROM
+		(SELECT CAST(substr(title, 1, ?) AS TEXT) AS title, CAST(coalesce(status, 'pending') AS TEXT) AS status
+		FROM main.todos ORDER BY rowid LIMIT ?)`, todo.MaxText, todo.MaxItems+1).Scan(&todos)
+	return todos, err
 }

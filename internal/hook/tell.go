@@ -174,17 +174,6 @@ func (e Event) asksInMessage() bool {
 	return false
 }
 
-// remind tells an agent whose chat starts again of its open list, or of that of the chat before.
-func (e Event) remind(ctx context.Context, lists board.Lists) (string, error) {
-	if e.isCopilot() {
-		return "", nil
-	}
-	if e.Source == "clear" || e.Source == "fork" {
-		return e.earlier(ctx, lists)
-	}
-	return e.show(ctx, lists)
-}
-
 // show tells the agent of its open list.
 func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {

@@ -94,15 +94,21 @@ func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	return lists.HearKey(ctx, e.chat(), board.HostKey, e.Process, lasts)
 }
 
-// start records that a session starts that is not new, and tells its agent of its list.
+// start records that a session starts that is not new, and tells its agent of its open list, or of that of the
+// chat before.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.begins(ctx, lists); err != nil {
 		return "", err
 	}
-	if e.isKimi() {
+	switch {
+	case e.isKimi():
 		return "", e.forgets(ctx, lists)
+	case e.isCopilot():
+		return "", nil
+	case e.Source == "clear" || e.Source == "fork":
+		return e.earlier(ctx, lists)
 	}
-	return e.remind(ctx, lists)
+	return e.show(ctx, lists)
 }
 
 // takeTopic records the event's topics in the chat, and what heard adds. While the agent has an open list, a
