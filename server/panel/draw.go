@@ -2,14 +2,15 @@ package panel
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
-	"maragu.dev/gomponents/components"
-
 	g "maragu.dev/gomponents"
+	"maragu.dev/gomponents/components"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/render"
@@ -227,9 +228,42 @@ func (d drawing) took(v itemView) Node {
 	return Time(Class("run"), DateTime(since), Attr("data-run"), Text(spaced(render.Took(d.now.Sub(v.Started)))))
 }
 
+// button draws a button by which the script sends an edit.
+func button(e todo.Edit, content ...Node) Node {
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // an edit has a JSON
+	}
+	return Button(Type("button"), Data("edit", string(data)), Group(content))
+}
+
 // menu is the button that opens the menu of an item or a list.
 var menu = Button(Type("button"), Class("icon more"), Attr("data-menu"), Aria("label", "Actions"), glyph("more"))
 
 func action(icon, name, key string) Node {
 	return Group{glyph(icon), Text(name), If(key != "", Kbd(Text(key)))}
 }
+
+// The elements and attributes of gomponents. They are variables so that the compiler does not inline the
+// functions, which would make the program a megabyte larger.
+type (
+	Node  = g.Node
+	Group = g.Group
+)
+
+var (
+	Text, Textf, Raw  = g.Text, g.Textf, g.Raw
+	El, Attr, If, Iff = g.El, g.Attr, g.If, g.Iff
+
+	A, Article, Aside, B, Button, Code, Dd  = h.A, h.Article, h.Aside, h.B, h.Button, h.Code, h.Dd
+	Details, Div, Dl, Dt, Form, H1, H2, H3  = h.Details, h.Div, h.Dl, h.Dt, h.Form, h.H1, h.H2, h.H3
+	Header, I, Input, Kbd, Label, Li, Main  = h.Header, h.I, h.Input, h.Kbd, h.Label, h.Li, h.Main
+	Mark, Nav, NoScript, Ol, P, Progress    = h.Mark, h.Nav, h.NoScript, h.Ol, h.P, h.Progress
+	Section, Span, Strong, Summary, SVG     = h.Section, h.Span, h.Strong, h.Summary, h.SVG
+	Time, Ul                                = h.Time, h.Ul
+	Action, Aria, AutoComplete, Class       = h.Action, h.Aria, h.AutoComplete, h.Class
+	Content, Data, DateTime, Download, Href = h.Content, h.Data, h.DateTime, h.Download, h.Href
+	ID, Max, MaxLength, Method, Name        = h.ID, h.Max, h.MaxLength, h.Method, h.Name
+	Placeholder, Role, TabIndex, TitleAttr  = h.Placeholder, h.Role, h.TabIndex, h.TitleAttr
+	Type, Value                             = h.Type, h.Value
+)

@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
+	g "maragu.dev/gomponents"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -149,3 +152,234 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 
 // maxSubItems is how many items of a sub-agent's list the page of its main list shows.
 const maxSubItems = 50
+
+// longList is the number of items from which browsers lay out only the visible ones. A class says so, since
+// a counting selector would count all items at each change.
+const longList = 200
+
+// addFrame sets the frame around the list.
+func (page *listPage) addFrame() {
+	l, title := page.Main, titleOf(page.Main)
+	page.view, page.class, page.seq, page.head = "list", "one", page.Seq(), title
+	page.workspace = &l.List.Workspace
+	kind := crumb{"Active", "./"}
+	switch state := page.State(); {
+	case l.Archived:
+		kind = crumb{"Archived", "./?show=archived"}
+	case state == todo.LeftOpen:
+		kind = crumb{"Left open", "./?show=left"}
+	case state.Ended():
+		kind = crumb{"Past lists", "./?show=past"}
+	}
+	project, _, href := projectOf(l.List.Workspace)
+	page.crumbs = []crumb{kind, {project, href}}
+	page.list = Group{Data("list", l.List.ID), Data("revision", fmt.Sprint(page.at.Revision)), Data("oldest", fmt.Sprint(page.oldest))}
+	if page.past {
+		page.view, page.head = "history", fmt.Sprintf("Revision %d · %s", page.at.Revision, title)
+		page.crumbs = append(page.crumbs, crumb{title, listHref(l.List.ID, 0)})
+	}
+}
+
+func (page *listPage) main() Node {
+	if page.past {
+		return page.frame.main(Class("two"), page.history(), page.side())
+	}
+	return page.frame.main(classes{"two": true, "idle": page.State() == todo.Idle, "in-turn": page.inTurn}, page.live(), page.side())
+}
+
+// live draws the list as it stands.
+func (page *listPage) live() Node {
+	l, progress, state, isOurs := page.Main, page.Progress(), page.State(), !page.Main.List.Mirrored
+	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
+		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
+	return Div(
+		Div(ID("head"), Data("state", string(state)), Data("failed", fmt.Sprint(progress.Failed)),
+			H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
+			P(Class("by"), page.by(&page.Group), If(l.Archived, Group{span("sep"), Span(Text("Archived"))}),
+				If(page.edits.Title != "", span("yours", Textf("you renamed, %s", page.edits.Title)))),
+			P(Class("prog"), progressOf(progress, " of ")),
+			Iff(page.unseen > 0, page.unseenBar),
+			Iff(page.edits.Order == account.Overridden, func() Node {
+				return overridden("order", "", " your order", Text("Your order of the items is overridden."), isOurs)
+			}),
+			g.Map(l.LeftOut(), func(i todo.Item) Node {
+				text := render.Safe(todo.Cut(i.Text, maxShown))
+				return overridden("out-"+i.ID, i.ID, ": "+text, Group{Text("The agent left out what you added: "), formatted(text)}, true)
+			}),
+			If(!isOurs, P(Class("bar"), ID("mirrored"),
+				Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
+			Iff(state == todo.LeftOpen, page.leftBar), question(&page.Group)),
+		Ul(classes{"items": true, "list": true, "long": len(page.items) >= longList}, ID("items"), Aria("label", "Items"),
+			Li(Class("completed"), ID("fold"), Data("keep", "own"), Attr("hidden"), // the script shows it
+				Button(Type("button"), Class("tick"), ID("unfold"), glyph("right")), span("t")),
+			g.Map(page.items, page.item),
+			If(len(l.Items) < todo.MaxItems && isOurs, Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
+				Form(Input(ID("adding"), MaxLength(fmt.Sprint(todo.MaxText)), Placeholder("Add an item"),
+					Aria("label", "Add an item"), AutoComplete("off"))),
+				Button(Type("button"), Class("after link small"), ID("after"), Aria("pressed", "false"),
+					TitleAttr("The agent is told when its turn ends (Shift Enter)"), Text("after this turn"))))),
+		Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), g.Map(page.Subs, page.sub)),
+		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(isOurs, keys),
+			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
+}
+
+// unseenBar draws a bar that says how many of a person's changes the agent has not seen.
+func (page *listPage) unseenBar() Node {
+	changes, all, when := "change", "", "with its next write"
+	if page.unseen > 1 {
+		changes, all = fmt.Sprint(page.unseen, " changes"), " all"
+	}
+	if page.States[page.Main.List.ID].State.Rests() {
+		when = "when it comes back"
+	}
+	return Div(Class("bar you"), ID("unseen"), glyph("you"),
+		Span(Textf("%s will see your %s %s.", agentOf(page.Main).Name, changes, when)),
+		button(todo.Edit{Do: todo.EditUndo, From: page.saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
+}
+
+// overridden draws a bar about a person's edit of an item, or of the order if item is empty, that the agent
+// overrode.
+func overridden(id, item, name string, text Node, mayComeBack bool) Node {
+	return Div(Class("bar overridden"), ID(id), glyph("you"), Span(text), If(mayComeBack,
+		button(todo.Edit{Do: todo.EditBack, Item: item}, Class("link end back"), Aria("label", "Bring back"+name), Text("Bring back"))))
+}
+
+// leftBar draws a bar that says where the work on a list ended that was left open.
+func (page *listPage) leftBar() Node {
+	where := Group{Text("Left open. ")}
+	if stopped := stoppedAt(page.Main); stopped != "" {
+		where = Group{Text("Left open, "), formatted(stopped), Text(". ")}
+	}
+	command, open := takenUp(&page.Group)
+	button := func(what, name string) Node {
+		return Button(Class("btn"), Type("button"), Data("do", what), Text(name))
+	}
+	return P(Class("bar"), Data("command", command), Data("open", open), Data("title", titleOf(page.Main)), ID("left"),
+		Span(where, Raw("The prompt <code>resume</code> takes it up.")),
+		span("end", If(command != "", button("command", "Copy command")), If(open != "", button("finish", "Done"))))
+}
+
+// item draws an item as it stands, or with what a revision changed.
+func (page *listPage) item(v itemView) Node {
+	tick, to, say := span("tick", glyph(string(v.Status))), todo.Completed, "Tick"
+	if v.Status == todo.Completed {
+		to, say = todo.Pending, "Back to do"
+	}
+	if !v.Fixed {
+		tick = Group{span("grip", Aria("hidden", "true"), glyph("grip")),
+			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
+				Aria("label", statusWords[v.Status]+". "+say), glyph(string(v.Status)))}
+	}
+	why, isBlocked := Node(nil), v.Status == todo.Blocked
+	if v.Reason != "" {
+		why = Span(classes{"why": true, "small": !isBlocked}, formatted(v.Reason))
+	} else if isBlocked {
+		why = span("why", Text("Blocked"))
+	}
+	said := span("t", span("spoken", Text(statusWords[v.Status]+": ")), formatted(v.Title),
+		If(v.Was != "", span("was", formatted(v.Was))), v.yours(), why,
+		If(v.Beside != "", span("why small", formatted(v.Beside))), If(v.Details != "", span("why small details", formatted(v.Details))))
+	class := classes{string(v.Status): true, "gone": v.Gone, "hit": v.Change != ""}
+	if page.past {
+		return Li(class, ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
+	}
+	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", v.Text),
+		TabIndex("-1"), tick, said, page.took(v), If(!v.Fixed, menu), If(v.Later, span("after end",
+			button(todo.Edit{Do: todo.EditNow, Item: v.ID}, Class("link small"), Aria("label", "Tell now: "+v.Title), Text("Now")),
+			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("link small"), Aria("label", "Delete: "+v.Title), Text("Delete")))))
+}
+
+// yours draws a person's edits of the item, and the fate of the person's text.
+func (v *itemView) yours() Node {
+	const gap = "\u2002"
+	words := Group{If(v.Yours != "", span("yours", Text(v.Yours)))}
+	switch {
+	case v.Fate == account.Seen:
+		words = append(words, Text(gap), span("small seen", Text("your words, seen")))
+	case v.Fate == account.Overridden && v.Person == account.Deleted:
+		words = append(words, span("yours overridden", Text("you deleted it, overridden")))
+	case v.Fate != "":
+		words = append(words, span("yours "+string(v.Fate), Textf("your words, %s", v.Fate)))
+	}
+	if v.Person == "" || v.Fixed {
+		return words
+	}
+	return append(words, Text(gap), button(todo.Edit{Do: todo.EditBack, Item: v.ID}, Class("link back small"),
+		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back")))
+}
+
+func (page *listPage) sub(s todo.Snapshot) Node {
+	state := page.States[s.List.ID].State
+	more := max(len(s.Items)-maxSubItems, 0)
+	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, state.Rests())) }
+	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Group, s)),
+		Ul(Class("items"), g.Map(s.Items[:len(s.Items)-more], item), If(more > 0, Li(span("t", Textf("%d more", more))))),
+		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID, 0)), Text("Open its list"))))
+}
+
+// side draws what stands beside the items: facts, actions, and what the revisions around the one shown
+// changed, the newest first.
+func (page *listPage) side() Node {
+	l, href := page.Main, listHref(page.Main.List.ID, 0)
+	label, head, query, keys := "About this list", "History", "", Node(nil)
+	do, archive := todo.EditArchive, "Archive"
+	if l.Archived {
+		do, archive = todo.EditUnarchive, "Take out of the archive"
+	}
+	if page.past {
+		label, head, query = "What changed", "What changed", fmt.Sprint("?revision=", page.at.Revision)
+		keys = Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> ` +
+			`<kbd>End</kbd> first, live</span><span><kbd>Esc</kbd> back</span></p>`)
+	}
+	log, end := Group{Class("log")}, min(len(page.changes), max(page.shown+logRows/2+1, logRows))
+	for _, r := range slices.Backward(page.changes[max(end-logRows, 0):end]) {
+		log = append(log, Li(classes{"you": r.Person, "now": r.N == page.at.Revision},
+			A(Href(listHref(l.List.ID, r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Text(r.Words),
+				span("small", Span(Text(r.By.Name)),
+					Time(DateTime(r.At.UTC().Format(time.RFC3339)), TitleAttr(r.At.Format(full)), Text(r.At.Format(clock))),
+					Span(Textf("rev. %d", r.N)), If(r.Fate != "", Span(Text(string(r.Fate))))))))
+	}
+	return Aside(Class("side"), ID("side"), Aria("label", label), Iff(!page.past, page.facts),
+		Div(Class("acts"),
+			If(!page.past, Group{Button(Type("button"), Data("do", "rename"), action("pen", "Rename", "r")),
+				A(Href(listHref(l.List.ID, l.Revision)), action("clock", "Open history", "h"))}),
+			If(!page.at.Deleted, Group{A(Href(href+".md"+query), Data("do", "copy"), action("copy", "Copy as markdown", "c")),
+				A(Href("api/"+href+query), Download(l.List.ID+".json"), action("save", "Download JSON", ""))}),
+			If(!page.past, Group{button(todo.Edit{Do: do}, action("box", archive, "")),
+				button(todo.Edit{Do: todo.EditDelete}, Class("risk"), action("bin", "Delete", ""))})),
+		H2(Class("label"), Text(head)), Ol(log...), keys)
+}
+
+// facts draws the list's project, folder, agent and times.
+func (page *listPage) facts() Node {
+	var facts Group
+	l, created := page.Main, page.Main.List.Created
+	add := func(name, text string) {
+		if text != "" {
+			facts = append(facts, Dt(Text(name)), Dd(El("bdi", Text(text))))
+		}
+	}
+	add("Project", render.Safe(l.List.Project()))
+	if _, folder, _ := projectOf(l.List.Workspace); folder != "" {
+		facts = append(facts, Dt(Text("Folder")), Dd(Code(Text(folder))))
+	}
+	add("Agent", agentOf(l).Name)
+	add("Sub-agent", render.Safe(l.List.Agent))
+	if !created.IsZero() {
+		add("Started", created.In(page.now.Location()).Format("Mon 2 Jan, 15:04"))
+		until, done := page.now, l.Progress().Done
+		if page.States[l.List.ID].State.Rests() {
+			until = l.Updated
+		}
+		took := until.Sub(created)
+		text := spaced(render.Roughly(took))
+		if each := took / time.Duration(max(done, 1)); done > 1 && each >= time.Second {
+			text += ", " + spaced(render.Roughly(each)) + " an item"
+		}
+		add("Time", text)
+	}
+	if page.edits.Order != "" {
+		add("Order", "yours, "+string(page.edits.Order))
+	}
+	return Dl(facts)
+}
