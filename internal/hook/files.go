@@ -35,7 +35,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 			e.Last = planQuestion
 		}
 	case "afteragent":
-		if e.Last == noAnswer {
+		if e.Last == "[no response text]" { // of Gemini CLI: its model failed, or a person interrupted it
 			e.Failure, _ = failure(readFile(e.Transcript, maxSessionFile, true))
 		}
 	case "posttooluse":
@@ -75,9 +75,6 @@ func (e Event) endsWithPlan() bool {
 	turn := bytes.LastIndex(data, []byte(`"type":"task_started"`))
 	return bytes.Contains(data[max(0, turn):], []byte(`"item":{"type":"Plan"`))
 }
-
-// noAnswer is the last text in an event of Gemini CLI if its model failed or a person interrupted it.
-const noAnswer = "[no response text]"
 
 // failure returns why the last turn in the end of a chat's file failed, and when; empty if it succeeded or
 // still runs. Gemini CLI has the failure on a line of its own, Codex on the line that ends the turn.

@@ -221,20 +221,14 @@ func (e Event) Answer(text string) any {
 	return map[string]output{"hookSpecificOutput": answer}
 }
 
-// agentLength is how many bytes of a sub-agent's id are in its name, to tell apart those of one kind.
-const agentLength = 8
-
-// agent returns the name of the sub-agent, unique in its chat; empty for the main agent.
+// agent returns the name of the sub-agent, its kind and the end of its id; empty for the main agent.
 func (e Event) agent() string {
 	if e.Agent == "" {
 		return ""
 	}
-	id := e.Agent[max(0, len(e.Agent)-agentLength):]
+	id := e.Agent[max(0, len(e.Agent)-8):]
 	return todo.AgentName(strings.TrimSpace(todo.AgentName(e.AgentType) + " " + strings.ToValidUTF8(id, "?")))
 }
-
-// lasts is how long after its last event a chat counts as here if its host's process is unknown.
-const lasts = 30 * time.Minute
 
 var (
 	// ErrNotNeeded is the error for an event that needs no hook, such as a call of a foreign tool that
@@ -264,11 +258,10 @@ func Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 
 // describe wraps an error with the names of its event and tool; nil for nil.
 func (e Event) describe(err error) error {
-	var input *todo.InputError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &input):
+	}
+	if input := (*todo.InputError)(nil); errors.As(err, &input) {
 		paths := make([]string, len(input.Problems))
 		for i, p := range input.Problems {
 			paths[i] = p.Path // the message may have a text in it
@@ -418,38 +411,30 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 		Change:    call.Change,
 		Operation: todo.Operation{ID: e.id, Digest: e.id}, // a process that was killed may have applied the event
 	}
-	name := ""
-	if tool.OneList { // of the main agent, or of several chats
-		e.Agent, name = "", e.sharedName()
+	if tool.OneList {
+		e.Agent = ""
 	} else if agent != "" {
 		w.Begin.ParentConversation, w.Agent = todo.ChatKey(e.Session), agent
 	}
 	w.Conversation = e.mirrors()
-	w.Conversation.Client, w.Conversation.Name = tool.Host, name
+	w.Conversation.Client = tool.Host
+	// Several chats share the list; Claude Code replaces these characters in the name of its folder, too.
+	if name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-"); tool.OneList && e.TaskList != "" && todo.CheckName(name) == nil {
+		w.Conversation.Name = name
+	}
 	_, err := lists.Apply(ctx, w)
 	return err
 }
 
-// notInFolder matches what Claude Code replaces by "-" when it makes a folder's name from a task list id.
 var notInFolder = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-
-// sharedName returns the name of the list for tasks that several chats share; empty if the tasks are
-// the chat's own.
-func (e Event) sharedName() string {
-	name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-")
-	if e.TaskList == "" || todo.CheckName(name) != nil {
-		return ""
-	}
-	return name
-}
 
 // WithHost returns the event with the id of the host's process, which started this one.
 func (e Event) WithHost() Event { e.Process = process.Host(); return e }
 
 // chat returns the conversation of the event's agent, with the key by which our server knows it, too.
 func (e Event) chat() board.Conversation {
-	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.client(), Workspace: e.Folder,
-		Lasts: lasts, Detached: true}
+	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.client(), Workspace: e.Folder, Detached: true}
+	who.Lasts = 30 * time.Minute // after the last event, if the host's process is unknown
 	if e.Process != "" {
 		who.Host = todo.HostProcess + e.Process
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,7 +132,10 @@ const planQuestion = "Go on with this plan?"
 
 // question returns what the agent asks; empty for nothing.
 func (e Event) question() string {
-	if e.Message != "" && !e.asksInMessage() {
+	// Other notifications tell that the agent has ended its turn, or of something else.
+	asking := []string{"permission_prompt", "worker_permission_prompt", "elicitation_dialog", "agent_needs_input", "ToolPermission"}
+	isIdle := e.Notice == "" && strings.Contains(e.Message, "waiting for your input")
+	if e.Message != "" && (isIdle || e.Notice != "" && !slices.Contains(asking, e.Notice)) {
 		return ""
 	}
 	about := e.Input
@@ -161,17 +165,6 @@ func (e Event) question() string {
 		return e.Message
 	}
 	return strings.TrimSpace(tool+" "+of) + "?"
-}
-
-// asksInMessage reports whether the message of a notification asks a person for something.
-func (e Event) asksInMessage() bool {
-	switch e.Notice {
-	case "":
-		return !strings.Contains(e.Message, "waiting for your input")
-	case "permission_prompt", "worker_permission_prompt", "elicitation_dialog", "agent_needs_input", "ToolPermission":
-		return true
-	}
-	return false
 }
 
 // show tells the agent of its open list.

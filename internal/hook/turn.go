@@ -86,17 +86,15 @@ func goOn(ctx context.Context, lists board.Lists, t board.Target) (saying, error
 	return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
 }
 
-// lateFor is how much later than a newer event an older one may arrive, when the host does not wait for it.
-const lateFor = 5 * time.Second
-
 // isLate reports whether the event is older than what is known of the chat: it isOld, or it contradicts the start
-// or the end of a turn just before. Events of our plugins arrive in order.
+// or the end of a turn in the last five seconds: a host may not wait for a hook. Events of our plugins arrive in
+// order.
 func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	overtaken := c.Doing == todo.Rests
 	if strings.EqualFold(e.Name, "SessionStart") {
 		overtaken = c.Doing.InTurn()
 	}
-	return e.isOld(c, at) || overtaken && e.Host == "" && !e.endsTurn() && at.Sub(c.Since) < lateFor
+	return e.isOld(c, at) || overtaken && e.Host == "" && !e.endsTurn() && at.Sub(c.Since) < 5*time.Second
 }
 
 // isOld reports whether the event waited in the spool while a newer one was applied at once.
@@ -227,15 +225,13 @@ func (e Event) work(ctx context.Context, lists board.Lists) (string, error) {
 		if err != nil || !list.Writer.Person || list.Archived {
 			return nil, err
 		}
+		isWork := func(d todo.Difference) bool {
+			return (d.Kind == todo.Added || d.Kind == todo.Changed) && !d.After.Status.Settled() && d.After.Status != todo.Blocked
+		}
 		saw, err := lists.Saw(ctx, list)
 		if err != nil || len(list.Later) == 0 && !slices.ContainsFunc(todo.Diff(saw, list), isWork) {
 			return nil, err
 		}
 		return goOn(ctx, lists, t)
 	})
-}
-
-func isWork(d todo.Difference) bool {
-	i := d.After
-	return (d.Kind == todo.Added || d.Kind == todo.Changed) && !i.Status.Settled() && i.Status != todo.Blocked
 }

@@ -138,23 +138,18 @@ func (o Options) read(path string) (e *edit, err error) {
 
 func (e *edit) isNone() bool { return bytes.Equal(e.before.data, e.after) }
 
-// isBare reports whether the file has nothing but a version and empty objects and arrays, and no comment.
-func (e *edit) isBare() bool {
-	left := maps.Clone(e.root)
+// removes reports whether the file is to be removed: it has nothing but a version and empty objects and arrays, no
+// comment, and this program probably made it, since there is no copy of an earlier content.
+func (e *edit) removes() bool {
+	f, left := e.before, maps.Clone(e.root)
 	maps.DeleteFunc(left, func(key string, value any) bool {
 		of, isObject := value.(map[string]any)
 		items, isArray := value.([]any)
 		return key == versionKey || isObject && len(of) == 0 || isArray && len(items) == 0
 	})
-	return len(left) == 0 && !bytes.ContainsAny(e.after, "/#")
-}
-
-// removes reports whether the file is to be removed: nothing is left in it, and this program probably made it,
-// since there is no copy of an earlier content.
-func (e *edit) removes() bool {
-	f := e.before
 	_, isNoLink := os.Readlink(f.path)
-	return f.data != nil && !e.isNone() && e.isBare() && isNoLink != nil && (len(e.after) == 0 || !exists(backupOf(f.path)))
+	return f.data != nil && !e.isNone() && len(left) == 0 && !bytes.ContainsAny(e.after, "/#") &&
+		isNoLink != nil && (len(e.after) == 0 || !exists(backupOf(f.path)))
 }
 
 // object returns the object with a key; nil for none.

@@ -78,9 +78,6 @@ func likeClaudeCode(mirrors hookEntry, more ...hookEntry) []hookEntry {
 	}, more...)
 }
 
-// ourCalls returns a matcher of calls of our tools, whatever the server's name.
-func ourCalls() string { return "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")" }
-
 const (
 	seconds      = 5            // the timeout of a hook
 	codexSeconds = 3            // in Codex, which warns of more for some hooks
@@ -115,6 +112,7 @@ func Clients() (all []Client) {
 
 // hookSetups returns the hooks of each client, by its name.
 func hookSetups() map[string]*hookSetup {
+	ourCalls := "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")" // whatever the server's name
 	return map[string]*hookSetup{
 		"claude-code": {
 			file: clients.ClaudeFile, timeout: seconds, windows: shell.POSIX, statusLine: "show --format statusline --claude-code",
@@ -123,7 +121,7 @@ func hookSetups() map[string]*hookSetup {
 				"PostToolUse": {"tool_name", "tool_use_id", "tool_input", "tool_response"}, "PostToolBatch": {},
 				"Stop": {"last_assistant_message", "stop_hook_active", "background_tasks"},
 			},
-			entries: likeClaudeCode(mirrorHook("PostToolUse", "claude-code"), hookEntry{Calls, "PreToolUse", ourCalls()},
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "claude-code"), hookEntry{Calls, "PreToolUse", ourCalls},
 				hookEntry{Calls, "PostToolUse", "Agent|Task"}, // has the task of a sub-agent
 				hookEntry{Edits, "PostToolBatch", ""},         // once for all tools of a step
 				hookEntry{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"},

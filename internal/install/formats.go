@@ -208,11 +208,11 @@ func sidebar(command string) string {
 
 var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
 
-// pluginKinds returns the kinds of a plugin that was read.
+// pluginKinds returns the kinds of a plugin that was read; none if it does not tell.
 func pluginKinds(root map[string]any) (kinds []Kind) {
 	text, _ := root[pluginPath].(string)
 	if line := kindsLine.FindStringSubmatch(text); line != nil {
-		_ = json.Unmarshal([]byte(line[1]), &kinds) // after an error there are none
+		_ = json.Unmarshal([]byte(line[1]), &kinds)
 	}
 	return kinds
 }

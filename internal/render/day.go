@@ -27,11 +27,16 @@ func DayMarkdown(d account.Day) string {
 // escapes titles, item returns the line of an item.
 func writeDay(d account.Day, day, project, list string, escaped func(string) string, item func(todo.Item) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, day, dayName(d), dayTally(d.Tally))
+	noon, since := d.From.Add(12*time.Hour), ""
+	if d.To.Sub(noon) > 24*time.Hour {
+		since = "Since "
+	}
+	fmt.Fprintf(&b, day, since+noon.Format("Monday, 2 January 2006"), dayTally(d.Tally))
 	for _, p := range d.Projects {
 		fmt.Fprintf(&b, project, escaped(cmp.Or(Safe(p.Project), "no folder")), dayTally(p.Tally))
 		for _, l := range p.Lists {
-			fmt.Fprintf(&b, list, escaped(listTitle(l)), escaped(dayNotes(l)))
+			title := strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title)+inBrackets(l.Apart), ": ")
+			fmt.Fprintf(&b, list, escaped(title), escaped(dayNotes(l)))
 			for _, i := range slices.Concat(l.CompletedItems, l.FailedItems, l.WaitingItems, l.OpenItems) {
 				b.WriteString(item(todo.Item{Text: i.Text, Status: i.Status, Reason: i.Reason}) + "\n")
 			}
@@ -45,19 +50,6 @@ func writeDay(d account.Day, day, project, list string, escaped func(string) str
 
 // heading escapes a text for a heading.
 func heading(text string) string { return strings.ReplaceAll(escape(text), "#", `\#`) }
-
-func dayName(d account.Day) string {
-	noon := d.From.Add(12 * time.Hour)
-	name := noon.Format("Monday, 2 January 2006")
-	if d.To.Sub(noon) > day {
-		return "Since " + name
-	}
-	return name
-}
-
-func listTitle(l account.DayList) string {
-	return strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title)+inBrackets(l.Apart), ": ")
-}
 
 // dayNotes returns a list's state, what its agent asks, how long it worked and its client.
 func dayNotes(l account.DayList) string {
@@ -97,24 +89,19 @@ func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 		if n > 0 && len(s.Items) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "%s %s\n\n%s\n", strings.Repeat("#", min(n+1, 2)), heading(ListTitle(s)), checklist(s))
+		b.WriteString(strings.Repeat("#", min(n+1, 2)) + " " + heading(ListTitle(s)) + "\n\n")
+		for _, i := range s.Items {
+			b.WriteString(taskLine(s, i))
+			if i.Status.Settled() && !i.Started.IsZero() {
+				b.WriteString(" *(" + Took(i.Ended.Sub(i.Started)) + ")*")
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
 		c := s.Counts()
 		total.Completed, total.Failed = total.Completed+c[todo.Completed], total.Failed+c[todo.Failed]
 		total.Waiting, total.Open = total.Waiting+c[todo.Blocked], total.Open+c[todo.Pending]+c[todo.InProgress]
 	}
 	by := strings.TrimSuffix(", by "+escape(Client(account.Client(lists[0]))), ", by ")
 	return b.String() + dayTally(total) + by + "\n"
-}
-
-// checklist returns the items of a list, with how long settled ones took.
-func checklist(s todo.Snapshot) string {
-	var b strings.Builder
-	for _, i := range s.Items {
-		line := taskLine(s, i)
-		if i.Status.Settled() && !i.Started.IsZero() {
-			line += " *(" + Took(i.Ended.Sub(i.Started)) + ")*"
-		}
-		b.WriteString(line + "\n")
-	}
-	return b.String()
 }

@@ -10,9 +10,7 @@ import (
 )
 
 // chatID matches ids of chats that a shell cannot take for an option or for several words.
-var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-const maxChatID = 128
+var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // volume matches the start of an absolute path of Windows.
 var volume = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`)
@@ -24,7 +22,7 @@ var volume = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`)
 func ResumeCommand(s todo.Snapshot) string {
 	client, id, folder := clients.Find(s.List.Client), s.List.Chat, s.List.Workspace
 	another := !s.Writer.Person && s.Writer.Client != "" && clients.Find(s.Writer.Client).Name != client.Name
-	if client.Resume == "" || another || len(id) > maxChatID || !chatID.MatchString(id) || Safe(folder) != folder {
+	if client.Resume == "" || another || !chatID.MatchString(id) || Safe(folder) != folder {
 		return ""
 	}
 	command := client.Resume + " " + id
