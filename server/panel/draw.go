@@ -38,12 +38,8 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 	items, more := cardItems(f)
 	shown := min(len(f.Subs), subsOnCard)
 	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
-		d.standing("card-", f),
-		H3(A(Href(hrefOf(l, 0)), formatted(titleOf(l)))),
-		If(!l.IsChat(), menu),
-		P(Class("by"), d.by(f), d.apartFrom(l)),
-		question(f),
-		Group(notes),
+		d.standing("card-", f), H3(A(Href(hrefOf(l, 0)), formatted(titleOf(l)))), If(!l.IsChat(), menu),
+		P(Class("by"), d.by(f), d.apartFrom(l)), question(f), Group(notes),
 		If(!l.IsChat(), P(Class("prog"), progressOf(progress, "/"))),
 		If(len(items) > 0, Ul(Class("items"), g.Map(items, d.cardItem))),
 		If(len(f.Subs) > 0, Ul(Class("subs"), Aria("label", "Sub-agents"),
@@ -112,9 +108,7 @@ func (d drawing) row(f *account.Group, query, match string, revision int64) Node
 	return Li(d.standing("row-", f), A(Href(hrefOf(l, revision)), lamps[f.State()],
 		span("name", El("bdi", Class("cut"), B(rich(titleOf(l), query))), d.apartFrom(l)),
 		span("at cut", El("bdi", Text(project)), If(project != "" && at != nil, Text(" · ")), at),
-		who(agentOf(l)),
-		If(!l.IsChat(), span("prog", progressOf(progress, "/"))),
-		d.ago(f.Updated())), If(!l.IsChat(), menu))
+		who(agentOf(l)), If(!l.IsChat(), span("prog", progressOf(progress, "/"))), d.ago(f.Updated())), If(!l.IsChat(), menu))
 }
 
 // hrefOf returns the address of a list's page, or for a chat without a list that of its project.
@@ -170,8 +164,7 @@ func rich(text, query string) (parts Group) {
 	}
 	at := 0
 	for _, m := range inline.FindAllStringSubmatchIndex(text, -1) {
-		parts = append(parts, Text(text[at:m[0]]))
-		if m[2] >= 0 {
+		if parts = append(parts, Text(text[at:m[0]])); m[2] >= 0 {
 			parts = append(parts, Code(Text(text[m[2]:m[3]])))
 		} else {
 			parts = append(parts, Strong(Text(text[m[4]:m[5]])))
@@ -194,21 +187,17 @@ func (d drawing) by(f *account.Group) Node {
 		word = "Asked" // not "Waiting": some hosts do not tell when the question was answered
 	}
 	branch := render.Safe(todo.Cut(f.Main.List.OffMain(), 40))
+	class := classes{"state": true, string(state): state == todo.Working || state == todo.Waiting}
 	return Group{who(agentOf(f.Main)), If(branch != "", Group{span("sep"), El("bdi", Class("cut"), Text(branch))}), span("sep"),
-		Span(classes{"state": true, string(state): state == todo.Working || state == todo.Waiting},
-			If(state == todo.Working, I(Class("lamp beat"))), Text(word)),
-		span("sep"), d.ago(f.Since())}
+		Span(class, If(state == todo.Working, I(Class("lamp beat"))), Text(word)), span("sep"), d.ago(f.Since())}
 }
 
 func who(a render.Agent) Node { return span("who", glyph(a.Glyph), Text(a.Name)) }
 
 func progressOf(p todo.Progress, of string) Node {
 	label := fmt.Sprintf("%d of %d done", p.Done, p.Total)
-	return Group{
-		Progress(Max(fmt.Sprint(p.Total)), Value(fmt.Sprint(p.Done)), Aria("label", label)),
-		span("n", Textf("%d%s%d", p.Done, of, p.Total)),
-		If(p.Failed > 0, span("small bad", Textf("%d failed", p.Failed))),
-	}
+	return Group{Progress(Max(fmt.Sprint(p.Total)), Value(fmt.Sprint(p.Done)), Aria("label", label)),
+		span("n", Textf("%d%s%d", p.Done, of, p.Total)), If(p.Failed > 0, span("small bad", Textf("%d failed", p.Failed)))}
 }
 
 // clock and full are the formats of a revision's time.

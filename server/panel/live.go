@@ -149,9 +149,11 @@ func (o *openPage) follow(watch *board.Watcher) error {
 	due := o.panel.next(0, presenceEvery)
 	rest := time.Duration(0)
 	for {
-		changed, err := nextUntil(o.stream.Context(), watch, due)
-		if err != nil {
-			return err
+		until, cancel := context.WithDeadline(o.stream.Context(), due)
+		changed, err := watch.Next(until)
+		cancel()
+		if err != nil && (o.stream.Context().Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+			return cmp.Or(o.stream.Context().Err(), err)
 		}
 		ctx, cancel := o.bounded()
 		err = o.sendChanged(ctx, changed)
@@ -173,17 +175,6 @@ func (o *openPage) follow(watch *board.Watcher) error {
 func (p *Panel) next(rest, every time.Duration) time.Time {
 	n := (time.Since(p.began)+rest)/every + 1
 	return p.began.Add(n * every)
-}
-
-// nextUntil waits for changes, and returns none if there are none by then.
-func nextUntil(ctx context.Context, watch *board.Watcher, due time.Time) ([]todo.Snapshot, error) {
-	until, cancel := context.WithDeadline(ctx, due)
-	defer cancel()
-	changed, err := watch.Next(until)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = ctx.Err()
-	}
-	return changed, err
 }
 
 // sendChanged sends the main list of each list that changed, once. A page of one list, which may be a
