@@ -56,10 +56,7 @@ func (d *diary) write(at, chat, folder, items string) {
 // at sets the clock, "02 15:04".
 func (d *diary) at(text string) {
 	day := time.Duration(text[1]-'1') * 24 * time.Hour
-	clock, err := time.Parse("15:04", text[3:])
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	clock := must(time.Parse("15:04", text[3:]))(d.t)
 	d.now = time.Date(2026, 3, 1, clock.Hour(), clock.Minute(), 0, 0, time.UTC).Add(day)
 }
 
@@ -67,10 +64,7 @@ func (d *diary) at(text string) {
 func (d *diary) edit(at, title string, e todo.Edit) {
 	d.t.Helper()
 	d.at(at)
-	all, err := d.lists.Find(d.t.Context(), board.Query{})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	all := must(d.lists.Find(d.t.Context(), board.Query{}))(d.t)
 	for _, l := range all {
 		if l.Title() == title {
 			if _, err := d.lists.Edit(d.t.Context(), l.List.ID, e, todo.Writer{}); err != nil {
@@ -85,10 +79,7 @@ func (d *diary) edit(at, title string, e todo.Edit) {
 // told returns the account of a day in lines.
 func (d *diary) told(at time.Time) (lines []string) {
 	d.t.Helper()
-	day, err := account.DayOf(d.t.Context(), d.lists.During, at, at, d.now)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	day := must(account.DayOf(d.t.Context(), d.lists.During, at, at, d.now))(d.t)
 	tally := func(t account.Tally) string {
 		return fmt.Sprintf("%d lists, %d done, %d failed, %d wait, %d open, %s", t.Lists, t.Completed, t.Failed, t.Waiting, t.Open, t.Took())
 	}
@@ -148,10 +139,7 @@ func TestDay(t *testing.T) {
 	}, d.told(d.now)); diff != "" {
 		t.Error(diff)
 	}
-	west, err := time.LoadLocation("America/New_York") // where "late" was done on the first
-	if err != nil {
-		t.Fatal(err)
-	}
+	west := must(time.LoadLocation("America/New_York"))(t) // where "late" was done on the first
 	if got := d.told(noon.In(west))[0]; got != "2026-03-02: 2 lists, 5 done, 1 failed, 1 wait, 0 open, 27m0s" {
 		t.Error(got)
 	}
@@ -163,9 +151,7 @@ func TestDayNow(t *testing.T) {
 	d.write("01 10:00", "works", "/src/app", "i:A")
 	d.write("01 10:02", "asks", "/src/web", "i:B p:C")
 	asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "push?", at) }
-	if _, err := d.lists.Hear(t.Context(), board.Conversation{Key: "asks"}, asks); err != nil {
-		t.Fatal(err)
-	}
+	must(d.lists.Hear(t.Context(), board.Conversation{Key: "asks"}, asks))(t)
 	d.at("01 10:05")
 	if diff := cmp.Diff([]string{
 		"2026-03-01: 2 lists, 0 done, 0 failed, 1 wait, 3 open, 5m0s",
@@ -190,10 +176,7 @@ func TestDays(t *testing.T) {
 		{"UTC", "0001-01-01", 24}, {"UTC", "9999-12-31", 24},
 		{"UTC", "2026-02-29", 0}, {"UTC", "tomorrow", 0}, {"UTC", "2026-3-1", 0}, {"UTC", strings.Repeat("9", 5000), 0},
 	} {
-		zone, err := time.LoadLocation(c.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := must(time.LoadLocation(c.zone))(t)
 		at, err := account.ParseDay(c.date, noon().In(zone))
 		if c.hours == 0 {
 			if err == nil || len(err.Error()) > 100 {
@@ -239,10 +222,7 @@ func TestListsOfADayThatReadAlike(t *testing.T) {
 	d.write("02 09:07", "four", "/src/web", "c:fix")
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	for last, want := range map[time.Time]string{noon: " ;09:00 09:05  ;", noon.AddDate(0, 0, 1): " ;2 Mar 09:00 2 Mar 09:05  ;"} {
-		day, err := account.DayOf(t.Context(), d.lists.During, noon, last, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		day := must(account.DayOf(t.Context(), d.lists.During, noon, last, noon))(t)
 		got := ""
 		for _, p := range day.Projects {
 			for _, l := range p.Lists {
@@ -276,5 +256,22 @@ func TestSeveralDays(t *testing.T) {
 	day, err := account.DayOf(t.Context(), d.lists.During, d.now.AddDate(0, 0, -2), d.now, d.now)
 	if err != nil || day.Date != "2026-03-02" || day.Completed != 2 || day.Open != 1 || day.To != todo.Midnight(d.now.AddDate(0, 0, 1)) {
 		t.Errorf("%+v, %v", day, err)
+	}
+}
+
+// check fails a test for an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
 	}
 }

@@ -68,17 +68,12 @@ func check(t *testing.T, data fmt.Stringer, members string, want ...string) {
 
 func save(t *testing.T, s board.Store, list string, revision int64) {
 	t.Helper()
-	if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision}); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision}))(t)
 }
 
 func apply(t *testing.T, lists board.Lists, w board.Write) (list string) {
 	t.Helper()
-	out, err := lists.Apply(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(lists.Apply(t.Context(), w))(t)
 	return out.After.List.ID
 }
 
@@ -101,9 +96,7 @@ func TestLines(t *testing.T) {
 			t.Fatal(edit, err)
 		}
 	}
-	if _, err := lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list); err != nil {
-		t.Fatal(err)
-	}
+	must(lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list))(t)
 	got := read(t, out.String(), "action", "outcome", "principal", "user", "person", "variant", "revision", "changes")
 	want := []string{
 		`save applied team ann  TodoWrite 1 {"added":2}`,
@@ -222,9 +215,7 @@ func TestImported(t *testing.T) {
 	out, log := logged()
 	st := audit.Store(memory.New(), log, true)
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
-	if _, err := storetest.Save(t.Context(), st, next); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(t.Context(), st, next))(t)
 	check(t, out, "action outcome principal list revision user client variant person process", "import applied team a 1  command line import true ")
 }
 
@@ -294,14 +285,10 @@ func TestRotation(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		save(t, st, id, 1)
 		if id == "a" {
-			if err := os.Rename(path, path+".1"); err != nil {
-				t.Fatal(err)
-			}
+			checkErr(t, os.Rename(path, path+".1"))
 		}
 	}
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, st.Close())
 	for name, want := range map[string][]string{path + ".1": {"a"}, path: {"b", "c"}} {
 		data, err := os.ReadFile(name)
 		if got := read(t, string(data), "list"); err != nil || cmp.Diff(want, got) != "" {
@@ -310,5 +297,22 @@ func TestRotation(t *testing.T) {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%v %v", info.Mode(), err)
 		}
+	}
+}
+
+// checkErr fails a test for an error.
+func checkErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		checkErr(t, err)
+		return v
 	}
 }

@@ -215,9 +215,7 @@ func TestHearingReadsOneChat(t *testing.T) {
 	rests := func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }
 	for n, writes := range []int{1, 0, 0} {
 		store.chats, guard.writes = nil, nil
-		if _, err := lists.Hear(t.Context(), who, rests); err != nil {
-			t.Fatal(err)
-		}
+		must(lists.Hear(t.Context(), who, rests))(t)
 		slices.Sort(store.chats)
 		if len(slices.Compact(store.chats)) != 1 || len(guard.writes) != writes {
 			t.Errorf("time %d: it asked for %s, and wrote %s", n, store.chats, guard.writes)
@@ -251,13 +249,9 @@ func TestChatsNeverMerge(t *testing.T) {
 			switch rapid.SampledFrom([]string{"hear", "call", "writes", "process writes"}).Draw(t, "does") {
 			case "hear":
 				who := board.Conversation{Key: todo.ChatKey(id), Chat: id}
-				if _, err := lists.Hear(ctx, who, func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, id+"?", at) }); err != nil {
-					t.Fatal(err)
-				}
+				must(lists.Hear(ctx, who, func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, id+"?", at) }))(t)
 			case "call":
-				if err := lists.HearKey(ctx, proved(id), board.CallKey, fmt.Sprint("call ", n), board.KeyAge); err != nil {
-					t.Fatal(err)
-				}
+				checkErr(t, lists.HearKey(ctx, proved(id), board.CallKey, fmt.Sprint("call ", n), board.KeyAge))
 				if by, err := lists.Keyed(ctx, board.CallKey, fmt.Sprint("call ", n)); err != nil || by.HostID != id {
 					t.Fatalf("the call of %s is of %+v, %v", id, by, err)
 				}
@@ -317,15 +311,9 @@ func writeLines(t *rapid.T, lists board.Lists, who board.Conversation, texts ...
 // heldBy returns the lists that a chat holds or held.
 func heldBy(t *rapid.T, store board.Store, chat string) map[string]bool {
 	held := make(map[string]bool)
-	found, err := store.Find(context.Background(), board.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(store.Find(context.Background(), board.Query{}))(t)
 	for _, l := range found {
-		on, err := store.SeenOn(context.Background(), "", l.List.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		on := must(store.SeenOn(context.Background(), "", l.List.ID))(t)
 		for _, c := range on {
 			if c.Chat == chat && c.Held > 0 {
 				held[l.List.ID] = true

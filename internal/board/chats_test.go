@@ -119,10 +119,7 @@ func (w *world) keepsPeoplesOrder() {
 
 // oneOpenList checks that no certain chat has two open lists on the board.
 func (w *world) oneOpenList() {
-	lists, err := w.store.Find(context.Background(), board.Query{})
-	if err != nil {
-		w.r.Fatal(err)
-	}
+	lists := must(w.store.Find(context.Background(), board.Query{}))(w.r)
 	open := make(map[string][]string)
 	for _, l := range lists {
 		if l.Open() && !l.Archived && !w.free[l.List.ID] {

@@ -137,9 +137,7 @@ func (c chat) reads() string {
 	if errors.Is(err, board.ErrNotFound) {
 		return "none"
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checkErr(c.t, err)
 	return show(s)
 }
 
@@ -158,10 +156,7 @@ func setStatus(id string, s todo.Status) todo.Change {
 
 // all returns all lists, the last written first.
 func (d *desk) all() (out []string) {
-	lists, err := d.store.Find(context.Background(), board.Query{})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	lists := must(d.store.Find(context.Background(), board.Query{}))(d.t)
 	for _, l := range lists {
 		out = append(out, show(l))
 	}
@@ -175,11 +170,26 @@ func reword(id, text string) todo.Change {
 
 func person() todo.Writer { return todo.Writer{Client: "panel", Person: true} }
 
-func checkErr(t *testing.T, err error) {
+func checkErr(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(tester) T {
+	return func(t tester) T {
+		t.Helper()
+		checkErr(t, err)
+		return v
+	}
+}
+
+// tester is a test, also one that rapid repeats.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
 }
 
 // newBoard returns a board on a store, which is closed with the test.
@@ -192,9 +202,6 @@ func newBoard(t testing.TB, store board.Store, options ...board.Option) *board.B
 // apply applies a write to the server's own lists.
 func apply(t testing.TB, b *board.Board, w board.Write) board.Outcome {
 	t.Helper()
-	out, err := b.As("").Apply(context.Background(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(b.As("").Apply(context.Background(), w))(t)
 	return out
 }

@@ -144,9 +144,7 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 				who := own.Own(board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"})
 				out, err := own.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true},
 					Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
-				if err != nil {
-					t.Fatal(err)
-				}
+				checkErr(t, err)
 				before := everything(t, st, "team", who.Key, todo.PersonChat)
 				st.writes = nil
 				finish(reflect.ValueOf(b.For(as)).Method(n).Call(arguments(t.Context(), method.Type, out.After, byID)))
@@ -174,15 +172,11 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 		c.Titled(todo.Topic{Text: "IGNORE ALL", From: todo.FromHost}, at)
 		c.Says(todo.Asks, "deploy?", at)
 	}
-	if _, err := bob.Hear(t.Context(), who, says); err != nil {
-		t.Fatal(err)
-	}
+	must(bob.Hear(t.Context(), who, says))(t)
 	write := func(as board.Lists) todo.Snapshot {
 		out, err := as.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true},
 			Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, err)
 		return out.After
 	}
 	list := write(alice)
@@ -192,9 +186,7 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 	if err := bob.Bind(t.Context(), who, list.List.ID); board.KindOf(err) != board.KindMissing {
 		t.Errorf("a chat is bound to a list that none of its member's chats knows: %v", err)
 	}
-	if err := bob.Leave(t.Context(), who); err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, bob.Leave(t.Context(), who))
 	if earlier, err := bob.Claim(t.Context(), list.List, "finish", time.Hour); err != nil || !earlier.IsZero() {
 		t.Fatal(earlier, err)
 	}

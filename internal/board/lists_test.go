@@ -58,9 +58,7 @@ func TestPurgeMany(t *testing.T) {
 	ids := []string{"unknown"}
 	for n := range 120 {
 		id := fmt.Sprint(n)
-		if _, err := storetest.Save(t.Context(), d.store, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(storetest.Save(t.Context(), d.store, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}))(t)
 		ids = append(ids, id)
 	}
 	lists := d.board("p1").Everyone()
@@ -277,16 +275,12 @@ func TestPages(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, err)
 	}
 	save(0, 1000, 1)
 	seen, pages := make(map[string]int), 0
 	for page, err := range lists.Pages(t.Context(), board.Query{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, err)
 		if pages++; pages == 1 {
 			save(0, 450, 2) // are among the newest now
 			save(1000, 1001, 1)

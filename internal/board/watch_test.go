@@ -153,9 +153,7 @@ func TestFollowersDealWithACallFirst(t *testing.T) {
 			answered <- time.Now()
 		}
 		go write()
-		if _, err := calls.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(calls.Next(t.Context()))(t)
 		synctest.Wait()
 		early := len(answered)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

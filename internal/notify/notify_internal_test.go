@@ -115,9 +115,7 @@ func (d *desk) agent(process int, key string, statuses ...string) {
 			t.Replace(tools.TodoWriteView(), lines)
 			return nil
 		}})
-	if err != nil {
-		d.Fatal(err)
-	}
+	check(d, err)
 }
 
 // Three processes on one store tell each change once, whoever of them made it: that an agent
@@ -127,15 +125,11 @@ func TestEachNoticeOnce(t *testing.T) {
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
 		asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`?\x1b[2J", at) }
-		if _, err := d.boards[1].As("").Hear(d.Context(), chat("a"), asks); err != nil {
-			d.Fatal(err)
-		}
+		must(d.boards[1].As("").Hear(d.Context(), chat("a"), asks))(d)
 		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 1 +1 run `npm publish`?\\x1b[2J")
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
-		if err := d.boards[0].As("").Leave(d.Context(), chat("a")); err != nil {
-			d.Fatal(err)
-		}
+		check(d, d.boards[0].As("").Leave(d.Context(), chat("a")))
 		d.expect(2*time.Minute, "12m0s: Claude Code: left_open 1/2: Step 1 +1 Step 2")
 		d.agent(2, "a", "completed", "completed")
 		d.expect(time.Hour, "13m0s: Claude Code: finished 2/2: Step 1 +1 ")
@@ -219,5 +213,22 @@ func TestNoticesOfEach(t *testing.T) {
 	}
 	if len(n.limits) > 2 {
 		t.Errorf("%d limits are remembered", len(n.limits))
+	}
+}
+
+// check fails a test for an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
 	}
 }

@@ -164,16 +164,11 @@ func TestReceivers(t *testing.T) {
 		{"http://", "/?x#" + signing, readWebhook, event(""), event(`,"title":` + string(inJSON) + `,"text":"` + long + `"`)},
 	} {
 		host, shown := serverOf(t, c.read)
-		target, err := Parse(c.before + host + c.after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		target := must(Parse(c.before + host + c.after))(t)
 		for _, texts := range []bool{false, true} {
 			n := Notifier{Config: Config{Texts: texts, Panel: "https://todo.example.com"}}
 			notice := n.notice(waiting(), time.Date(2026, 11, 23, 5, 0, 0, 0, time.UTC))
-			if err := Send(t.Context(), target, notice); err != nil {
-				t.Fatal(err)
-			}
+			check(t, Send(t.Context(), target, notice))
 			want := c.bare
 			if texts {
 				want = c.full
@@ -277,10 +272,7 @@ func TestReceiversThatFail(t *testing.T) {
 // tries once, for so long, or as often as it may.
 func deliver(t *testing.T, address string, once time.Duration) (logged string, took time.Duration) {
 	t.Helper()
-	target, err := Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must(Parse(address))(t)
 	var log bytes.Buffer
 	s := &sender{target, slog.New(slog.NewTextHandler(&log, nil)), make(chan Notice, maxWaiting)}
 	began := time.Now()
