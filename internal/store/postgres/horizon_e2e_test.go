@@ -19,14 +19,9 @@ import (
 // hold begins a transaction in a database that changes something and stays open.
 func hold(t *testing.T, address, statement string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(pgx.Connect(t.Context(), address))(t)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	if _, err := conn.Exec(t.Context(), "BEGIN; "+statement); err != nil {
-		t.Fatal(err)
-	}
+	must(conn.Exec(t.Context(), "BEGIN; "+statement))(t)
 }
 
 // Who goes on from a Seq misses no chat and no list, whichever of both was given its Seq first
@@ -38,9 +33,7 @@ func TestHorizon(t *testing.T) {
 	s := open(t, address)
 	t.Cleanup(func() { s.Close() })
 	ctx := t.Context()
-	if _, err := s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`); err != nil {
-		t.Fatal(err)
-	}
+	must(s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`))(t)
 	hold(t, server(t).Address("postgres"), `SELECT pg_current_xact_id()`)
 	hold(t, address, `INSERT INTO theirs VALUES (1)`)
 	saveChat := func(id string) func(board.Tx) error {
@@ -52,16 +45,11 @@ func TestHorizon(t *testing.T) {
 	if err := s.Update(ctx, board.Key{}, saveList("first")); err != nil { // which finds its place, alone
 		t.Fatal(err)
 	}
-	position, err := s.Position(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	position := must(s.Position(ctx))(t)
 	shown := func(after int64) string {
 		lists, err1 := s.Find(ctx, board.Query{AfterSeq: after, OldestFirst: true})
 		chats, err2 := s.Chats(ctx, board.ChatQuery{AfterSeq: after})
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(err1, err2))
 		return fmt.Sprint(len(lists), len(chats))
 	}
 	for n, c := range []struct {
@@ -89,9 +77,7 @@ func TestHorizon(t *testing.T) {
 			}
 			return errors.Join(err, err1, err2)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if got := shown(position); got != c.then {
 			t.Errorf("%d: shown in the end: %s, want %s", n, got, c.then)
 		}

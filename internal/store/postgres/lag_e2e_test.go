@@ -16,9 +16,7 @@ func TestNoticeLag(t *testing.T) {
 	if lag := s.NoticeLag(); lag != 0 {
 		t.Errorf("before any save: %v", lag)
 	}
-	if _, err := storetest.Save(t.Context(), s, snapshot("a", 1)); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(t.Context(), s, snapshot("a", 1)))(t)
 	await(t, "the notice to come back", func() bool { return s.NoticeLag() == 0 })
 	// A notice that was sent while nobody listened never comes: it is waited for no more
 	// when this server listens again.
@@ -26,9 +24,7 @@ func TestNoticeLag(t *testing.T) {
 	if s.NoticeLag() < time.Hour {
 		t.Error("it is not waited for")
 	}
-	if _, err := s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`); err != nil {
-		t.Fatal(err)
-	}
+	must(s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`))(t)
 	await(t, "the lag to end", func() bool { return s.NoticeLag() == 0 })
 }
 

@@ -20,17 +20,11 @@ import (
 // pooler, with what is added to the address.
 func pooled(t testing.TB, add string, settings ...string) func(testing.TB) string {
 	t.Helper()
-	pooler, err := postgrestest.NewPooler(server(t), settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pooler := must(postgrestest.NewPooler(server(t), settings...))(t)
 	t.Cleanup(pooler.Close)
 	return func(t testing.TB) string {
 		t.Helper()
-		address, err := pooler.Through(newDatabase(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		address := must(pooler.Through(newDatabase(t)))(t)
 		return address + add
 	}
 }
@@ -101,14 +95,9 @@ func TestPoolerWatch(t *testing.T) {
 	var took []time.Duration
 	for n := range 10 {
 		saved := time.Now()
-		if _, err := storetest.Save(ctx, a, snapshot(fmt.Sprint(n), 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(storetest.Save(ctx, a, snapshot(fmt.Sprint(n), 1)))(t)
 		for {
-			found, err := b.Find(ctx, board.Query{AfterSeq: position, OldestFirst: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(b.Find(ctx, board.Query{AfterSeq: position, OldestFirst: true}))(t)
 			if len(found) > 0 {
 				position = found[len(found)-1].Seq
 				break

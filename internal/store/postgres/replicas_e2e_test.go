@@ -16,16 +16,11 @@ func snapshot(id string, revision int64) todo.Snapshot {
 // A process counts as alive on other servers until it leaves.
 func TestAliveOnOtherServers(t *testing.T) {
 	a, b := both(t)
-	leave, err := a.Attend("p1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	leave := must(a.Attend("p1"))(t)
 	if !b.Alive("p1") || b.Alive("p2") {
 		t.Error("not alive, or the other is")
 	}
-	if _, err := b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`); err != nil {
-		t.Fatal(err)
-	}
+	must(b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`))(t)
 	b.alive.known = map[string]seen{}
 	if b.Alive("p1") {
 		t.Error("alive after its row expired")

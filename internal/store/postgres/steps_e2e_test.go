@@ -62,9 +62,7 @@ func newer(t *testing.T, do func(t *testing.T), more ...string) {
 
 func mustSave(t *testing.T, s *Store, id string, revision int64) {
 	t.Helper()
-	if _, err := storetest.Save(t.Context(), s, snapshot(id, revision)); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(t.Context(), s, snapshot(id, revision)))(t)
 }
 
 func mustBeAt(t *testing.T, s *Store, id string, revision int64) {
@@ -134,10 +132,7 @@ func TestMovedBeside(t *testing.T) {
 		for i, revision := range saved {
 			mustBeAt(t, s, fmt.Sprint("busy", i), revision)
 		}
-		fresh, err := server(t).NewDatabase()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := must(server(t).NewDatabase())(t)
 		s2 := open(t, fresh, board.Keep{Moving: func(string) {}})
 		defer s2.Close()
 		mustSave(t, s2, "a", 1)
@@ -183,10 +178,7 @@ func TestMoveFails(t *testing.T) {
 // No statement of a move has a limit of time, of the role or of the address.
 func TestMoveTakesItsTime(t *testing.T) {
 	url := newDatabase(t)
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must(pgx.ParseConfig(url))(t)
 	config.RuntimeParams["statement_timeout"], config.RuntimeParams["lock_timeout"] = "500", "500"
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = "500"
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

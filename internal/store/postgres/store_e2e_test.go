@@ -60,10 +60,7 @@ func server(t testing.TB) *postgrestest.Server {
 // newDatabase makes a database without lists and returns its address.
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	address, err := server(t).NewDatabase()
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := must(server(t).NewDatabase())(t)
 	return address
 }
 
@@ -82,9 +79,7 @@ func emptied(t testing.TB) (address string) {
 				DELETE FROM todo_mcp.names; DELETE FROM todo_mcp.chats; DELETE FROM todo_mcp.keys; DELETE FROM todo_mcp.notices; DELETE FROM todo_mcp.processes`)
 			err = errors.Join(err, conn.Close(t.Context()))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	default:
 		address = newDatabase(t)
 	}
@@ -94,10 +89,7 @@ func emptied(t testing.TB) (address string) {
 
 func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), url, "", append(keep, board.Keep{})[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(context.Background(), url, "", append(keep, board.Keep{})[0]))(t)
 	return s
 }
 
@@ -139,9 +131,7 @@ func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		s := open(t, emptied(t))
 		return s, func(by time.Duration) {
-			if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.seen SET at = at - $1`, by.Nanoseconds()); err != nil {
-				t.Fatal(err)
-			}
+			must(s.pool.Exec(t.Context(), `UPDATE todo_mcp.seen SET at = at - $1`, by.Nanoseconds()))(t)
 		}
 	})
 }
@@ -161,8 +151,23 @@ func TestOpenRefusals(t *testing.T) {
 func TestCheck(t *testing.T) {
 	s := fresh(t)
 	storetest.RunCheck(t, s, "todo_mcp.", func(sql string) {
-		if _, err := s.pool.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		must(s.pool.Exec(t.Context(), sql))(t)
 	})
+}
+
+// check fails a test for an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
 }

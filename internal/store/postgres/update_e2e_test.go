@@ -44,10 +44,7 @@ func TestRoundTrips(t *testing.T) {
 	var c trips
 	config := s.pool.Config()
 	config.ConnConfig.Tracer = &c
-	traced, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	traced := must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
 	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
@@ -91,9 +88,7 @@ func TestRoundTrips(t *testing.T) {
 func TestOnlyOneTakesUpAList(t *testing.T) {
 	s := fresh(t)
 	ctx := t.Context()
-	if _, err := storetest.Save(ctx, s, snapshot("a", 1)); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(ctx, s, snapshot("a", 1)))(t)
 	done := make(chan error)
 	for _, name := range []string{"x", "y"} {
 		go func() {
@@ -123,9 +118,7 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 func TestFoundListsAreReadAgain(t *testing.T) {
 	s := fresh(t)
 	ctx := t.Context()
-	if _, err := storetest.Save(ctx, s, snapshot("a", 1)); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(ctx, s, snapshot("a", 1)))(t)
 	logged := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false)
 	for _, st := range []board.Store{s, logged} {
 		foundListsAreReadAgain(t, st)
@@ -161,9 +154,7 @@ func TestChatsLookAtEachOther(t *testing.T) {
 	defer s.Close()
 	id := func(name string) string { return todo.ChatID("", "", name, false) }
 	for _, name := range []string{"a", "b"} {
-		if _, err := storetest.SaveChat(t.Context(), s, todo.Chat{ID: id(name)}); err != nil {
-			t.Fatal(err)
-		}
+		must(storetest.SaveChat(t.Context(), s, todo.Chat{ID: id(name)}))(t)
 	}
 	var tries atomic.Int32
 	var within, all sync.WaitGroup

@@ -40,32 +40,18 @@ func fullSnapshot() todo.Snapshot {
 // every field set is encoded as in the golden file and decoded without loss.
 func TestStoredRow(t *testing.T) {
 	want := fullSnapshot()
-	body, err := record.Body(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := record.Encode(want.List)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must(record.Body(want))(t)
+	list := must(record.Encode(want.List))(t)
 	row := string(body) + "\n" + string(list) + "\n"
 	golden := filepath.Join("testdata", "row.json")
 	if *update {
-		if err := os.WriteFile(golden, []byte(row), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(golden, []byte(row), 0o644))
 	}
-	stored, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(stored), row); diff != "" {
 		t.Errorf("the stored format changed (-golden +now):\n%s", diff)
 	}
-	got, err := record.Snapshot(body, list, want.Seq)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(record.Snapshot(body, list, want.Seq))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the decoded snapshot differs (-want +got):\n%s", diff)
 	}
@@ -82,10 +68,7 @@ func TestWorked(t *testing.T) {
 		"a person's where no agent worked": {Updated: at, Writer: todo.Writer{Person: true}},
 	} {
 		want.Items = []todo.Item{}
-		body, err := record.Body(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must(record.Body(want))(t)
 		got, err := record.Snapshot(body, []byte(`{}`), 0)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
@@ -93,5 +76,22 @@ func TestWorked(t *testing.T) {
 		if stored := strings.Contains(string(body), "worked"); stored != (want.Writer.Person && !want.Worked.IsZero()) {
 			t.Errorf("%s is stored as %s", name, body)
 		}
+	}
+}
+
+// check fails a test for an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
 	}
 }

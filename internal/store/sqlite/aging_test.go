@@ -16,20 +16,11 @@ func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		return open(t, path), func(by time.Duration) {
-			db, err := sql.Open("sqlite", path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := must(sql.Open("sqlite", path))(t)
 			defer db.Close()
 			db.SetMaxOpenConns(1)
-			rows, err := db.Query(queries().AllSeen)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all, err := tables.Collect(rows, queries().ScanSeen)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := must(db.Query(queries().AllSeen))(t)
+			all := must(tables.Collect(rows, queries().ScanSeen))(t)
 			for _, c := range all {
 				c.At = c.At.Add(-by)
 				if _, err := db.Exec(`UPDATE seen SET at = ?, sum = ? WHERE principal = ? AND chat = ? AND list = ?`,

@@ -27,10 +27,7 @@ func TestLogOfOthers(t *testing.T) {
 	for n := range int64(5) {
 		mustSave(t, a, "a", n+1)
 	}
-	before, err := os.Stat(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(os.Stat(path + "-wal"))(t)
 	mustSave(t, openWithCleanup(t, path), "b", 1)
 	if now, err := os.Stat(path + "-wal"); err != nil || now.Size() >= before.Size() {
 		t.Errorf("50: the log had %d bytes and now has %d, %v", before.Size(), now.Size(), err)
@@ -78,9 +75,7 @@ func TestMainFileDeleted(t *testing.T) {
 			if _, err := b.Load(t.Context(), "a", 0); err != nil { // it reads alone
 				t.Fatal(err)
 			}
-			if err := gone(path); err != nil {
-				t.Fatal(err)
-			}
+			checkErr(t, gone(path))
 			checkGone(t, path, a, b)
 			if name == "its content" {
 				return // SQLite knows the file by its inode: all have to let go of it first
@@ -112,13 +107,9 @@ func TestLogDeleted(t *testing.T) {
 		mustSave(t, a, "a", revisions)
 		mustSave(t, b, "b", revisions)
 		for _, s := range []*Store{a, b} {
-			if _, err := s.Load(t.Context(), "a", 0); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Load(t.Context(), "a", 0))(t)
 		}
-		if err := os.Remove(path + "-wal"); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, os.Remove(path+"-wal"))
 		for range 3 {
 			revisions++
 			mustSave(t, a, "a", revisions)
@@ -182,9 +173,7 @@ func TestLogCut(t *testing.T) {
 		if err == nil && part > 0 {
 			part = log.Size() / part
 		}
-		if err := errors.Join(err, os.Truncate(path+"-wal", part)); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, errors.Join(err, os.Truncate(path+"-wal", part)))
 		for range 2 {
 			if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err == nil || !strings.Contains(err.Error(), path+"-wal was cut") {
 				t.Errorf("133: %s was cut: %v", name, err)
@@ -206,9 +195,7 @@ func TestDamagedSeen(t *testing.T) {
 		if n < 2 {
 			mustSave(t, s, id, 1)
 		}
-		if err := move(t.Context(), s, "c", id); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, move(t.Context(), s, "c", id))
 	}
 	execSQL(t, openRaw(t, path), `UPDATE seen SET revision = 77 WHERE list = 'b'`)
 	var known []board.Seen
@@ -219,9 +206,7 @@ func TestDamagedSeen(t *testing.T) {
 		}
 	}
 	mustSave(t, s, "c", 1)
-	if err := move(t.Context(), s, "c", "c"); err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, move(t.Context(), s, "c", "c"))
 	mustSave(t, openWithCleanup(t, path), "d", 1) // of another process: this one must read anew
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
@@ -306,9 +291,7 @@ func TestCreatorThatSleeps(t *testing.T) {
 func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	for _, suffix := range []string{"-new", "-lock"} {
-		if err := os.WriteFile(path+suffix, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, os.WriteFile(path+suffix, nil, 0o600))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -327,9 +310,7 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 	defer func() { syncFolder = really }()
 	syncFolder = func(path string) { synced[path] = true; really(path) }
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "other's"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, os.Mkdir(filepath.Join(root, "other's"), 0o700))
 	path := filepath.Join(root, "other's", "new", "er", "todo.db")
 	mustSave(t, openWithCleanup(t, path), "a", 1)
 	for dir := filepath.Dir(path); len(dir) >= len(root); dir = filepath.Dir(dir) {

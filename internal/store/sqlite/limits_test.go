@@ -38,9 +38,7 @@ func TestLargeRevisions(t *testing.T) {
 	for n := range changes {
 		next.Items = slices.Clone(next.Items)
 		next.Items[n%len(next.Items)].Text = fmt.Sprintf("%0200d", n)
-		if _, err := storetest.Save(t.Context(), s, next); err != nil {
-			t.Fatal(err)
-		}
+		must(storetest.Save(t.Context(), s, next))(t)
 		want = append(want, next.Items)
 		next.Revision++
 	}
@@ -90,17 +88,9 @@ func TestFlippedBits(t *testing.T) {
 	}
 	s.Close()
 	s = open(t, path) // to read what is on the disk
-	want, err := contents(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(contents(t, s))(t)
+	checkErr(t, s.Close())
+	data := must(os.ReadFile(path))(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	read, checked, harmless := 0, 0, 0
 	for range 40 {
@@ -108,9 +98,7 @@ func TestFlippedBits(t *testing.T) {
 		damaged := slices.Clone(data)
 		damaged[bit/8] ^= 1 << (bit % 8)
 		copied := filepath.Join(t.TempDir(), "todo.db")
-		if err := os.WriteFile(copied, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, os.WriteFile(copied, damaged, 0o600))
 		s, err := Open(copied, board.Keep{})
 		if err != nil {
 			read++
@@ -163,9 +151,7 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 		return err
 	}
 	for range 20 {
-		if err := s.Update(t.Context(), board.Key{}, save); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, s.Update(t.Context(), board.Key{}, save))
 	}
 }
 

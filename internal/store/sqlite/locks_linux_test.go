@@ -13,14 +13,8 @@ import (
 // locked reports whether any process holds a lock on a file.
 func locked(t *testing.T, path string) bool {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open("/proc/locks")
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.Stat(path))(t)
+	f := must(os.Open("/proc/locks"))(t)
 	defer f.Close()
 	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
 	for lines := bufio.NewScanner(f); lines.Scan(); {

@@ -36,9 +36,7 @@ func filled(t testing.TB, path string, lists int) *Store {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, err)
 	}
 	return s
 }
@@ -73,9 +71,7 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 		for _, conn := range all {
 			for _, counter := range counters {
 				looked, _, err := conn.Status(counter, false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				checkErr(t, err)
 				now += looked
 			}
 		}

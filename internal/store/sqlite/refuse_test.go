@@ -24,16 +24,10 @@ type files map[string]string
 // filesOf reads the files of a store.
 func filesOf(t testing.TB, path string) files {
 	t.Helper()
-	found, err := filepath.Glob(path + "*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(filepath.Glob(path + "*"))(t)
 	all := files{}
 	for _, name := range found {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(name))(t)
 		all[strings.TrimPrefix(name, path)] = string(data)
 	}
 	return all
@@ -83,9 +77,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		early := openWithCleanup(t, path)
 		for suffix, content := range c.files {
-			if err := os.WriteFile(path+suffix, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			checkErr(t, os.WriteFile(path+suffix, []byte(content), 0o600))
 		}
 		_, opening := Open(path, board.Keep{})
 		if now := filesOf(t, path); cmp.Diff(c.files[""], now[""]) != "" || now["-wal"] != c.files["-wal"] {
@@ -129,14 +121,10 @@ func TestImpossiblePlaces(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "folder", "todo.db")
 		if c.says != "" {
-			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			checkErr(t, os.Mkdir(filepath.Dir(path), 0o700))
 		}
 		late := openWithCleanup(t, path)
-		if err := c.place(path); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, c.place(path))
 		before, _ := os.Lstat(path)
 		_, opening := Open(path, board.Keep{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -37,9 +37,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	if quickest > soon {
 		t.Errorf("heard after %s at best", quickest)
 	}
-	if err := os.RemoveAll(filepath.Dir(b.path + savedSuffix)); err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, os.RemoveAll(filepath.Dir(b.path+savedSuffix)))
 	for quickest, n := lookAnyway, int64(12); quickest > soon; n++ {
 		quickest = heard(n)
 	}

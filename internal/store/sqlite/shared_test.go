@@ -14,10 +14,7 @@ import (
 // openRaw opens the file as another program would, with one connection.
 func openRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", path))(t)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -52,9 +49,7 @@ func TestAnotherProcessOpensAndCloses(t *testing.T) {
 	mustSave(t, s, "a", 1)
 	s.Close()
 	s = openWithCleanup(t, path)
-	if _, err := s.Load(t.Context(), "a", 0); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Load(t.Context(), "a", 0))(t)
 	for n := int64(2); n < 6; n++ {
 		mustSave(t, s, "a", n)
 		if got := countInChild(t, path); got != fmt.Sprintln(n) {
@@ -76,11 +71,26 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "todo.db"))
 	mustSave(t, s, "a", 1)
-	if _, err := s.Load(t.Context(), "a", 0); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Load(t.Context(), "a", 0))(t)
 	s.Close()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("closing left %v, %v", entries, err)
+	}
+}
+
+// checkErr fails a test for an error.
+func checkErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		checkErr(t, err)
+		return v
 	}
 }

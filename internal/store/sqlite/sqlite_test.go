@@ -33,10 +33,7 @@ func TestDurable(t *testing.T) {
 // synced is tested by internal/faults, without power.
 func open(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
-	s, err := Open(path, append(keep, board.Keep{})[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(path, append(keep, board.Keep{})[0]))(t)
 	if _, measured := t.(*testing.B); !measured {
 		s.pragmas = []string{"synchronous(OFF)"}
 	}
@@ -77,9 +74,7 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "er", "todo.db")
 	s := openWithCleanup(t, path)
-	if _, err := s.Find(t.Context(), board.Query{}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Find(t.Context(), board.Query{}))(t)
 	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Error(err)
 	}
@@ -133,17 +128,11 @@ func TestSeesAFileCreatedLater(t *testing.T) {
 
 // What `--store memory` keeps is in a folder that goes as the store is closed.
 func TestTemporary(t *testing.T) {
-	s, err := Temporary(board.Keep{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Temporary(board.Keep{}))(t)
 	if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}); err != nil {
 		t.Error(err)
 	}
-	leave, err := s.Attend("p")
-	if err != nil {
-		t.Fatal(err)
-	}
+	leave := must(s.Attend("p"))(t)
 	if _, err := os.Stat(s.path); err != nil {
 		t.Error(err)
 	}

@@ -61,9 +61,7 @@ func makeVersion(t testing.TB, version int) (path string, lists []string) {
 		if err != nil {
 			t.Fatalf("a store with the list \"a\" that the program of version %d wrote: %v", version, err)
 		}
-		if err := os.WriteFile(path, made, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, os.WriteFile(path, made, 0o600))
 		return path, []string{"a"}
 	}
 	s := openWithCleanup(t, path)
@@ -174,9 +172,7 @@ func TestMovingProcesses(t *testing.T) {
 		continue
 	}
 	checkRevision(t, beside, "a", 1) // others read meanwhile
-	if err := stuck.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, stuck.Process.Kill())
 	_ = stuck.Wait()
 	mustSave(t, beside, "a", 2)
 

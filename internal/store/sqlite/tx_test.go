@@ -29,14 +29,10 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	key := board.Key{Chat: "session:c"}
 	first := snapshot("a", 1)
 	first.Items, first.LastID = storetest.Plan(50), 50
-	if _, err := storetest.Save(t.Context(), s, first, board.Seen{Key: key, List: "a", Revision: 1, Current: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(t.Context(), s, first, board.Seen{Key: key, List: "a", Revision: 1, Current: true}))(t)
 	write := func(n int) {
 		t.Helper()
-		if err := s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }))
 	}
 	const writes = 50
 	for n := range writes { // so that SQLite has what it needs in memory
@@ -83,18 +79,12 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 	db.Close()
 	mustSave(t, ours, "a", 2)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Rename(path+suffix, path+suffix+".away"); err != nil {
-			t.Fatal(err)
-		}
+		checkErr(t, os.Rename(path+suffix, path+suffix+".away"))
 	}
-	if err := os.Rename(backup, path); err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, os.Rename(backup, path))
 	theirs := snapshot("a", 2)
 	theirs.Items[0].Text = "theirs"
-	if _, err := storetest.Save(t.Context(), openWithCleanup(t, path), theirs); err != nil {
-		t.Fatal(err)
-	}
+	must(storetest.Save(t.Context(), openWithCleanup(t, path), theirs))(t)
 	if got, err := ours.Load(t.Context(), "a", 0); err != nil || got.Items[0].Text != "theirs" {
 		t.Errorf("50: read %q, %v", got.Items[0].Text, err)
 	}
@@ -110,9 +100,7 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 		for i := range 60 {
 			emptied.Report.Dropped = append(emptied.Report.Dropped, todo.Item{ID: fmt.Sprint(i), Text: strings.Repeat("x", 4000)})
 		}
-		if _, err := storetest.Save(t.Context(), s, emptied); err != nil {
-			t.Fatal(err)
-		}
+		must(storetest.Save(t.Context(), s, emptied))(t)
 	}
 	runtime.GC()
 	var m runtime.MemStats
@@ -169,9 +157,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	go func() { next <- add(t.Context(), "two") }()
 	waiting(1)
 	close(second)
-	if err := <-next; err != nil {
-		t.Fatal(err)
-	}
+	checkErr(t, <-next)
 	found, err := s.Find(t.Context(), board.Query{})
 	if err != nil || len(found) != 1 || found[0].List.ID != "one" || found[0].Revision != 2 {
 		t.Errorf("54: %+v, %v", found, err)
@@ -296,9 +282,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
-		if _, err := storetest.Save(t.Context(), s, next, board.Seen{Key: board.Key{Chat: next.List.ID}, List: next.List.ID, Current: true}); err != nil {
-			t.Fatal(err)
-		}
+		must(storetest.Save(t.Context(), s, next, board.Seen{Key: board.Key{Chat: next.List.ID}, List: next.List.ID, Current: true}))(t)
 	}
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'body'`,
 		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE seen SET at = 'x' WHERE list = 'type'`,
