@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,5 +221,198 @@ func TestKindOf(t *testing.T) {
 		if kind := board.KindOf(err); kind != c.kind || board.IsRefusal(err) != c.refusal {
 			t.Errorf("%v: %s, refusal %v", err, kind, board.IsRefusal(err))
 		}
+	}
+}
+
+// A follower receives each call of its process once, whether or not it changed
+// anything, and of others each that made a revision (docs/spec/variants.md W2, V4),
+// also when the caller set the operation.
+func TestCallsAreFollowedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		here, there := newBoard(t, store), newBoard(t, store)
+		calls := here.As("").Calls()
+		defer calls.Close()
+		other := here.As("somebody").Calls()
+		defer other.Close()
+		nothing := func(*todo.Draft) error { return nil }
+		for n, w := range []struct {
+			board  *board.Board
+			change todo.Change
+			op     todo.Operation
+		}{
+			{here, add("A"), todo.Operation{}},
+			{here, add("B"), todo.Operation{ID: "op-1", Digest: "x"}},
+			{here, nothing, todo.Operation{}},
+			{there, add("C"), todo.Operation{ID: "op-2", Digest: "x"}},
+			{there, nothing, todo.Operation{}}, // nobody but its caller needs to know
+			{here, add("D"), todo.Operation{}},
+		} {
+			out := apply(t, w.board, board.Write{Target: target("a"), Change: w.change, Operation: w.op})
+			if w.board == there && !out.Changed {
+				continue
+			}
+			call, err := calls.Next(t.Context())
+			if err != nil || call.Changed != out.Changed || (call.ID == "") != call.Changed ||
+				call.List.Revision != out.After.Revision || call.List.Writer.Process != out.After.Writer.Process {
+				t.Errorf("call %d is followed as %+v, %v", n, call, err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if call, err := calls.Next(ctx); err == nil {
+			t.Errorf("revision %d is followed twice", call.List.Revision)
+		}
+		if here.Process() == there.Process() {
+			t.Error("two boards have the same process id")
+		}
+	})
+}
+
+// unreadableStore is a store in which nothing is found while broken is true.
+type unreadableStore struct {
+	board.Store
+	broken    atomic.Bool
+	positions atomic.Int64 // how often its position was asked for
+}
+
+func (s *unreadableStore) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
+	if s.broken.Load() {
+		return nil, errors.New("unreadable")
+	}
+	return s.Store.Find(ctx, q)
+}
+
+func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
+	s.positions.Add(1)
+	if s.broken.Load() {
+		return 0, errors.New("unreadable")
+	}
+	return s.Store.Position(ctx)
+}
+
+// W2: a follower receives no call that was made before it began, also when the
+// store could not be read at that moment. A watcher receives what it may have
+// missed.
+func TestCallsAreNotReplayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &unreadableStore{Store: memory.New()}
+		here, there := newBoard(t, store), newBoard(t, store)
+		write := func(conversation, text string) {
+			t.Helper()
+			apply(t, there, board.Write{Target: target(conversation), Change: add(text)})
+		}
+		write("a", "old")
+		store.broken.Store(true)
+		calls := here.As("").Calls()
+		defer calls.Close()
+		asked := store.positions.Load()
+		watch := here.As("").Watch(nil)
+		defer watch.Close()
+		if store.positions.Load() > asked {
+			t.Error("a follower beside another one waits for the store")
+		}
+		synctest.Wait() // the first read fails as well
+		store.broken.Store(false)
+		if seen, err := watch.Next(t.Context()); err != nil || len(seen) != 1 {
+			t.Errorf("the watcher has %v, %v", seen, err)
+		}
+		write("b", "new")
+		if call, err := calls.Next(t.Context()); err != nil || call.List.Items[0].Text != "new" {
+			t.Errorf("W2: the first call is %v, %v", call.List.Items, err)
+		}
+	})
+}
+
+// A follower that does not read loses its oldest calls and delays nobody, and
+// Next returns ErrClosed after Close.
+func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
+	b := newBoard(t, memory.New())
+	calls := b.As("").Calls()
+	const writes = 300
+	for n := range writes {
+		apply(t, b, board.Write{Target: target("a"), Change: add(fmt.Sprint(n))})
+	}
+	first, err := calls.Next(t.Context())
+	if err != nil || first.List.Revision <= 1 {
+		t.Fatalf("the first call kept is revision %d, %v", first.List.Revision, err)
+	}
+	last := first
+	for last.List.Revision < writes {
+		if last, err = calls.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls.Close()
+	if _, err := calls.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// W2: a writer is answered when those who follow calls have dealt with the call, and of
+// one that does not it waits for a short time.
+func TestFollowersDealWithACallFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := board.NewBoard(memory.New())
+		defer b.Close()
+		calls := b.As("").Calls()
+		defer calls.Close()
+		answered := make(chan time.Time, 2)
+		write := func() {
+			apply(t, b, board.Write{Target: target("a"), Change: add("A")})
+			answered <- time.Now()
+		}
+		go write()
+		must(calls.Next(t.Context()))(t)
+		synctest.Wait()
+		early := len(answered)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, _ = calls.Next(ctx) // it has dealt with the first
+		if synctest.Wait(); early != 0 || len(answered) != 1 {
+			t.Errorf("W2: %d answers before the follower was ready, %d after", early, len(answered))
+		}
+		<-answered
+		began := time.Now()
+		write()
+		if took := (<-answered).Sub(began); took == 0 || took > 100*time.Millisecond {
+			t.Errorf("W2: a follower that does not go on delays its writer for %s", took)
+		}
+	})
+}
+
+// A front end that follows a list goes on with the next list of the same conversation,
+// also when it comes later, and follows a name whatever list has it.
+func TestChain(t *testing.T) {
+	d := newDesk(t)
+	a, b := d.proof("a"), d.proof("b")
+	first := a.writes("c:A").After.List
+	early, err := a.lists().Chain(t.Context(), first.ID)
+	checkErr(t, err)
+	other := b.writes("p:A").After.List
+	second := a.writes("p:B").After.List
+	third := a.writes("p:C").After.List
+	late, err := a.lists().Chain(t.Context(), second.ID)
+	checkErr(t, err)
+	for _, l := range []struct {
+		name        string
+		has, expect bool
+	}{
+		{"first, early", early.Has(first), true}, {"second, early", early.Has(second), true}, {"third, early", early.Has(third), true},
+		{"other, early", early.Has(other), false}, {"first, late", late.Has(first), false}, {"third, late", late.Has(third), true},
+	} {
+		if l.has != l.expect {
+			t.Errorf("%s: %v", l.name, l.has)
+		}
+	}
+	if late.Newest() != third.ID || early.Newest() != first.ID {
+		t.Errorf("newest %s, %s", late.Newest(), early.Newest())
+	}
+	named := d.proof("n")
+	named.who.Name = "release"
+	byName, err := a.lists().Chain(t.Context(), "release")
+	checkErr(t, err)
+	if l := named.writes("p:N").After.List; !byName.Has(l) || byName.Has(other) {
+		t.Error("by name")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,5 +194,151 @@ func TestChatsLookAtEachOther(t *testing.T) {
 	b, err2 := s.Chat(t.Context(), id("b"))
 	if err := errors.Join(err, err2); err != nil || b.Asks != "push?" || b.Client != "client" || tries.Load() != 2 {
 		t.Errorf("after %d tries: %+v, %v", tries.Load(), b, err)
+	}
+}
+
+// hold begins a transaction in a database that changes something and stays open.
+func hold(t *testing.T, address, statement string) {
+	t.Helper()
+	conn := must(pgx.Connect(t.Context(), address))(t)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	must(conn.Exec(t.Context(), "BEGIN; "+statement))(t)
+}
+
+// Who goes on from a Seq misses no chat and no list, whichever of both was given its Seq first
+// and is committed last. All that is committed is read at once by who does not ask what is new.
+// Transactions of other programs, in another database of the cluster or in this one, hold up
+// nobody.
+func TestHorizon(t *testing.T) {
+	address := newDatabase(t)
+	s := open(t, address)
+	t.Cleanup(func() { s.Close() })
+	ctx := t.Context()
+	must(s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`))(t)
+	hold(t, server(t).Address("postgres"), `SELECT pg_current_xact_id()`)
+	hold(t, address, `INSERT INTO theirs VALUES (1)`)
+	saveChat := func(id string) func(board.Tx) error {
+		return func(tx board.Tx) error { _, err := tx.SaveChat(ctx, todo.Chat{ID: id, Used: time.Now()}); return err }
+	}
+	saveList := func(id string) func(board.Tx) error {
+		return func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot(id, 1)); return err }
+	}
+	if err := s.Update(ctx, board.Key{}, saveList("first")); err != nil { // which finds its place, alone
+		t.Fatal(err)
+	}
+	position := must(s.Position(ctx))(t)
+	shown := func(after int64) string {
+		lists, err1 := s.Find(ctx, board.Query{AfterSeq: after, OldestFirst: true})
+		chats, err2 := s.Chats(ctx, board.ChatQuery{AfterSeq: after})
+		check(t, errors.Join(err1, err2))
+		return fmt.Sprint(len(lists), len(chats))
+	}
+	for n, c := range []struct {
+		slow, quick  func(board.Tx) error
+		before, then string
+		both         string // what is new to who came while neither was committed
+	}{
+		{saveChat("slow"), saveList("quick"), "0 0", "1 1", "1 1"},
+		{saveList("slow list"), saveChat("quick chat"), "1 1", "2 2", "1 1"},
+		{saveChat("slow 2"), saveChat("quick 2"), "2 2", "2 4", "0 2"},
+		{saveList("slow list 2"), saveList("quick list 2"), "2 4", "4 4", "2 0"},
+	} {
+		var meanwhile int64
+		err := s.Update(ctx, board.Key{Chat: fmt.Sprint("slow", n)}, func(tx board.Tx) error {
+			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // so that it has a Seq, and is stored
+			err := errors.Join(c.slow(tx), isRead, s.Update(ctx, board.Key{Chat: fmt.Sprint("quick", n)}, c.quick))
+			if got := shown(position); got != c.before {
+				t.Errorf("%d: shown although one before it is not committed: %s, want %s", n, got, c.before)
+			}
+			var err1 error
+			meanwhile, err1 = s.Position(ctx)
+			all, err2 := s.Chats(ctx, board.ChatQuery{})
+			if len(all) != []int{0, 2, 3, 4}[n] {
+				t.Errorf("%d: %d chats are read", n, len(all))
+			}
+			return errors.Join(err, err1, err2)
+		})
+		check(t, err)
+		if got := shown(position); got != c.then {
+			t.Errorf("%d: shown in the end: %s, want %s", n, got, c.then)
+		}
+		if got := shown(meanwhile); got != c.both {
+			t.Errorf("%d: shown to who came meanwhile: %s, want %s", n, got, c.both)
+		}
+	}
+}
+
+// A setting that may lose a commit is told by its name.
+func TestUnsafe(t *testing.T) {
+	if setting, err := fresh(t).Unsafe(t.Context()); err != nil || strings.Contains(setting, "synchronous_commit") {
+		t.Errorf("by default: %q, %v", setting, err)
+	}
+	address := newDatabase(t)
+	s := open(t, address+"&options=-csynchronous_commit%3Doff")
+	t.Cleanup(func() { s.Close() })
+	if setting, err := s.Unsafe(t.Context()); err != nil || !strings.Contains(setting, "synchronous_commit = off") {
+		t.Errorf("switched off: %q, %v", setting, err)
+	}
+}
+
+// The lag of notices grows as long as a save's notice does not come back.
+func TestNoticeLag(t *testing.T) {
+	s := fresh(t)
+	if lag := s.NoticeLag(); lag != 0 {
+		t.Errorf("before any save: %v", lag)
+	}
+	must(storetest.Save(t.Context(), s, snapshot("a", 1)))(t)
+	await(t, "the notice to come back", func() bool { return s.NoticeLag() == 0 })
+	// A notice that was sent while nobody listened never comes: it is waited for no more
+	// when this server listens again.
+	s.notices.since.Store(time.Now().Add(-time.Hour).UnixNano())
+	if s.NoticeLag() < time.Hour {
+		t.Error("it is not waited for")
+	}
+	must(s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`))(t)
+	await(t, "the lag to end", func() bool { return s.NoticeLag() == 0 })
+}
+
+// await waits until a condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func snapshot(id string, revision int64) todo.Snapshot {
+	return todo.Snapshot{List: todo.List{ID: id, Created: time.Now().UTC()}, Revision: revision, Items: []todo.Item{}, Updated: time.Now().UTC()}
+}
+
+// A process counts as alive on other servers until it leaves.
+func TestAliveOnOtherServers(t *testing.T) {
+	a, b := both(t)
+	leave := must(a.Attend("p1"))(t)
+	if !b.Alive("p1") || b.Alive("p2") {
+		t.Error("not alive, or the other is")
+	}
+	must(b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`))(t)
+	b.alive.known = map[string]seen{}
+	if b.Alive("p1") {
+		t.Error("alive after its row expired")
+	}
+	a.sayAlive(t.Context(), "p1")
+	b.alive.known = map[string]seen{}
+	if !b.Alive("p1") {
+		t.Error("not alive although it said so again")
+	}
+	leave()
+	b.alive.known = map[string]seen{}
+	if b.Alive("p1") {
+		t.Error("alive after it left")
 	}
 }

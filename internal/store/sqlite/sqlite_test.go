@@ -1,17 +1,23 @@
 package sqlite
 
 import (
+	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -163,4 +169,262 @@ func TestGroupCommit(t *testing.T) {
 		t.Errorf("%d saves in %d transactions", n, s.batches.Load())
 	}
 	t.Logf("%d saves in %d transactions", n, s.batches.Load())
+}
+
+// TestMain runs child instead of the tests when TODO_TEST_CHILD names a store
+// file, so that tests can start other processes on that file.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("TODO_TEST_CHILD"); path != "" {
+		if err := child(path, os.Getenv("TODO_TEST_MODE")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child is what a child process runs. In mode "count" it prints the number of
+// revisions in the file; see [movingChild]. Otherwise it increments the list "shared" 50 times.
+func child(path, mode string) error {
+	switch mode {
+	case "count":
+		return printCount(path)
+	case "moving", "stuck":
+		return movingChild(path, mode)
+	}
+	s, err := Open(path, board.Keep{})
+	for range 50 {
+		if err == nil {
+			err = increment(s, "shared")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// printCount prints the number of revisions, as another program would read it.
+func printCount(path string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	var n int
+	if err := db.QueryRow("SELECT count(*) FROM history").Scan(&n); err != nil {
+		return err
+	}
+	fmt.Println(n)
+	return db.Close()
+}
+
+// increment adds one to a list's LastID, which the tests use as a counter.
+func increment(s *Store, id string) error {
+	return s.Update(context.Background(), board.Key{}, func(tx board.Tx) error { return incrementIn(tx, id) })
+}
+
+// incrementIn is increment in a transaction.
+func incrementIn(tx board.Tx, id string) error {
+	now, err := tx.Load(context.Background(), id, 0)
+	if err != nil && !errors.Is(err, board.ErrNotFound) {
+		return err
+	}
+	next := snapshot(id, now.Revision+1)
+	next.LastID = now.LastID + 1
+	if now.Revision == 0 {
+		next.LastID = 1
+	}
+	_, err = tx.Save(context.Background(), next)
+	return err
+}
+
+func startChild(t *testing.T, path, mode string) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "TODO_TEST_CHILD="+path, "TODO_TEST_MODE="+mode)
+	cmd.Stderr = os.Stderr
+	out := must(cmd.StdoutPipe())(t)
+	checkErr(t, cmd.Start())
+	return cmd, out
+}
+
+func checkIntegrity(t *testing.T, path string) {
+	t.Helper()
+	db := must(sql.Open("sqlite", path))(t)
+	defer db.Close()
+	var verdict string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+		t.Errorf("integrity: %s, %v", verdict, err)
+	}
+}
+
+// BAD-INPUT 51: eight processes that write to one file lose no update and see
+// no error, even while the file is being created.
+func TestEightProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	var children []*exec.Cmd
+	for range 8 {
+		cmd, out := startChild(t, path, "shared")
+		go io.Copy(io.Discard, out)
+		children = append(children, cmd)
+	}
+	for _, cmd := range children {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("51: a process failed: %v", err)
+		}
+	}
+	s := openWithCleanup(t, path)
+	got, err := s.Load(t.Context(), "shared", 0)
+	if err != nil || got.Revision != 400 || got.LastID != 400 {
+		t.Errorf("51: revision %d, count %d, %v", got.Revision, got.LastID, err)
+	}
+	checkIntegrity(t, path)
+}
+
+// openRaw opens the file as another program would, with one connection.
+func openRaw(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db := must(sql.Open("sqlite", path))(t)
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func execSQL(t testing.TB, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// countInChild starts a process that opens the file, counts the revisions and
+// closes it. It returns the printed line.
+func countInChild(t *testing.T, path string) string {
+	t.Helper()
+	cmd, out := startChild(t, path, "count")
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if waitErr := cmd.Wait(); err != nil || waitErr != nil {
+		t.Fatal(err, waitErr)
+	}
+	return line
+}
+
+// BAD-INPUT 51: a process that closes the file does not delete the log of
+// another process that has it open.
+func TestAnotherProcessOpensAndCloses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := open(t, path)
+	mustSave(t, s, "a", 1)
+	s.Close()
+	s = openWithCleanup(t, path)
+	must(s.Load(t.Context(), "a", 0))(t)
+	for n := int64(2); n < 6; n++ {
+		mustSave(t, s, "a", n)
+		if got := countInChild(t, path); got != fmt.Sprintln(n) {
+			t.Fatalf("51: acknowledged %d, another process reads %s", n, got)
+		}
+		openWithCleanup(t, path) // another store in this process opens it too
+	}
+}
+
+func mustSave(t testing.TB, s *Store, id string, revision int64) {
+	t.Helper()
+	if _, err := storetest.Save(t.Context(), s, snapshot(id, revision)); err != nil {
+		t.Fatalf("save %s revision %d: %v", id, revision, err)
+	}
+}
+
+// Close leaves one file: no log stays beside it.
+func TestCloseLeavesOneFile(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, filepath.Join(dir, "todo.db"))
+	mustSave(t, s, "a", 1)
+	must(s.Load(t.Context(), "a", 0))(t)
+	s.Close()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("closing left %v, %v", entries, err)
+	}
+}
+
+// checkErr fails a test for an error.
+func checkErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		checkErr(t, err)
+		return v
+	}
+}
+
+// A watcher hears of another process's save when that says so, and not by looking now and
+// then; also after the file by which it is said was deleted. With the last watcher it goes.
+func TestWatchHearsOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
+	mustSave(t, a, "a", 1)
+	ctx, end := context.WithCancel(t.Context())
+	hints, done := make(chan struct{}, 100), make(chan error, 1)
+	go func() { done <- b.Watch(ctx, func() { hints <- struct{}{} }) }()
+	heard := func(revision int64) time.Duration {
+		for len(hints) > 0 {
+			<-hints
+		}
+		began := time.Now()
+		mustSave(t, a, "a", revision)
+		<-hints
+		return time.Since(began)
+	}
+	<-hints
+	for _, err := os.Stat(b.path + savedSuffix); err != nil; _, err = os.Stat(b.path + savedSuffix) { //nolint:revive // until it listens
+	}
+	const soon = time.Second / 4
+	quickest := lookAnyway
+	for n := int64(2); n < 12; n++ {
+		quickest = min(quickest, heard(n))
+	}
+	if quickest > soon {
+		t.Errorf("heard after %s at best", quickest)
+	}
+	checkErr(t, os.RemoveAll(filepath.Dir(b.path+savedSuffix)))
+	for quickest, n := lookAnyway, int64(12); quickest > soon; n++ {
+		quickest = heard(n)
+	}
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(b.path + savedSuffix)); left != nil {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// What chats have seen goes where nobody used it for long, and makes no other list current.
+func TestAging(t *testing.T) {
+	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
+		path := filepath.Join(t.TempDir(), "todo.db")
+		return open(t, path), func(by time.Duration) {
+			db := must(sql.Open("sqlite", path))(t)
+			defer db.Close()
+			db.SetMaxOpenConns(1)
+			rows := must(db.Query(queries().AllSeen))(t)
+			all := must(tables.Collect(rows, scanSeen))(t)
+			for _, c := range all {
+				c.At = c.At.Add(-by)
+				if _, err := db.Exec(`UPDATE seen SET at = ?, sum = ? WHERE principal = ? AND chat = ? AND list = ?`,
+					c.At.UnixNano(), sumOf(tables.SeenValues(c)...), c.Principal, c.Chat, c.List); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
 }
