@@ -146,9 +146,7 @@ func newPlace(t *testing.T, w where, settings ...string) *place {
 	t.Helper()
 	dir := t.TempDir()
 	p := &place{T: t, where: w, folder: filepath.Join(dir, "parser")}
-	if err := os.Mkdir(p.folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(p.folder, 0o755))
 	p.env = append([]string{"HOME=" + dir, "TODO_STORE=sqlite:" + filepath.Join(dir, "todo.db"), "TODO_TOOLS=all", "TODO_STRUCTURED=always"}, settings...)
 	return p
 }
@@ -156,10 +154,7 @@ func newPlace(t *testing.T, w where, settings ...string) *place {
 // start starts the program in the folder, with variables beside the place's own.
 func (p *place) start(env []string, args ...string) *programtest.Process {
 	p.Helper()
-	process, err := programtest.Start(p.T, "/usr/bin/env", p.folder, nil, slices.Concat(p.env, env, []string{program}, args)...)
-	if err != nil {
-		p.Fatal(err)
-	}
+	process := must(programtest.Start(p.T, "/usr/bin/env", p.folder, nil, slices.Concat(p.env, env, []string{program}, args)...))(p)
 	return process
 }
 
@@ -187,10 +182,7 @@ func (p *place) another() string {
 func (p *place) serve(address string) {
 	p.Helper()
 	p.served = p.start(nil, "serve", "--addr", address)
-	url, err := p.served.URL()
-	if err != nil {
-		p.Fatal(err)
-	}
+	url := must(p.served.URL())(p)
 	p.url = url
 }
 
@@ -361,5 +353,22 @@ func (p *place) onBoard(lists ...string) {
 		if got := p.shown(id); got.Archived || states[id] == "" {
 			p.Errorf("list %s is not on the board: %v, %q", id, got, states[id])
 		}
+	}
+}
+
+// check fails a test for an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
 	}
 }

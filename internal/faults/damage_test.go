@@ -37,23 +37,15 @@ func damageRow(t *testing.T, store, list string, revision int) {
 		command(t, nil, "psql", "--quiet", fmt.Sprintf("--command=UPDATE todo_mcp.history SET body = left(body, 40) WHERE list = '%s' AND revision = %d", list, revision), store)
 		return
 	}
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", file))(t)
 	defer db.Close()
-	if _, err := db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision); err != nil {
-		t.Fatal(err)
-	}
+	must(db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision))(t)
 }
 
 // pageOf returns the commands of a section of the operator's page.
 func pageOf(t *testing.T, section string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile(filepath.Join("..", "..", "docs", "operations.md")))(t)
 	_, rest, _ := strings.Cut(string(page), "\n## "+section+"\n")
 	commands := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(rest)
 	if commands == nil {
@@ -79,10 +71,7 @@ func TestDamagedRow(t *testing.T) {
 				chats[i].Adds("Ship")
 				ids[i] = chats[i].Current()
 			}
-			before, err := programtest.Export(program, t.TempDir(), nil, store)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must(programtest.Export(program, t.TempDir(), nil, store))(t)
 			newest, earlier := ids[4], ids[7]
 			damageRow(t, store, newest, 3)
 			damageRow(t, store, earlier, 2)
@@ -134,10 +123,7 @@ func TestDamagedRow(t *testing.T) {
 			s.Kill()
 			restored, _ := begin(t)
 			follow(t, pageOf(t, "Damage"), "TODO_STORE="+store, "NEW="+restored)
-			after, err := programtest.Export(program, t.TempDir(), nil, restored)
-			if err != nil {
-				t.Fatal(err)
-			}
+			after := must(programtest.Export(program, t.TempDir(), nil, restored))(t)
 			for i, id := range ids {
 				want, got := before[id], after[id]
 				switch id {
@@ -161,9 +147,7 @@ func TestDamagedRow(t *testing.T) {
 func follow(t *testing.T, commands string, environment ...string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Symlink(program, filepath.Join(dir, "todo-mcp")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(program, filepath.Join(dir, "todo-mcp")))
 	for line := range strings.Lines(commands) {
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir = dir

@@ -48,9 +48,7 @@ func commandAs(t *testing.T, as *user, in []byte, name string, args ...string) [
 func newPostgres(t *testing.T) (address string, lose func()) {
 	t.Helper()
 	s, err := postgrestest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	lose = sync.OnceFunc(s.Close)
 	t.Cleanup(lose)
 	if address, err = s.NewDatabase(); err != nil {
@@ -79,9 +77,7 @@ type drill struct {
 }
 
 func exportStore(t *testing.T, store, file string) {
-	if err := os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600))
 }
 
 func importFile(t *testing.T, file, store string) {
@@ -128,9 +124,7 @@ func fileDrill(isService, byService bool) drill {
 				commandAs(t, operator, nil, program, "backup", "--restore", "--yes", file, "--store", "sqlite:"+place)
 				return "sqlite:" + place
 			}
-			if err := os.Rename(file, place); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Rename(file, place))
 			giveToOwner(t, place)
 			command(t, nil, program, "check", "--store", "sqlite:"+place)
 			return "sqlite:" + place
@@ -142,9 +136,7 @@ func fileDrill(isService, byService bool) drill {
 func giveToOwner(t *testing.T, file string) {
 	t.Helper()
 	if as := ownerOf(t, "sqlite:"+file); as != nil {
-		if err := os.Chown(file, int(as.Uid), int(as.Gid)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chown(file, int(as.Uid), int(as.Gid)))
 	}
 }
 
@@ -156,10 +148,7 @@ func ownerOf(t *testing.T, store string) *user {
 	if !isFile {
 		return nil
 	}
-	info, err := os.Stat(filepath.Dir(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.Stat(filepath.Dir(file)))(t)
 	owner := info.Sys().(*syscall.Stat_t)
 	if int(owner.Uid) == os.Getuid() {
 		return nil
@@ -266,19 +255,13 @@ func TestRestoreDrill(t *testing.T) {
 			took := time.Since(began)
 			during := w.await(t, 20)
 			w.stop()
-			whole, err := programtest.Export(program, t.TempDir(), nil, store)
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := must(programtest.Export(program, t.TempDir(), nil, store))(t)
 			s.Kill()
 			key := takeKey(t, store)
 			lose()
 			restored := d.restore(t, file)
 			giveKey(t, restored, key)
-			got, err := programtest.Export(program, t.TempDir(), nil, restored)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(programtest.Export(program, t.TempDir(), nil, restored))(t)
 			lost := got.Check(t, before)
 			for list, revisions := range got {
 				if n := len(revisions); n > len(whole[list]) || cmp.Diff(whole[list][:n], revisions) != "" {
@@ -343,10 +326,7 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 // and returns what is said of each.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
-	content, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile(whole))(t)
 	wrong := make(map[string]string)
 	place := func(name, says string) string {
 		path := filepath.Join(dir, name)
@@ -362,9 +342,7 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 		os.Mkdir(place("folder", "it is a folder"), 0o700),
 		syscall.Mkfifo(place("pipe", "it is a pipe"), 0o600),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	return wrong
 }
@@ -380,10 +358,7 @@ func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat)
 	for i, c := range clients {
 		own := &writer{}
 		own.Name = fmt.Sprint("after", i)
-		done, err := own.write(c.At(s.endpoint(fmt.Sprint("list-", i))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		done := must(own.write(c.At(s.endpoint(fmt.Sprint("list-", i)))))(t)
 		if done.Revision < 2 {
 			t.Errorf("the name list-%d means a new list after the restore", i)
 		}
@@ -403,10 +378,7 @@ func takeKey(t *testing.T, store string) []byte {
 	if !isFile {
 		return command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT session_key FROM todo_mcp.store", store)
 	}
-	key, err := os.ReadFile(filepath.Join(filepath.Dir(file), "session.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t)
 	return key
 }
 
@@ -418,8 +390,6 @@ func giveKey(t *testing.T, store string, key []byte) {
 		return
 	}
 	path := filepath.Join(filepath.Dir(file), "session.key")
-	if err := os.WriteFile(path, key, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, key, 0o600))
 	giveToOwner(t, path)
 }

@@ -7,8 +7,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/http/httptrace"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,10 +65,7 @@ func TestStopOnSlowDisk(t *testing.T) {
 	}{"HTTP": {stopServing, 20}, "stdio": {stopAgents, size(4, 16)}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, err := mount(t, newDisk())
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must(mount(t, newDisk()))(t)
 			path, out := filepath.Join(m.dir, storePath), &inFlight{mayTake: takes}
 			of.stop(t, path, of.calls, func(*testing.T, string) func() {
 				m.syncTakes.Store(int64(takes))
@@ -147,10 +147,7 @@ func stopServing(t *testing.T, path string, calls int, hold hold, out *inFlight)
 		clients = append(clients, c)
 	}
 	first := newWriter("first")
-	done, err := first.write(clients[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must(first.write(clients[0]))(t)
 	out.acks.Add(done)
 	release := hold(t, path)
 	var all sync.WaitGroup
@@ -173,9 +170,7 @@ func stopServing(t *testing.T, path string, calls int, hold hold, out *inFlight)
 	}
 	s.awaitRead(t)
 	signalled := time.Now()
-	if err := s.Terminate(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Terminate())
 	for { // until it has taken the signal
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
@@ -206,23 +201,15 @@ func once(c *chattest.Chat, id int, tool, args string, sent chan<- struct{}) (ch
 func (s *serving) awaitRead(t *testing.T) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	number := must(strconv.Atoi(port))(t)
 	// A line is a connection: "N: ADDRESS:PORT REMOTE STATE SENDING:UNREAD …", in
 	// hexadecimal. One that the listener holds is not accepted yet.
 	unread := regexp.MustCompile(fmt.Sprintf(`(?m)^ *\d+: 0100007F:%04X \S+ \S+ [0-9A-F]+:(0*[1-9A-F][0-9A-F]*) `, number))
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for {
-		connections, err := os.ReadFile("/proc/net/tcp")
-		if err != nil {
-			t.Fatal(err)
-		}
+		connections := must(os.ReadFile("/proc/net/tcp"))(t)
 		if !unread.Match(connections) {
 			return
 		}
@@ -233,14 +220,9 @@ func (s *serving) awaitRead(t *testing.T) {
 // lockStore keeps others from writing a store until unlock is called.
 func lockStore(t *testing.T, path string) (unlock func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", path))(t)
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	must(db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"))(t)
 	return func() {
 		if _, err := db.Exec("ROLLBACK"); err != nil {
 			t.Error(err)
@@ -303,4 +285,103 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 	}
 	out.end(t, a.process, signalled)
 	return nil
+}
+
+// get returns the status and the body of an address; status 0 is no answer.
+func get(url string) (status int, body string) {
+	res, err := http.Get(url)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer res.Body.Close()
+	data, _ := io.ReadAll(res.Body)
+	return res.StatusCode, string(data)
+}
+
+// awaitStopping asks the probe at each address until it says that the server stops,
+// which it must before a time.
+func awaitStopping(t *testing.T, before time.Time, addresses ...string) {
+	t.Helper()
+	for _, address := range addresses {
+		status, body := get(address + "/readyz")
+		for status != http.StatusServiceUnavailable && time.Now().Before(before) {
+			status, body = get(address + "/readyz")
+		}
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "stopping") {
+			t.Fatalf("58: %s: %d %s", address, status, body)
+		}
+	}
+}
+
+// openStreams opens one stream of each kind.
+func openStreams(t *testing.T, s *serving, c *chattest.Chat) []*servertest.Events {
+	t.Helper()
+	listen := chattest.OverHTTP(t, chattest.Sessionless, "tester", c.URL)
+	message := listen.Message("L", "subscriptions/listen", `{"notifications":{"resourceSubscriptions":["todo://list"]}}`)
+	return []*servertest.Events{
+		servertest.OpenStream(t, "GET", s.url+"/api/events", ""),
+		servertest.OpenStream(t, "GET", s.url+"/panel/events", ""),
+		servertest.OpenStream(t, "GET", c.URL, "", "Mcp-Session-Id", c.Session),
+		servertest.OpenStream(t, "POST", c.URL, message, listen.Headers(message)...),
+	}
+}
+
+// BAD-INPUT 58: with --drain a server that is told to end says at once that it is
+// not ready, and goes on taking calls for that long, on connections that do not
+// stay. Then its streams end with a reason, and it exits without an error.
+func TestDrain(t *testing.T) {
+	const drain = 2 * time.Second
+	s := mustServe(t, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")
+	admin := ""
+	for began := time.Now(); admin == "" && time.Since(began) < stopTimeout; {
+		admin = regexp.MustCompile(`http://[0-9.:]+`).FindString(s.Log.String())
+	}
+	c := s.session(t, "")
+	streams := openStreams(t, s, c)
+	signalled := time.Now()
+	check(t, s.Terminate())
+	awaitStopping(t, signalled.Add(drain), s.url, admin)
+	taken := 0
+	for ; time.Since(signalled) < drain/2; taken++ {
+		c.Writes("p:A")
+	}
+	res := must(http.Get(s.url + "/livez"))(t)
+	if res.Body.Close(); !res.Close {
+		t.Error("58: the connection is kept")
+	}
+	for _, stream := range streams {
+		stream.Expect(": the server stops")
+		stream.End()
+	}
+	if err := s.Wait(stopTimeout + stopGrace); err != nil {
+		t.Errorf("58: it ended with %v: %s", err, s.Log)
+	}
+	took := time.Since(signalled)
+	if took < drain || taken == 0 {
+		t.Errorf("58: it took %d calls and ended after %s", taken, took)
+	}
+	report.Add(t, row{Fault: "SIGTERM with --drain 2", Tried: "calls and streams", Times: "once", Acknowledged: taken, Notes: "exit 0 after " + took.Round(10*time.Millisecond).String()})
+}
+
+// BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice.
+func TestSecondSignal(t *testing.T) {
+	s := mustServe(t, "--store", "memory", "--drain", "3600")
+	check(t, s.Terminate())
+	awaitStopping(t, time.Now().Add(stopTimeout), s.url)
+	check(t, s.Terminate())
+	if err := s.Wait(stopTimeout); err == nil || !strings.Contains(err.Error(), "signal: terminated") {
+		t.Errorf("58: %v", err)
+	}
+}
+
+// A server without an audit log goes on after SIGHUP, by which service managers
+// reload: it does then what SIGTERM asks for, and ends without an error.
+func TestHangup(t *testing.T) {
+	s := mustServe(t, "--store", "memory")
+	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		check(t, s.Cmd.Process.Signal(signal))
+	}
+	if err := s.Wait(stopTimeout + stopGrace); err != nil {
+		t.Errorf("it ended with %v: %s", err, s.Log)
+	}
 }

@@ -122,33 +122,23 @@ func TestDatabaseGoes(t *testing.T) {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel() // they wait for bounds to pass
 			db := newDatabase(t)
-			line, err := postgrestest.NewLine(db.Server)
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := must(postgrestest.NewLine(db.Server))(t)
 			t.Cleanup(line.Close)
-			through, err := line.Through(db.address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			through := must(line.Through(db.address))(t)
 			f := newFleet(t, 2, through, "--request-timeout", fmt.Sprint(storeTimeout))
 			l := newLoad(f, 8)
 			var fell, healed time.Duration
 			times := programtest.Size(1, 5)
 			for range times {
 				l.await(20)
-				if err := c.goes(db, line); err != nil {
-					t.Fatal(err)
-				}
+				check(t, c.goes(db, line))
 				if c.fault != "connections cut" {
 					fell = max(fell, f.until("no replica is ready", func() bool { return !f.replicas[0].ready.Load() && !f.replicas[1].ready.Load() }))
 				}
 				if c.fault != "connections cut" {
 					l.awaitFailures()
 				}
-				if err := c.comes(db, line); err != nil {
-					t.Fatal(err)
-				}
+				check(t, c.comes(db, line))
 				healed = max(healed, f.until("both replicas are ready", func() bool { return f.replicas[0].ready.Load() && f.replicas[1].ready.Load() }))
 				l.await(20)
 				if n := db.connections(t); n > maxConnections {
@@ -225,10 +215,7 @@ func (l *load) end(row programtest.Row) (sum programtest.Row, failed int, slowes
 	l.Helper()
 	l.stop()
 	l.done.Wait()
-	h, err := programtest.Export(program, l.TempDir(), nil, l.fleet.store)
-	if err != nil {
-		l.Fatal(err)
-	}
+	h := must(programtest.Export(program, l.TempDir(), nil, l.fleet.store))(l)
 	row.Acknowledged, row.Lost = l.journal.Len(), h.Check(l, l.journal.Acks)
 	for _, a := range l.agents {
 		for serial := 1; serial <= a.Serial; serial++ {

@@ -12,14 +12,76 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 )
+
+// program is the path of the real binary, and report what the tests found; both
+// are of one run of the tests.
+var (
+	program string
+	report  programtest.Table
+)
+
+func TestMain(m *testing.M) {
+	// Many clients share the default one: they keep their connections.
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 100
+	os.Exit(programtest.Run(m, &program, &report))
+}
+
+// database is a PostgreSQL with one database.
+type database struct {
+	*postgrestest.Server
+	address string
+}
+
+// newDatabase starts a PostgreSQL of the test's own, which it may stop. Its commits
+// are as durable as in production.
+func newDatabase(t testing.TB) database {
+	t.Helper()
+	s := must(postgrestest.New())(t)
+	t.Cleanup(s.Close)
+	address := must(s.NewDatabase())(t)
+	return database{s, address}
+}
+
+// connections returns how many connections replicas have to the database.
+func (d database) connections(t testing.TB) (n int) {
+	t.Helper()
+	ctx := context.Background()
+	conn := must(pgx.Connect(ctx, d.address))(t)
+	defer conn.Close(ctx)
+	check(t, conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&n))
+	return n
+}
+
+// check fails a test for an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call returned that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
 
 // replica is one server of a fleet. It keeps its address when it starts again.
 type replica struct {
@@ -79,14 +141,9 @@ func (f *fleet) start(i int) {
 		addr = r.url.Host
 	}
 	args := append([]string{"serve", "--addr", addr, "--store", f.store, "--tools", "all", "--keep-revisions", "0"}, f.options...)
-	p, err := programtest.Start(f, program, f.TempDir(), nil, args...)
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := must(programtest.Start(f, program, f.TempDir(), nil, args...))(f)
 	address, err := p.URL()
-	if err != nil {
-		f.Fatal(err)
-	}
+	check(f, err)
 	if r.url == nil {
 		if r.url, err = url.Parse(address); err != nil {
 			f.Fatal(err)
@@ -160,9 +217,7 @@ func (f *fleet) restart(i int) (took time.Duration) {
 	f.Helper()
 	r := f.replicas[i]
 	began := time.Now()
-	if err := r.Terminate(); err != nil {
-		f.Fatal(err)
-	}
+	check(f, r.Terminate())
 	if err := r.Wait(20 * time.Second); err != nil {
 		f.Errorf("a replica ended with %v: %s", err, r.Log)
 	}
@@ -183,4 +238,56 @@ func (f *fleet) until(what string, isSo func() bool) time.Duration {
 		}
 	}
 	return time.Since(began)
+}
+
+// newHTTPClient returns an HTTP client with connections of its own.
+func newHTTPClient(t testing.TB) *http.Client {
+	connections := &http.Transport{}
+	t.Cleanup(connections.CloseIdleConnections)
+	return &http.Client{Transport: connections}
+}
+
+// agent writes a named list through the balancer, in a protocol era.
+type agent struct {
+	programtest.Writer
+	chat   *chattest.Chat
+	failed atomic.Int64 // calls without an answer, or refused
+	slow   time.Duration
+}
+
+// callTimeout bounds a call: longer than the server takes at most.
+const callTimeout = 15 * time.Second
+
+// newAgents connects n agents in both eras, two to a list.
+func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
+	t.Helper()
+	for i := range n {
+		era := []chattest.Transport{chattest.Session, chattest.Sessionless}[i%2]
+		a := &agent{Writer: programtest.Writer{Name: fmt.Sprint("a", i)}}
+		a.chat = chattest.OverHTTP(t, era, "tester", fmt.Sprintf("%s/mcp?list=list-%d", f.balancer.URL, i/2))
+		a.chat.HTTP = newHTTPClient(t)
+		a.chat.HTTP.Timeout = callTimeout
+		agents = append(agents, a)
+	}
+	return agents
+}
+
+// write makes the next write, and repeats it with the same operation until it is
+// acknowledged, after a pause as clients make it. It returns ok false when ctx ended first.
+func (a *agent) write(ctx context.Context) (done programtest.Acknowledged, ok bool) {
+	tool, args, id := a.Next()
+	for pause := time.Duration(0); ; pause = 50 * time.Millisecond {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return done, false
+		}
+		began := time.Now()
+		got, err := a.chat.InOperation(id).Try(tool, args)
+		a.slow = max(a.slow, time.Since(began))
+		if errors.Join(err, got.Refused()) == nil {
+			return programtest.Acknowledged{List: got.List(), Revision: got.Revision(), Write: id}, true
+		}
+		a.failed.Add(1)
+	}
 }

@@ -134,9 +134,7 @@ func subscribe(t testing.TB, url, era string) *watcher {
 	})
 	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: newHTTPClient(t)},
 		&mcp.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	if got := s.InitializeResult().ProtocolVersion; got != era {
 		t.Fatalf("protocol version %s, want %s", got, era)
@@ -231,15 +229,9 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 func TestLostNotices(t *testing.T) {
 	t.Parallel() // it waits
 	db := newDatabase(t)
-	line, err := postgrestest.NewLine(db.Server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must(postgrestest.NewLine(db.Server))(t)
 	t.Cleanup(line.Close)
-	notices, err := line.Through(db.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	notices := must(line.Through(db.address))(t)
 	f := newFleet(t, 2, db.address, "--store-notices", notices)
 	a := newAgents(t, f, 1)[0]
 	a.chat = converse(t, f.replicas[0], "a")
