@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"bytes"
 	"database/sql"
 	"fmt"
 	"os"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // onStore runs the program on a store and returns what it prints, also on standard error.
@@ -26,6 +24,14 @@ func onStore(store string, args ...string) (printed string, err error) {
 	cmd.Dir = os.TempDir()
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// succeeds checks that the program does what a line of arguments asks of a store.
+func succeeds(t *testing.T, store, line string) {
+	t.Helper()
+	if printed, err := onStore(store, strings.Fields(line)...); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, printed)
+	}
 }
 
 // damageRow changes the body of a list's revision behind the store's back: a letter in
@@ -42,12 +48,12 @@ func damageRow(t *testing.T, store, list string, revision int) {
 	must(db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision))(t)
 }
 
-// pageOf returns the commands of a section of the operator's page.
-func pageOf(t *testing.T, section string) string {
+// pageOf returns the commands of a section of the operator's page, in a language.
+func pageOf(t *testing.T, section, language string) string {
 	t.Helper()
 	page := must(os.ReadFile(filepath.Join("..", "..", "docs", "operations.md")))(t)
 	_, rest, _ := strings.Cut(string(page), "\n## "+section+"\n")
-	commands := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(rest)
+	commands := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(rest)
 	if commands == nil {
 		t.Fatalf("no commands under %s", section)
 	}
@@ -58,10 +64,10 @@ func pageOf(t *testing.T, section string) string {
 // [said](../operations.md#damage); all else goes on. `check` reads every row; `restore`, or
 // `export --keep-going` and `import`, mend
 func TestDamagedRow(t *testing.T) {
-	for name, begin := range map[string]func(*testing.T) (string, func()){"SQLite": fileDrill(false, false).begin, "PostgreSQL": newPostgres} {
+	for name, begin := range newStores() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, _ := begin(t)
+			store := begin(t)
 			s := mustServe(t, "--store", store)
 			chats, ids := make([]*chattest.Chat, 12), make([]string, 12)
 			for i := range chats {
@@ -77,52 +83,36 @@ func TestDamagedRow(t *testing.T) {
 			damageRow(t, store, earlier, 2)
 			s.Kill() // what it saved last it still has
 			s = mustServe(t, "--store", store)
-			for _, c := range [][]string{
-				{"lists"}, {"lists", "--json"}, {"show", ids[0]}, {"show", earlier}, {"history", ids[0]}, {"history", earlier}, {"history", newest}, {"today"}, {"search", "Step"},
-				{"rename", ids[0], "Renamed"}, {"archive", ids[1]}, {"restore", ids[2], "1"}, {"prune", "--older-than", "1", "--yes"}, {"doctor"},
+			says := func(command, text string) {
+				t.Helper()
+				if printed, _ := onStore(store, strings.Fields(command)...); !strings.Contains(printed, text) {
+					t.Errorf("%s does not say %q:\n%s", command, text, printed)
+				}
+			}
+			for _, c := range []string{
+				"lists", "show " + ids[0], "show " + earlier, "history " + ids[0], "history " + newest, "today", "lists --search Step",
+				"rename " + ids[0] + " Renamed", "archive " + ids[1], "restore " + ids[2] + " 1", "prune --older-than 1 --yes",
 			} {
-				if c[0] == "search" {
-					c = []string{"lists", "--search", "Step"}
+				succeeds(t, store, c)
+			}
+			for c, text := range map[string]string{"lists --json": "left out", "history " + earlier: "left out", "doctor": "damaged", "show " + newest: "damaged", "check": newest, "export": "--keep-going"} {
+				says(c, text)
+			}
+			for _, c := range []struct{ path, want string }{{"/api/lists", "Step 0"}, {"/", "Step 0"}, {"/readyz", "damaged and left out"}, {"/metrics", `\ntodo_store_damaged_rows [12]\n`}} {
+				if status, text := get(s.url + c.path); status != 200 || !regexp.MustCompile(c.want).MatchString(text) {
+					t.Errorf("%s: %d %s", c.path, status, text)
 				}
-				if printed, err := onStore(store, c...); err != nil {
-					t.Errorf("%s: %v\n%s", c, err, printed)
-				}
-			}
-			for what, says := range map[string]string{"lists --json": "left out", "history " + earlier: "left out", "doctor": "damaged", "show " + newest: "damaged", "check": newest, "export": "--keep-going"} {
-				if printed, _ := onStore(store, strings.Fields(what)...); !strings.Contains(printed, says) {
-					t.Errorf("%s does not say %q:\n%s", what, says, printed)
-				}
-			}
-			var all []struct{ List string }
-			if servertest.GetJSON(t, s.url+"/api/lists", &all); len(all) < 11 {
-				t.Errorf("the API has %d lists", len(all))
-			}
-			if status, page := get(s.url + "/"); status != 200 || strings.Count(page, "Step ") < 8 {
-				t.Errorf("the board: %d, %d lists", status, strings.Count(page, "Step "))
-			}
-			if status, text := get(s.url + "/readyz"); status != 200 || !strings.Contains(text, "damaged and left out") {
-				t.Errorf("/readyz: %d %s", status, text)
-			}
-			if _, text := get(s.url + "/metrics"); !regexp.MustCompile(`(?m)^todo_store_damaged_rows [12]$`).MatchString(text) {
-				t.Error("no metric of damaged rows")
 			}
 			for _, i := range []int{3, 4, 7} { // one of each kind goes on
 				chats[i].At(s.endpoint("")).Writes("p:Step " + fmt.Sprint(i) + " two p:Three")
 			}
-			if printed, err := onStore(store, "restore", newest, "1"); err != nil {
-				t.Errorf("restore: %v %s", err, printed)
-			}
-			for what, says := range map[string]string{"show " + newest: "Step 4 two", "history " + newest: "command line restore", "check": newest} {
-				if printed, _ := onStore(store, strings.Fields(what)...); !strings.Contains(printed, says) {
-					t.Errorf("after the restore %s does not say %q:\n%s", what, says, printed)
-				}
-			}
-			if status, page := get(s.url + "/lists/" + newest); status != 200 || !strings.Contains(page, "Step 4 one") {
-				t.Errorf("after the restore the page: %d", status)
-			}
+			succeeds(t, store, "restore "+newest+" 1")
+			says("show "+newest, "Step 4 two")
+			says("history "+newest, "command line restore")
+			says("check", newest)
 			s.Kill()
-			restored, _ := begin(t)
-			follow(t, pageOf(t, "Damage"), "TODO_STORE="+store, "NEW="+restored)
+			restored := begin(t)
+			follow(t, pageOf(t, "Damage", "sh"), "TODO_STORE="+store, "NEW="+restored)
 			after := must(programtest.Export(program, t.TempDir(), nil, restored))(t)
 			for i, id := range ids {
 				want, got := before[id], after[id]
@@ -136,10 +126,16 @@ func TestDamagedRow(t *testing.T) {
 					t.Errorf("list %d is another one: %s", i, cmp.Diff(want, got))
 				}
 			}
-			if printed, err := onStore(store, "delete", newest, "--purge", "--yes"); err != nil {
-				t.Errorf("purge: %v %s", err, printed)
-			}
+			succeeds(t, store, "delete "+newest+" --purge --yes")
 		})
+	}
+}
+
+// newStores returns for each kind of store what begins one.
+func newStores() map[string]func(t *testing.T) (store string) {
+	return map[string]func(*testing.T) string{
+		"a file":     func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "todo.db") },
+		"PostgreSQL": func(t *testing.T) string { address, _ := newPostgres(t); return address },
 	}
 }
 
@@ -152,10 +148,8 @@ func follow(t *testing.T, commands string, environment ...string) {
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir = dir
 		cmd.Env = append([]string{"HOME=" + dir, "PATH=" + dir + ":" + os.Getenv("PATH")}, environment...)
-		var printed bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &printed, &printed
-		if err := cmd.Run(); err != nil && !strings.HasPrefix(line, "todo-mcp check  ") {
-			t.Errorf("%s: %v\n%s", line, err, printed.String())
+		if printed, err := cmd.CombinedOutput(); err != nil && !strings.HasPrefix(line, "todo-mcp check  ") {
+			t.Errorf("%s: %v\n%s", line, err, printed)
 		}
 	}
 }

@@ -43,27 +43,22 @@ func commandAs(t *testing.T, as *user, in []byte, name string, args ...string) [
 	return out
 }
 
-// newPostgres starts a PostgreSQL of the test's own and returns the address of a
-// database in it that is empty, and what removes it as the loss of its disk does.
-func newPostgres(t *testing.T) (address string, lose func()) {
+// newPostgres starts a PostgreSQL of the test's own and returns the address of an empty
+// database in it. Close removes it as the loss of its disk does.
+func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	t.Helper()
-	s, err := postgrestest.New()
-	check(t, err)
-	lose = sync.OnceFunc(s.Close)
-	t.Cleanup(lose)
-	if address, err = s.NewDatabase(); err != nil {
-		t.Fatal(err)
-	}
-	return address, lose
+	server = must(postgrestest.New())(t)
+	t.Cleanup(server.Close)
+	return must(server.NewDatabase())(t), server
 }
 
 // beginPostgres is newPostgres with a server that has had many transactions: a new
 // one, into which it is restored and which begins below 1,000, counts them anew.
 func beginPostgres(t *testing.T) (address string, lose func()) {
 	t.Helper()
-	address, lose = newPostgres(t)
+	address, server := newPostgres(t)
 	command(t, nil, "psql", "--quiet", "--command=SET synchronous_commit = off", "--command=DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$", address)
-	return address, lose
+	return address, server.Close
 }
 
 // drill is a way to back a store up and to restore it, as docs/operations.md says.
@@ -168,9 +163,7 @@ func drills() map[string]drill {
 				return store
 			}},
 		"PostgreSQL, pg_dump": {begin: beginPostgres,
-			backUp: func(t *testing.T, store, file string) {
-				exportDump(t, store, file)
-			},
+			backUp: exportDump,
 			restore: func(t *testing.T, file string) string {
 				store, _ := newPostgres(t)
 				command(t, nil, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+store, file)

@@ -33,22 +33,13 @@ const (
 	stopGrace   = 2 * time.Second
 )
 
-// BAD-INPUT 58: a server that is told to end (SIGTERM) while calls are in flight,
-// over HTTP or on stdio, ends without an error and in time. What it answered is
-// stored; what it refused is not; what it did not answer is stored whole or not at
-// all.
+// BAD-INPUT 58: a server that is told to end (SIGTERM) while calls are in flight, over HTTP or
+// on stdio, ends without an error and in time. What it answered is stored; what it refused is
+// not; what it did not answer is stored whole or not at all.
 func TestStopUnderLoad(t *testing.T) {
-	t.Run("HTTP", func(t *testing.T) { stopAgainAndAgain(t, "SIGTERM over HTTP", stopServing, lockStore) })
-	t.Run("stdio", func(t *testing.T) {
-		stopAgainAndAgain(t, "SIGTERM on stdio", stopAgents, func(*testing.T, string) func() { return func() {} })
-	})
-}
-
-// inFlight is what became of calls that were in flight when a process ended.
-type inFlight struct {
-	outcomes
-	slowest time.Duration // from the signal to the end of the process
-	mayTake time.Duration // beside the times that a process has to stop
+	rounds, calls := size(1, 5), size(200, 1000)
+	stopping{"SIGTERM over HTTP", stopServing, rounds, calls, 0}.run(t)
+	stopping{"SIGTERM on stdio", stopAgents, rounds, calls, 0}.run(t)
 }
 
 // BAD-INPUT 58: the same, on a disk of which each sync takes longer than some calls have
@@ -59,54 +50,62 @@ func TestStopOnSlowDisk(t *testing.T) {
 		return
 	}
 	takes := time.Duration(size(5, 15)) * time.Second
-	for name, of := range map[string]struct {
-		stop
-		calls int
-	}{"HTTP": {stopServing, 20}, "stdio": {stopAgents, size(4, 16)}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := must(mount(t, newDisk()))(t)
-			path, out := filepath.Join(m.dir, storePath), &inFlight{mayTake: takes}
-			of.stop(t, path, of.calls, func(*testing.T, string) func() {
-				m.syncTakes.Store(int64(takes))
-				return func() {}
-			}, out)
-			m.syncTakes.Store(0)
-			out.check(t, path, false)
-			if out.slowest > stopTimeout+2*stopGrace+takes {
-				t.Errorf("%s until the process had ended", out.slowest)
-			}
-			report.Add(t, row{Fault: "SIGTERM on a slow disk, " + name, Tried: fmt.Sprintf("each sync takes %s, %d calls in flight", takes, of.calls), Times: "once",
-				Acknowledged: out.acks.Len(), Lost: out.lost,
-				Notes: fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unknown: whole or not there", out.slowest.Seconds(), len(out.refused), len(out.unknown))})
-		})
-	}
+	stopping{"SIGTERM on a slow disk, HTTP", stopServing, 1, 20, takes}.run(t)
+	stopping{"SIGTERM on a slow disk, stdio", stopAgents, 1, size(4, 16), takes}.run(t)
 }
 
-// stop has a process end while so many calls are in flight.
-type stop func(t *testing.T, path string, calls int, hold hold, out *inFlight)
+// stopping is processes that are told to end, again and again.
+type stopping struct {
+	fault         string
+	stop          func(t *testing.T, path string, calls int, out *inFlight)
+	rounds, calls int
+	syncTakes     time.Duration
+}
 
-// hold keeps the calls to a store in flight until release is called.
-type hold func(t *testing.T, path string) (release func())
+// inFlight is what became of calls that were in flight when a process ended.
+type inFlight struct {
+	outcomes
+	slowest   time.Duration // from the signal to the end of the process
+	slow      *mounted      // a disk that becomes slow, or nil
+	syncTakes time.Duration // there
+}
 
-func stopAgainAndAgain(t *testing.T, fault string, stop stop, hold hold) {
+func (s stopping) run(t *testing.T) {
 	t.Helper()
-	rounds, calls := size(1, 5), size(200, 1000)
-	total := row{Fault: fault, Tried: fmt.Sprintf("%d calls in flight", calls), Times: fmt.Sprintf("%d times", rounds)}
-	var slowest time.Duration
-	var unknown, refused int
-	for range rounds {
-		path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{}
-		stop(t, path, calls, hold, out)
-		out.check(t, path, false)
-		total.Acknowledged, total.Lost = total.Acknowledged+out.acks.Len(), total.Lost+out.lost
-		slowest, unknown, refused = max(slowest, out.slowest), unknown+len(out.unknown), refused+len(out.refused)
+	t.Run(s.fault, func(t *testing.T) {
+		tried, within := fmt.Sprintf("%d calls in flight", s.calls), stopTimeout+stopGrace
+		if s.syncTakes > 0 {
+			t.Parallel()
+			tried, within = fmt.Sprintf("each sync takes %s, %s", s.syncTakes, tried), within+stopGrace+s.syncTakes
+		}
+		total := row{Fault: s.fault, Tried: tried, Times: fmt.Sprintf("%d times", s.rounds)}
+		var slowest time.Duration
+		var unknown, refused int
+		for range s.rounds {
+			path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{syncTakes: s.syncTakes}
+			if s.syncTakes > 0 {
+				out.slow = must(mount(t, newDisk()))(t)
+				path = filepath.Join(out.slow.dir, storePath)
+			}
+			s.stop(t, path, s.calls, out)
+			out.slowDown(0)
+			out.check(t, path, false)
+			total.Acknowledged, total.Lost = total.Acknowledged+out.acks.Len(), total.Lost+out.lost
+			slowest, unknown, refused = max(slowest, out.slowest), unknown+len(out.unknown), refused+len(out.refused)
+		}
+		if slowest > within {
+			t.Errorf("%s until the process had ended", slowest)
+		}
+		total.Notes = fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unanswered: whole or not there", slowest.Seconds(), refused, unknown)
+		report.Add(t, total)
+	})
+}
+
+// slowDown sets how long each sync takes.
+func (f *inFlight) slowDown(takes time.Duration) {
+	if f.slow != nil {
+		f.slow.syncTakes.Store(int64(takes))
 	}
-	if slowest > stopTimeout+stopGrace {
-		t.Errorf("%s until the process had ended", slowest)
-	}
-	total.Notes = fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unanswered: whole or not there", slowest.Seconds(), refused, unknown)
-	report.Add(t, total)
 }
 
 // note puts a call where its answer says. One that was not answered is unknown.
@@ -126,7 +125,7 @@ func (f *inFlight) note(a chattest.Answer, err error, write string) error {
 // end checks that a process that was told to end does, without an error.
 func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 	t.Helper()
-	if err := p.Wait(5*f.mayTake + stopTimeout + 5*stopGrace); err != nil {
+	if err := p.Wait(5*f.syncTakes + stopTimeout + 5*stopGrace); err != nil {
 		t.Errorf("it ended with %v: %s", err, p.Log)
 	}
 	f.mu.Lock()
@@ -137,19 +136,21 @@ func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 // stopServing sends calls in twenty sessions to a server, which cannot write as long
 // as the store is held; so all are in flight. It then has the server end, and lets go of
 // the store once that listens no more.
-func stopServing(t *testing.T, path string, calls int, hold hold, out *inFlight) {
+func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	s := mustServe(t, "--store", "sqlite:"+path)
 	const sessions = 20
 	var clients []*chattest.Chat
 	for i := range sessions {
-		c := s.session(t, fmt.Sprint("list-", i%4))
-		clients = append(clients, c)
+		clients = append(clients, s.session(t, fmt.Sprint("list-", i%4)))
 	}
 	first := newWriter("first")
 	done := must(first.write(clients[0]))(t)
 	out.acks.Add(done)
-	release := hold(t, path)
+	release := func() {}
+	if out.slowDown(out.syncTakes); out.slow == nil {
+		release = lockStore(t, path)
+	}
 	var all sync.WaitGroup
 	sent := make(chan struct{}, calls)
 	for i, c := range clients {
@@ -182,7 +183,7 @@ func stopServing(t *testing.T, path string, calls int, hold hold, out *inFlight)
 	all.Wait()
 	out.end(t, s.process, signalled)
 	// Some requests may be read and not yet begun when the signal comes.
-	if n := len(out.unknown); n > calls/10 && out.mayTake == 0 {
+	if n := len(out.unknown); n > calls/10 && out.slow == nil {
 		t.Errorf("%d of %d calls that the server had were not answered", n, calls)
 	}
 }
@@ -233,7 +234,7 @@ func lockStore(t *testing.T, path string) (unlock func()) {
 
 // stopAgents sends calls to one or four processes, each on a pipe and without waiting for
 // answers, and has them end after some answers.
-func stopAgents(t *testing.T, path string, calls int, hold hold, out *inFlight) {
+func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	agents := make([]*agent, size(1, 4))
 	for i := range agents {
@@ -242,7 +243,7 @@ func stopAgents(t *testing.T, path string, calls int, hold hold, out *inFlight) 
 			t.Fatal(err)
 		}
 	}
-	release := hold(t, path)
+	out.slowDown(out.syncTakes)
 	var all sync.WaitGroup
 	for i, a := range agents {
 		all.Go(func() {
@@ -252,7 +253,6 @@ func stopAgents(t *testing.T, path string, calls int, hold hold, out *inFlight) 
 		})
 	}
 	all.Wait()
-	release()
 }
 
 func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) error {
@@ -364,24 +364,16 @@ func TestDrain(t *testing.T) {
 }
 
 // BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice.
-func TestSecondSignal(t *testing.T) {
+//
+// A server without an audit log goes on after SIGHUP, by which service managers reload, and
+// ends without an error when SIGTERM comes.
+func TestTwoSignals(t *testing.T) {
 	s := mustServe(t, "--store", "memory", "--drain", "3600")
+	check(t, s.Cmd.Process.Signal(syscall.SIGHUP))
 	check(t, s.Terminate())
 	awaitStopping(t, time.Now().Add(stopTimeout), s.url)
 	check(t, s.Terminate())
 	if err := s.Wait(stopTimeout); err == nil || !strings.Contains(err.Error(), "signal: terminated") {
 		t.Errorf("58: %v", err)
-	}
-}
-
-// A server without an audit log goes on after SIGHUP, by which service managers
-// reload: it does then what SIGTERM asks for, and ends without an error.
-func TestHangup(t *testing.T) {
-	s := mustServe(t, "--store", "memory")
-	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
-		check(t, s.Cmd.Process.Signal(signal))
-	}
-	if err := s.Wait(stopTimeout + stopGrace); err != nil {
-		t.Errorf("it ended with %v: %s", err, s.Log)
 	}
 }
