@@ -27,7 +27,6 @@ func list(id string, hours int, statuses string) todo.Snapshot {
 	return s
 }
 
-// states returns the states of lists from "id: state, …".
 func states(text string) map[string]todo.Standing {
 	out := make(map[string]todo.Standing)
 	for _, one := range strings.Split(text, ", ") {
@@ -164,7 +163,6 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// handed is a list through its revisions, the last one at the end.
 type handed struct {
 	revisions []todo.Snapshot
 }

@@ -53,14 +53,12 @@ func (d *diary) write(at, chat, folder, items string) {
 	}
 }
 
-// at sets the clock, "02 15:04".
 func (d *diary) at(text string) {
 	day := time.Duration(text[1]-'1') * 24 * time.Hour
 	clock := must(time.Parse("15:04", text[3:]))(d.t)
 	d.now = time.Date(2026, 3, 1, clock.Hour(), clock.Minute(), 0, 0, time.UTC).Add(day)
 }
 
-// edit has a person edit the list with a title.
 func (d *diary) edit(at, title string, e todo.Edit) {
 	d.t.Helper()
 	d.at(at)
@@ -259,19 +257,12 @@ func TestSeveralDays(t *testing.T) {
 	}
 }
 
-// check fails a test for an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		check(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return v
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// logged returns a log in memory.
 func logged() (*bytes.Buffer, *audit.Log) {
 	out := &bytes.Buffer{}
 	return out, audit.ToWriter(out, slog.New(slog.DiscardHandler))
@@ -68,12 +67,14 @@ func check(t *testing.T, data fmt.Stringer, members string, want ...string) {
 
 func save(t *testing.T, s board.Store, list string, revision int64) {
 	t.Helper()
-	must(storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision}))(t)
+	_, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision})
+	checkErr(t, err)
 }
 
 func apply(t *testing.T, lists board.Lists, w board.Write) (list string) {
 	t.Helper()
-	out := must(lists.Apply(t.Context(), w))(t)
+	out, err := lists.Apply(t.Context(), w)
+	checkErr(t, err)
 	return out.After.List.ID
 }
 
@@ -96,7 +97,8 @@ func TestLines(t *testing.T) {
 			t.Fatal(edit, err)
 		}
 	}
-	must(lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list))(t)
+	_, err := lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list)
+	checkErr(t, err)
 	got := read(t, out.String(), "action", "outcome", "principal", "user", "person", "variant", "revision", "changes")
 	want := []string{
 		`save applied team ann  TodoWrite 1 {"added":2}`,
@@ -144,7 +146,6 @@ func (u updating) Update(ctx context.Context, key board.Key, change func(board.T
 	return u.end(func(change func(board.Tx) error) error { return u.Store.Update(ctx, key, change) }, change)
 }
 
-// failing returns a store that fails after an update.
 func failing(st board.Store, failure error) board.Store {
 	return updating{st, func(update func(func(board.Tx) error) error, change func(board.Tx) error) error {
 		return errors.Join(update(change), failure)
@@ -215,7 +216,8 @@ func TestImported(t *testing.T) {
 	out, log := logged()
 	st := audit.Store(memory.New(), log, true)
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
-	must(storetest.Save(t.Context(), st, next))(t)
+	_, err := storetest.Save(t.Context(), st, next)
+	checkErr(t, err)
 	check(t, out, "action outcome principal list revision user client variant person process", "import applied team a 1  command line import true ")
 }
 
@@ -300,19 +302,9 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// checkErr fails a test for an error.
 func checkErr(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// must returns what a call returned that may not fail.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		checkErr(t, err)
-		return v
 	}
 }

@@ -19,7 +19,6 @@ func add(texts ...string) todo.Change {
 	return func(d *todo.Draft) error { d.Append(texts...); return nil }
 }
 
-// target returns the target of a call that means the list of a conversation.
 func target(conversation string) board.Target {
 	return board.Target{Conversation: board.Conversation{Key: conversation}}
 }
@@ -156,7 +155,6 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 	})
 }
 
-// hintlessStore never hints.
 type hintlessStore struct{ board.Store }
 
 func (hintlessStore) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }

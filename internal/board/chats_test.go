@@ -27,7 +27,6 @@ type world struct {
 	free   map[string]bool     // lists that people put away or brought back, or that agents resumed
 }
 
-// agent is one chat with its agent.
 type agent struct {
 	chat
 	certain bool // its client keeps a connection for one chat
@@ -41,7 +40,6 @@ func (w *world) text() string { w.words++; return fmt.Sprint("Step ", w.words) }
 
 func (w *world) pick() *agent { return rapid.SampledFrom(w.agents).Draw(w.r, "agent") }
 
-// lines returns what the agent was shown as the lines of a whole-list write.
 func (a *agent) lines() (lines []todo.Line) {
 	for _, i := range a.shown {
 		lines = append(lines, todo.Line{Text: i.Text, Active: i.ActiveText(), Status: string(i.Status)})
@@ -81,7 +79,6 @@ func (w *world) write(a *agent, lines []todo.Line) board.Outcome {
 	return out
 }
 
-// load reads the newest revision of a list; revision 0 for none.
 func (w *world) load(list string) todo.Snapshot {
 	s, err := w.store.Load(context.Background(), list, 0)
 	if err != nil && list != "" {
@@ -117,7 +114,6 @@ func (w *world) keepsPeoplesOrder() {
 	}
 }
 
-// oneOpenList checks that no certain chat has two open lists on the board.
 func (w *world) oneOpenList() {
 	lists := must(w.store.Find(context.Background(), board.Query{}))(w.r)
 	open := make(map[string][]string)

@@ -49,7 +49,6 @@ func (d *desk) board(process string) *board.Board {
 	return d.boards[process]
 }
 
-// stop ends a process.
 func (d *desk) stop(process string) {
 	d.boards[process].Close()
 	delete(d.boards, process)
@@ -163,7 +162,6 @@ func (d *desk) all() (out []string) {
 	return out
 }
 
-// reword gives an item another text.
 func reword(id, text string) todo.Change {
 	return func(d *todo.Draft) error { return d.Edit(todo.Edit{Do: todo.EditText, Item: id, Text: text}) }
 }
@@ -177,7 +175,6 @@ func checkErr(t tester, err error) {
 	}
 }
 
-// must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(tester) T {
 	return func(t tester) T {
 		t.Helper()
@@ -192,14 +189,12 @@ type tester interface {
 	Fatal(args ...any)
 }
 
-// newBoard returns a board on a store, which is closed with the test.
 func newBoard(t testing.TB, store board.Store, options ...board.Option) *board.Board {
 	b := board.NewBoard(store, options...)
 	t.Cleanup(b.Close)
 	return b
 }
 
-// apply applies a write to the server's own lists.
 func apply(t testing.TB, b *board.Board, w board.Write) board.Outcome {
 	t.Helper()
 	out := must(b.As("").Apply(context.Background(), w))(t)

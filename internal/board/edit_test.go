@@ -201,14 +201,12 @@ func TestEditRefused(t *testing.T) {
 	}
 }
 
-// does says what the chat's agent does, as a hook.
 func (c chat) does(what todo.Doing) {
 	c.t.Helper()
 	_, err := c.lists().Hear(c.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.Says(what, "", at) })
 	checkErr(c.t, err)
 }
 
-// edits makes a person's edit of a list.
 func (c chat) edits(list string, e todo.Edit) todo.Snapshot {
 	c.t.Helper()
 	out, err := c.board("person").As("").Edit(c.t.Context(), list, e, person())

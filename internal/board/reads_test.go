@@ -217,7 +217,6 @@ func (tx countingTx) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, 
 	return tx.count(tx.Tx.Find(ctx, q))
 }
 
-// conversation returns a conversation whose key is proof.
 func conversation(key string) board.Conversation {
 	return board.Conversation{Key: key, Client: "tester", Workspace: "/w"}
 }
@@ -273,7 +272,6 @@ type largePlan struct {
 	status, status2 string
 }
 
-// largeWrites are plans that are written one after the other.
 var largeWrites = map[string][]largePlan{
 	"a finished plan after a finished one": {
 		{conversation("a"), "old", "completed", "completed"}, {conversation("a"), "new", "completed", "completed"}},

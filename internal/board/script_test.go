@@ -162,7 +162,6 @@ func (s *script) states() string {
 	return strings.Join(out, ", ")
 }
 
-// conversation returns a conversation from its kind, its process and key=value.
 func (s *script) conversation(name string, words []string) chat {
 	process := "p1"
 	if len(words) > 1 && !strings.Contains(words[1], "=") {
@@ -221,7 +220,6 @@ func (s *script) number(id string) int {
 	return slices.Index(s.ids, id) + 1
 }
 
-// calls makes a call of a conversation.
 func (s *script) calls(c chat, verb string, words []string) string {
 	target := board.Target{Agent: c.agent, View: todo.CoreView()}
 	target.View.Active = slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "/") })
@@ -269,7 +267,6 @@ func (s *script) calls(c chat, verb string, words []string) string {
 	return s.outcome(c.apply(target, change))
 }
 
-// person makes an edit of a list, "1", or of one of its items, "1.2".
 func (s *script) person(kind, of string, words []string) string {
 	list, item, _ := strings.Cut(of, ".")
 	e := todo.Edit{Do: todo.EditKind(kind), Item: item, Text: strings.Join(words, " ")}

@@ -26,7 +26,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// program is the path of the real binary.
 var program string
 
 func TestMain(m *testing.M) {
@@ -38,7 +37,6 @@ func TestMain(m *testing.M) {
 	os.Exit(programtest.Run(m, &program, &programtest.Table{}))
 }
 
-// patience is how long a test waits for what must come.
 const patience = 10 * time.Second
 
 const (
@@ -54,7 +52,6 @@ type host struct {
 	shares               bool // several chats in one connection, with nothing that tells them apart
 }
 
-// hosts returns the clients that are known, and one that nobody knows.
 func hosts() []host {
 	return []host{
 		{name: "claude-code", variable: "CLAUDE_CODE_SESSION_ID"},
@@ -80,13 +77,11 @@ func hosts() []host {
 	}
 }
 
-// known returns the host with a name.
 func known(name string) host {
 	all := hosts()
 	return all[slices.IndexFunc(all, func(h host) bool { return h.name == name })]
 }
 
-// where is a client on a transport.
 type where struct {
 	by chattest.Transport
 	host
@@ -94,7 +89,6 @@ type where struct {
 
 func (w where) String() string { return string(w.by) + "/" + w.name }
 
-// certain reports whether a chat is certain there once it has written (rule 1).
 func (w where) certain() bool { return w.meta != "" || w.by != sessionless && !w.shares }
 
 // everywhere returns all clients on stdio, and over HTTP one of each kind.
@@ -146,19 +140,22 @@ func newPlace(t *testing.T, w where, settings ...string) *place {
 	t.Helper()
 	dir := t.TempDir()
 	p := &place{T: t, where: w, folder: filepath.Join(dir, "parser")}
-	check(t, os.Mkdir(p.folder, 0o755))
+	if err := os.Mkdir(p.folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	p.env = append([]string{"HOME=" + dir, "TODO_STORE=sqlite:" + filepath.Join(dir, "todo.db"), "TODO_TOOLS=all", "TODO_STRUCTURED=always"}, settings...)
 	return p
 }
 
-// start starts the program in the folder, with variables beside the place's own.
 func (p *place) start(env []string, args ...string) *programtest.Process {
 	p.Helper()
-	process := must(programtest.Start(p.T, "/usr/bin/env", p.folder, nil, slices.Concat(p.env, env, []string{program}, args)...))(p)
+	process, err := programtest.Start(p.T, "/usr/bin/env", p.folder, nil, slices.Concat(p.env, env, []string{program}, args)...)
+	if err != nil {
+		p.Fatal(err)
+	}
 	return process
 }
 
-// web returns the address of a server on the store.
 func (p *place) web() string {
 	p.Helper()
 	if p.url == "" {
@@ -167,7 +164,6 @@ func (p *place) web() string {
 	return p.url
 }
 
-// another returns the address of a second server on the store.
 func (p *place) another() string {
 	p.Helper()
 	if p.second == "" {
@@ -182,7 +178,10 @@ func (p *place) another() string {
 func (p *place) serve(address string) {
 	p.Helper()
 	p.served = p.start(nil, "serve", "--addr", address)
-	url := must(p.served.URL())(p)
+	url, err := p.served.URL()
+	if err != nil {
+		p.Fatal(err)
+	}
 	p.url = url
 }
 
@@ -199,7 +198,6 @@ func (p *place) try(env []string, in string, args ...string) (out, failure strin
 	return stdout.String(), stderr.String(), err
 }
 
-// run runs a command that must succeed, and returns what it prints.
 func (p *place) run(args ...string) string {
 	p.Helper()
 	out, failure, err := p.try(nil, "", args...)
@@ -209,7 +207,6 @@ func (p *place) run(args ...string) string {
 	return out
 }
 
-// decode decodes JSON.
 func decode[T any](p *place, text string) (v T) {
 	p.Helper()
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -218,7 +215,6 @@ func decode[T any](p *place, text string) (v T) {
 	return v
 }
 
-// get returns JSON that the server answers with.
 func get[T any](p *place, path string) (v T) {
 	p.Helper()
 	if status := servertest.GetJSON(p.T, p.web()+path, &v); status != http.StatusOK {
@@ -227,7 +223,6 @@ func get[T any](p *place, path string) (v T) {
 	return v
 }
 
-// lists returns all lists by id, archived ones too.
 func (p *place) lists() map[string]chattest.List {
 	p.Helper()
 	all := make(map[string]chattest.List)
@@ -246,7 +241,6 @@ func (p *place) shown(id ...string) chattest.List {
 	return decode[chattest.List](p, p.run(append([]string{"show", "--json"}, id...)...))
 }
 
-// states returns the state of each list that front ends are told of.
 func (p *place) states() map[string]string {
 	p.Helper()
 	all := make(map[string]string)
@@ -256,7 +250,6 @@ func (p *place) states() map[string]string {
 	return all
 }
 
-// expectLists checks how many lists there are.
 func (p *place) expectLists(want int) {
 	p.Helper()
 	var all []chattest.List
@@ -270,7 +263,6 @@ func (p *place) expectLists(want int) {
 	}
 }
 
-// edit makes a person's edits on the panel's page; each is a JSON object.
 func (p *place) edit(id string, edits ...string) {
 	p.Helper()
 	for _, edit := range edits {
@@ -292,14 +284,12 @@ func (p *place) hook(session, members string) string {
 	return out
 }
 
-// chat is a connection of an agent to the program.
 type chat struct {
 	*chattest.Chat
 	p       *place
 	process *programtest.Process // its own, on stdio
 }
 
-// chat begins a connection of the place's client, in a chat with an id.
 func (p *place) chat(id string) *chat {
 	p.Helper()
 	return p.named(id, "")
@@ -342,10 +332,8 @@ func (c *chat) as(id string) *chat {
 	return &other
 }
 
-// kill ends the chat's process as kill -9 does.
 func (c *chat) kill() { c.process.Kill() }
 
-// onBoard checks that lists are open and not put away.
 func (p *place) onBoard(lists ...string) {
 	p.Helper()
 	states := p.states()
@@ -353,22 +341,5 @@ func (p *place) onBoard(lists ...string) {
 		if got := p.shown(id); got.Archived || states[id] == "" {
 			p.Errorf("list %s is not on the board: %v, %q", id, got, states[id])
 		}
-	}
-}
-
-// check fails a test for an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// must returns what a call returned that may not fail.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		check(t, err)
-		return v
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// groups returns the places in which scenes are played, by their names.
 func groups() map[string][]where {
 	all := func(holds func(where) bool) []where { return which(everywhere(), holds) }
 	named := func(by chattest.Transport, names ...string) []where {
@@ -38,7 +37,6 @@ func groups() map[string][]where {
 	}
 }
 
-// tells reports whether a client tells the id of a chat.
 func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 
 // TestScripts plays the scenes in testdata ([chattest.Script]) in the group of places
@@ -74,7 +72,6 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// oneOfEach returns the n-th place of each kind, counted round.
 func oneOfEach(in []where, n int) (some []where) {
 	kinds := map[string][]where{}
 	for _, w := range in {
@@ -87,13 +84,11 @@ func oneOfEach(in []where, n int) (some []where) {
 	return some
 }
 
-// stage is a place in which a scene is played.
 type stage struct {
 	*place
 	chats map[string]*chat
 }
 
-// Begin begins a chat.
 func (s *stage) Begin(name string, options map[string]string) *chattest.Chat {
 	if with := options["with"]; with != "" {
 		s.chats[name] = s.chats[with].as(options["id"])
@@ -106,7 +101,6 @@ func (s *stage) Begin(name string, options map[string]string) *chattest.Chat {
 	return s.chats[name].Chat
 }
 
-// Does does what a line says that is about the program.
 func (s *stage) Does(of *chattest.Script, words []string) bool {
 	switch words[0] {
 	case "kill":

@@ -46,7 +46,6 @@ func TestDatabaseIsAway(t *testing.T) {
 	chat.Writes("p:A p:B p:C")
 }
 
-// newStore starts a server on a new store, to which a chat writes, and returns the path of its file.
 func newStore(t *testing.T) (file string, s *serving, chat *chattest.Chat) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "store", "todo.db")
@@ -151,7 +150,6 @@ func TestRestoredUnderServers(t *testing.T) {
 	}
 }
 
-// exportDump backs a database up, as docs/operations.md says.
 func exportDump(t *testing.T, store, file string) {
 	t.Helper()
 	command(t, nil, "pg_dump", "--format=custom", "--schema=todo_mcp", "--file="+file, store)

@@ -118,7 +118,6 @@ func (fault diskFault) disk(t *testing.T, random *rand.Rand) brokenDisk {
 	}}
 }
 
-// limitFiles sets how large a file the processes may write.
 func (f *fleet) limitFiles(t *testing.T, bytes uint64) {
 	t.Helper()
 	for _, p := range f.processes {
@@ -163,8 +162,6 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 	return out
 }
 
-// after returns the fault as it begins after so many operations, so that it comes
-// in the middle of a write too.
 func (fault diskFault) after(operations int) func(operation) syscall.Errno {
 	return func(op operation) syscall.Errno {
 		if operations > 0 {
@@ -178,7 +175,6 @@ func (fault diskFault) after(operations int) func(operation) syscall.Errno {
 	}
 }
 
-// faultClient is a client whose writes may be refused.
 type faultClient struct {
 	*chattest.Chat
 	*writer
@@ -233,7 +229,6 @@ func (f *fleet) kill() {
 // slowest is how long a call may take, see docs/spec/architecture.md.
 const slowest = 11 * time.Second
 
-// writeAll has all clients make so many writes at once, and sorts their outcomes.
 func writeAll(t *testing.T, clients []*faultClient, out *outcomes, fault diskFault, times int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -280,7 +275,6 @@ func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 	}
 }
 
-// checkReads checks that all clients, and a fresh process, can read.
 func checkReads(t *testing.T, clients []*faultClient, path string) {
 	t.Helper()
 	for _, c := range clients {
@@ -366,7 +360,6 @@ func readOnlyFileSystem(t *testing.T) (path string, as *user, set func(on bool))
 	}
 }
 
-// readOnlyRun counts what was seen in all cases.
 type readOnlyRun struct {
 	cases, acknowledged, lost, refused int
 }
@@ -446,7 +439,6 @@ func reads(t *testing.T, who string, a *agent) {
 	}
 }
 
-// permissions are the modes of a store's folder, its file and the files beside it.
 type permissions struct{ folder, file, beside os.FileMode }
 
 func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on bool)) {

@@ -18,7 +18,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// onStore runs the program on a store and returns what it prints, also on standard error.
 func onStore(store string, args ...string) (printed string, err error) {
 	cmd := exec.Command(program, append(args, "--store", store)...)
 	cmd.Dir = os.TempDir()

@@ -44,7 +44,6 @@ type disk struct {
 	dead    chan struct{} // closed when the power goes
 }
 
-// kind is what an operation does to the disk.
 type kind int
 
 const (
@@ -57,7 +56,6 @@ const (
 	opens                 // a file is opened for writing, which changes nothing yet
 )
 
-// operation is what a program wants to do to a file or folder of a name.
 type operation struct {
 	kind   kind
 	name   string
@@ -70,7 +68,6 @@ func newDisk() *disk {
 	return d
 }
 
-// node is a file or a folder.
 type node struct {
 	number   uint64
 	mode     uint32 // its type and permissions
@@ -126,7 +123,6 @@ func (d *disk) allow(op operation) syscall.Errno {
 	return 0
 }
 
-// setFault sets or ends a fault.
 func (d *disk) setFault(fault func(operation) syscall.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,7 +166,6 @@ func (d *disk) truncate(n *node, name string, length int64) syscall.Errno {
 	return 0
 }
 
-// apply returns what a change makes of a file's bytes, which it may write to.
 func (c change) apply(data []byte) []byte {
 	if c.data == nil {
 		return resize(data, c.offset)
@@ -180,7 +175,6 @@ func (c change) apply(data []byte) []byte {
 	return data
 }
 
-// resize returns bytes cut or filled with zeros to a length.
 func resize(data []byte, length int64) []byte {
 	if int64(len(data)) >= length {
 		clear(data[length:])
@@ -226,7 +220,6 @@ func (r renaming) apply(entries map[string]*node) {
 	}
 }
 
-// rename carries out a change of a folder's names.
 func (d *disk) rename(folder *node, op operation, r renaming) syscall.Errno {
 	if errno := d.allow(op); errno != 0 {
 		return errno
@@ -254,7 +247,6 @@ func (d *disk) create(folder *node, name string, mode uint32) (*node, syscall.Er
 	return n, d.rename(folder, operation{creates, name, n.isFolder()}, renaming{name: n})
 }
 
-// link gives a file one more name.
 func (d *disk) link(folder *node, name string, n *node) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -374,7 +366,6 @@ func (l luck) leave(n *node) []byte {
 	return resize(data, length)
 }
 
-// copyTo copies what is on the disk to a folder of another one.
 func (d *disk) copyTo(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -421,7 +412,6 @@ func canMount(t *testing.T) string {
 	return ""
 }
 
-// mount mounts a disk until unmount, or the end of the test.
 func mount(t *testing.T, d *disk) (*mounted, error) {
 	dir := t.TempDir()
 	// Nothing changes but through this kernel, so it may keep what it knows.
@@ -450,7 +440,6 @@ func (m *mounted) unmount() {
 	m.server = nil
 }
 
-// inode is a node of a disk as the kernel sees it.
 type inode struct {
 	fs.Inode
 	disk *disk
@@ -474,13 +463,11 @@ var (
 	_ fs.NodeFsyncer   = (*inode)(nil)
 )
 
-// name is the file's name, for faults that only some files have.
 func (i *inode) name() string {
 	name, _ := i.Parent()
 	return name
 }
 
-// child returns the inode of an entry of a folder, and describes it.
 func (i *inode) child(ctx context.Context, n *node, out *fuse.EntryOut) *fs.Inode {
 	i.disk.mu.Lock()
 	defer i.disk.mu.Unlock()

@@ -139,7 +139,6 @@ func startPiped(t *testing.T, script string) piped {
 	return p
 }
 
-// asks sends requests, one after the other, each of which is answered.
 func (p piped) asks(requests ...string) {
 	p.Helper()
 	for _, request := range requests {
@@ -151,7 +150,6 @@ func (p piped) asks(requests ...string) {
 	}
 }
 
-// plan begins a list.
 func (p piped) plan() {
 	p.Helper()
 	p.asks(servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")))

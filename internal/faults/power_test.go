@@ -215,7 +215,6 @@ func tellHooks(t *testing.T, d *disk, random *rand.Rand) (told int) {
 	return told
 }
 
-// tellHook tells a hook of a change of a plan, and returns what is in its log.
 func tellHook(t *testing.T, store string, n int) (log string) {
 	t.Helper()
 	state := t.TempDir()

@@ -28,7 +28,6 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
 
-// row is what one fault did, and size how much of something the form that runs does.
 type row = programtest.Row
 
 func size(short, whenLong int) int { return programtest.Size(short, whenLong) }
@@ -46,21 +45,17 @@ type (
 	user    = programtest.User
 )
 
-// common are the arguments that all processes get.
 var common = []string{"--tools", "all", "--keep-revisions", "0"}
 
-// agent is a chat with a process of its own, on stdio.
 type agent struct {
 	*chattest.Chat
 	*process
 }
 
-// newAgent starts a process on a store and begins a chat with it.
 func newAgent(t *testing.T, args ...string) (*agent, error) {
 	return newAgentAs(t, t.TempDir(), nil, args...)
 }
 
-// newAgentAs is [newAgent] in a folder, as a user.
 func newAgentAs(t *testing.T, dir string, as *user, args ...string) (*agent, error) {
 	p, err := programtest.Start(t, program, dir, as, append(append([]string{"stdio"}, common...), args...)...)
 	if err != nil {
@@ -73,13 +68,11 @@ func newAgentAs(t *testing.T, dir string, as *user, args ...string) (*agent, err
 	return &agent{c, p}, nil
 }
 
-// serving is a process that serves HTTP.
 type serving struct {
 	*process
 	url string
 }
 
-// newServing starts a server on a store and returns when it listens.
 func newServing(t *testing.T, args ...string) (*serving, error) {
 	return newServingAs(t, nil, args...)
 }
@@ -94,7 +87,6 @@ func newServingAs(t *testing.T, as *user, args ...string) (*serving, error) {
 	return &serving{p, url}, err
 }
 
-// mustServe is [newServing] that must listen.
 func mustServe(t *testing.T, args ...string) *serving {
 	t.Helper()
 	return mustServeAs(t, nil, args...)
@@ -106,7 +98,6 @@ func mustServeAs(t *testing.T, as *user, args ...string) *serving {
 	return s
 }
 
-// newVisitor starts a server on a store and begins a session for the list of a name.
 func newVisitor(t *testing.T, store, list string) (*agent, error) {
 	s, err := newServing(t, "--store", store)
 	if err != nil {
@@ -116,22 +107,18 @@ func newVisitor(t *testing.T, store, list string) (*agent, error) {
 	return &agent{c, s.process}, err
 }
 
-// endpoint returns the address of /mcp for the list of a name.
 func (s *serving) endpoint(list string) string { return s.url + "/mcp?list=" + list }
 
-// session begins a session for the list of a name.
 func (s *serving) session(t *testing.T, list string) *chattest.Chat {
 	t.Helper()
 	return chattest.OverHTTP(t, chattest.Session, "tester", s.endpoint(list))
 }
 
-// try calls a tool and returns what it was refused with as an error, too.
 func try(c *chattest.Chat, tool, args string) (chattest.Answer, error) {
 	a, err := c.Try(tool, args)
 	return a, errors.Join(err, a.Refused())
 }
 
-// check fails a test for an error.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -139,7 +126,6 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -148,13 +134,10 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// writer makes writes that a history can be searched for.
 type writer struct{ programtest.Writer }
 
 func newWriter(name string) *writer { return &writer{programtest.Writer{Name: name}} }
 
-// write makes the next write. When it is refused or no answer comes, it returns an
-// error.
 func (w *writer) write(c *chattest.Chat) (acknowledged, error) {
 	tool, args, write := w.Next()
 	a, err := try(c.InOperation(write), tool, args)
@@ -179,7 +162,6 @@ type outcomes struct {
 	lost    int
 }
 
-// outcome is what an answer says of a write.
 type outcome int
 
 const (
@@ -188,7 +170,6 @@ const (
 	isUnknown
 )
 
-// sort puts a write where its answer says.
 func (o *outcomes) sort(a chattest.Answer, write string) outcome {
 	err := a.Refused()
 	if err == nil {
@@ -205,8 +186,6 @@ func (o *outcomes) sort(a chattest.Answer, write string) outcome {
 	return isRefused
 }
 
-// check checks what is in a store: what was acknowledged, nothing that was refused,
-// and, where they were repeated, the unknown ones once.
 func (o *outcomes) check(t *testing.T, path string, repeated bool) {
 	t.Helper()
 	var h history
@@ -223,7 +202,6 @@ func (o *outcomes) check(t *testing.T, path string, repeated bool) {
 	}
 }
 
-// export reads the whole history of a store as a fresh process tells it.
 func export(t *testing.T, path string) (history, error) {
 	t.Helper()
 	return programtest.Export(program, t.TempDir(), nil, "sqlite:"+path)
@@ -254,7 +232,6 @@ func checkStoreAs(t *testing.T, dir string, as *user, path string, acks []acknow
 	return h, lost
 }
 
-// checkIntegrity has SQLite check the file.
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	db := must(sql.Open("sqlite", path))(t)

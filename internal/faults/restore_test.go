@@ -22,7 +22,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// command runs a program and returns what it prints.
 func command(t *testing.T, in []byte, name string, args ...string) []byte {
 	t.Helper()
 	return commandAs(t, nil, in, name, args...)
@@ -127,7 +126,6 @@ func fileDrill(isService, byService bool) drill {
 	}
 }
 
-// giveToOwner gives a file to the owner of its folder.
 func giveToOwner(t *testing.T, file string) {
 	t.Helper()
 	if as := ownerOf(t, "sqlite:"+file); as != nil {
@@ -178,7 +176,6 @@ func drills() map[string]drill {
 	}
 }
 
-// writing writes to lists, one client each, until stop is called.
 type writing struct {
 	clients []*chattest.Chat
 	acks    journal

@@ -54,7 +54,6 @@ func TestStopOnSlowDisk(t *testing.T) {
 	stopping{"SIGTERM on a slow disk, stdio", stopAgents, 1, size(4, 16), takes}.run(t)
 }
 
-// stopping is processes that are told to end, again and again.
 type stopping struct {
 	fault         string
 	stop          func(t *testing.T, path string, calls int, out *inFlight)
@@ -101,7 +100,6 @@ func (s stopping) run(t *testing.T) {
 	})
 }
 
-// slowDown sets how long each sync takes.
 func (f *inFlight) slowDown(takes time.Duration) {
 	if f.slow != nil {
 		f.slow.syncTakes.Store(int64(takes))
@@ -122,7 +120,6 @@ func (f *inFlight) note(a chattest.Answer, err error, write string) error {
 	return err
 }
 
-// end checks that a process that was told to end does, without an error.
 func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 	t.Helper()
 	if err := p.Wait(5*f.syncTakes + stopTimeout + 5*stopGrace); err != nil {
@@ -218,7 +215,6 @@ func (s *serving) awaitRead(t *testing.T) {
 	}
 }
 
-// lockStore keeps others from writing a store until unlock is called.
 func lockStore(t *testing.T, path string) (unlock func()) {
 	t.Helper()
 	db := must(sql.Open("sqlite", path))(t)
@@ -287,7 +283,6 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 	return nil
 }
 
-// get returns the status and the body of an address; status 0 is no answer.
 func get(url string) (status int, body string) {
 	res, err := http.Get(url)
 	if err != nil {
@@ -313,7 +308,6 @@ func awaitStopping(t *testing.T, before time.Time, addresses ...string) {
 	}
 }
 
-// openStreams opens one stream of each kind.
 func openStreams(t *testing.T, s *serving, c *chattest.Chat) []*servertest.Events {
 	t.Helper()
 	listen := chattest.OverHTTP(t, chattest.Sessionless, "tester", c.URL)

@@ -88,7 +88,6 @@ func (d *desk) note(n Notice) {
 	d.told = append(d.told, fmt.Sprintf("%s: %s: %s %d/%d: %s %s", time.Since(d.began).Truncate(time.Minute), n.Client, n.Event, n.Done, n.Total, n.Title, n.Text))
 }
 
-// expect waits for a time and checks what was told in it.
 func (d *desk) expect(wait time.Duration, want ...string) {
 	d.Helper()
 	time.Sleep(wait)
@@ -126,7 +125,8 @@ func TestEachNoticeOnce(t *testing.T) {
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
 		asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`?\x1b[2J", at) }
-		must(d.boards[1].As("").Hear(d.Context(), chat("a"), asks))(d)
+		_, err := d.boards[1].As("").Hear(d.Context(), chat("a"), asks)
+		check(d, err)
 		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 1 +1 run `npm publish`?\\x1b[2J")
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
@@ -217,20 +217,10 @@ func TestNoticesOfEach(t *testing.T) {
 	}
 }
 
-// check fails a test for an error.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// must returns what a call returned that may not fail.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		check(t, err)
-		return v
 	}
 }
 

@@ -79,7 +79,6 @@ func serverOf(t *testing.T, read func(r *http.Request, body []byte) (shown strin
 	return strings.TrimPrefix(s.URL, "http://"), shown
 }
 
-// strict reads JSON that has no other fields than into has.
 func strict(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -164,7 +163,8 @@ func TestReceivers(t *testing.T) {
 		{"http://", "/?x#" + signing, readWebhook, event(""), event(`,"title":` + string(inJSON) + `,"text":"` + long + `"`)},
 	} {
 		host, shown := serverOf(t, c.read)
-		target := must(Parse(c.before + host + c.after))(t)
+		target, err := Parse(c.before + host + c.after)
+		check(t, err)
 		for _, texts := range []bool{false, true} {
 			n := Notifier{Config: Config{Texts: texts, Panel: "https://todo.example.com"}}
 			notice := n.notice(waiting(), time.Date(2026, 11, 23, 5, 0, 0, 0, time.UTC))
@@ -272,7 +272,8 @@ func TestReceiversThatFail(t *testing.T) {
 // tries once, for so long, or as often as it may.
 func deliver(t *testing.T, address string, once time.Duration) (logged string, took time.Duration) {
 	t.Helper()
-	target := must(Parse(address))(t)
+	target, err := Parse(address)
+	check(t, err)
 	var log bytes.Buffer
 	s := &sender{target, slog.New(slog.NewTextHandler(&log, nil)), make(chan Notice, maxWaiting)}
 	began := time.Now()

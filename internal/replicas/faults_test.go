@@ -83,7 +83,6 @@ func TestKilledReplicas(t *testing.T) {
 	}
 }
 
-// ms is a duration as people read it.
 func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 // bound is the most that a call may take in the tests that take the database away;
@@ -155,7 +154,6 @@ func TestDatabaseGoes(t *testing.T) {
 	}
 }
 
-// load is agents that write until they are told to stop.
 type load struct {
 	testing.TB
 	fleet   *fleet
@@ -165,7 +163,6 @@ type load struct {
 	done    sync.WaitGroup
 }
 
-// newLoad has n agents write.
 func newLoad(f *fleet, n int) *load {
 	f.Helper()
 	l := &load{TB: f.TB, fleet: f, agents: newAgents(f, f, n)}
@@ -186,7 +183,6 @@ func newLoad(f *fleet, n int) *load {
 	return l
 }
 
-// await waits for n more acknowledged writes.
 func (l *load) await(n int) {
 	l.Helper()
 	enough := l.journal.Len() + n

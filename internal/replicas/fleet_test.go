@@ -40,7 +40,6 @@ func TestMain(m *testing.M) {
 	os.Exit(programtest.Run(m, &program, &report))
 }
 
-// database is a PostgreSQL with one database.
 type database struct {
 	*postgrestest.Server
 	address string
@@ -56,7 +55,6 @@ func newDatabase(t testing.TB) database {
 	return database{s, address}
 }
 
-// connections returns how many connections replicas have to the database.
 func (d database) connections(t testing.TB) (n int) {
 	t.Helper()
 	ctx := context.Background()
@@ -66,7 +64,6 @@ func (d database) connections(t testing.TB) (n int) {
 	return n
 }
 
-// check fails a test for an error.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -74,7 +71,6 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -83,14 +79,12 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// replica is one server of a fleet. It keeps its address when it starts again.
 type replica struct {
 	*programtest.Process
 	url   *url.URL
 	ready atomic.Bool // as the balancer last found it
 }
 
-// fleet is replicas on one database, and the balancer before them.
 type fleet struct {
 	testing.TB
 	store    string
@@ -101,7 +95,6 @@ type fleet struct {
 	failed   atomic.Int64 // requests that the balancer could pass to no replica
 }
 
-// newFleet starts n replicas on a store, and a balancer.
 func newFleet(t testing.TB, n int, store string, options ...string) *fleet {
 	t.Helper()
 	f := &fleet{TB: t, store: store, options: options}
@@ -133,7 +126,6 @@ func newFleet(t testing.TB, n int, store string, options ...string) *fleet {
 	return f
 }
 
-// start starts a replica, at the address that it had if there is one.
 func (f *fleet) start(i int) {
 	f.Helper()
 	r, addr := f.replicas[i], "127.0.0.1:0"
@@ -169,7 +161,6 @@ func (r *replica) isReady() bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// askEvery is how often the balancer asks a replica whether it is ready.
 const askEvery = 100 * time.Millisecond
 
 func (r *replica) ask(ctx context.Context) {
@@ -240,14 +231,12 @@ func (f *fleet) until(what string, isSo func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// newHTTPClient returns an HTTP client with connections of its own.
 func newHTTPClient(t testing.TB) *http.Client {
 	connections := &http.Transport{}
 	t.Cleanup(connections.CloseIdleConnections)
 	return &http.Client{Transport: connections}
 }
 
-// agent writes a named list through the balancer, in a protocol era.
 type agent struct {
 	programtest.Writer
 	chat   *chattest.Chat
@@ -258,7 +247,6 @@ type agent struct {
 // callTimeout bounds a call: longer than the server takes at most.
 const callTimeout = 15 * time.Second
 
-// newAgents connects n agents in both eras, two to a list.
 func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 	t.Helper()
 	for i := range n {

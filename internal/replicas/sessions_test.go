@@ -27,13 +27,11 @@ func TestClaims(t *testing.T) {
 		Notes: "linearizable, checked by porcupine"})
 }
 
-// converse begins a session at a replica, for the list of a name; empty for none.
 func converse(t testing.TB, r *replica, list string) *chattest.Chat {
 	t.Helper()
 	return chattest.OverHTTP(t, chattest.Session, "tester", r.endpoint(list))
 }
 
-// endpoint returns the address of /mcp at a replica, for the list of a name.
 func (r *replica) endpoint(list string) string {
 	if list == "" {
 		return r.url.String() + "/mcp"

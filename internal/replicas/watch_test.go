@@ -20,7 +20,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// seen is what a watcher was sent, and when.
 type seen struct {
 	text string
 	at   time.Time
@@ -48,7 +47,6 @@ func (w *watcher) add(text string) {
 	}
 }
 
-// discard forgets what the watcher was sent so far.
 func (w *watcher) discard() {
 	for {
 		select {
@@ -59,8 +57,6 @@ func (w *watcher) discard() {
 	}
 }
 
-// await waits until the watcher is sent all of some texts, in any order, and returns
-// when.
 func (w *watcher) await(t testing.TB, texts ...string) time.Time {
 	t.Helper()
 	late := time.After(20 * time.Second)
@@ -77,7 +73,6 @@ func (w *watcher) await(t testing.TB, texts ...string) time.Time {
 	}
 }
 
-// stream opens an event stream.
 func stream(t testing.TB, url string) *watcher {
 	t.Helper()
 	return openStreamOf(t, url, http.Header{})
@@ -125,7 +120,6 @@ func (w *watcher) read(ctx context.Context, url string, header http.Header, begu
 	return lines.Err()
 }
 
-// subscribe subscribes to all lists with the official client, in a protocol era.
 func subscribe(t testing.TB, url, era string) *watcher {
 	t.Helper()
 	w := newWatcher("resources/updated "+era, func(string, string) bool { return true })

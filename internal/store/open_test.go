@@ -27,7 +27,10 @@ func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for _, setting := range []string{"", "memory", "sqlite:" + filepath.Join(dir, "x", "named file?#%.db")} {
 		t.Run(setting, func(t *testing.T) {
-			s := must(opened(setting, filepath.Join(dir, "state")))(t)
+			s, err := opened(setting, filepath.Join(dir, "state"))
+			if err != nil {
+				t.Fatal(err)
+			}
 			list := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
 			if _, err := storetest.Save(t.Context(), s, list); err != nil {
 				t.Errorf("save: %v", err)
@@ -56,7 +59,10 @@ func TestPlace(t *testing.T) {
 		"sqlite:rel.db": {false, "rel.db", "session.key"},
 	} {
 		t.Run(setting, func(t *testing.T) {
-			p := must(Locate(setting, func(string) string { return "" }))(t)
+			p, err := Locate(setting, func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
 			if p.Memory() != want.memory || p.String(home) != want.text || p.KeyFile() != want.keyBeside {
 				t.Errorf("memory %v, text %s, key %s", p.Memory(), p.String(home), p.KeyFile())
 			}
@@ -111,22 +117,5 @@ func TestStateDir(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), "--store") {
 			t.Errorf("%s: %v does not say what to do", c.goos, err)
 		}
-	}
-}
-
-// check fails a test for an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// must returns what a call returned that may not fail.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		check(t, err)
-		return v
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
-// laterSteps are steps that a program of a later version has.
 var laterSteps = []string{
 	`ALTER TABLE todo_mcp.lists ADD COLUMN colour text NOT NULL DEFAULT 'red'`,
 	`ALTER TABLE todo_mcp.chats ADD COLUMN colour text NOT NULL DEFAULT 'red'`,
@@ -38,7 +37,6 @@ func moveInChild(url string) (status int) {
 	return 0
 }
 
-// moved has a process of the later version open a database, and returns what it said.
 func moved(t testing.TB, url string) string {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "TODO_TEST_MOVE="+url)

@@ -20,7 +20,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// private is the server of these tests; it starts with the first that needs it.
 var private struct {
 	once   sync.Once
 	server *postgrestest.Server
@@ -59,7 +58,6 @@ func server(t testing.TB) *postgrestest.Server {
 	return private.server
 }
 
-// newDatabase makes a database without lists and returns its address.
 func newDatabase(t testing.TB) string {
 	t.Helper()
 	address := must(server(t).NewDatabase())(t)
@@ -157,7 +155,6 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// check fails a test for an error.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -165,7 +162,6 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

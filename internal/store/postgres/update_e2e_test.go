@@ -23,7 +23,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// trips counts what is sent to the database and waited for.
 type trips struct{ n atomic.Int64 }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -299,7 +298,6 @@ func TestNoticeLag(t *testing.T) {
 	await(t, "the lag to end", func() bool { return s.NoticeLag() == 0 })
 }
 
-// await waits until a condition holds.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -47,7 +47,9 @@ func TestStoredRow(t *testing.T) {
 	row := string(body) + "\n" + string(list) + "\n"
 	golden := filepath.Join("testdata", "row.json")
 	if *update {
-		check(t, os.WriteFile(golden, []byte(row), 0o644))
+		if err := os.WriteFile(golden, []byte(row), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	stored := must(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(stored), row); diff != "" {
@@ -81,19 +83,13 @@ func TestWorked(t *testing.T) {
 	}
 }
 
-// check fails a test for an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		check(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return v
 	}
 }

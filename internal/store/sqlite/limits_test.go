@@ -21,7 +21,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// large returns revision 1 of a list as large as one may be.
 func large(id string) todo.Snapshot {
 	s := snapshot(id, 1)
 	s.Items = nil
@@ -56,7 +55,6 @@ func TestLargeRevisions(t *testing.T) {
 	}
 }
 
-// contents is all that a store returns.
 func contents(t testing.TB, s *Store) (string, error) {
 	t.Helper()
 	found, err := s.Find(t.Context(), board.Query{Deleted: true})
@@ -211,7 +209,6 @@ func work(t testing.TB, path string) (pages func() int) {
 	return counted(t, path, sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss)
 }
 
-// missed is work for the pages that SQLite has read from the disk.
 func missed(t testing.TB, path string) (pages func() int) {
 	return counted(t, path, sqlite.DBStatusCacheMiss)
 }

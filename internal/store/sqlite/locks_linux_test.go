@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// locked reports whether any process holds a lock on a file.
 func locked(t *testing.T, path string) bool {
 	t.Helper()
 	info := must(os.Stat(path))(t)

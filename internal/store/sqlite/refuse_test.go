@@ -18,10 +18,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
-// files are the files of a store, by what follows its path.
 type files map[string]string
 
-// filesOf reads the files of a store.
 func filesOf(t testing.TB, path string) files {
 	t.Helper()
 	found := must(filepath.Glob(path + "*"))(t)

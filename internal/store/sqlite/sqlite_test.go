@@ -46,7 +46,6 @@ func open(t testing.TB, path string, keep ...board.Keep) *Store {
 	return s
 }
 
-// openWithCleanup opens a store that is closed when the test ends.
 func openWithCleanup(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
 	s := open(t, path, keep...)
@@ -54,14 +53,12 @@ func openWithCleanup(t testing.TB, path string, keep ...board.Keep) *Store {
 	return s
 }
 
-// newStore makes a store in a folder of its own.
 func newStore(t testing.TB, keep ...board.Keep) (path string, s *Store) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
 	return path, openWithCleanup(t, path, keep...)
 }
 
-// checkRevision checks at which revision a list is.
 func checkRevision(t testing.TB, s *Store, id string, want int64) {
 	t.Helper()
 	if got, err := s.Load(t.Context(), id, 0); err != nil || got.Revision != want {
@@ -205,7 +202,6 @@ func child(path, mode string) error {
 	return s.Close()
 }
 
-// printCount prints the number of revisions, as another program would read it.
 func printCount(path string) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -219,12 +215,10 @@ func printCount(path string) error {
 	return db.Close()
 }
 
-// increment adds one to a list's LastID, which the tests use as a counter.
 func increment(s *Store, id string) error {
 	return s.Update(context.Background(), board.Key{}, func(tx board.Tx) error { return incrementIn(tx, id) })
 }
 
-// incrementIn is increment in a transaction.
 func incrementIn(tx board.Tx, id string) error {
 	now, err := tx.Load(context.Background(), id, 0)
 	if err != nil && !errors.Is(err, board.ErrNotFound) {
@@ -349,7 +343,6 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	}
 }
 
-// checkErr fails a test for an error.
 func checkErr(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -357,7 +350,6 @@ func checkErr(t testing.TB, err error) {
 	}
 }
 
-// must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

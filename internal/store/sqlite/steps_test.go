@@ -16,7 +16,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
-// laterSteps are steps that a program of a later version has.
 var laterSteps = []string{
 	`ALTER TABLE lists ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'`,
 	`CREATE TABLE colours (name TEXT); INSERT INTO colours SELECT colour FROM lists`,
@@ -29,7 +28,6 @@ func setSteps(t testing.TB, all ...string) {
 	t.Cleanup(func() { steps = before })
 }
 
-// versions returns the steps to a version, which may be a later one.
 func versions(version int) []string {
 	return append(append([]string{}, steps...), laterSteps...)[:version]
 }

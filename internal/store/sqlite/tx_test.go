@@ -349,7 +349,6 @@ func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
 	return tx.See(ctx, board.Seen{Key: key, List: next.List.ID, Revision: next.Revision, Current: true})
 }
 
-// move makes a list the current one of a conversation.
 func move(ctx context.Context, s *Store, conversation, list string) error {
 	c := board.Seen{Key: board.Key{Chat: conversation}, List: list, Current: true}
 	return s.Update(ctx, c.Key, func(tx board.Tx) error { return tx.See(ctx, c) })
