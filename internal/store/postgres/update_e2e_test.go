@@ -84,30 +84,29 @@ func TestRoundTrips(t *testing.T) {
 }
 
 // Two conversations do not both take up a list that was free when they read who holds
-// it.
+// it: the second one waits, or has ended.
 func TestOnlyOneTakesUpAList(t *testing.T) {
-	s := fresh(t)
-	ctx := t.Context()
-	must(storetest.Save(ctx, s, snapshot("a", 1)))(t)
-	done := make(chan error)
-	for _, name := range []string{"x", "y"} {
-		go func() {
-			key := board.Key{Chat: name}
-			done <- s.Update(ctx, key, func(tx board.Tx) error {
-				on, err := tx.SeenOn(ctx, "", "a")
-				time.Sleep(20 * time.Millisecond) // so that the other one reads it, too
-				if err != nil || len(on) > 0 {
-					return err
-				}
-				return tx.See(ctx, board.Seen{Key: key, List: "a", Current: true})
-			})
-		}()
+	s, ctx := fresh(t), t.Context()
+	mustSave(t, s, "a", 1)
+	takes := func(name string, meanwhile func() error) error {
+		key := board.Key{Chat: name}
+		return s.Update(ctx, key, func(tx board.Tx) error {
+			on, err := tx.SeenOn(ctx, "", "a")
+			if err = errors.Join(err, meanwhile()); err != nil || len(on) > 0 {
+				return err
+			}
+			return tx.See(ctx, board.Seen{Key: key, List: "a", Current: true})
+		})
 	}
-	for range 2 {
-		if err := <-done; err != nil {
-			t.Error(err)
+	done := make(chan error, 1)
+	check(t, takes("x", sync.OnceValue(func() (err error) {
+		go func() { done <- takes("y", func() error { return nil }) }()
+		for waiting := 0; err == nil && waiting == 0 && len(done) == 0; {
+			err = one(ctx, s.pool, []any{&waiting}, `SELECT count(*) FROM pg_locks WHERE NOT granted`)
 		}
-	}
+		return err
+	})))
+	check(t, <-done)
 	if on, err := s.SeenOn(ctx, "", "a"); err != nil || len(on) != 1 {
 		t.Errorf("%+v, %v", on, err)
 	}
@@ -116,34 +115,27 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 // A list that was only found, and that another server changed before it is saved, is
 // read again; also by a store that logs what it saves.
 func TestFoundListsAreReadAgain(t *testing.T) {
-	s := fresh(t)
-	ctx := t.Context()
-	must(storetest.Save(ctx, s, snapshot("a", 1)))(t)
+	s, ctx := fresh(t), t.Context()
+	mustSave(t, s, "a", 1)
 	logged := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false)
 	for _, st := range []board.Store{s, logged} {
-		foundListsAreReadAgain(t, st)
-	}
-}
-
-func foundListsAreReadAgain(t *testing.T, s board.Store) {
-	t.Helper()
-	ctx, tries := t.Context(), 0
-	err := s.Update(ctx, board.Key{Chat: "x"}, func(tx board.Tx) error {
-		tries++
-		found, err := tx.Find(ctx, board.Query{})
-		if err != nil {
-			return err
-		}
-		if tries == 1 {
-			if _, err := storetest.Save(ctx, s, snapshot("a", found[0].Revision+1)); err != nil {
+		tries := 0
+		err := st.Update(ctx, board.Key{Chat: "x"}, func(tx board.Tx) error {
+			tries++
+			found, err := tx.Find(ctx, board.Query{})
+			if err != nil {
 				return err
 			}
+			next := snapshot("a", found[0].Revision+1)
+			if tries == 1 {
+				_, err = storetest.Save(ctx, st, next)
+			}
+			_, saving := tx.Save(ctx, next)
+			return errors.Join(err, saving)
+		})
+		if err != nil || tries != 2 {
+			t.Errorf("%d tries, %v", tries, err)
 		}
-		_, err = tx.Save(ctx, snapshot("a", found[0].Revision+1))
-		return err
-	})
-	if err != nil || tries != 2 {
-		t.Errorf("%d tries, %v", tries, err)
 	}
 }
 
@@ -152,47 +144,44 @@ func foundListsAreReadAgain(t *testing.T, s board.Store) {
 func TestChatsLookAtEachOther(t *testing.T) {
 	s := open(t, newDatabase(t), board.Keep{})
 	defer s.Close()
-	id := func(name string) string { return todo.ChatID("", "", name, false) }
-	for _, name := range []string{"a", "b"} {
-		must(storetest.SaveChat(t.Context(), s, todo.Chat{ID: id(name)}))(t)
+	ctx, a, b := t.Context(), todo.ChatID("", "", "a", false), todo.ChatID("", "", "b", false)
+	for _, id := range []string{a, b} {
+		must(storetest.SaveChat(ctx, s, todo.Chat{ID: id}))(t)
 	}
-	var tries atomic.Int32
-	var within, all sync.WaitGroup
+	var runs atomic.Int32
+	var within sync.WaitGroup
 	within.Add(2)
-	for of, other := range map[string]string{"a": "b", "b": "a"} {
-		all.Go(func() {
-			err := s.Update(context.Background(), board.Key{Chat: id(of)}, func(tx board.Tx) error {
-				if tries.Add(1) <= 2 {
+	done := make(chan error)
+	for of, other := range map[string]string{a: b, b: a} {
+		go func() {
+			done <- s.Update(ctx, board.Key{Chat: of}, func(tx board.Tx) error {
+				if runs.Add(1) <= 2 {
 					within.Done()
 					within.Wait()
 				}
-				_, err := tx.Chat(context.Background(), id(other))
+				_, err := tx.Chat(ctx, other)
 				return err
 			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
+		}()
 	}
-	all.Wait()
-	if n := tries.Load(); n != 2 {
-		t.Errorf("two changes ran %d times", n)
+	if err := errors.Join(<-done, <-done); err != nil || runs.Load() != 2 {
+		t.Errorf("two changes ran %d times, %v", runs.Load(), err)
 	}
-	tries.Store(0)
-	err := s.Update(t.Context(), board.Key{Chat: id("a")}, func(tx board.Tx) error {
-		b, err := tx.Chat(t.Context(), id("b"))
-		if err == nil && tries.Add(1) == 1 {
-			_, err = storetest.SaveChat(t.Context(), s, todo.Chat{ID: id("b"), Asks: "push?"})
+	tries := 0
+	err := s.Update(ctx, board.Key{Chat: a}, func(tx board.Tx) error {
+		read, err := tx.Chat(ctx, b)
+		if tries++; err == nil && tries == 1 {
+			_, err = storetest.SaveChat(ctx, s, todo.Chat{ID: b, Asks: "push?"})
 		}
 		if err == nil {
-			b.Client = "client"
-			_, err = tx.SaveChat(t.Context(), b)
+			read.Client = "client"
+			_, err = tx.SaveChat(ctx, read)
 		}
 		return err
 	})
-	b, err2 := s.Chat(t.Context(), id("b"))
-	if err := errors.Join(err, err2); err != nil || b.Asks != "push?" || b.Client != "client" || tries.Load() != 2 {
-		t.Errorf("after %d tries: %+v, %v", tries.Load(), b, err)
+	now, err2 := s.Chat(ctx, b)
+	if err := errors.Join(err, err2); err != nil || now.Asks != "push?" || now.Client != "client" || tries != 2 {
+		t.Errorf("after %d tries: %+v, %v", tries, now, err)
 	}
 }
 
@@ -286,7 +275,7 @@ func TestNoticeLag(t *testing.T) {
 	if lag := s.NoticeLag(); lag != 0 {
 		t.Errorf("before any save: %v", lag)
 	}
-	must(storetest.Save(t.Context(), s, snapshot("a", 1)))(t)
+	mustSave(t, s, "a", 1)
 	await(t, "the notice to come back", func() bool { return s.NoticeLag() == 0 })
 	// A notice that was sent while nobody listened never comes: it is waited for no more
 	// when this server listens again.
@@ -321,22 +310,19 @@ func snapshot(id string, revision int64) todo.Snapshot {
 func TestAliveOnOtherServers(t *testing.T) {
 	a, b := both(t)
 	leave := must(a.Attend("p1"))(t)
-	if !b.Alive("p1") || b.Alive("p2") {
-		t.Error("not alive, or the other is")
+	isAlive := func(when, process string, want bool) {
+		t.Helper()
+		b.alive.known = map[string]seen{}
+		if b.Alive(process) != want {
+			t.Errorf("%s: alive %t", when, !want)
+		}
 	}
+	isAlive("attended", "p1", true)
+	isAlive("never attended", "p2", false)
 	must(b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`))(t)
-	b.alive.known = map[string]seen{}
-	if b.Alive("p1") {
-		t.Error("alive after its row expired")
-	}
+	isAlive("after its row expired", "p1", false)
 	a.sayAlive(t.Context(), "p1")
-	b.alive.known = map[string]seen{}
-	if !b.Alive("p1") {
-		t.Error("not alive although it said so again")
-	}
+	isAlive("said so again", "p1", true)
 	leave()
-	b.alive.known = map[string]seen{}
-	if b.Alive("p1") {
-		t.Error("alive after it left")
-	}
+	isAlive("after it left", "p1", false)
 }

@@ -125,7 +125,7 @@ func TestImpossiblePlaces(t *testing.T) {
 		checkErr(t, c.place(path))
 		before, _ := os.Lstat(path)
 		_, opening := Open(path, board.Keep{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		_, saving := storetest.Save(ctx, late, snapshot("a", 1))
 		cancel()
 		if saving == nil || !strings.Contains(saving.Error(), c.says) || c.says != "" && (opening == nil || !strings.Contains(opening.Error(), c.says)) {

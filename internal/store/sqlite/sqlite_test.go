@@ -72,7 +72,7 @@ func snapshot(id string, revision int64) todo.Snapshot {
 }
 
 // Opening and reading create nothing on disk; what the first save creates only
-// the user may access.
+// the user may access, and Close leaves one file of it.
 func TestCreatesFilesOnFirstSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "er", "todo.db")
@@ -85,6 +85,7 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 		t.Errorf("opening left %v, %v", entries, err)
 	}
 	mustSave(t, s, "a", 1)
+	checkRevision(t, s, "a", 1)
 	filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if p == dir {
 			return err
@@ -99,50 +100,19 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 		}
 		return err
 	})
-}
-
-// A store that was opened before the file existed reads and watches the file
-// that another store creates, without being opened again.
-func TestSeesAFileCreatedLater(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	early := openWithCleanup(t, path)
-	ctx, cancel := context.WithCancel(t.Context())
-	hints := make(chan struct{}, 1)
-	done := make(chan error, 1)
-	go func() {
-		done <- early.Watch(ctx, func() {
-			select {
-			case hints <- struct{}{}:
-			default:
-			}
-		})
-	}()
-	late := openWithCleanup(t, path)
-	mustSave(t, late, "a", 1)
-	<-hints
-	checkRevision(t, early, "a", 1)
-	mustSave(t, late, "a", 2)
-	<-hints
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
+	s.Close()
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("closing left %v, %v", entries, err)
 	}
 }
 
 // What `--store memory` keeps is in a folder that goes as the store is closed.
 func TestTemporary(t *testing.T) {
 	s := must(Temporary(board.Keep{}))(t)
-	if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}); err != nil {
-		t.Error(err)
-	}
-	leave := must(s.Attend("p"))(t)
-	if _, err := os.Stat(s.path); err != nil {
-		t.Error(err)
-	}
-	leave()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	mustSave(t, s, "a", 1)
+	must(s.Attend("p"))(t)()
+	must(os.Stat(s.path))(t)
+	checkErr(t, s.Close())
 	if _, err := os.Stat(filepath.Dir(s.path)); !os.IsNotExist(err) {
 		t.Errorf("after Close its folder is there: %v", err)
 	}
@@ -306,24 +276,6 @@ func countInChild(t *testing.T, path string) string {
 	return line
 }
 
-// BAD-INPUT 51: a process that closes the file does not delete the log of
-// another process that has it open.
-func TestAnotherProcessOpensAndCloses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := open(t, path)
-	mustSave(t, s, "a", 1)
-	s.Close()
-	s = openWithCleanup(t, path)
-	must(s.Load(t.Context(), "a", 0))(t)
-	for n := int64(2); n < 6; n++ {
-		mustSave(t, s, "a", n)
-		if got := countInChild(t, path); got != fmt.Sprintln(n) {
-			t.Fatalf("51: acknowledged %d, another process reads %s", n, got)
-		}
-		openWithCleanup(t, path) // another store in this process opens it too
-	}
-}
-
 func mustSave(t testing.TB, s *Store, id string, revision int64) {
 	t.Helper()
 	if _, err := storetest.Save(t.Context(), s, snapshot(id, revision)); err != nil {
@@ -331,39 +283,12 @@ func mustSave(t testing.TB, s *Store, id string, revision int64) {
 	}
 }
 
-// Close leaves one file: no log stays beside it.
-func TestCloseLeavesOneFile(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, filepath.Join(dir, "todo.db"))
-	mustSave(t, s, "a", 1)
-	must(s.Load(t.Context(), "a", 0))(t)
-	s.Close()
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("closing left %v, %v", entries, err)
-	}
-}
-
-func checkErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		checkErr(t, err)
-		return v
-	}
-}
-
-// A watcher hears of another process's save when that says so, and not by looking now and
-// then; also after the file by which it is said was deleted. With the last watcher it goes.
+// A watcher that came before the file was made hears of another process's save when that says
+// so, and not by looking now and then; also after the file by which it is said was deleted. With
+// the last watcher it goes.
 func TestWatchHearsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
-	mustSave(t, a, "a", 1)
+	b, a := openWithCleanup(t, path), openWithCleanup(t, path)
 	ctx, end := context.WithCancel(t.Context())
 	hints, done := make(chan struct{}, 100), make(chan error, 1)
 	go func() { done <- b.Watch(ctx, func() { hints <- struct{}{} }) }()
@@ -376,7 +301,8 @@ func TestWatchHearsOthers(t *testing.T) {
 		<-hints
 		return time.Since(began)
 	}
-	<-hints
+	heard(1)
+	checkRevision(t, b, "a", 1)
 	for _, err := os.Stat(b.path + savedSuffix); err != nil; _, err = os.Stat(b.path + savedSuffix) { //nolint:revive // until it listens
 	}
 	const soon = time.Second / 4
@@ -392,9 +318,7 @@ func TestWatchHearsOthers(t *testing.T) {
 		quickest = heard(n)
 	}
 	end()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	checkErr(t, <-done)
 	if left, _ := os.ReadDir(filepath.Dir(b.path + savedSuffix)); left != nil {
 		t.Errorf("%v is left", left)
 	}
@@ -419,4 +343,19 @@ func TestAging(t *testing.T) {
 			}
 		}
 	})
+}
+
+func checkErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		checkErr(t, err)
+		return v
+	}
 }

@@ -97,38 +97,25 @@ func TestEveryVersion(t *testing.T) {
 	mustSave(t, s, "new", 1)
 }
 
-// Who has no time for it leaves an earlier store as it is, and says what moves it.
-func TestEarlierWithoutTime(t *testing.T) {
+// A step that fails changes nothing, and the error says which file it is of. Who has no time for
+// the move changes nothing either, and says what does it. The program of before goes on.
+func TestMoveFails(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
-	before := filesOf(t, path)
-	setSteps(t, versions(len(steps)+1)...)
-	_, opening := Open(path, board.Keep{})
-	if !errors.Is(opening, board.ErrEarlier) || !strings.Contains(opening.Error(), "todo-mcp lists --store sqlite:"+path) {
-		t.Errorf("%v", opening)
-	}
-	if filesOf(t, path)[""] != before[""] {
-		t.Error("the file was changed")
-	}
-}
-
-// A step that fails changes nothing, and the error says which file it is of. The program of
-// before goes on with the store.
-func TestStepFails(t *testing.T) {
-	path, _ := makeVersion(t, len(steps))
-	before := filesOf(t, path)
-	all := append(versions(len(steps)+1), `INSERT INTO nothing VALUES (1)`)
-	t.Run("newer", func(t *testing.T) {
-		setSteps(t, all...)
-		_, err := Open(path, board.Keep{Moving: func(string) {}})
-		if err == nil || errors.Is(err, board.ErrTooNew) || !strings.Contains(err.Error(), fmt.Sprintf("schema%03d.sql", len(all))) || !strings.Contains(err.Error(), "nothing was changed") {
-			t.Errorf("%v", err)
+	before := filesOf(t, path)[""]
+	file, nothing := fmt.Sprintf("schema%03d.sql", len(steps)+2), append(versions(len(steps)+1), `INSERT INTO nothing VALUES (1)`)
+	for says, moving := range map[string]func(string){"todo-mcp lists --store sqlite:" + path: nil, file: func(string) {}, "nothing was changed": func(string) {}} {
+		t.Run("newer", func(t *testing.T) {
+			setSteps(t, nothing...)
+			_, err := Open(path, board.Keep{Moving: moving})
+			if err == nil || errors.Is(err, board.ErrTooNew) || errors.Is(err, board.ErrEarlier) != (moving == nil) || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v, without %s", err, says)
+			}
+		})
+		if filesOf(t, path)[""] != before {
+			t.Error("the file was changed")
 		}
-	})
-	if filesOf(t, path)[""] != before[""] {
-		t.Error("the file was changed")
 	}
-	s := openWithCleanup(t, path)
-	mustSave(t, s, "a", 2)
+	mustSave(t, openWithCleanup(t, path), "a", 2)
 }
 
 // BAD-INPUT 52: a program that had the store open while a newer one moved it is told so with
