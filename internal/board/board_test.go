@@ -108,30 +108,8 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// V4: a write that changes nothing makes no revision and no event.
-func TestBoardNoChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBoard(t, memory.New())
-		same := func(d *todo.Draft) error { d.Replace(todo.CoreView(), todo.CoreView().Lines(d.Items())); return nil }
-		out, err := b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: same})
-		if err != nil || out.Changed || out.After.Revision != 0 {
-			t.Errorf("without a list: %+v, %v", out, err)
-		}
-		b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("A")})
-		w := b.As("").Watch(nil)
-		defer w.Close()
-		if out, err = b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
-			t.Errorf("V4: %+v, %v", out, err)
-		}
-		b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("B")})
-		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 || got[0].Revision != 2 {
-			t.Errorf("V4: the first event is %v, %v", got, err)
-		}
-	})
-}
-
-// For a watcher that does not read, only the newest snapshot of each list
-// waits.
+// For a watcher that does not read, only the newest snapshot of each list waits. It ends with
+// Close, and with the board.
 func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t, memory.New())
@@ -146,9 +124,11 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 		if err != nil || len(got) != 2 || got[0].Revision != 100 || got[1].Revision != 100 {
 			t.Errorf("got %d snapshots, %v", len(got), err)
 		}
+		open := b.As("").Watch(nil)
 		w.Close()
-		for range 2 {
-			if _, err := w.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
+		b.Close()
+		for _, closed := range []*board.Watcher{w, w, open, b.As("").Watch(nil)} {
+			if _, err := closed.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
 				t.Errorf("closed: %v", err)
 			}
 		}
@@ -172,20 +152,6 @@ func TestWatcherRecoversFromLostHint(t *testing.T) {
 		}
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("BAD-INPUT 56: the change arrived after %s", took)
-		}
-	})
-}
-
-func TestBoardCloseEndsWatchers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := board.NewBoard(memory.New())
-		w := b.As("").Watch(nil)
-		b.Close()
-		if _, err := w.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
-			t.Errorf("error = %v", err)
-		}
-		if _, err := b.As("").Watch(nil).Next(t.Context()); !errors.Is(err, board.ErrClosed) {
-			t.Errorf("a watcher of a closed board: %v", err)
 		}
 	})
 }

@@ -18,24 +18,37 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
+// hears tells the board what is said of a chat.
+func (c chat) hears(heard func(c *todo.Chat, at time.Time)) {
+	c.t.Helper()
+	_, err := c.lists().Hear(c.t.Context(), c.who, heard)
+	checkErr(c.t, err)
+}
+
+// says tells the board what the chat's agent does, as a hook.
+func (c chat) says(what todo.Doing, asks string) {
+	c.t.Helper()
+	c.hears(func(c *todo.Chat, at time.Time) { c.Says(what, asks, at) })
+}
+
 // A snapshot that was read equals itself when it is read again, whatever its agent did
-// meanwhile; how the list stands follows what it does.
+// meanwhile; how the list stands follows what it does. The agent's write ends what it asks, in
+// the same transaction; a person's does not.
 func TestSnapshotsNeverChange(t *testing.T) {
-	b := newBoard(t, memory.New())
-	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s"}
-	apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("Publish")})
+	c := newDesk(t).proof(todo.ChatKey("s"))
+	c.who.Chat = "s"
+	c.writes("p:Publish")
+	lists := c.lists()
 	read := func() todo.Snapshot {
-		found, err := lists.Find(t.Context(), board.Query{})
-		checkErr(t, err)
-		one, err := lists.Load(t.Context(), found[0].List.ID, 1)
-		checkErr(t, err)
+		found := must(lists.Find(t.Context(), board.Query{}))(t)
+		one := must(lists.Load(t.Context(), found[0].List.ID, 1))(t)
 		if diff := gocmp.Diff(found[0], one); diff != "" {
 			t.Error(diff)
 		}
 		return one
 	}
 	before := read()
-	for _, c := range []struct {
+	for _, step := range []struct {
 		heard func(c *todo.Chat, at time.Time)
 		want  todo.Standing
 	}{
@@ -45,65 +58,32 @@ func TestSnapshotsNeverChange(t *testing.T) {
 		{func(c *todo.Chat, at time.Time) { c.Says(todo.Works, "", at) }, todo.Standing{State: todo.Working}},
 		{func(c *todo.Chat, at time.Time) { c.End("other", at) }, todo.Standing{State: todo.LeftOpen}},
 	} {
-		_, err := lists.Hear(t.Context(), who, c.heard)
-		checkErr(t, err)
-		states, err := lists.States(t.Context(), before)
-		checkErr(t, err)
-		got := states[before.List.ID]
-		if got.Since.IsZero() != (c.want.Asks == "") {
+		c.hears(step.heard)
+		got := must(lists.States(t.Context(), before))(t)[before.List.ID]
+		if got.Since.IsZero() != (step.want.Asks == "") {
 			t.Errorf("it asks since %s: %+v", got.Since, got)
 		}
-		if got.Since = (time.Time{}); got != c.want {
-			t.Errorf("it stands as %+v, want %+v", got, c.want)
+		if got.Since = (time.Time{}); got != step.want {
+			t.Errorf("it stands as %+v, want %+v", got, step.want)
 		}
 		if diff := gocmp.Diff(before, read()); diff != "" {
 			t.Errorf("the snapshot changed: %s", diff)
 		}
 	}
-}
-
-// The agent's write ends what it asks, in the same transaction; a person's does not.
-func TestAWriteEndsAsking(t *testing.T) {
-	b := newBoard(t, memory.New())
-	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s"}
-	list := apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("A")}).After
-	asks := func() string {
-		chat, err := lists.Chat(t.Context(), who)
-		checkErr(t, err)
-		return chat.Asks
-	}
-	_, err := lists.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "push?", at) })
-	checkErr(t, err)
-	_, err = lists.Edit(t.Context(), list.List.ID, todo.Edit{Do: todo.EditAdd, Text: "mine"}, todo.Writer{Person: true})
-	checkErr(t, err)
-	if asks() != "push?" {
+	c.says(todo.Asks, "push?")
+	c.edits(before.List.ID, todo.Edit{Do: todo.EditAdd, Text: "mine"})
+	if asks := must(lists.Chat(t.Context(), c.who))(t).Asks; asks != "push?" {
 		t.Error("a person's edit ended what the agent asks")
 	}
-	apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("B")})
-	if asks() != "" {
-		t.Errorf("after its write the agent asks %q", asks())
-	}
-}
-
-// A chat without a list is there, with what it asks; a read makes none.
-func TestAChatWithoutAList(t *testing.T) {
-	b := newBoard(t, memory.New())
-	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Client: "claude-code", Workspace: "/w"}
-	_, err := lists.Show(t.Context(), board.Target{Conversation: who})
-	checkErr(t, board.PassOver(err))
-	if chats, err := lists.OwnChats(t.Context(), time.Time{}); err != nil || len(chats) != 0 {
-		t.Errorf("a read made %v, %v", chats, err)
-	}
-	_, err = lists.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`?", at) })
-	checkErr(t, err)
-	chats, err := lists.OwnChats(t.Context(), time.Now().Add(-time.Hour))
-	if err != nil || len(chats) != 1 || chats[0].Asks != "run `npm publish`?" || chats[0].HostID != "s" || chats[0].Folder != "/w" || chats[0].Client != "claude-code" {
-		t.Errorf("%+v, %v", chats, err)
+	c.writes("p:Publish p:B")
+	if asks := must(lists.Chat(t.Context(), c.who))(t).Asks; asks != "" {
+		t.Errorf("after its write the agent asks %q", asks)
 	}
 }
 
 // A chat of which hooks say what it does is among the lists of its own user, until it has a list
 // that is open and after that is finished, with the lists of its sub-agents; who watches is sent it.
+// A read makes none.
 func TestChatsAreAmongLists(t *testing.T) {
 	b := newBoard(t, memory.New())
 	ada := b.For(board.Identity{Principal: "team", Subject: "ada"})
@@ -118,12 +98,8 @@ func TestChatsAreAmongLists(t *testing.T) {
 	}
 	expect := func(when string, lists board.Lists, want ...string) {
 		t.Helper()
-		found, err := lists.Find(t.Context(), board.Query{})
-		checkErr(t, err)
-		found, err = lists.WithChats(t.Context(), found)
-		checkErr(t, err)
-		states, err := lists.States(t.Context(), found...)
-		checkErr(t, err)
+		found := must(lists.WithChats(t.Context(), must(lists.Find(t.Context(), board.Query{}))(t)))(t)
+		states := must(lists.States(t.Context(), found...))(t)
 		var got []string
 		for _, s := range found {
 			line := fmt.Sprintf("%s %s %s", s.Title(), states[s.List.ID].State, states[s.List.ID].Asks)
@@ -142,6 +118,9 @@ func TestChatsAreAmongLists(t *testing.T) {
 	}
 	watch := ada.Watch(nil)
 	defer watch.Close()
+	_, err := ada.Show(t.Context(), board.Target{Conversation: who})
+	checkErr(t, board.PassOver(err))
+	expect("it read", ada)
 	hear(func(c *todo.Chat, at time.Time) {
 		c.Titled(todo.Topic{Text: "Publish it", From: todo.FromPrompt}, at)
 		c.Says(todo.Asks, "run `npm publish`?", at)
@@ -160,14 +139,9 @@ func TestChatsAreAmongLists(t *testing.T) {
 	sub := board.Conversation{Key: todo.AgentKey(who.Key, "a"), Parent: who.Key, Agent: "scout", Workspace: "/w"}
 	write := func(of board.Conversation, status todo.Status) {
 		t.Helper()
-		view := todo.CoreView()
-		lines := []todo.Line{{Text: "Look at " + of.Agent, Status: string(status)}}
-		begin := todo.List{}
-		if of.Parent != "" {
-			begin.ParentConversation = of.Parent
-		}
-		_, err := ada.Apply(t.Context(), board.Write{Target: board.Target{Conversation: of, Agent: of.Agent, Lines: lines, View: view}, Begin: begin,
-			Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
+		w := whole(of, todo.Line{Text: "Look at " + of.Agent, Status: string(status)})
+		w.Agent, w.Begin.ParentConversation = of.Agent, of.Parent
+		_, err := ada.Apply(t.Context(), w)
 		checkErr(t, err)
 	}
 	write(sub, todo.InProgress)
@@ -184,42 +158,23 @@ func TestChatsAreAmongLists(t *testing.T) {
 	expect("it ended", ada, "Look at scout finished", "Publish it finished")
 }
 
-// A hook knows the chat and not the name of its list: it finds the list all the same.
-func TestAHookFindsANamedList(t *testing.T) {
-	b := newBoard(t, memory.New())
-	who := board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Name: "plan"}
-	list := apply(t, b, board.Write{Target: board.Target{Conversation: who}, Change: add("A")}).After
-	got, err := b.As("").Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("s")}})
-	if err != nil || got.List.ID != list.List.ID {
-		t.Errorf("it finds %q, %v", got.List.ID, err)
-	}
-}
-
-// counted counts the chats that a store is asked for.
-type counted struct {
-	board.Store
-	chats []string
-}
-
-func (c *counted) Chat(ctx context.Context, id string) (todo.Chat, error) {
-	c.chats = append(c.chats, id)
-	return c.Store.Chat(ctx, id)
-}
-
-// What is heard of a chat reads one chat, and writes only where that changes something.
+// What is heard of a chat reads one chat, and writes only where that changes something. A hook
+// knows the chat and not the name of its list: it finds the list all the same.
 func TestHearingReadsOneChat(t *testing.T) {
-	store := &counted{Store: memory.New()}
-	guard := &guarded{Store: store}
-	b := newBoard(t, guard)
-	lists, who := b.As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s"}
-	rests := func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }
+	store := &counter{Store: memory.New()}
+	lists, who := newBoard(t, store).As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Name: "plan"}
 	for n, writes := range []int{1, 0, 0} {
-		store.chats, guard.writes = nil, nil
-		must(lists.Hear(t.Context(), who, rests))(t)
+		store.chats, store.updates = nil, 0
+		must(lists.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }))(t)
 		slices.Sort(store.chats)
-		if len(slices.Compact(store.chats)) != 1 || len(guard.writes) != writes {
-			t.Errorf("time %d: it asked for %s, and wrote %s", n, store.chats, guard.writes)
+		if len(slices.Compact(store.chats)) != 1 || store.updates != writes {
+			t.Errorf("time %d: it asked for %s, and wrote %d times", n, store.chats, store.updates)
 		}
+	}
+	list := must(lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who}, Change: add("A")}))(t).After
+	who.Name = ""
+	if got, err := lists.Current(t.Context(), board.Target{Conversation: who}); err != nil || got.List.ID != list.List.ID {
+		t.Errorf("it finds %q, %v", got.List.ID, err)
 	}
 }
 
@@ -296,16 +251,11 @@ func holdsAny(owner map[string]string, id string) bool {
 
 // writeLines has a conversation write a whole list.
 func writeLines(t *rapid.T, lists board.Lists, who board.Conversation, texts ...string) todo.Snapshot {
-	view, lines := todo.CoreView(), []todo.Line{}
+	var lines []todo.Line
 	for _, text := range texts {
 		lines = append(lines, todo.Line{Text: text, Status: "pending"})
 	}
-	out, err := lists.Apply(context.Background(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view},
-		Writer: todo.Writer{Client: who.Client}, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
-	if err != nil {
-		t.Fatal(strings.Join(texts, ", "), err)
-	}
-	return out.After
+	return must(lists.Apply(context.Background(), whole(who, lines...)))(t).After
 }
 
 // heldBy returns the lists that a chat holds or held.
@@ -329,9 +279,7 @@ func TestTakenOverIsPutAway(t *testing.T) {
 	process := board.Conversation{Key: "process:p", Hint: true, Client: "claude-code", Workspace: "/w"}
 	proved := board.Conversation{Key: todo.ChatKey("x"), Chat: "x", Takes: process.Key, Client: "claude-code", Workspace: "/w"}
 	write := func(who board.Conversation, text string) board.Outcome {
-		lines := []todo.Line{{Text: text + " one", Status: "pending"}, {Text: text + " two", Status: "pending"}}
-		return apply(t, b, board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()},
-			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
+		return apply(t, b, whole(who, parseLines(fmt.Sprintf("p:%s-one p:%s-two", text, text))...))
 	}
 	one := write(process, "a").After
 	two := write(proved, "b")

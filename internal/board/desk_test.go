@@ -122,6 +122,12 @@ func (c chat) writes(list string) board.Outcome {
 	return out
 }
 
+// whole is a write of a whole list.
+func whole(who board.Conversation, lines ...todo.Line) board.Write {
+	return board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()}, Writer: todo.Writer{Client: who.Client},
+		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}
+}
+
 func (c chat) tryWrite(list string) (board.Outcome, error) {
 	view := todo.CoreView()
 	view.Active = false

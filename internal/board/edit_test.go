@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
@@ -201,12 +200,6 @@ func TestEditRefused(t *testing.T) {
 	}
 }
 
-func (c chat) does(what todo.Doing) {
-	c.t.Helper()
-	_, err := c.lists().Hear(c.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.Says(what, "", at) })
-	checkErr(c.t, err)
-}
-
 func (c chat) edits(list string, e todo.Edit) todo.Snapshot {
 	c.t.Helper()
 	out, err := c.board("person").As("").Edit(c.t.Context(), list, e, person())
@@ -226,7 +219,7 @@ func later(s todo.Snapshot) (texts string) {
 func TestLaterIsEdited(t *testing.T) {
 	c := newDesk(t).proof("a")
 	first := c.writes("i:A p:B").After
-	c.does(todo.Works)
+	c.says(todo.Works, "")
 	add := func(text string) todo.Snapshot {
 		return c.edits(first.List.ID, todo.Edit{Do: todo.EditAdd, Text: text, After: true, Seen: first.Revision})
 	}
@@ -272,7 +265,7 @@ func TestLaterIsEdited(t *testing.T) {
 func TestLaterOfAPlanThatIsPutAway(t *testing.T) {
 	c := newDesk(t).proof("a")
 	first := c.writes("i:A p:B").After
-	c.does(todo.Works)
+	c.says(todo.Works, "")
 	c.edits(first.List.ID, todo.Edit{Do: todo.EditAdd, Text: "X", After: true})
 	next := c.writes("i:C p:D").After
 	left, err := c.lists().Load(t.Context(), first.List.ID, 0)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -83,50 +82,6 @@ func TestLookedAtListsStay(t *testing.T) {
 	on, err := d.store.SeenOn(context.Background(), "", list.List.ID)
 	if err != nil || len(on) != 2 {
 		t.Errorf("65: seen %+v, %v", on, err)
-	}
-}
-
-// Which lists make room for others, and in which order (BAD-INPUT 65).
-func TestLeaving(t *testing.T) {
-	d := newDesk(t)
-	begin := func(key, list string) todo.Snapshot { return d.proof(key).writes(list).After }
-	done := func(s todo.Snapshot) string { d.proof(s.List.Conversation).writes("c:A"); return s.List.ID }
-	abandoned, shown, changed := begin("abandoned", "p:A"), begin("shown", "p:A"), begin("changed", "p:A")
-	checkErr(t, d.proof("another").lists().SetCurrent(t.Context(), board.Conversation{Key: "another"}, shown))
-	d.proof("changed").writes("i:A")
-	finished := done(begin("finished", "p:A"))
-	d.now = d.now.Add(time.Minute)
-	archived, back := done(begin("archived", "p:A")), done(begin("back", "p:A"))
-	edit := func(list string, edit todo.EditKind) {
-		_, err := d.board("person").As("").Edit(t.Context(), list, todo.Edit{Do: edit}, person())
-		checkErr(t, err)
-	}
-	edit(archived, todo.EditArchive)
-	edit(back, todo.EditArchive)
-	edit(back, todo.EditUnarchive)
-	named := d.proof("named")
-	named.who.Name = "release"
-	named.writes("c:A")
-	present := d.proof("present")
-	present.process = "p2"
-	present.writes("c:A")
-	d.stop("p1")
-	d.now = d.now.Add(2 * time.Hour)
-	begin("new", "c:A")
-	d.stop("p1")
-	_, err := d.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: abandoned.Items})
-	checkErr(t, err)
-	all, err := d.store.Find(t.Context(), board.Query{OldestFirst: true})
-	checkErr(t, err)
-	all = slices.DeleteFunc(all, func(s todo.Snapshot) bool { return s.Updated.Equal(d.now) })
-	looked, err := d.store.Load(t.Context(), finished, 0)
-	checkErr(t, err)
-	d.proof("finished").lists().Look(t.Context(), looked)
-	for isShort, want := range map[bool][]string{true: {abandoned.List.ID, archived, finished}, false: {abandoned.List.ID}} {
-		ids, err := board.Leaving(t.Context(), d.store, all, isShort, d.now, d.store.Alive)
-		if !slices.Equal(ids, want) || err != nil {
-			t.Errorf("65: short of room %v: %s, want %s, %v; changed is %s", isShort, ids, want, err, changed.List.ID)
-		}
 	}
 }
 

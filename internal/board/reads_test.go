@@ -57,10 +57,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	if store.updates != 1 {
 		t.Errorf("%d times stored, want once", store.updates)
 	}
-	lines := []todo.Line{{Text: "A", Active: "A", Status: "pending"}}
-	whole := target("a")
-	whole.Lines = lines
-	out, err := other.As("").Apply(t.Context(), board.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
+	out, err := other.As("").Apply(t.Context(), whole(target("a").Conversation, todo.Line{Text: "A", Active: "A", Status: "pending"}))
 	if err != nil || len(out.Unseen) > 0 || len(out.After.Items) != 1 {
 		t.Errorf("told of %v, %v, %v", out.Unseen, out.After.Items, err)
 	}
@@ -91,7 +88,7 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 // held; and the system is asked once for each process.
 func TestStatesAskForOpenLists(t *testing.T) {
 	for _, open := range []int{3, 40} {
-		store := &asked{Store: memory.New()}
+		store := &counter{Store: memory.New()}
 		b := newBoard(t, store)
 		for n := range 100 {
 			plan := add("A")
@@ -103,7 +100,7 @@ func TestStatesAskForOpenLists(t *testing.T) {
 		reader := newBoard(t, store)
 		every, err := reader.As("").Find(t.Context(), board.Query{})
 		checkErr(t, err)
-		*store = asked{Store: store.Store}
+		*store = counter{Store: store.Store}
 		states, err := reader.As("").States(t.Context(), every...)
 		checkErr(t, err)
 		working := 0
@@ -121,7 +118,7 @@ func TestStatesAskForOpenLists(t *testing.T) {
 // Who is calling, rule 4: of the lists that earlier sessions left in a folder no more are looked
 // at than say what is asked: the newest, also one of a single item, or whether there are several.
 func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
-	store := &asked{Store: memory.New()}
+	store := &counter{Store: memory.New()}
 	d := newDesk(t)
 	d.store = store
 	var newest string
@@ -144,31 +141,32 @@ func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
 	}
 }
 
-// asked counts what a store is asked for.
-type asked struct {
-	board.Store
-	all, on, alive int // who holds any list, who knows one, processes
-}
-
-func (a *asked) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
-	if list == "" {
-		a.all++
-	} else {
-		a.on++
-	}
-	return a.Store.SeenOn(ctx, principal, list)
-}
-
-func (a *asked) Alive(process string) bool { a.alive++; return a.Store.Alive(process) }
-
-// counter counts the updates of a store, and in them the snapshots that are read and what
-// is stored.
+// counter counts what a store is asked for, its updates, and in them the snapshots that are
+// read and what is stored.
 type counter struct {
 	board.Store
+	chats                  []string
+	all, on, alive         int    // who holds any list, who knows one, processes
 	own                    string // the id of a list
 	updates, reads, others int    // others are the reads of any list but own
 	stored                 int    // snapshots, and what chats have seen
 }
+
+func (c *counter) Chat(ctx context.Context, id string) (todo.Chat, error) {
+	c.chats = append(c.chats, id)
+	return c.Store.Chat(ctx, id)
+}
+
+func (c *counter) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
+	if list == "" {
+		c.all++
+	} else {
+		c.on++
+	}
+	return c.Store.SeenOn(ctx, principal, list)
+}
+
+func (c *counter) Alive(process string) bool { c.alive++; return c.Store.Alive(process) }
 
 func (c *counter) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	c.updates++
@@ -177,7 +175,7 @@ func (c *counter) Update(ctx context.Context, key board.Key, change func(board.T
 
 type countingTx struct {
 	board.Tx
-	*counter
+	of *counter
 }
 
 func (tx countingTx) count(lists []todo.Snapshot, err error) ([]todo.Snapshot, error) {
@@ -185,21 +183,21 @@ func (tx countingTx) count(lists []todo.Snapshot, err error) ([]todo.Snapshot, e
 		return nil, err
 	}
 	for _, l := range lists {
-		tx.reads++
-		if l.List.ID != tx.own {
-			tx.others++
+		tx.of.reads++
+		if l.List.ID != tx.of.own {
+			tx.of.others++
 		}
 	}
 	return lists, nil
 }
 
 func (tx countingTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	tx.stored++
+	tx.of.stored++
 	return tx.Tx.Save(ctx, next)
 }
 
 func (tx countingTx) See(ctx context.Context, c board.Seen) error {
-	tx.stored++
+	tx.of.stored++
 	return tx.Tx.See(ctx, c)
 }
 
@@ -290,7 +288,7 @@ var largeWrites = map[string][]largePlan{
 func writeLarge(t *testing.T, plans []largePlan, steps int) {
 	b := board.NewBoard(memory.New())
 	defer b.Close()
-	view, list := todo.CoreView(), ""
+	list := ""
 	for _, plan := range plans {
 		lines := make([]todo.Line, steps)
 		for n := range lines {
@@ -299,8 +297,7 @@ func writeLarge(t *testing.T, plans []largePlan, steps int) {
 				lines[n].Status = plan.status2
 			}
 		}
-		w := board.Write{Target: board.Target{Conversation: plan.who, Lines: lines, View: view},
-			Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}
+		w := whole(plan.who, lines...)
 		if plan.who.Key == "" {
 			w.Target, w.Writer = board.Target{List: list}, person()
 		}
