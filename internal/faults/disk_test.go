@@ -446,23 +446,6 @@ type inode struct {
 	node *node
 }
 
-var (
-	_ fs.NodeLookuper  = (*inode)(nil)
-	_ fs.NodeGetattrer = (*inode)(nil)
-	_ fs.NodeSetattrer = (*inode)(nil)
-	_ fs.NodeReaddirer = (*inode)(nil)
-	_ fs.NodeOpener    = (*inode)(nil)
-	_ fs.NodeCreater   = (*inode)(nil)
-	_ fs.NodeMkdirer   = (*inode)(nil)
-	_ fs.NodeLinker    = (*inode)(nil)
-	_ fs.NodeUnlinker  = (*inode)(nil)
-	_ fs.NodeRmdirer   = (*inode)(nil)
-	_ fs.NodeRenamer   = (*inode)(nil)
-	_ fs.NodeReader    = (*inode)(nil)
-	_ fs.NodeWriter    = (*inode)(nil)
-	_ fs.NodeFsyncer   = (*inode)(nil)
-)
-
 func (i *inode) name() string {
 	name, _ := i.Parent()
 	return name

@@ -78,29 +78,23 @@ func importFile(t *testing.T, file, store string) {
 	command(t, nil, program, "import", file, "--keep-revisions", "0", "--store", store)
 }
 
-// fileDrill is the drill of a file. isService is whether its server is a service, with an
-// account of its own, and byService whether that has the commands run, too.
-func fileDrill(isService, byService bool) drill {
-	folder := func(t *testing.T) (dir string, operator *user) {
-		if !isService {
-			return t.TempDir(), nil
-		}
-		dir, service := folderOfAUser(t)
-		if byService {
-			operator = service
-		}
-		return dir, operator
-	}
+func importElsewhere(t *testing.T, file string) (store string) {
+	store, _ = newPostgres(t)
+	importFile(t, file, store)
+	return store
+}
+
+// fileDrill is the drill of a file whose server is a service, with an account of its own.
+// byService is whether that has the commands run, too.
+func fileDrill(byService bool) drill {
 	var operator *user
 	return drill{
 		begin: func(t *testing.T) (store string, lose func()) {
-			var dir string
-			dir, operator = folder(t)
-			return "sqlite:" + filepath.Join(dir, "todo.db"), func() {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Error(err)
-				}
+			dir, service := folderOfAUser(t)
+			if byService {
+				operator = service
 			}
+			return "sqlite:" + filepath.Join(dir, "todo.db"), func() { check(t, os.RemoveAll(dir)) }
 		},
 		backUp: func(t *testing.T, store, file string) {
 			commandAs(t, operator, nil, program, "backup", file, "--store", store)
@@ -112,16 +106,17 @@ func fileDrill(isService, byService bool) drill {
 			}
 		},
 		restore: func(t *testing.T, file string) string {
-			dir, _ := folder(t)
+			dir, _ := folderOfAUser(t)
 			place := filepath.Join(dir, "todo.db")
-			if !isService || byService {
-				commandAs(t, operator, nil, program, "backup", "--restore", "--yes", file, "--store", "sqlite:"+place)
-				return "sqlite:" + place
+			store := "sqlite:" + place
+			if byService {
+				commandAs(t, operator, nil, program, "backup", "--restore", "--yes", file, "--store", store)
+				return store
 			}
 			check(t, os.Rename(file, place))
 			giveToOwner(t, place)
-			command(t, nil, program, "check", "--store", "sqlite:"+place)
-			return "sqlite:" + place
+			command(t, nil, program, "check", "--store", store)
+			return store
 		},
 	}
 }
@@ -151,28 +146,15 @@ func ownerOf(t *testing.T, store string) *user {
 
 func drills() map[string]drill {
 	return map[string]drill{
-		"SQLite, backup":                fileDrill(false, false),
-		"SQLite, backup by the service": fileDrill(true, true),
-		"SQLite, of a service, by root": fileDrill(true, false),
-		"SQLite, export": {begin: fileDrill(false, false).begin, backUp: exportStore,
-			restore: func(t *testing.T, file string) string {
-				store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
-				importFile(t, file, store)
-				return store
-			}},
-		"PostgreSQL, pg_dump": {begin: beginPostgres,
-			backUp: exportDump,
-			restore: func(t *testing.T, file string) string {
-				store, _ := newPostgres(t)
-				command(t, nil, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+store, file)
-				return store
-			}},
-		"PostgreSQL, export": {begin: beginPostgres, backUp: exportStore,
-			restore: func(t *testing.T, file string) string {
-				store, _ := newPostgres(t)
-				importFile(t, file, store)
-				return store
-			}},
+		"SQLite, backup by the service": fileDrill(true),
+		"SQLite, of a service, by root": fileDrill(false),
+		"SQLite, export to PostgreSQL":  {fileDrill(false).begin, exportStore, importElsewhere},
+		"PostgreSQL, export":            {beginPostgres, exportStore, importElsewhere},
+		"PostgreSQL, pg_dump": {beginPostgres, exportDump, func(t *testing.T, file string) string {
+			store, _ := newPostgres(t)
+			command(t, nil, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+store, file)
+			return store
+		}},
 	}
 }
 
@@ -360,26 +342,25 @@ func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat)
 	}
 }
 
-// takeKey returns the key of sessions, which is not in every backup of lists, and
-// giveKey gives it to a restored store.
-func takeKey(t *testing.T, store string) []byte {
+// takeKey returns the key of sessions in hexadecimal, which is not in every backup of lists,
+// and giveKey gives it to a restored store.
+func takeKey(t *testing.T, store string) (key string) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
 	if !isFile {
-		return command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT session_key FROM todo_mcp.store", store)
+		return string(command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT encode(session_key, 'hex') FROM todo_mcp.store", store))
 	}
-	key := must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t)
-	return key
+	return string(must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t))
 }
 
-func giveKey(t *testing.T, store string, key []byte) {
+func giveKey(t *testing.T, store, key string) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
 	if !isFile {
-		command(t, nil, "psql", "--quiet", "--command=UPDATE todo_mcp.store SET session_key = '"+strings.TrimSpace(string(key))+"'", store)
+		command(t, nil, "psql", "--quiet", "--command=UPDATE todo_mcp.store SET session_key = decode('"+strings.TrimSpace(key)+"', 'hex')", store)
 		return
 	}
 	path := filepath.Join(filepath.Dir(file), "session.key")
-	check(t, os.WriteFile(path, key, 0o600))
+	check(t, os.WriteFile(path, []byte(key), 0o600))
 	giveToOwner(t, path)
 }

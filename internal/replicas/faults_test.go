@@ -15,44 +15,46 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 )
 
-// sizes are how many replicas there are: two as well, in the long form.
-func sizes() []int {
+// underLoad runs a test with four replicas, in the long form also with two, each with eight agents
+// that write meanwhile.
+func underLoad(t *testing.T, test func(f *fleet, l *load), options ...string) {
+	sizes := []int{4}
 	if programtest.Long() {
-		return []int{2, 4}
+		sizes = []int{2, 4}
 	}
-	return []int{4}
+	for _, n := range sizes {
+		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
+			t.Parallel() // most wait
+			f := newFleet(t, n, newDatabase(t).address, options...)
+			test(f, newLoad(f, 8))
+		})
+	}
 }
 
 // BAD-INPUT 58
 func TestRollingRestart(t *testing.T) {
-	for _, n := range sizes() {
-		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
-			t.Parallel() // most wait for a drain
-			f := newFleet(t, n, newDatabase(t).address, "--drain", "1")
-			l := newLoad(f, 8)
-			watching := watchers(t, f.balancer.URL)
-			rounds, ended := programtest.Size(1, 5), time.Duration(0)
-			for range rounds {
-				for i := range f.replicas {
-					l.await(20)
-					ended = max(ended, f.restart(i))
-				}
+	underLoad(t, func(f *fleet, l *load) {
+		watching := watchers(f.TB, f.balancer.URL)
+		rounds, ended := programtest.Size(1, 5), time.Duration(0)
+		for range rounds {
+			for i := range f.replicas {
+				l.await(20)
+				ended = max(ended, f.restart(i))
 			}
-			l.await(20)
-			for _, w := range watching {
-				if w.discard(); w.renew != nil {
-					w.renew()
-				}
-				w.await(t, "a")
+		}
+		l.await(20)
+		for _, w := range watching {
+			if w.discard(); w.renew != nil {
+				w.renew()
 			}
-			row, failed, slowest := l.end(programtest.Row{Fault: "rolling restart", Tried: fmt.Sprintf("%d replicas, SIGTERM one by one under load", n), Times: fmt.Sprint(rounds*n, " restarts")})
-			row.Notes = fmt.Sprintf("%d failed calls, slowest call %s, ended within %s", failed, ms(slowest), ms(ended))
-			report.Add(t, row)
-			if failed+int(f.failed.Load()) > 0 {
-				t.Errorf("%d calls failed, %d requests reached no replica", failed, f.failed.Load())
-			}
-		})
-	}
+			w.await(f.TB, "a")
+		}
+		failed, _ := l.end(programtest.Row{Fault: "rolling restart", Tried: fmt.Sprintf("%d replicas, SIGTERM one by one under load", len(f.replicas)),
+			Times: fmt.Sprint(rounds*len(f.replicas), " restarts"), Notes: "ended within " + ms(ended)})
+		if failed+int(f.failed.Load()) > 0 {
+			f.Errorf("%d calls failed, %d requests reached no replica", failed, f.failed.Load())
+		}
+	}, "--drain", "1")
 }
 
 // Replicas that are killed lose nothing that was acknowledged, and a call that failed is
@@ -60,27 +62,20 @@ func TestRollingRestart(t *testing.T) {
 //
 // BAD-INPUT 51
 func TestKilledReplicas(t *testing.T) {
-	for _, n := range sizes() {
-		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t, n, newDatabase(t).address)
-			l := newLoad(f, 8)
-			kills := programtest.Size(2, 40)
-			for k := range kills {
-				l.await(1 + rand.IntN(20))
-				f.replicas[k%n].Kill()
-				l.await(5)
-				f.start(k % n)
-			}
-			l.await(20)
-			row, failed, slowest := l.end(programtest.Row{Fault: "kill -9", Tried: fmt.Sprintf("%d replicas, one after the other under load", n), Times: fmt.Sprint(kills, " kills")})
-			row.Notes = fmt.Sprintf("%d failed calls repeated, slowest call %s", failed, ms(slowest))
-			report.Add(t, row)
-			if slowest > callTimeout {
-				t.Errorf("a call took %s", slowest)
-			}
-		})
-	}
+	underLoad(t, func(f *fleet, l *load) {
+		kills := programtest.Size(2, 40)
+		for k := range kills {
+			l.await(1 + rand.IntN(20))
+			f.replicas[k%len(f.replicas)].Kill()
+			l.await(5)
+			f.start(k % len(f.replicas))
+		}
+		l.await(20)
+		_, slowest := l.end(programtest.Row{Fault: "kill -9", Tried: fmt.Sprintf("%d replicas, one after the other under load", len(f.replicas)), Times: fmt.Sprint(kills, " kills")})
+		if slowest > callTimeout {
+			f.Errorf("a call took %s", slowest)
+		}
+	})
 }
 
 func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
@@ -100,58 +95,56 @@ var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 // fail within `--request-timeout`, or their outcome is unknown, without names of hosts or users;
 // `/readyz` answers 503; all recovers by itself. Nothing is lost or applied twice
 func TestDatabaseGoes(t *testing.T) {
+	start := func(db database, _ *postgrestest.Line) error { return db.Start() }
 	for _, c := range []struct {
 		fault, tried string
-		goes         func(db database, line *postgrestest.Line) error
-		comes        func(db database, line *postgrestest.Line) error
+		goes, comes  func(db database, line *postgrestest.Line) error
 	}{
-		{"PostgreSQL stopped", "fast shutdown, start",
-			func(db database, _ *postgrestest.Line) error { return db.Stop("fast") },
-			func(db database, _ *postgrestest.Line) error { return db.Start() }},
-		{"PostgreSQL crashed", "immediate shutdown, start with recovery",
-			func(db database, _ *postgrestest.Line) error { return db.Stop("immediate") },
-			func(db database, _ *postgrestest.Line) error { return db.Start() }},
+		{"PostgreSQL stopped", "fast shutdown, start", func(db database, _ *postgrestest.Line) error { return db.Stop("fast") }, start},
+		{"PostgreSQL crashed", "immediate shutdown, start with recovery", func(db database, _ *postgrestest.Line) error { return db.Stop("immediate") }, start},
 		{"PostgreSQL does not answer", "no byte passes, connections stay open",
 			func(_ database, line *postgrestest.Line) error { line.Hold(); return nil },
 			func(_ database, line *postgrestest.Line) error { line.Release(); return nil }},
-		{"connections cut", "all connections to PostgreSQL reset at once",
-			func(_ database, line *postgrestest.Line) error { line.Cut(); return nil },
-			func(database, *postgrestest.Line) error { return nil }},
+		{"connections cut", "all connections to PostgreSQL reset at once", nil, func(_ database, line *postgrestest.Line) error { line.Cut(); return nil }},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel() // they wait for bounds to pass
 			db := newDatabase(t)
-			line := must(postgrestest.NewLine(db.Server))(t)
-			t.Cleanup(line.Close)
-			through := must(line.Through(db.address))(t)
+			line, through := newLine(t, db)
 			f := newFleet(t, 2, through, "--request-timeout", fmt.Sprint(storeTimeout))
 			l := newLoad(f, 8)
+			a, b := f.replicas[0], f.replicas[1]
 			var fell, healed time.Duration
 			times := programtest.Size(1, 5)
 			for range times {
 				l.await(20)
-				check(t, c.goes(db, line))
-				if c.fault != "connections cut" {
-					fell = max(fell, f.until("no replica is ready", func() bool { return !f.replicas[0].ready.Load() && !f.replicas[1].ready.Load() }))
-				}
-				if c.fault != "connections cut" {
+				if c.goes != nil {
+					check(t, c.goes(db, line))
+					fell = max(fell, f.until("no replica is ready", func() bool { return !a.ready.Load() && !b.ready.Load() }))
 					l.awaitFailures()
 				}
 				check(t, c.comes(db, line))
-				healed = max(healed, f.until("both replicas are ready", func() bool { return f.replicas[0].ready.Load() && f.replicas[1].ready.Load() }))
+				healed = max(healed, f.until("both replicas are ready", func() bool { return a.ready.Load() && b.ready.Load() }))
 				l.await(20)
 				if n := db.connections(t); n > maxConnections {
 					t.Errorf("%d connections are open, want at most %d: they pile up", n, maxConnections)
 				}
 			}
-			row, failed, slowest := l.end(programtest.Row{Fault: c.fault, Tried: c.tried + "; 2 replicas under load", Times: fmt.Sprint(times, " times")})
-			row.Notes = fmt.Sprintf("not ready after %s, ready again after %s; %d failed calls repeated, slowest call %s", ms(fell), ms(healed), failed, ms(slowest))
-			report.Add(t, row)
+			_, slowest := l.end(programtest.Row{Fault: c.fault, Tried: c.tried + "; 2 replicas under load", Times: fmt.Sprint(times, " times"),
+				Notes: fmt.Sprintf("not ready after %s, ready again after %s", ms(fell), ms(healed))})
 			if slowest > bound || fell > bound || healed > bound {
 				t.Errorf("a call took %s, readiness fell after %s and came back after %s, want at most %s each", slowest, fell, healed, bound)
 			}
 		})
 	}
+}
+
+// newLine returns a line to a database, and the address of that through it.
+func newLine(t *testing.T, db database) (line *postgrestest.Line, through string) {
+	t.Helper()
+	line = must(postgrestest.NewLine(db.Server))(t)
+	t.Cleanup(line.Close)
+	return line, must(line.Through(db.address))(t)
 }
 
 type load struct {
@@ -198,16 +191,8 @@ func (l *load) awaitFailures() {
 	}
 }
 
-func (f *fleet) logs() (all string) {
-	for _, r := range f.replicas {
-		all += r.Log.String()
-	}
-	return all
-}
-
-// end ends the load and returns the row of the table, after a look at what is in the
-// store.
-func (l *load) end(row programtest.Row) (sum programtest.Row, failed int, slowest time.Duration) {
+// end ends the load, looks at what is in the store, and reports the row with it.
+func (l *load) end(row programtest.Row) (failed int, slowest time.Duration) {
 	l.Helper()
 	l.stop()
 	l.done.Wait()
@@ -221,5 +206,7 @@ func (l *load) end(row programtest.Row) (sum programtest.Row, failed int, slowes
 		}
 		failed, slowest = failed+int(a.failed.Load()), max(slowest, a.slow)
 	}
-	return row, failed, slowest
+	row.Notes += fmt.Sprintf("; %d failed calls repeated, slowest call %s", failed, ms(slowest))
+	report.Add(l, row)
+	return failed, slowest
 }

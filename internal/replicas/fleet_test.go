@@ -225,7 +225,11 @@ func (f *fleet) until(what string, isSo func() bool) time.Duration {
 	defer look.Stop()
 	for !isSo() {
 		if <-look.C; time.Since(began) > 30*time.Second {
-			f.Fatalf("never so: %s\n%s", what, f.logs())
+			var logs string
+			for _, r := range f.replicas {
+				logs += r.Log.String()
+			}
+			f.Fatalf("never so: %s\n%s", what, logs)
 		}
 	}
 	return time.Since(began)

@@ -16,7 +16,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
@@ -31,7 +30,6 @@ type watcher struct {
 	sent chan seen
 	// shows reports whether a text shows a write.
 	shows func(text, write string) bool
-	stop  func() // ends the stream, if it is one
 	renew func() // watches again, where the client does not by itself; else nil
 }
 
@@ -73,37 +71,30 @@ func (w *watcher) await(t testing.TB, texts ...string) time.Time {
 	}
 }
 
+// stream opens an event stream, again when it ends, and waits for its header.
 func stream(t testing.TB, url string) *watcher {
-	t.Helper()
-	return openStreamOf(t, url, http.Header{})
-}
-
-// openStreamOf opens an event stream, again when it ends, and waits for its header.
-func openStreamOf(t testing.TB, url string, header http.Header) *watcher {
 	t.Helper()
 	_, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 	w := newWatcher(path, strings.Contains)
 	ctx, cancel := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
-	w.stop = func() { cancel(); reading.Wait() }
 	open := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(open) })
 	reading.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.read(ctx, url, header, begun) // it is opened again
+			_ = w.read(ctx, url, begun) // it is opened again
 		}
 	})
-	t.Cleanup(w.stop)
+	t.Cleanup(func() { cancel(); reading.Wait() })
 	<-open
 	return w
 }
 
-func (w *watcher) read(ctx context.Context, url string, header http.Header, begun func()) error {
+func (w *watcher) read(ctx context.Context, url string, begun func()) error {
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 	if err != nil {
 		return err
 	}
-	req.Header = header
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -223,9 +214,7 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 func TestLostNotices(t *testing.T) {
 	t.Parallel() // it waits
 	db := newDatabase(t)
-	line := must(postgrestest.NewLine(db.Server))(t)
-	t.Cleanup(line.Close)
-	notices := must(line.Through(db.address))(t)
+	line, notices := newLine(t, db)
 	f := newFleet(t, 2, db.address, "--store-notices", notices)
 	a := newAgents(t, f, 1)[0]
 	a.chat = converse(t, f.replicas[0], "a")

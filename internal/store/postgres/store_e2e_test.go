@@ -234,40 +234,6 @@ func TestPoolerModes(t *testing.T) {
 	}
 }
 
-// What others save is seen at once behind a pooler, too, where notices do not arrive.
-func TestPoolerWatch(t *testing.T) {
-	address := pooled(t, "")(t)
-	a, b := open(t, address), open(t, address)
-	t.Cleanup(func() { a.Close(); b.Close() })
-	ctx, stop := context.WithCancel(t.Context())
-	hints := make(chan struct{}, 100)
-	var watching sync.WaitGroup
-	watching.Go(func() { _ = b.Watch(ctx, func() { hints <- struct{}{} }) })
-	defer watching.Wait()
-	defer stop()
-	position := int64(0)
-	var took []time.Duration
-	for n := range 10 {
-		saved := time.Now()
-		must(storetest.Save(ctx, a, snapshot(fmt.Sprint(n), 1)))(t)
-		for {
-			found := must(b.Find(ctx, board.Query{AfterSeq: position, OldestFirst: true}))(t)
-			if len(found) > 0 {
-				position = found[len(found)-1].Seq
-				break
-			}
-			<-hints
-		}
-		took = append(took, time.Since(saved))
-	}
-	t.Log(took)
-	for _, d := range took {
-		if d > time.Second {
-			t.Error("seen after", d)
-		}
-	}
-}
-
 // An address may set the limits of a statement; behind a pooler each update has them.
 func TestPoolerTimeouts(t *testing.T) {
 	s := open(t, pooled(t, "&statement_timeout=1234")(t))
