@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // read returns the files in a folder whose names end in one of suffixes, by path.
@@ -28,18 +30,13 @@ func read(t *testing.T, dir string, suffixes ...string) map[string]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	return files
 }
 
 // Every variable that a package sets is one of the program.
 func TestVariablesAreSettings(t *testing.T) {
-	settings, err := os.ReadFile(filepath.Join("..", "docs", "settings.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := servertest.Must(os.ReadFile(filepath.Join("..", "docs", "settings.md")))(t)
 	own := map[string]bool{"TODO_HOST": true} // the Compose file's, for the proxy
 	found := 0
 	for path, text := range read(t, ".", "Dockerfile", ".yaml", "Caddyfile", ".service", ".env", "manifest.json", "server.json") {
@@ -58,10 +55,7 @@ func TestVariablesAreSettings(t *testing.T) {
 // Each alert is tested, and the operator's page says what to do about it.
 func TestAlertsAreTestedAndDocumented(t *testing.T) {
 	files := read(t, "prometheus", ".yaml")
-	page, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := servertest.Must(os.ReadFile(filepath.Join("..", "docs", "operations.md")))(t)
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(files[filepath.Join("prometheus", "rules.yaml")], -1)
 	if len(alerts) < 5 {
 		t.Fatalf("%d alerts: their form changed", len(alerts))

@@ -37,15 +37,10 @@ func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
 // freePort returns a port that nobody uses on any address.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := servertest.Must(net.Listen("tcp", ":0"))(t)
 	defer l.Close()
 	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	return port
 }
 
@@ -62,16 +57,11 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	db, err := postgrestest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := servertest.Must(postgrestest.New())(t)
 	t.Cleanup(db.Close)
 	s := &site{dir: t.TempDir(), database: db, http: freePort(t), admin: freePort(t), proxy: freePort(t),
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} // the proxy makes its own certificate
-	if s.store, err = db.NewDatabase(); err != nil {
-		t.Fatal(err)
-	}
+	s.store = servertest.Must(db.NewDatabase())(t)
 	s.address, s.tokens = "https://localhost:"+s.proxy, filepath.Join(s.dir, "tokens")
 	return s
 }
@@ -103,9 +93,7 @@ func (s *site) replica(t *testing.T, ip string, others ...string) *programtest.P
 	if err == nil {
 		_, err = p.URL()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	s.await(t, "http://"+ip+":"+s.admin+"/readyz", "ok")
 	return p
 }
@@ -134,10 +122,7 @@ func (s *site) await(t *testing.T, address, text string) {
 // caddyfile returns the Caddyfile of the package with another text in place of some.
 func (s *site) caddyfile(t *testing.T, replace ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("compose", "Caddyfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := servertest.Must(os.ReadFile(filepath.Join("compose", "Caddyfile")))(t)
 	// no port for its own control, no certificate in this machine's store
 	return "{\n admin unix/" + s.dir + "/control\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer(replace...).Replace(string(text))
 }
@@ -147,9 +132,7 @@ func (s *site) caddyfile(t *testing.T, replace ...string) string {
 func (s *site) proxies(t *testing.T, command, config string, args ...string) {
 	t.Helper()
 	file := filepath.Join(s.dir, "Caddyfile")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, os.WriteFile(file, []byte(config), 0o600))
 	cmd := exec.Command("caddy", append([]string{command, "--adapter", "caddyfile", "--config", file}, args...)...)
 	cmd.Env = []string{"HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir, "XDG_CONFIG_HOME=" + s.dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -214,9 +197,7 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 		})
 	}
 	for ip, p := range replicas {
-		if err := p.Terminate(); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, p.Terminate())
 		if err := p.Wait(20 * time.Second); err != nil {
 			t.Errorf("55: %s ended with %v: %s", ip, err, p.Log)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // tenant is a client of a principal, at its address of the proxy.
@@ -72,10 +73,7 @@ func (n *tenant) writes(ctx context.Context, t *testing.T, agent int) {
 // lists returns what the tenant is shown of all lists at an address.
 func (n *tenant) lists(t *testing.T, address string) string {
 	t.Helper()
-	res, err := (&http.Client{Transport: n}).Get(address + "/api/lists")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := servertest.Must((&http.Client{Transport: n}).Get(address + "/api/lists"))(t)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -89,10 +87,7 @@ func (n *tenant) lists(t *testing.T, address string) string {
 // acknowledged write is lost, and neither tenant is shown a list of the other.
 func TestTenantMoves(t *testing.T) {
 	s := newSite(t)
-	second, err := s.database.NewDatabase()
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := servertest.Must(s.database.NewDatabase())(t)
 	settings := []string{"--tools", "all", "--keep-revisions", "0", "--allowed-hosts", "ann.localhost,bob.localhost"}
 	s.replica(t, "127.0.0.2", settings...)
 	s.replica(t, "127.0.0.3", append(settings, "--store", second)...)
@@ -101,10 +96,7 @@ func TestTenantMoves(t *testing.T) {
 	}
 	ann, bob := s.newTenant(t, "ann"), s.newTenant(t, "bob")
 
-	page, err := os.ReadFile(filepath.Join("..", "docs", "several-databases.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := servertest.Must(os.ReadFile(filepath.Join("..", "docs", "several-databases.md")))(t)
 	blocks := regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of code: the page's form changed", len(blocks))
@@ -168,10 +160,7 @@ func TestTenantMoves(t *testing.T) {
 	stop()
 	agents.Wait()
 
-	history, err := programtest.Export(program, s.dir, nil, second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	history := servertest.Must(programtest.Export(program, s.dir, nil, second))(t)
 	lost := append(history.Lost(ann.acks.Acks), history.Lost(bob.acks.Acks)...)
 	if torn := history.Torn(); len(lost)+len(torn) > 0 {
 		t.Errorf("lost: %v, in part: %v", lost, torn)

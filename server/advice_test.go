@@ -61,17 +61,10 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
 	t.Helper()
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(tools.Find(tools.New(tools.Defaults()), name).InputSchema(), &schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, json.Unmarshal(tools.Find(tools.New(tools.Defaults()), name).InputSchema(), &schema))
+	compiled := servertest.Must(schema.Resolve(nil))(t)
 	var value any
-	if err := json.Unmarshal([]byte(args), &value); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, json.Unmarshal([]byte(args), &value))
 	if err := compiled.Validate(value); err != nil {
 		t.Errorf("%s: what it says cannot be sent: %v", told, err)
 	}
@@ -114,9 +107,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 		"Write a list of your own": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
 			out, err := s.Server.Board.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "its host's"}},
 				Begin: todo.List{Mirrored: true}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			servertest.Check(t, err)
 			c.Resume(out.After.List.ID)
 			c.Calls("update_todo", `{"id":"1","status":"running"}`).Fails("Write a list of your own").Lacks("list_id")
 			return c
@@ -146,15 +137,9 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 		"write what is open as your own list": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
 			before := c.Conversation("before")
 			before.Writes("c:A i:B p:C")
-			left, err := s.Server.Board.As("").Load(t.Context(), before.Current(), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			left := servertest.Must(s.Server.Board.As("").Load(t.Context(), before.Current(), 0))(t)
 			for _, language := range prompts.Languages() {
-				words, err := prompts.WordsIn(language)
-				if err != nil {
-					t.Fatal(err)
-				}
+				words := servertest.Must(prompts.WordsIn(language))(t)
 				if told := tools.Earlier(words, left); strings.Contains(told, left.List.ID) || !strings.HasSuffix(told, "\n"+words.GoOnEarlier) {
 					t.Errorf("%s: %s", language, told)
 				}
@@ -191,18 +176,12 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 		known[tool.Name] = true
 	}
 	for _, language := range prompts.Languages() {
-		words, err := prompts.WordsIn(language)
-		if err != nil {
-			t.Fatal(err)
-		}
+		words := servertest.Must(prompts.WordsIn(language))(t)
 		sentences := map[string]string{}
 		for field, text := range reflect.ValueOf(words).Fields() {
 			sentences[field.Name] = text.String()
 		}
-		texts, err := prompts.New("", language)
-		if err != nil {
-			t.Fatal(err)
-		}
+		texts := servertest.Must(prompts.New("", language))(t)
 		for _, name := range []string{"instructions", "plan", "resume"} {
 			sentences[name] = texts.Text(name)
 		}
@@ -225,10 +204,7 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 // set (P3), and quotes what it was called.
 func TestNoSuchTool(t *testing.T) {
 	for language, want := range map[string]string{"en": `There is no tool \"no\\npe\". Call `, "vi": `Không có công cụ \"no\\npe\". Hãy gọi `} {
-		texts, err := prompts.New("", language)
-		if err != nil {
-			t.Fatal(err)
-		}
+		texts := servertest.Must(prompts.New("", language))(t)
 		chattest.Over(t, func(r *chattest.Rig) {
 			c := r.Start(func(c *server.Config) { c.Texts, c.Publish = texts, []string{"SetTodoList", "update_todo"} }).Chat("somebody")
 			for _, name := range []string{`no\npe`, "TodoWrite"} {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // cost is what a call allocates; compared with the floor, how many times as much.
@@ -79,14 +80,9 @@ func TestAllocations(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, append(data, '\n'), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(os.ReadFile(path))(t)
 	var golden map[string]cost
 	if err := json.Unmarshal(data, &golden); err != nil || len(golden) != len(got) {
 		t.Fatalf("%s has %d kinds of calls, want %d, %v", path, len(golden), len(got), err)

@@ -76,9 +76,7 @@ func (c comparison) overPipe(t testing.TB, p *servertest.Pipe) caller {
 	p.Read()
 	return c.calls(t, func(message []byte) []byte {
 		answer = append(append(answer[:0], message...), '\n')
-		if _, err := p.In.Write(answer); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Must(p.In.Write(answer))(t)
 		answer = answer[:0]
 		for {
 			part, err := p.Out.ReadSlice('\n')

@@ -44,17 +44,12 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
 	})
-	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := servertest.Must(client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: era}))(t)
 	defer session.Close()
 	if got := session.InitializeResult().ProtocolVersion; got != era {
 		t.Errorf("protocol version %s, want %s", got, era)
 	}
-	if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}))
 	list, err := session.ListTools(ctx, nil)
 	if err != nil || len(list.Tools) != len(tools.Names()) {
 		t.Fatalf("tools: %v, %v", list, err)

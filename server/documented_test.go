@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // The documents have the tables of clients that the program has. -update rewrites
@@ -23,19 +24,14 @@ func checkTable(t *testing.T, document, mark, want string) {
 	t.Helper()
 	begin, end := "<!-- "+mark+" -->\n", "<!-- /"+mark+" -->\n"
 	path := filepath.Join("..", "docs", document)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(os.ReadFile(path))(t)
 	before, rest, ok := strings.Cut(string(data), begin)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatalf("docs/%s has no %s…%s", document, begin, end)
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
 		return
 	}
 	if got != want {

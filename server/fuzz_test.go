@@ -34,9 +34,7 @@ func newFuzzed(t *testing.T) *fuzzed {
 	defer b.Close()
 	out, err := b.As("somebody").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}},
 		Change: func(d *todo.Draft) error { d.Append(secret); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	f.foreign = out.After
 	return f
 }
@@ -45,11 +43,7 @@ func newFuzzed(t *testing.T) *fuzzed {
 func (f *fuzzed) own(t *testing.T) []todo.Snapshot {
 	t.Helper()
 	own := ""
-	lists, err := f.store.Find(t.Context(), board.Query{Principal: &own})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lists
+	return servertest.Must(f.store.Find(t.Context(), board.Query{Principal: &own}))(t)
 }
 
 // answer passes a message on as the transports do, and returns what its client
@@ -63,10 +57,7 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 	} else {
 		answer, _ = f.server.Handle(t.Context(), server.Peer{Process: true}, m)
 	}
-	data, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(json.Marshal(answer))(t)
 	if !utf8.Valid(data) || strings.Contains(string(data), "8d0c41") {
 		t.Fatalf("%s is answered %s", message, data)
 	}

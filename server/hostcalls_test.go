@@ -8,6 +8,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // hookSays says, as a hook of Claude Code does, which chat makes a call before it comes.
@@ -15,9 +16,7 @@ func hookSays(r *chattest.Rig, principal, call string, by board.Conversation, at
 	r.Helper()
 	b := board.NewBoard(r.Store, board.WithClock(func() time.Time { return at }))
 	defer b.Close()
-	if err := b.As(principal).HearKey(r.Context(), by, board.CallKey, call, board.KeyAge); err != nil {
-		r.Fatal(err)
-	}
+	servertest.Check(r, b.As(principal).HearKey(r.Context(), by, board.CallKey, call, board.KeyAge))
 }
 
 // heard returns the chat of a host's session, or of a sub-agent there, in a folder.
@@ -119,9 +118,7 @@ func TestAServerKnowsItsHost(t *testing.T) {
 	one.Writes("p:A p:B")
 	first := r.Found()[0]
 	lists := board.NewBoard(r.Store).As("")
-	if err := lists.HearKey(t.Context(), heard("s-1", "", ""), board.HostKey, "h1", board.KeyAge); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, lists.HearKey(t.Context(), heard("s-1", "", ""), board.HostKey, "h1", board.KeyAge))
 	one.Writes("i:A p:B p:C")
 	if l := r.Found()[0]; l.List.ID != first.List.ID || l.Revision != 2 {
 		t.Errorf("the chat in its process goes on with %s at %d, want the list of its process", l.List.ID, l.Revision)

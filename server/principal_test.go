@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // missing is the id of no list.
@@ -32,10 +33,7 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 					"subscribing": {"resources/subscribe", `{"uri":"todo://lists/LIST"}`},
 				} {
 					ask := func(list string) string {
-						a, err := c.Send(t.Context(), c.Message(1, m[0], strings.ReplaceAll(m[1], "LIST", list)))
-						if err != nil {
-							t.Fatal(err)
-						}
+						a := servertest.Must(c.Send(t.Context(), c.Message(1, m[0], strings.ReplaceAll(m[1], "LIST", list))))(t)
 						return strings.ReplaceAll(a.Raw, list, "LIST")
 					}
 					if got, want := ask(foreign), ask(missing); got != want {

@@ -26,17 +26,10 @@ func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	path = filepath.Join("..", "testdata", path)
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		servertest.Check(t, os.WriteFile(path, got, 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := servertest.Must(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s changed (-want +got), run with -update if it should:\n%s", path, diff)
 	}
@@ -60,9 +53,7 @@ func TestPublishedTools(t *testing.T) {
 	}
 	for name, raw := range listed[chattest.Stdio] {
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, raw, "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, json.Indent(&pretty, raw, "", "  "))
 		pretty.WriteByte('\n')
 		if name == "todowrite" {
 			name = "opencode_todowrite" // some file systems take it for TodoWrite
@@ -85,15 +76,9 @@ func TestPublishedTools(t *testing.T) {
 func withoutOutput(t *testing.T, raw json.RawMessage) json.RawMessage {
 	t.Helper()
 	var tool map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &tool); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, json.Unmarshal(raw, &tool))
 	delete(tool, "outputSchema")
-	raw, err := json.Marshal(tool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return servertest.Must(json.Marshal(tool))(t)
 }
 
 // "auto" lists the tool that the models of a known client know best, in a session, and
@@ -136,10 +121,7 @@ func TestPublishAuto(t *testing.T) {
 // repeats it. The instructions, of which some models see the first 150 characters, name the
 // tool that the client is listed within these.
 func TestAboutTheServer(t *testing.T) {
-	panel, err := os.ReadFile(filepath.Join("panel", "page.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	panel := servertest.Must(os.ReadFile(filepath.Join("panel", "page.html")))(t)
 	chattest.Over(t, func(r *chattest.Rig) {
 		c := r.Start(func(c *server.Config) { c.Panel, c.Publish = "http://127.0.0.1:8765/", []string{"auto"} }).Chat("somebody")
 		first, tool := "server/discover", "TodoWrite"

@@ -8,6 +8,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // todo://lists lists the unfinished lists of main agents with what a model needs
@@ -27,9 +28,7 @@ func TestListsResource(t *testing.T) {
 				d.SetStatus("3", todo.Cancelled)
 				return nil
 			}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, err)
 		chattest.Foreign(t, r.Store)
 		c := r.Connect()
 		c.Conversation("a").Writes("c:A1 p:A2")
@@ -44,9 +43,7 @@ func TestListsResource(t *testing.T) {
 				Updated                        time.Time
 			}
 		}
-		if err := json.Unmarshal([]byte(c.Resource("todo://lists")), &got); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, json.Unmarshal([]byte(c.Resource("todo://lists")), &got))
 		if len(got.Lists) != 2 {
 			t.Fatalf("lists: %+v", got.Lists)
 		}

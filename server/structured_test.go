@@ -23,9 +23,7 @@ func seen(t *testing.T, a chattest.Answer, sees clients.Sight) string {
 		t.Fatalf("V3: not one text: %s", a.Raw)
 	}
 	var whole struct{ Result json.RawMessage }
-	if err := json.Unmarshal([]byte(a.Raw), &whole); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, json.Unmarshal([]byte(a.Raw), &whole))
 	return sees.Shown(a.Text(), string(a.Result.Structured), string(whole.Result))
 }
 

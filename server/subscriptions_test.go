@@ -60,9 +60,7 @@ func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 	a.Subscribe("todo://list")
 	a.Writes("c:Own")
 	first.Expect(list)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, first.Close())
 	a.Resume("Other").Says("Other")
 	second := stream()
 	second.Expect(list)

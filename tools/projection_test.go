@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -172,10 +173,7 @@ func TestLongLinesAreReadOnce(t *testing.T) {
 			plan += " p:" + text
 			items[i] = todo.Item{ID: fmt.Sprint(i + 1), Text: "Mine " + text, Status: todo.Pending}
 		}
-		call, err := write.Read([]byte(todos(plan)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := servertest.Must(write.Read([]byte(todos(plan))))(t)
 		return testing.AllocsPerRun(1, func() {
 			err := call.Change(todo.NewDraft(todo.Snapshot{Items: items, LastID: n}, time.Unix(0, 0)))
 			if result, _ := write.Failure(err); !strings.HasSuffix(result.Text, fmt.Sprintf("- and %d more", 2*n-50)) {

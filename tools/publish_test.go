@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -129,13 +130,8 @@ func TestTokenBudget(t *testing.T) {
 // a bad file and names it.
 func TestReplacedPrompts(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "SetTodoList.md"), []byte("Mine.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	texts, err := prompts.New(dir, "en")
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, os.WriteFile(filepath.Join(dir, "SetTodoList.md"), []byte("Mine.\n"), 0o600))
+	texts := servertest.Must(prompts.New(dir, "en"))(t)
 	list := newTools(t, func(o *tools.Options) { o.Texts = texts })
 	if got := tools.Find(list, "SetTodoList").Description; got != "Mine." {
 		t.Errorf("description = %q", got)
@@ -150,9 +146,7 @@ func TestReplacedPrompts(t *testing.T) {
 		"a mark":   func(p string) error { return os.WriteFile(p, []byte("Ask {{ user }}."), 0o600) },
 	} {
 		dir := t.TempDir()
-		if err := create(filepath.Join(dir, "TodoWrite.md")); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, create(filepath.Join(dir, "TodoWrite.md")))
 		if _, err := prompts.New(dir, "en"); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
 			t.Errorf("%s: error = %v, should name TodoWrite.md", name, err)
 		}
@@ -161,9 +155,7 @@ func TestReplacedPrompts(t *testing.T) {
 	for text, want := range map[string]string{
 		"Plan {{ goal }}, {{goal}}.": "Plan {{goal}}, {{goal}}.", "Plan it.": "Plan it.", "Plan {{Goal}}.": "", "{{goal}} {{}}": "",
 	} {
-		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.WriteFile(plan, []byte(text), 0o600))
 		texts, err := prompts.New(dir, "en")
 		if err == nil {
 			text = texts.Text("plan")
@@ -174,9 +166,7 @@ func TestReplacedPrompts(t *testing.T) {
 	}
 	// BAD-INPUT 162: as editors of Windows write it, too.
 	for _, text := range []string{"\xef\xbb\xbfMine: é.\r\n", "\xff\xfeM\x00i\x00n\x00e\x00:\x00 \x00\xe9\x00.\x00\r\x00\n\x00"} {
-		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.WriteFile(plan, []byte(text), 0o600))
 		texts, err := prompts.New(dir, "en")
 		if err != nil {
 			t.Fatalf("162: %q: %v", text, err)
@@ -185,9 +175,7 @@ func TestReplacedPrompts(t *testing.T) {
 			t.Errorf("162: %q is read as %q", text, got)
 		}
 	}
-	if err := os.WriteFile(plan, []byte("\xef\xbb\xbf"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, os.WriteFile(plan, []byte("\xef\xbb\xbf"), 0o600))
 	if _, err := prompts.New(dir, "en"); err == nil || !strings.Contains(err.Error(), "plan.md: the file is empty") {
 		t.Errorf("162: a mark alone: %v", err)
 	}
@@ -209,15 +197,10 @@ func TestWords(t *testing.T) {
 		return out.String()
 	}
 	load := func(lang string) map[string]string {
-		w, err := prompts.WordsIn(lang)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := servertest.Must(prompts.WordsIn(lang))(t)
 		data, _ := json.Marshal(w)
 		var m map[string]string
-		if err := json.Unmarshal(data, &m); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, json.Unmarshal(data, &m))
 		return m
 	}
 	want := load("en")

@@ -21,6 +21,7 @@ import (
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -44,19 +45,14 @@ func TestScripts(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, path := range files {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		archive := servertest.Must(txtar.ParseFile(path))(t)
 		for i, f := range archive.Files {
 			t.Run(filepath.Base(path)+"/"+f.Name, func(t *testing.T) {
 				archive.Files[i].Data = runScript(t, string(f.Data))
 			})
 		}
 		if *update {
-			if err := os.WriteFile(path, txtar.Format(archive), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			servertest.Check(t, os.WriteFile(path, txtar.Format(archive), 0o600))
 		}
 	}
 }
@@ -123,11 +119,7 @@ func settings(t *testing.T, script string) func(*tools.Options) {
 
 func textsIn(t testing.TB, language string) *prompts.Texts {
 	t.Helper()
-	texts, err := prompts.New("", language)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return texts
+	return servertest.Must(prompts.New("", language))(t)
 }
 
 // session is one conversation that uses all tools, on a board and a store in
@@ -169,10 +161,7 @@ func (s *session) run(command string) string {
 		}
 		return ""
 	case "structured":
-		raw, err := json.Marshal(s.last.Structured)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		raw := servertest.Must(json.Marshal(s.last.Structured))(s.t)
 		return strings.ReplaceAll(string(raw), strconv.Quote(s.list().List.ID), `"ID"`)
 	case "items":
 		return s.items()
@@ -248,14 +237,9 @@ func (s *session) call(name, args, operation string) tools.Result {
 	before := s.list()
 	result := s.answer(tools.Find(s.tools, name), args, operation)
 	if result.Structured != nil {
-		raw, err := json.Marshal(result.Structured)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		raw := servertest.Must(json.Marshal(result.Structured))(s.t)
 		var doc any
-		if err := json.Unmarshal(raw, &doc); err != nil {
-			s.t.Fatal(err)
-		}
+		servertest.Check(s.t, json.Unmarshal(raw, &doc))
 		if err := s.outputs[name].Validate(doc); err != nil {
 			s.t.Errorf("V3: %s: structured content does not conform: %v\n%s", name, err, raw)
 		}
@@ -284,9 +268,7 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 		Revision              int64
 		Counts, Display       json.RawMessage
 	}
-	if err := json.Unmarshal(raw, &c); err != nil {
-		s.t.Fatal(err)
-	}
+	servertest.Check(s.t, json.Unmarshal(raw, &c))
 	for line := range strings.SplitSeq(c.Message, "\n") {
 		if line = noChange.ReplaceAllString(line, ""); c.Output == "" && !strings.Contains(result.Text, line) {
 			s.t.Errorf("V3: %s: the text lacks %q:\n%s", name, line, result.Text)
@@ -315,14 +297,8 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 // about returns what a list in short says of a revision for the app page, as JSON.
 func (s *session) about(list string, revision int64) string {
 	s.t.Helper()
-	l, err := s.board.As("").Load(context.Background(), list, revision)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	title, err := json.Marshal(l.Title())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	l := servertest.Must(s.board.As("").Load(context.Background(), list, revision))(s.t)
+	title := servertest.Must(json.Marshal(l.Title()))(s.t)
 	text := `"title":` + string(title)
 	if item, ok := l.Current(); ok {
 		text += fmt.Sprintf(`,"current":%q,"started":%q`, item.ID, item.Started.Format(time.RFC3339Nano))
@@ -392,10 +368,7 @@ func TestPlansAreNamed(t *testing.T) {
 		write := func(title any, want string) {
 			t.Helper()
 			args["title"] = title
-			raw, err := json.Marshal(args)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := servertest.Must(json.Marshal(args))(t)
 			if result := s.answer(tool, string(raw), ""); result.IsError || s.list().Title() != want {
 				t.Errorf("%s: %.20q: the list is called %.20q, want %.20q; %s", tool.Name, title, s.list().Title(), want, result.Text)
 			}

@@ -28,6 +28,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // process is a running program.
@@ -45,10 +46,7 @@ func start(t *testing.T, descriptors int, program string, args ...string) *proce
 	if descriptors > 0 {
 		script = fmt.Sprintf("ulimit -n %d; ", descriptors) + script
 	}
-	p, err := programtest.Start(t, "sh", t.TempDir(), nil, append([]string{"-c", script, "sh", "env", "TODO_LOG_LEVEL=info", program}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := servertest.Must(programtest.Start(t, "sh", t.TempDir(), nil, append([]string{"-c", script, "sh", "env", "TODO_LOG_LEVEL=info", program}, args...)...))(t)
 	return &process{T: t, Process: p}
 }
 
@@ -69,9 +67,7 @@ func (p *process) cost(took time.Duration, what string) result {
 	p.Helper()
 	peak, err1 := p.Memory("VmHWM")
 	stat, err2 := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
-	if err := errors.Join(err1, err2); err != nil {
-		p.Fatal(err)
-	}
+	servertest.Check(p.T, errors.Join(err1, err2))
 	_, behindName, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(behindName)
 	user, _ := strconv.Atoi(fields[11])
@@ -113,14 +109,9 @@ func (p *process) send(text string) net.Conn {
 	small := func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 	}
-	conn, err := (&net.Dialer{Control: small}).DialContext(p.Context(), "tcp", strings.TrimPrefix(p.url, "http://"))
-	if err != nil {
-		p.Fatal(err)
-	}
+	conn := servertest.Must((&net.Dialer{Control: small}).DialContext(p.Context(), "tcp", strings.TrimPrefix(p.url, "http://")))(p.T)
 	p.Cleanup(func() { conn.Close() })
-	if _, err := io.WriteString(conn, text); err != nil {
-		p.Fatal(err)
-	}
+	servertest.Must(io.WriteString(conn, text))(p.T)
 	return conn
 }
 
@@ -129,20 +120,15 @@ func (p *process) get(path string) {
 	p.Helper()
 	conn := p.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	if _, err := conn.Read(make([]byte, 1)); err != nil {
-		p.Fatal(err)
-	}
+	servertest.Must(conn.Read(make([]byte, 1)))(p.T)
 }
 
 // read reads the answer to a GET request.
 func (p *process) read(path string) (size int64) {
 	p.Helper()
-	res, err := http.Get(p.url + path)
-	if err != nil {
-		p.Fatal(err)
-	}
+	res := servertest.Must(http.Get(p.url + path))(p.T)
 	defer res.Body.Close()
-	size, err = io.Copy(io.Discard, res.Body)
+	size, err := io.Copy(io.Discard, res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
 		p.Fatal(res.Status, err)
 	}
@@ -166,10 +152,7 @@ var longest = strings.Repeat("x", todo.MaxText)
 func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(path, board.Keep{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := servertest.Must(sqlite.Open(path, board.Keep{}))(t)
 	b := board.NewBoard(store)
 	defer func() { b.Close(); store.Close() }()
 	texts := slices.Repeat([]string{longest}, mostItems)
@@ -182,9 +165,7 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 			}
 			out, err := b.As("").Apply(context.Background(), board.Write{
 				Target: board.Target{Conversation: board.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0}, Change: change})
-			if err != nil {
-				t.Fatal(err)
-			}
+			servertest.Check(t, err)
 			id = out.After.List.ID
 		}
 	}

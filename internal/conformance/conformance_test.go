@@ -22,6 +22,7 @@ import (
 
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // versions are the protocol versions that the suite has scenarios for: three with
@@ -69,10 +70,7 @@ type key struct{ version, scenario, check, status string }
 // pass, and how many pass by version.
 func readExpected(t *testing.T) (want map[key]string, passes map[string]int) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/expected.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(os.ReadFile("testdata/expected.txt"))(t)
 	want, passes = make(map[key]string), make(map[string]int)
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
@@ -85,9 +83,7 @@ func readExpected(t *testing.T) (want map[key]string, passes map[string]int) {
 		}
 		switch {
 		case len(cells) == 3 && cells[1] == "passes":
-			if passes[cells[0]], err = strconv.Atoi(cells[2]); err != nil {
-				t.Fatal(err)
-			}
+			passes[cells[0]] = servertest.Must(strconv.Atoi(cells[2]))(t)
 		case len(cells) == 5 && cells[4] != "":
 			for version := range strings.FieldsSeq(cells[0]) {
 				want[key{version, cells[1], cells[2], cells[3]}] = cells[4]
@@ -162,13 +158,6 @@ func node(t *testing.T) string {
 // address.
 func serve(t *testing.T) string {
 	t.Helper()
-	p, err := programtest.Start(t, programtest.Build(t), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all")
-	if err != nil {
-		t.Fatal(err)
-	}
-	url, err := p.URL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return url
+	p := servertest.Must(programtest.Start(t, programtest.Build(t), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all"))(t)
+	return servertest.Must(p.URL())(t)
 }

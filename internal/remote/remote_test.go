@@ -36,9 +36,7 @@ func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) s
 		Writer: todo.Writer{Client: "tester", Variant: "create_todos"},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	return out.After.List.ID
 }
 
@@ -93,10 +91,7 @@ func expect(t *testing.T, next func() string, want ...string) {
 
 func newClient(t *testing.T, url, token string) *Client {
 	t.Helper()
-	c, err := New(url, token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := servertest.Must(New(url, token))(t)
 	c.pause = func(context.Context, int) {}
 	return c
 }

@@ -24,9 +24,7 @@ func TestEvents(t *testing.T) {
 		Revision int64
 		Todos    []map[string]string
 	}
-	if err := json.Unmarshal([]byte(data), &got); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, json.Unmarshal([]byte(data), &got))
 	want := `[map[activeForm:Doing A content:A id:1 status:in_progress] map[activeForm:Doing B content:B id:2 status:pending]]`
 	if before != "" || name != "list:update" || got.Revision != 1 || fmt.Sprint(got.Todos) != want {
 		t.Errorf("T8: %s %s", name, data)

@@ -296,9 +296,7 @@ func TestWorkspaceFindsOldLists(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	for _, query := range []string{"?list=oldest", "?list=release", ""} {
 		var a struct {

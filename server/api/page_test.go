@@ -65,9 +65,7 @@ func longHistory(t *testing.T, revisions, length int) *weighing {
 		items[n] = todo.Item{ID: fmt.Sprint(n + 1), Text: strings.Repeat("x", length), Status: todo.Pending}
 	}
 	for n := range revisions {
-		if _, err := storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "a"}, Revision: int64(n + 1), Items: items, LastID: 1000}); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Must(storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "a"}, Revision: int64(n + 1), Items: items, LastID: 1000}))(t)
 	}
 	return store
 }
@@ -81,14 +79,8 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 		t.Fatalf("%s: %d", address, status)
 	}
 	if link, ok := strings.CutSuffix(header.Get("Link"), `>; rel="`+relation+`"`); ok {
-		base, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		to, err := base.Parse(strings.TrimPrefix(link, "<"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := servertest.Must(url.Parse(address))(t)
+		to := servertest.Must(base.Parse(strings.TrimPrefix(link, "<")))(t)
 		linked = to.String()
 	}
 	return []byte(text), linked

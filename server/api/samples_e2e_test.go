@@ -21,10 +21,7 @@ import (
 // docs/front-ends.md says.
 func page(t *testing.T, api, html, script string) string {
 	t.Helper()
-	target, err := url.Parse(api)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := servertest.Must(url.Parse(api))(t)
 	mux := http.NewServeMux()
 	mux.Handle("/api/", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
@@ -103,9 +100,7 @@ func reactPage(t *testing.T, api, host string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, code := range map[string]string{"host.jsx": host, "sample.jsx": sample(t, "react.jsx")} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(code), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(code), 0o644))
 	}
 	script := servertest.Bundle(t, filepath.Join(dir, "host.jsx"), "--format=esm", "--jsx=automatic", `--define:process.env.NODE_ENV="production"`)
 	return page(t, api, `<!doctype html><div id="root"></div><script type="module" src="/script.js"></script>`, string(script))

@@ -6,24 +6,20 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // sample returns one of the samples that docs/front-ends.md explains.
 func sample(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("samples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(os.ReadFile(filepath.Join("samples", name)))(t)
 	return string(data)
 }
 
 func frontend(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name)))(t)
 	return string(data)
 }
 

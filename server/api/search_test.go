@@ -66,10 +66,7 @@ func TestToday(t *testing.T) {
 		d.Append("Push")
 	})
 	date := func(zone string, days int) string {
-		in, err := time.LoadLocation(zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := servertest.Must(time.LoadLocation(zone))(t)
 		return list.Updated.In(in).AddDate(0, 0, days).Format(time.DateOnly)
 	}
 	for query, lists := range map[string]int{

@@ -26,10 +26,7 @@ func TestStreamsShareOneEncoding(t *testing.T) {
 			const streams = 100
 			var got sync.WaitGroup
 			for range streams {
-				conn, err := net.Dial("tcp", address)
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := servertest.Must(net.Dial("tcp", address))(t)
 				defer conn.Close()
 				fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, address)
 				lines := bufio.NewReaderSize(conn, 4<<10)

@@ -36,10 +36,7 @@ func TestSignInBelowAPath(t *testing.T) {
 				req, _ := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode()))
 				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 				req.Header.Set("Accept", "text/html")
-				res, err := client.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				res := servertest.Must(client.Do(req))(t)
 				defer res.Body.Close()
 				body, _ := io.ReadAll(res.Body)
 				if res.StatusCode != 200 || res.Request.URL.Path != "/todo"+wantPath || !strings.Contains(string(body), wantText) {

@@ -49,19 +49,12 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 	}
 	held := func() todo.Snapshot {
 		t.Helper()
-		l, err := s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat")}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
+		return servertest.Must(s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat")}}))(t)
 	}
 	stand := func() string {
 		t.Helper()
 		l := held()
-		states, err := s.board.As("team").States(t.Context(), l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		states := servertest.Must(s.board.As("team").States(t.Context(), l))(t)
 		return l.List.ID + " " + l.Title() + " " + fmt.Sprint(states[l.List.ID])
 	}
 	for name, token := range others {

@@ -38,10 +38,7 @@ type issuer struct {
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := servertest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	i := &issuer{key: key}
 	i.kid.Store("first")
 	i.Server = httptest.NewServer(http.HandlerFunc(i.serve))
@@ -86,24 +83,14 @@ func (i *issuer) sign(t *testing.T, changes map[string]any) string {
 
 func sign(t *testing.T, key jose.SigningKey, header map[jose.HeaderKey]any, claims map[string]any) string {
 	t.Helper()
-	signer, err := jose.NewSigner(key, &jose.SignerOptions{ExtraHeaders: header})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := jwt.Signed(signer).Claims(claims).Serialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	signer := servertest.Must(jose.NewSigner(key, &jose.SignerOptions{ExtraHeaders: header}))(t)
+	return servertest.Must(jwt.Signed(signer).Claims(claims).Serialize())(t)
 }
 
 // unsigned returns a token with a header and no signature.
 func unsigned(t *testing.T, header string, claims map[string]any) string {
 	t.Helper()
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := servertest.Must(json.Marshal(claims))(t)
 	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
 }
 
@@ -127,14 +114,8 @@ func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site
 func TestTokensOfOthers(t *testing.T) {
 	i := newIssuer(t)
 	s := newIssuerSite(t, i, nil)
-	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(i.key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := servertest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	public := servertest.Must(x509.MarshalPKIXPublicKey(i.key.Public()))(t)
 	theirs := jose.SigningKey{Algorithm: jose.ES256, Key: stranger}
 	s.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...).is(t, "a valid token", 200)
 	for name, token := range map[string]string{
@@ -238,9 +219,7 @@ func TestWhoWrote(t *testing.T) {
 	s := newIssuerSite(t, i, nil)
 	for claims, want := range map[string]string{`{"preferred_username":"ann"}`: "ann", `{}`: "ann@example.com", `{"email":null}`: "u-1", `{"email":"a\u001b[2Jb"}`: "a?[2Jb"} {
 		var changes map[string]any
-		if err := json.Unmarshal([]byte(claims), &changes); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, json.Unmarshal([]byte(claims), &changes))
 		s.write(t, i.sign(t, changes), "text for "+want)
 		lists, err := s.board.As("user:u-1").Find(t.Context(), allLists)
 		if err != nil || len(lists) == 0 || lists[0].Writer.User != want {

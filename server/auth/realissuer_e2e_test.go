@@ -32,28 +32,17 @@ import (
 // beside it.
 func newRealSite(t *testing.T) *site {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	c := auth.IssuerConfig{URL: fmt.Sprintf("http://127.0.0.1:%d", port), ClientID: "panel", ClientSecret: "a secret of the panel"}
-	own, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	c.Audience = "http://" + own.Addr().String() + "/mcp"
 	s := newSiteOn(t, own, auth.NewIssuer(c), nil)
 	folder := filepath.Dir(servertest.NodeModules(t))
 	provider := exec.Command("node", filepath.Join(folder, "oidc.mjs"), fmt.Sprint(port), s.URL+"/signin/callback")
-	out, err := provider.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := provider.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := servertest.Must(provider.StdoutPipe())(t)
+	servertest.Check(t, provider.Start())
 	t.Cleanup(func() { _ = provider.Process.Kill(); _ = provider.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the provider says %q, %v", line, err)
@@ -155,14 +144,9 @@ func TestRealClientSignsIn(t *testing.T) {
 			return signInAs("ann", args.URL, redirect)
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	client := mcp.NewClient(&mcp.Implementation{Name: "real", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp", OAuthHandler: handler}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := servertest.Must(client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp", OAuthHandler: handler}, nil))(t)
 	defer session.Close()
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "TodoWrite", Arguments: map[string]any{"todos": []any{map[string]any{"content": "Signed in", "activeForm": "Signing in", "status": "pending"}}}})
 	if err != nil || result.IsError {
@@ -219,9 +203,7 @@ func TestRevokedWhileWatching(t *testing.T) {
 	ctx := servertest.Tab(t)
 	s.signIn(t, ctx, token)
 	servertest.Until(t, ctx, servertest.IsLive)
-	if err := auth.RevokeToken(s.path, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, auth.RevokeToken(s.path, "ann"))
 	s.CloseClientConnections()
 	servertest.Do(t, ctx, chromedp.WaitVisible(`#token`))
 }

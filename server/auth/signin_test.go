@@ -39,10 +39,7 @@ type site struct {
 // newSite serves with the tokens of a file and, if it is not nil, an issuer.
 func newSite(t *testing.T, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return newSiteOn(t, l, issuer, edit)
 }
 
@@ -76,11 +73,7 @@ func (s *site) token(t *testing.T, token auth.Token) string {
 	if token.Principal == "" {
 		token.Principal = token.Name
 	}
-	text, err := auth.NewToken(s.path, token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return servertest.Must(auth.NewToken(s.path, token))(t)
 }
 
 // list makes a list of a principal and returns its id.
@@ -162,9 +155,7 @@ func TestNobodyWithoutAToken(t *testing.T) {
 	list := s.list(t, "ann", "a secret text")
 	good := s.token(t, auth.Token{Name: "ann"})
 	gone := s.token(t, auth.Token{Name: "gone"})
-	if err := auth.RevokeToken(s.path, "gone"); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, auth.RevokeToken(s.path, "gone"))
 	expired := s.token(t, auth.Token{Name: "old", Principal: "ann", Expires: s.now().Add(time.Hour)})
 	s.wait(time.Hour)
 	for name, headers := range map[string][]string{
@@ -402,9 +393,7 @@ func TestPersonsSignIn(t *testing.T) {
 	s.wait(12 * time.Hour)
 	s.ask(t, "GET /", "", "Cookie", cookie).is(t, "after 12 hours", http.StatusUnauthorized)
 	s.wait(-12 * time.Hour)
-	if err := auth.RevokeToken(s.path, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, auth.RevokeToken(s.path, "ann"))
 	s.ask(t, "GET /", "", "Cookie", cookie).is(t, "after the token was revoked", http.StatusUnauthorized)
 }
 
@@ -435,9 +424,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	for name, token := range map[string]string{"ann": ann, "bob": bob, "old": old} {
 		streams[name] = servertest.OpenStream(t, "GET", s.URL+"/api/events", "", bearer(token)...)
 	}
-	if err := auth.RevokeToken(s.path, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, auth.RevokeToken(s.path, "ann"))
 	streams["ann"].End()
 	s.wait(2 * time.Hour)
 	streams["old"].End()
@@ -450,22 +437,15 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 func TestDamagedTokens(t *testing.T) {
 	s := newSite(t, nil, nil)
 	token := s.token(t, auth.Token{Name: "ann"})
-	whole, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := servertest.Must(os.ReadFile(s.path))(t)
 	for _, damaged := range []string{"x", `{"id":"a"}`, string(whole) + "{", strings.Replace(string(whole), "todos:write", "todos:admin", 1)} {
-		if err := os.WriteFile(s.path, []byte(damaged), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.WriteFile(s.path, []byte(damaged), 0o600))
 		s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, fmt.Sprintf("%q", damaged), http.StatusServiceUnavailable)
 		if lines := strings.Join(s.log.Take(), "\n"); !strings.Contains(lines, "line ") {
 			t.Errorf("%q: logged %s", damaged, lines)
 		}
 	}
-	if err := os.WriteFile(s.path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, os.WriteFile(s.path, whole, 0o600))
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "mended", 200)
 }
 
@@ -474,14 +454,8 @@ func TestDamagedTokens(t *testing.T) {
 func TestTokensFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "tokens")
 	token := auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeRead}}
-	text, err := auth.NewToken(path, token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := servertest.Must(auth.NewToken(path, token))(t)
+	data := servertest.Must(os.ReadFile(path))(t)
 	_, secret, _ := strings.Cut(strings.TrimPrefix(text, "todo_"), "_")
 	if len(secret) != 26 || strings.Contains(string(data), secret) {
 		t.Errorf("token %s in file %s", text, data)
@@ -511,9 +485,7 @@ func TestTokensFile(t *testing.T) {
 		t.Errorf("%+v, %v", decoded, err)
 	}
 	link := path + ".link"
-	if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), auth.RevokeToken(link, "ann")); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), auth.RevokeToken(link, "ann")))
 	if tokens, err := auth.ReadTokens(path); err != nil || len(tokens) != 0 {
 		t.Errorf("revoked by its link: %v, %v", tokens, err)
 	}

@@ -177,10 +177,7 @@ func TestAppHostileText(t *testing.T) {
 	}
 	honest := []string{"日本語を書く", "שלום עולם", "می‌خواهم", "क्‍ष", "👩‍💻 ❤️ 👍🏽 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ 🇻🇳", "Đặt tên"}
 	hidden := "a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh"
-	args, err := json.Marshal(map[string]any{"items": append(append(append([]string{}, hostile...), honest...), hidden)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := servertest.Must(json.Marshal(map[string]any{"items": append(append(append([]string{}, hostile...), honest...), hidden)}))(t)
 	c.mount(``)
 	c.call("create_todos", string(args))
 	want := []string{}

@@ -188,9 +188,5 @@ func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Resolved {
 			t.Errorf("V1: the view tool's schemas have %s", bad)
 		}
 	}
-	schema, err := published.OutputSchema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
+	return servertest.Must(published.OutputSchema.Resolve(nil))(t)
 }

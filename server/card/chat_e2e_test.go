@@ -87,10 +87,7 @@ func (c *chat) mount(args string) {
 // none.
 func (c *chat) newFrame() (id target.ID) {
 	c.t.Helper()
-	targets, err := chromedp.Targets(c.ctx)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	targets := servertest.Must(chromedp.Targets(c.ctx))(c.t)
 	for _, f := range targets {
 		if f.Type == "iframe" && !c.seen[f.TargetID] {
 			id, c.seen[f.TargetID] = f.TargetID, true
@@ -115,10 +112,7 @@ const rows = `[...document.querySelectorAll('#items li')].map((e) => e.classList
 // rows waits until the page shows these items.
 func (c *chat) rows(want ...string) {
 	c.t.Helper()
-	text, err := json.Marshal(strings.Join(want, "|")) // Go's own escapes are not JavaScript's
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	text := servertest.Must(json.Marshal(strings.Join(want, "|")))(c.t) // Go's own escapes are not JavaScript's
 	c.until(rows + " === " + string(text))
 }
 

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // texts returns the texts on which the two versions of Safe must agree: each
@@ -46,10 +47,7 @@ func texts() (out []string) {
 // JavaScript, for the card, return the same.
 func TestSafeIsTheSameInJavaScript(t *testing.T) {
 	in := texts()
-	data, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(json.Marshal(in))(t)
 	const program = `
 		const fs = require('fs');
 		const safe = new Function(fs.readFileSync('safe.js', 'utf8') + '; return safe')();

@@ -70,9 +70,7 @@ func TestAppTitleTimeAndPanel(t *testing.T) {
 
 	id := person(t, s, func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditRename, Text: "Release \u202e2.4"}) })
 	c.until(`document.querySelector('h1').textContent === 'Release \\u202e2.4'`)
-	if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Must(s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}))(t)
 	c.until(`document.querySelector('time') === null && !document.querySelector('main').classList.contains('live')`)
 	c.expectNoRequests()
 }
@@ -143,9 +141,7 @@ func TestAppTicks(t *testing.T) {
 		t.Error("the reason went away when the list was read anew")
 	}
 	servertest.Eval[string](t, c.ctx, `host.refuseTick = ''`)
-	if _, err := s.Board.As("").Edit(t.Context(), newest(t, s).List.ID, todo.Edit{Do: todo.EditDelete}, todo.Writer{}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Must(s.Board.As("").Edit(t.Context(), newest(t, s).List.ID, todo.Edit{Do: todo.EditDelete}, todo.Writer{}))(t)
 	c.click("i-5")
 	c.until(noteText + ` === 'Not saved: list_id: There is no such list' && !` + isTicked)
 }

@@ -220,15 +220,9 @@ func TestStreamCap(t *testing.T) {
 	}
 	first.Close()
 	for status := 0; status != http.StatusOK; { // the server needs a moment to notice that the first stream ended
-		req, err := http.NewRequest("GET", web.URL+"/api/stream?list=x", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := servertest.Must(http.NewRequest("GET", web.URL+"/api/stream?list=x", nil))(t)
 		req.Header.Set("X-Forwarded-For", "192.0.2.1")
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := servertest.Must(http.DefaultClient.Do(req))(t)
 		res.Body.Close()
 		status = res.StatusCode
 	}

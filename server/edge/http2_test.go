@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/todo-mcp/todo-mcp/server/edge"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
@@ -87,30 +88,19 @@ func TestHTTP2UnreadAnswers(t *testing.T) {
 			return nil
 		})
 	})
-	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := servertest.Must(tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}))(t)
 	defer conn.Close()
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Must(io.WriteString(conn, http2.ClientPreface))(t)
 	framer := http2.NewFramer(conn, nil) // nothing is read
 	const window = 1 << 30
-	if err := errors.Join(framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}), framer.WriteWindowUpdate(0, window)); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, errors.Join(framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}), framer.WriteWindowUpdate(0, window)))
 	for i := range uint32(n) {
 		var header bytes.Buffer
 		encoder := hpack.NewEncoder(&header)
 		for name, value := range map[string]string{":method": "GET", ":scheme": "https", ":path": "/large", ":authority": address} {
-			if err := encoder.WriteField(hpack.HeaderField{Name: name, Value: value}); err != nil {
-				t.Fatal(err)
-			}
+			servertest.Check(t, encoder.WriteField(hpack.HeaderField{Name: name, Value: value}))
 		}
-		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true}))
 	}
 	late := time.After(20 * time.Second)
 	for i := range n {

@@ -45,9 +45,7 @@ func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) 
 		return id
 	}
 	edit := func(id string, e todo.Edit) {
-		if _, err := lists.Edit(t.Context(), id, e, todo.Writer{Client: "panel"}); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Must(lists.Edit(t.Context(), id, e, todo.Writer{Client: "panel"}))(t)
 	}
 	main = write("main", "Keel", todo.InProgress, todo.List{Workspace: "/src/keel"})
 	write("main/agent:helper", "Caulk", todo.InProgress, todo.List{ParentConversation: "main", Agent: "helper", Workspace: "/src/keel"})
@@ -55,9 +53,7 @@ func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) 
 	write("mast", "Mast", todo.InProgress, todo.List{Workspace: "/src/mast"})
 	write("sail", "Sail", todo.Completed, todo.List{Workspace: "/src/sail"})
 	write("rope", "Rope", todo.Pending, todo.List{Workspace: "/src/rope"})
-	if err := lists.Leave(t.Context(), board.Conversation{Key: "rope"}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, lists.Leave(t.Context(), board.Conversation{Key: "rope"}))
 	edit(write("pump", "Pump", todo.Pending, todo.List{Workspace: "/src/pump"}), todo.Edit{Do: todo.EditArchive})
 	gone := write("gone", "Gone", todo.Pending, todo.List{})
 	edit(gone, todo.Edit{Do: todo.EditDelete})
@@ -98,14 +94,8 @@ func ask(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := servertest.Must(http.NewRequestWithContext(ctx, "GET", url, nil))(t)
+	res := servertest.Must(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
 	isStream := res.Header.Get("Content-Type") == "text/event-stream"
 	enough := func() bool { // the retry line alone, where a stream has nothing to say yet

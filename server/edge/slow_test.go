@@ -31,18 +31,11 @@ func newLargeSite(t *testing.T, clientTimeout time.Duration) *edge.Edge {
 // answer, which it returns.
 func askAndStall(t *testing.T, address string) (line string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := servertest.Must(net.Dial("tcp", address))(t)
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\n\r\n", address)
-	line, err = bufio.NewReaderSize(conn, 16).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return line
+	return servertest.Must(bufio.NewReaderSize(conn, 16).ReadString('\n'))(t)
 }
 
 // BAD-INPUT 61: an answer that nobody reads is given up after the write timeout,
@@ -118,10 +111,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 	})
 	address, stop := serve(t, e)
 	defer stop()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := servertest.Must(net.Dial("tcp", address))(t)
 	defer conn.Close()
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\n\r\n", address)
@@ -134,10 +124,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 // and waits for its end.
 func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Serve(ctx, l) }()
@@ -181,10 +168,7 @@ func testSlowRequests(t *testing.T, address, body string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := servertest.Must(net.Dial("tcp", address))(t)
 			defer conn.Close()
 			fmt.Fprintf(conn, c.request, address)
 			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))

@@ -81,16 +81,10 @@ func TestHTTPTooLargeBodies(t *testing.T) {
 		"declared": fmt.Sprintf("Content-Length: %d\r\n\r\n", 9<<20),
 		"chunked":  fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", len(chunk), chunk),
 	} {
-		c, err := net.Dial("tcp", host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := servertest.Must(net.Dial("tcp", host))(t)
 		defer c.Close()
 		go fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s", host, rest)
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := servertest.Must(http.ReadResponse(bufio.NewReader(c), nil))(t)
 		defer res.Body.Close()
 		answer, err := io.ReadAll(res.Body)
 		if err != nil || res.StatusCode != 413 || !strings.Contains(string(answer), `"id":null`) {
@@ -223,10 +217,7 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 	whole := len(request(0))
 	for sent := range whole/7 + 20 { // at last the whole request, and gone before the answer
-		c, err := net.Dial("tcp", host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := servertest.Must(net.Dial("tcp", host))(t)
 		_, _ = io.WriteString(c, request(sent)[:min(7*sent, whole)])
 		c.Close()
 	}

@@ -46,9 +46,7 @@ func TestHTTPPresence(t *testing.T) {
 	stream := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
 	later(29 * time.Minute)
 	expect("with a stream", todo.Idle)
-	if err := stream.Close(); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, stream.Close())
 	later(2 * time.Minute)
 	expect("half an hour after the last sign", todo.LeftOpen)
 	servertest.Post(t, web.URL+"/mcp", servertest.Call(3, "TodoWrite", servertest.Todos("in_progress", "A")), "Mcp-Session-Id", id)
@@ -73,10 +71,7 @@ func TestStreamsBeginWithoutTheStore(t *testing.T) {
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", web.URL+"/mcp", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := servertest.Must(http.NewRequestWithContext(ctx, "GET", web.URL+"/mcp", nil))(t)
 	r.Header.Set("Mcp-Session-Id", id)
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {

@@ -14,9 +14,7 @@ import (
 func Post(t testing.TB, url, body string, headers ...string) (int, http.Header, string) {
 	t.Helper()
 	status, header, data, err := TryPost(url, strings.NewReader(body), headers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return status, header, data
 }
 
@@ -32,9 +30,7 @@ func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, s
 func Ask(t testing.TB, method, url, body string, headers ...string) (int, http.Header, string) {
 	t.Helper()
 	status, header, data, err := try(method, url, strings.NewReader(body), headers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return status, header, data
 }
 
@@ -212,9 +208,7 @@ func Listed(t *testing.T, answer string) (names []string, raw map[string]json.Ra
 	raw = map[string]json.RawMessage{}
 	for _, tool := range a.Result.Tools {
 		var n struct{ Name string }
-		if err := json.Unmarshal(tool, &n); err != nil {
-			t.Fatal(err)
-		}
+		Check(t, json.Unmarshal(tool, &n))
 		names = append(names, n.Name)
 		raw[n.Name] = tool
 	}

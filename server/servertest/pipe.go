@@ -53,9 +53,7 @@ func ServePipe(t testing.TB, serve func(ctx context.Context, in io.Reader, out i
 func (p *Pipe) Send(messages ...string) {
 	p.t.Helper()
 	for _, m := range messages {
-		if _, err := io.WriteString(p.In, m+"\n"); err != nil {
-			p.t.Fatal(err)
-		}
+		Must(io.WriteString(p.In, m+"\n"))(p.t)
 	}
 }
 

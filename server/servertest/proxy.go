@@ -12,10 +12,7 @@ import (
 // others. It takes the path out of requests, or leaves it there.
 func Below(t testing.TB, server, path string, strips bool) string {
 	t.Helper()
-	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := Must(url.Parse(server))(t)
 	proxy := http.Handler(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host

@@ -33,18 +33,12 @@ func New(t testing.TB, st board.Store, edit func(*server.Config)) *server.Server
 		st = memory.New()
 	}
 	b := board.NewBoard(st)
-	texts, err := prompts.New("", "en")
-	if err != nil {
-		t.Fatal(err)
-	}
+	texts := Must(prompts.New("", "en"))(t)
 	c := server.Config{Board: b, Tools: tools.New(tools.Defaults()), Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project", SessionKey: Key}
 	if edit != nil {
 		edit(&c)
 	}
-	s, err := server.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Must(server.New(c))(t)
 	t.Cleanup(func() { s.Close(); b.Close() })
 	return s
 }
@@ -56,10 +50,7 @@ func Key() []byte { return bytes.Repeat([]byte("k"), 32) }
 // not nil, changes the configuration.
 func Serve(t testing.TB, s *server.Server, edit func(*edge.Config)) *httptest.Server {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return ServeOn(t, l, s, edit)
 }
 
@@ -92,10 +83,7 @@ func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge
 	if edit != nil {
 		edit(&c)
 	}
-	h, err := web.New(s, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := Must(web.New(s, c))(t)
 	return h
 }
 
@@ -103,10 +91,7 @@ func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge
 func Apply(t testing.TB, lists board.Lists, w board.Write, change func(d *todo.Draft)) todo.Snapshot {
 	t.Helper()
 	w.Change = func(d *todo.Draft) error { change(d); return nil }
-	out, err := lists.Apply(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := Must(lists.Apply(t.Context(), w))(t)
 	return out.After
 }
 
@@ -122,10 +107,21 @@ func Says(t testing.TB, lists board.Lists, list string, does todo.Doing, asks st
 	if err == nil {
 		_, err = lists.Hear(t.Context(), board.Conversation{Key: s.List.Conversation}, func(c *todo.Chat, at time.Time) { c.Says(does, asks, at) })
 	}
+	Check(t, err)
+}
+
+// On returns a write to the list with an id.
+func On(list string) board.Write { return board.Write{Target: board.Target{List: list}} }
+
+// Check ends a test on an error.
+func Check(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// On returns a write to the list with an id.
-func On(list string) board.Write { return board.Write{Target: board.Target{List: list}} }
+// Must returns the value that came with no error; an error ends the test that it is given.
+func Must[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T { t.Helper(); Check(t, err); return value }
+}

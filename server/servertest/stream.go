@@ -20,10 +20,7 @@ type Events struct {
 // headers alternates names and values.
 func OpenStream(t *testing.T, method, url, body string, headers ...string) *Events {
 	t.Helper()
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := Must(http.NewRequest(method, url, strings.NewReader(body)))(t)
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {

@@ -45,10 +45,7 @@ func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout, c.MaxStreams = 3*time.Second, 4 }) // two of this address
 	host := strings.TrimPrefix(web.URL, "http://")
-	stalled, err := net.Dial("tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stalled := servertest.Must(net.Dial("tcp", host))(t)
 	defer stalled.Close()
 	if err := stalled.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil { // some systems take in tens of megabytes else
 		t.Fatal(err)
@@ -81,10 +78,7 @@ func TestStalledReader(t *testing.T) {
 	// Once the server has closed the stalled stream there is room for another one. What was sent
 	// before can be read, then the end.
 	for isFull := true; isFull; {
-		next, err := http.Get(web.URL + "/api/events")
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := servertest.Must(http.Get(web.URL + "/api/events"))(t)
 		next.Body.Close()
 		isFull = next.StatusCode == http.StatusTooManyRequests
 	}

@@ -367,9 +367,7 @@ func TestStdioEndsUnread(t *testing.T) {
 			for i := range n {
 				input += servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))) + "\n"
 			}
-			if _, err := io.WriteString(p.In, input); err != nil {
-				t.Fatal(err)
-			}
+			servertest.Must(io.WriteString(p.In, input))(t)
 			if _, err := calls.Next(t.Context()); err != nil { // all are read with the first
 				t.Fatal(err)
 			}

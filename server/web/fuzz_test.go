@@ -68,11 +68,7 @@ func (s *site) send(t *testing.T, method, path, query, body string, header http.
 
 func (s *site) newest(t *testing.T) todo.Snapshot {
 	t.Helper()
-	l, err := s.store.Load(t.Context(), s.list, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return servertest.Must(s.store.Load(t.Context(), s.list, 0))(t)
 }
 
 func pending(id, text string) todo.Item { return todo.Item{ID: id, Text: text, Status: todo.Pending} }

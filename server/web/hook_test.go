@@ -40,9 +40,7 @@ func TestHookOverHTTP(t *testing.T) {
 	if err != nil || list.List.Workspace != "/home/ada/parser" {
 		t.Fatalf("%+v, %v", list.List, err)
 	}
-	if _, err := lists.Edit(t.Context(), list.List.ID, todo.Edit{Do: todo.EditText, Item: "2", Text: "Write it"}, todo.Writer{Person: true}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Must(lists.Edit(t.Context(), list.List.ID, todo.Edit{Do: todo.EditText, Item: "2", Text: "Write it"}, todo.Writer{Person: true}))(t)
 	post("/hook", event("PostToolBatch", ""), `{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"The user changed the list: reworded \"Write\" to \"Write it\""}}`)
 	post("/hook", event("PostToolBatch", ""), "{}")
 	post("/hook", event("Stop", ""), "{}")

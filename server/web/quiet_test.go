@@ -40,19 +40,13 @@ func messages(list string) (messages []string) {
 // as soon as it has begun.
 func send(t *testing.T, method, url, body string, headers ...string) {
 	t.Helper()
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := servertest.Must(http.NewRequest(method, url, strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := servertest.Must(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
 	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") || method == http.MethodPost {
 		_, _ = io.Copy(io.Discard, res.Body)

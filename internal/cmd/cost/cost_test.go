@@ -16,6 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -32,22 +33,11 @@ var root = filepath.Join("..", "..", "..")
 // The documents say what the program's own texts cost: a change of them is a change of
 // these.
 func TestDocuments(t *testing.T) {
-	m, err := newMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	measured, err := os.ReadFile(filepath.Join(root, results))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := servertest.Must(newMeter())(t)
+	measured := servertest.Must(os.ReadFile(filepath.Join(root, results)))(t)
 	_, peers, err := page.Section{Name: "peers"}.Put(string(measured))
-	if err != nil {
-		t.Fatal(err)
-	}
-	documents, err := m.own(binary, peers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
+	documents := servertest.Must(m.own(binary, peers))(t)
 	for _, name := range tools.Names() {
 		if !strings.Contains(documents[ourCosts][2].Text, "`"+name+"`") {
 			t.Errorf("docs/cost.md does not say what %s costs", name)
@@ -62,19 +52,12 @@ func TestDocuments(t *testing.T) {
 func holds(t *testing.T, path string, sections []page.Section) {
 	t.Helper()
 	if *update {
-		if err := page.Write(path, sections); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, page.Write(path, sections))
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := servertest.Must(os.ReadFile(path))(t)
 	for _, s := range sections {
 		_, was, err := s.Put(string(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, err)
 		if diff := cmp.Diff(was, s.Text); diff != "" {
 			t.Errorf("%s of %s changed (-want +got), run with -update if it should:\n%s", s.Name, filepath.Base(path), diff)
 		}

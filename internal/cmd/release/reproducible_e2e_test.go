@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Two builds of the same source in different folders, of files with different times, in
@@ -69,9 +70,7 @@ func buildFlags(t *testing.T, version string) (flags []string) {
 	var config struct {
 		Builds []struct{ Flags, Ldflags []string }
 	}
-	if err := yaml.Unmarshal(readFile(t, filepath.Join("..", "..", "..", ".goreleaser.yaml")), &config); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, yaml.Unmarshal(readFile(t, filepath.Join("..", "..", "..", ".goreleaser.yaml")), &config))
 	build := config.Builds[0]
 	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
 }
@@ -81,9 +80,7 @@ func touch(t *testing.T, folder string) {
 	t.Helper()
 	past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 	for path := range sums(t, folder) {
-		if err := os.Chtimes(filepath.Join(folder, path), past, past); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.Chtimes(filepath.Join(folder, path), past, past))
 	}
 }
 
@@ -127,7 +124,5 @@ func copySource(t *testing.T, from, to string) {
 		}
 		return os.WriteFile(filepath.Join(to, name), data, 0o644)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 }
