@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -25,6 +24,11 @@ import (
 // T7: a model can do what an error tells it, with the arguments that the listed schema
 // allows.
 func TestAdviceCanBeFollowed(t *testing.T) {
+	plan := func(n int) string { return strings.Repeat("p:x ", n-1) + "p:x" }
+	steps := func(n, length int) string {
+		return chattest.Steps(slices.Repeat([]string{strings.Repeat("x", length)}, n)...)
+	}
+	const large, fewer = "write fewer items, or shorter ones", "a list holds at most 1000 steps, this would make 1001. Nothing was created"
 	const twoTasks = `{"tasks":[{"subject":"A"},{"subject":"B"}]}`
 	for _, tc := range []struct{ before, tool, call, says, with, follow string }{
 		{"TodoWrite p:A1 p:A2|TodoWrite p:B1 p:B2 p:B3", "TodoWrite", `{"todos":[]}`, "send its items as completed", "TodoWrite", "c:B1 c:B2 c:B3"},
@@ -37,6 +41,11 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		{"", "TaskCreate", twoTasks, "call it once for each", "TaskCreate", `{"subject":"A","description":"All of it"}`},
 		{"", "TaskCreate", `{"prompt":"Go","subagent_type":"x"}`, "send subject and description", "TaskCreate", `{"subject":"A","description":"All of it"}`},
 		{"TaskCreate {\"subject\":\"A\"}", "manage_todo_list", `{"operation":"look"}`, "Expected 'write' | 'read'", "manage_todo_list", `{"operation":"read"}`},
+		{"", "TodoWrite", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}],"list_id":"none"}`, "Leave list_id out", "TodoWrite", "p:A"},
+		{"", "TodoWrite", plan(51), "Must have at most 50 items", "TodoWrite", plan(50)},
+		{"create_todos " + steps(999, 1), "create_todos", `{"items":["A","B"]}`, fewer, "create_todos", `{"items":["A"]}`},
+		{"", "create_todos", steps(100, 3000), large, "create_todos", steps(50, 3000)},
+		{"", "create_todos", steps(100, 3000), large, "create_todos", steps(100, 300)},
 	} {
 		chattest.Over(t, func(r *chattest.Rig) {
 			c := r.Start(func(c *server.Config) { c.Publish = []string{"all"} }).Chat("cursor")
@@ -75,16 +84,6 @@ func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
 
 // T7: so it is with what the board refuses, and with a list that an earlier session left.
 func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
-	plan := func(n int) string {
-		items := make([]string, n)
-		for i := range items {
-			items[i] = fmt.Sprint("p:", i)
-		}
-		return chattest.Arguments("TodoWrite", strings.Join(items, " "))
-	}
-	steps := func(n, length int) string {
-		return chattest.Steps(slices.Repeat([]string{strings.Repeat("x", length)}, n)...)
-	}
 	// Each returns the chat that was told something.
 	for says, tc := range map[string]struct {
 		told    func(r *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat
@@ -104,11 +103,9 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 			c.InOperation("1").Calls("TodoWrite", chattest.Arguments("TodoWrite", "c:A")).Fails("Use a new id for a new call")
 			return c.InOperation("2")
 		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "c:A")}, "c:A"},
-		"Write a list of your own": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
-			out, err := s.Server.Board.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "its host's"}},
-				Begin: todo.List{Mirrored: true}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-			servertest.Check(t, err)
-			c.Resume(out.After.List.ID)
+		"Write a list of your own": {func(r *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+			c.Resume(r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "its host's"}},
+				Begin: todo.List{Mirrored: true}, Change: chattest.Adds("A")}).List.ID)
 			c.Calls("update_todo", `{"id":"1","status":"running"}`).Fails("Write a list of your own").Lacks("list_id")
 			return c
 		}, []string{`create_todos {"items":["A"]}`}, "p:A"},
@@ -117,23 +114,6 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 			c.Calls("TodoWrite", chattest.Arguments("TodoWrite", "i:B")).Fails("Go on with the list you have, if any, and tell the user")
 			return c
 		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "p:A i:B")}, "p:A i:B"},
-		"Leave list_id out": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
-			c.Calls("TodoWrite", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}],"list_id":"none"}`).Fails("Leave list_id out")
-			return c
-		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "p:A")}, "p:A"},
-		"Must have at most 50 items": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
-			c.Calls("TodoWrite", plan(51)).Fails("Must have at most 50 items")
-			return c
-		}, []string{"TodoWrite " + plan(50)}, ""},
-		"this would make 1001": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
-			c.Calls("create_todos", steps(999, 1))
-			c.Calls("create_todos", `{"items":["A","B"]}`).Fails("a list holds at most 1000 steps, this would make 1001. Nothing was created")
-			return c
-		}, []string{`create_todos {"items":["A"]}`}, ""},
-		"write fewer items, or shorter ones": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
-			c.Calls("create_todos", steps(100, 3000)).Fails("write fewer items, or shorter ones")
-			return c
-		}, []string{"create_todos " + steps(50, 3000), "create_todos " + steps(100, 300)}, ""},
 		"write what is open as your own list": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
 			before := c.Conversation("before")
 			before.Writes("c:A i:B p:C")
@@ -158,9 +138,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 				tool, args, _ := strings.Cut(call, " ")
 				follows(t, c, says, tool, args)
 			}
-			if tc.becomes != "" {
-				c.Shows(tc.becomes)
-			}
+			c.Shows(tc.becomes)
 		}, chattest.Stdio)
 	}
 }

@@ -58,8 +58,8 @@ func TestConversationKeys(t *testing.T) {
 			if c.stdio {
 				r.By = chattest.Stdio
 			}
-			hookSays(r, "", "toolu_1", heard("s-1", "", ""), time.Now())
-			hookSays(r, "", "toolu_2", heard("s-1", "a-1", ""), time.Now())
+			hookSays(r, "", board.CallKey, "toolu_1", heard("s-1", "", ""), time.Now())
+			hookSays(r, "", board.CallKey, "toolu_2", heard("s-1", "a-1", ""), time.Now())
 			chat := r.Start(func(cfg *server.Config) {
 				cfg.List, cfg.Getenv = c.list, func(name string) string { return environment[name] }
 			}).Chat(cmp.Or(c.client, "tester"))
@@ -82,14 +82,12 @@ func TestConversationKeys(t *testing.T) {
 // is the workspace of its lists, and resume prefers lists of that workspace.
 // Responses to requests that were never sent are ignored.
 func TestRoots(t *testing.T) {
-	store := chattest.Memory()
+	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: chattest.Memory()}
 	for _, folder := range []string{"/home/me/app", "/elsewhere"} {
-		chattest.Write(t, store, "", board.Write{Target: board.Target{Conversation: board.Conversation{Key: folder, Workspace: folder}},
-			Change: chattest.Adds("Left in " + folder)})
+		r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: folder, Workspace: folder}}, Change: chattest.Adds("Left in " + folder)})
 	}
-	p := servertest.NewPipe(t, servertest.New(t, store, nil))
-	withRoots := strings.Replace(servertest.Initialize(1, "tester"), `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1)
-	go p.Send(withRoots, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	p := servertest.NewPipe(t, servertest.New(t, r.Store, nil))
+	go p.Send(strings.Replace(servertest.Initialize(1, "tester"), `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1), initialized)
 	p.Read()
 	if a := p.Read(); a.Method != "roots/list" || string(a.ID) != `"todo-mcp-roots"` {
 		t.Fatalf("the server sent %s", a.Raw)
@@ -101,8 +99,7 @@ func TestRoots(t *testing.T) {
 		t.Errorf("resume: %s", a.Raw)
 	}
 	p.Read()
-	lists, _ := store.Find(t.Context(), board.Query{Limit: 1})
-	if lists[0].List.Workspace != "/home/me/app" {
-		t.Errorf("workspace: %+v", lists[0].List)
+	if l := r.Found()[0].List; l.Workspace != "/home/me/app" {
+		t.Errorf("workspace: %+v", l)
 	}
 }

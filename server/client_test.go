@@ -46,54 +46,47 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	})
 	session := servertest.Must(client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: era}))(t)
 	defer session.Close()
-	if got := session.InitializeResult().ProtocolVersion; got != era {
-		t.Errorf("protocol version %s, want %s", got, era)
+	has := func(what, got, want string) {
+		t.Helper()
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
 	}
+	has("protocol version", session.InitializeResult().ProtocolVersion, era)
 	servertest.Check(t, session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}))
-	list, err := session.ListTools(ctx, nil)
-	if err != nil || len(list.Tools) != len(tools.Names()) {
-		t.Fatalf("tools: %v, %v", list, err)
+	if list := servertest.Must(session.ListTools(ctx, nil))(t); len(list.Tools) != len(tools.Names()) {
+		t.Fatalf("%d tools", len(list.Tools))
 	}
 	item := func(text, status string) map[string]any {
 		return map[string]any{"content": text, "activeForm": "Doing " + text, "status": status}
 	}
-	call := func(tool string, args map[string]any) string {
+	call := func(tool string, args map[string]any, want string) {
 		t.Helper()
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
-		if err != nil || res.IsError {
-			t.Fatalf("%s: %+v, %v", tool, res, err)
-		}
-		if res.StructuredContent == nil {
+		res := servertest.Must(session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args}))(t)
+		has(tool, res.Content[0].(*mcp.TextContent).Text, want)
+		if res.IsError || res.StructuredContent == nil {
 			t.Errorf("%s: no structured content", tool)
 		}
-		return res.Content[0].(*mcp.TextContent).Text
 	}
-	if got := call("TodoWrite", map[string]any{"todos": []any{item("A", "in_progress"), item("B", "pending")}}); got != "Todo list updated: 0 completed, 1 in_progress, 1 pending" {
-		t.Error(got)
-	}
-	if got := <-updated; got != "todo://list" {
-		t.Errorf("updated: %s", got)
-	}
-	if got := call("update_todo", map[string]any{"id": "1", "status": "completed"}); !strings.Contains(got, "[x] #1 A") {
-		t.Error(got)
-	}
-	read, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://list"})
-	if err != nil || len(read.Contents) != 2 || !strings.Contains(read.Contents[0].Text, `"status":"completed"`) || !strings.Contains(read.Contents[1].Text, "- [x] A") {
-		t.Errorf("todo://list: %+v, %v", read, err)
-	}
+	call("TodoWrite", map[string]any{"todos": []any{item("A", "in_progress"), item("B", "pending")}}, "Todo list updated: 0 completed, 1 in_progress, 1 pending")
+	has("updated", <-updated, "todo://list")
+	call("update_todo", map[string]any{"id": "1", "status": "completed"}, "[x] #1 A")
+	read := servertest.Must(session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://list"}))(t)
+	has("todo://list", read.Contents[0].Text, `"status":"completed"`)
+	has("todo://list", read.Contents[1].Text, "- [x] A")
 	if _, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://lists/unknown"}); err == nil {
 		t.Error("an unknown list was read")
 	}
-	prompt, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "resume"})
-	if err != nil || !strings.Contains(prompt.Messages[0].Content.(*mcp.TextContent).Text, "- #2 B") {
-		t.Errorf("resume: %+v, %v", prompt, err)
+	for name, of := range map[string]struct {
+		arguments map[string]string
+		want      string
+	}{"resume": {nil, "- #2 B"}, "plan": {map[string]string{"goal": "ship {{goal}}"}, "ship {{goal}}"}} {
+		prompt := servertest.Must(session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: of.arguments}))(t)
+		has(name, prompt.Messages[0].Content.(*mcp.TextContent).Text, of.want)
 	}
-	prompt, err = session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "plan", Arguments: map[string]string{"goal": "ship {{goal}}"}})
-	if err != nil || !strings.Contains(prompt.Messages[0].Content.(*mcp.TextContent).Text, "ship {{goal}}") {
-		t.Errorf("plan: %+v, %v", prompt, err)
-	}
-	offered, err := session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "resume"}, Argument: mcp.CompleteParamsArgument{Name: "list"}})
-	if err != nil || len(offered.Completion.Values) != 1 {
-		t.Errorf("completion: %+v, %v", offered, err)
+	offered := servertest.Must(session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "resume"},
+		Argument: mcp.CompleteParamsArgument{Name: "list"}}))(t)
+	if len(offered.Completion.Values) != 1 {
+		t.Errorf("completion: %+v", offered)
 	}
 }

@@ -13,15 +13,17 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // TestScripts plays the conversations in testdata ([chattest.Script]) on each transport,
 // or on those in "over=stdio,session". With "on=file" a server opens the store as another
 // process does. Chats have options: client=NAME (_ is a space), conversation=ID,
 // agent=NAME, server=2, env=ID of the chat, list=NAME of the server, link=NAME by the URL
-// over HTTP, most=1 and all=5 subscriptions, own=NAME of a connection, roots of a client that declares them,
+// over HTTP, host=ID of the server's host, panel=URL, most=1 and all=5 subscriptions, own=NAME of a connection, roots of a client that declares them,
 // answers=MEMBERS OF inputResponses, root=URI, which is a short one, and header=PATH of the
 // folder over HTTP. Lines beside the
 // common ones:
@@ -33,7 +35,9 @@ import (
 //	newest x              $x is the id of the list written last
 //	person LIST EDIT      an edit as the panel makes it
 //	foreign KEY           makes a list of another principal, $foreign, for a key
-//	hook ID PROPERTIES    what a hook said of a call: session=, agent=, folder=
+//	hook ID PROPERTIES    what a hook said of a call: session=, agent=, folder=, by= a principal,
+//	                      old= so long ago that it counts no more
+//	host ID PROPERTIES    what a hook said of its host's process
 //	lists A | B           all lists, the one written last first; "empty" is one
 //	none                  there is no list
 //	stop 1                ends a server in good order
@@ -81,11 +85,12 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 	if s.By.Piped() {
 		list += p["link"]
 	}
-	at := strings.Join([]string{cmp.Or(p["server"], "1"), list, p["env"], p["most"], p["all"]}, " ")
+	at := strings.Join([]string{cmp.Or(p["server"], "1"), list, p["env"], p["most"], p["all"], p["host"], p["panel"]}, " ")
 	if s.servers[at] == nil {
 		s.servers[at] = s.open().Start(func(c *server.Config) {
 			c.Subscriptions.Max, _ = strconv.Atoi(p["most"])
 			c.Subscriptions.MaxAll, _ = strconv.Atoi(p["all"])
+			c.Host, c.Panel = p["host"], p["panel"]
 			if c.List = list; p["env"] != "" {
 				c.Getenv = func(string) string { return p["env"] }
 			}
@@ -138,13 +143,17 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		target := board.Target{Conversation: board.Conversation{Key: rest}, Append: true}
 		l := s.Write("somebody", board.Write{Target: target, Change: chattest.Adds("theirs")})
 		of.Vars["foreign"] = l.List.ID
-	case first == "hook":
-		said := map[string]string{}
+	case first == "hook" || first == "host":
+		said, now := map[string]string{}, time.Now()
 		for _, word := range words[2 : len(words)-2] {
 			name, value, _ := strings.Cut(word, "=")
 			said[name] = value
 		}
-		hookSays(s.Rig, "", words[1], heard(said["session"], said["agent"], said["folder"]), time.Now())
+		if _, isOld := said["old"]; isOld {
+			now = now.Add(-board.KeyAge - time.Minute)
+		}
+		kind := map[string]board.KeyKind{"hook": board.CallKey, "host": board.HostKey}[first]
+		hookSays(s.Rig, said["by"], kind, words[1], heard(said["session"], said["agent"], said["folder"]), now)
 	case first == "person":
 		var edit todo.Edit
 		if err := json.Unmarshal([]byte(strings.Join(words[2:], " ")), &edit); err != nil {
@@ -197,9 +206,18 @@ func (s *stage) Fact(list, word string) (string, bool) {
 		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": chattest.Show(l.Items), "ids": strings.Join(ids, " "),
 		"agent": l.List.Agent, "parent": l.List.Parent, "chat": l.List.Chat, "folder": l.List.Workspace,
 		"subs": strings.Join(agents, ", "), "person": fmt.Sprint(l.Writer.Person),
-		"writer": l.Writer.Client + ", " + l.Writer.Variant,
+		"writer": l.Writer.Client + ", " + l.Writer.Variant, "beside": beside(l), "told": beside(render.Document(l).Snapshot()),
 	}[word]
 	return fact, known
+}
+
+// beside returns what stands beside each item of a list.
+func beside(l todo.Snapshot) string {
+	var said []string
+	for _, i := range l.Items {
+		said = append(said, render.Beside(l, i))
+	}
+	return strings.Join(said, "|")
 }
 
 // stop ends a server in good order; who comes next finds another one.
@@ -215,4 +233,21 @@ func (s *stage) stop(number string) {
 			delete(s.conns, by)
 		}
 	}
+}
+
+// hookSays says, as a hook of a host does, which chat makes a call, or has a process.
+func hookSays(r *chattest.Rig, principal string, kind board.KeyKind, key string, by board.Conversation, at time.Time) {
+	r.Helper()
+	b := board.NewBoard(r.Store, board.WithClock(func() time.Time { return at }))
+	defer b.Close()
+	servertest.Check(r, b.As(principal).HearKey(r.Context(), by, kind, key, board.KeyAge))
+}
+
+// heard returns the chat of a host's session, or of a sub-agent there, in a folder.
+func heard(session, agent, folder string) board.Conversation {
+	who := board.Conversation{Key: todo.ChatKey(session), Chat: session, Workspace: folder}
+	if agent != "" {
+		who.Parent, who.Key, who.Agent = who.Key, todo.AgentKey(who.Key, agent), agent
+	}
+	return who
 }

@@ -7,37 +7,22 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
-	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
-
-// limited serves a server over HTTP and returns what begins a session.
-func limited(t *testing.T, edit func(*server.Config)) (begin func() *chattest.Chat) {
-	t.Helper()
-	s := (&chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}).Start(edit)
-	return func() *chattest.Chat { return s.Chat("tester") }
-}
-
-// subscription checks what a subscription, or the end of one, is refused with; nothing
-// when it is not.
-func subscription(c *chattest.Chat, method, uri, refusal string) {
-	c.Helper()
-	a := c.Asks("resources/"+method, fmt.Sprintf(`{"uri":%q}`, uri))
-	if err := a.Refused(); (err != nil) != (refusal != "") || err != nil && !strings.Contains(err.Error(), refusal) {
-		c.Errorf("64: %s %.30s is answered %.200s, want %q", method, uri, a.Raw, refusal)
-	}
-}
 
 // BAD-INPUT 64: Subscriptions to foreign or huge addresses, or without end → Refused past 100 of a
 // session or stream, 5,000 of a user, 10,000 of all. Without a stream a session keeps them for a
 // minute
 func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
-	c := limited(t, nil)()
+	c := (&chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}).Connect()
 	before := servertest.Heap()
 	long := strings.Repeat("x", 900<<10)
 	for n := range 12 {
 		for _, uri := range []string{"todo://lists/", "file:///" + long, fmt.Sprint("todo://lists/", n, long)} {
-			subscription(c, "subscribe", uri, "no such resource")
+			a := c.Asks("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri))
+			if err := a.Refused(); err == nil || !strings.Contains(err.Error(), "no such resource") {
+				t.Errorf("64: %.30s is answered %.200s", uri, a.Raw)
+			}
 		}
 	}
 	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
@@ -48,8 +33,8 @@ func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 // A session's next stream begins with all that it subscribed to, which may have
 // changed meanwhile, and knows which list its conversation took up without a stream.
 func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
-	begin := limited(t, nil)
-	a, b := begin(), begin()
+	s := (&chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}).Start(nil)
+	a, b := s.Chat("tester"), s.Chat("tester")
 	a.Writes("p:Own")
 	b.Writes("p:Other")
 	const list = `"uri":"todo://list"`
@@ -85,14 +70,6 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 			}
 		}
 	}, chattest.StdioModern, chattest.Sessionless)
-}
-
-// A request that names a version with sessions in _meta subscribes as any other.
-func TestSubscribeWithAnOlderVersionInMeta(t *testing.T) {
-	c := limited(t, func(c *server.Config) { c.Subscriptions.Max = 1 })()
-	c = c.With(`"io.modelcontextprotocol/protocolVersion":"2025-06-18"`)
-	c.Subscribe("todo://lists")
-	subscription(c, "subscribe", "todo://lists/1", "one connection may have")
 }
 
 // told checks whether a subscriber was notified of todo://list before a beacon changed,
