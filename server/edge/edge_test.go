@@ -2,11 +2,11 @@ package edge_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,10 +67,7 @@ func TestRefusalNamesTheHost(t *testing.T) {
 	_, url := servertest.Site(t)
 	for host, want := range map[string]string{"Host.Docker.internal:8765": `the Host "host.docker.internal" is not served here (see --allowed-hosts)`,
 		strings.Repeat("x", 1000): `"` + strings.Repeat("x", 100) + `" is`, "a%22b": `"a%22b"`} {
-		status, _, body := servertest.Ask(t, "GET", url+"/", "", "Host", host)
-		if status != http.StatusForbidden || !strings.Contains(body, want) {
-			t.Errorf("%s: %d %s, want %s", host, status, body, want)
-		}
+		servertest.Is(t, host, http.StatusForbidden, want)(servertest.Ask(t, "GET", url+"/", "", "Host", host))
 	}
 }
 
@@ -136,9 +133,7 @@ func TestHTTPGuardBySecFetchSite(t *testing.T) {
 		}
 	}
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
-		if status, _, _ := servertest.Post(t, url+"/lists/x/edit", `{"do":"restore","revision":1}`, "Sec-Fetch-Site", site); status != want {
-			t.Errorf("2: %s: status %d", site, status)
-		}
+		servertest.Is(t, "2: "+site, want)(servertest.Post(t, url+"/lists/x/edit", `{"do":"restore","revision":1}`, "Sec-Fetch-Site", site))
 	}
 }
 
@@ -146,49 +141,38 @@ func TestHTTPGuardBySecFetchSite(t *testing.T) {
 func TestHeadOfAStreamEnds(t *testing.T) {
 	e := newSite(t, nil, nil)
 	for _, path := range []string{"/api/events", "/api/stream", "/panel/events"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		answer := httptest.NewRecorder()
-		e.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "HEAD", "http://localhost"+path, nil))
-		if ctx.Err() != nil || answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "text/event-stream" {
-			t.Errorf("62: HEAD %s: %v, %d %v", path, ctx.Err(), answer.Code, answer.Header())
+		e.ServeHTTP(answer, httptest.NewRequest("HEAD", "http://localhost"+path, nil))
+		if answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "text/event-stream" {
+			t.Errorf("62: HEAD %s: %d %v", path, answer.Code, answer.Header())
 		}
-		cancel()
 	}
-}
-
-// readOnly is a store that can be read, and in which every write fails while
-// Broken is true.
-type readOnly struct {
-	board.Store
-	broken atomic.Bool
-}
-
-func (s *readOnly) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	if s.broken.Load() {
-		return servertest.ErrDisk
-	}
-	return s.Store.Update(ctx, key, change)
 }
 
 // BAD-INPUT 79: A store that can be read, but not written → `/readyz` answers 503, or 507 when
 // full, and logs why; it tries once a second
 func TestReadyMeansWritable(t *testing.T) {
-	store := &readOnly{Store: memory.New()}
-	store.broken.Store(true)
+	var broken error
+	store := &servertest.Failing{Store: memory.New(), Fault: func(method, _ string) error {
+		if method != "Update" {
+			return nil
+		}
+		return broken
+	}}
 	now := time.Now()
 	e := newSite(t, store, func(c *edge.Config) { c.Now = func() time.Time { return now } })
-	ready := func() int { return get(t.Context(), e, "/readyz").Code }
-	if got := ready(); got != http.StatusServiceUnavailable {
-		t.Errorf("79: a server that cannot write answers %d", got)
+	ready := func(when string, want int) {
+		t.Helper()
+		if got := get(t.Context(), e, "/readyz").Code; got != want {
+			t.Errorf("79: %s: %d", when, got)
+		}
 	}
-	store.broken.Store(false)
-	if got := ready(); got != http.StatusServiceUnavailable {
-		t.Errorf("79: it wrote again within a second: %d", got)
-	}
+	broken = servertest.ErrDisk
+	ready("it cannot write", http.StatusServiceUnavailable)
+	broken = nil
+	ready("within a second", http.StatusServiceUnavailable)
 	now = now.Add(time.Second)
-	if got := ready(); got != http.StatusOK {
-		t.Errorf("79: a server that can write again answers %d", got)
-	}
+	ready("it can write again", http.StatusOK)
 }
 
 // BAD-INPUT 63: when MaxStreams streams of any kind are open, or half of them of one
@@ -203,9 +187,8 @@ func TestStreamCap(t *testing.T) {
 	refused := func(path, client, why string) {
 		t.Helper()
 		status, header, body := servertest.Ask(t, "GET", web.URL+path, "", from(client)...)
-		if status != http.StatusTooManyRequests || !strings.Contains(body, why) || header.Get("Retry-After") == "" {
-			t.Errorf("%s: %d %s", path, status, body)
-		}
+		servertest.Is(t, path, http.StatusTooManyRequests, why)(status, header, body)
+		servertest.Has(t, path, fmt.Sprint(header), "Retry-After")
 	}
 	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "", from("1")...)
 	refused("/api/events", "1", "of one client, 1 is the most (half of --max-streams)")
@@ -215,9 +198,7 @@ func TestStreamCap(t *testing.T) {
 	for _, path := range []string{"/api/events", "/api/stream", "/panel/events"} {
 		refused(path, "4", "too many open streams, 3")
 	}
-	if status, _, _ := servertest.Post(t, url, listen, servertest.ModernHeaders("subscriptions/listen", "")...); status != http.StatusTooManyRequests {
-		t.Errorf("13: listen: status %d", status)
-	}
+	servertest.Is(t, "13: listen", http.StatusTooManyRequests)(servertest.Post(t, url, listen, servertest.ModernHeaders("subscriptions/listen", "")...))
 	first.Close()
 	for status := 0; status != http.StatusOK; { // the server needs a moment to notice that the first stream ended
 		req := servertest.Must(http.NewRequest("GET", web.URL+"/api/stream?list=x", nil))(t)
@@ -226,12 +207,8 @@ func TestStreamCap(t *testing.T) {
 		res.Body.Close()
 		status = res.StatusCode
 	}
-}
-
-// The smallest MaxStreams leaves a client the one stream there is.
-func TestOneStream(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams = 1 })
-	servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
+	one := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams = 1 })
+	servertest.OpenStream(t, "GET", one.URL+"/api/events", "") // half of one is one
 }
 
 // newSite returns an edge with all routes of a server on a store; a nil store means a

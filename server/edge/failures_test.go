@@ -16,59 +16,20 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// routes returns the routes that read or write the store and are not streams.
-func routes(list string) []string {
-	return []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/" + list, "GET /api/lists/" + list + "/history",
-		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md",
-		"POST /lists/" + list + "/edit"}
-}
-
-// newList makes a list and returns its id.
-func newList(t *testing.T, store board.Store) string {
-	t.Helper()
-	b := board.NewBoard(store)
-	defer b.Close()
-	return servertest.Apply(t, b.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("secret text") }).List.ID
-}
-
-// stuck is a store in which each read blocks until its context ends.
-type stuck struct{ board.Store }
-
-func (stuck) Find(ctx context.Context, _ board.Query) ([]todo.Snapshot, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
-func (stuck) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error) {
-	<-ctx.Done()
-	return todo.Snapshot{}, ctx.Err()
-}
-
-func (stuck) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
-func (stuck) Update(ctx context.Context, _ board.Key, _ func(board.Tx) error) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // BAD-INPUT 50: when the store does not answer, every route and every tool
 // call, resource and prompt ends at the timeout. A stream that must first read
 // from the store ends as well.
 func TestStuckStoreTimesOut(t *testing.T) {
 	timeout := 50 * time.Millisecond
 	log := &servertest.Log{}
-	s := servertest.New(t, stuck{memory.New()}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), timeout })
+	s := servertest.New(t, &servertest.Failing{Store: memory.New(), Silent: true}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), timeout })
 	site := servertest.Serve(t, s, func(c *edge.Config) { c.Timeout = timeout })
-	for _, route := range routes("x") {
+	for _, route := range []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/x", "GET /api/lists/x/history", "GET /api/workspace", "GET /lists/x",
+		"GET /lists/x.md", "POST /lists/x/edit"} {
 		t.Run(route, func(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
-			status, _, text := servertest.Ask(t, method, site.URL+path, `{"do":"add","text":"A"}`, "Content-Type", "application/json")
-			if status != http.StatusServiceUnavailable || !strings.Contains(text, "did not answer in time") {
-				t.Errorf("answer %d %s", status, text)
-			}
+			servertest.Is(t, "answer", http.StatusServiceUnavailable, "did not answer in time")(
+				servertest.Ask(t, method, site.URL+path, `{"do":"add","text":"A"}`, "Content-Type", "application/json"))
 			if lines := log.Take(); len(lines) != 1 {
 				t.Errorf("log %q", lines)
 			}
@@ -80,11 +41,7 @@ func TestStuckStoreTimesOut(t *testing.T) {
 		"resource": `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"todo://list"}}`,
 		"prompt":   `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume"}}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			if _, _, body := servertest.Post(t, site.URL+"/mcp", message, "Mcp-Session-Id", id); !strings.Contains(body, `"error"`) {
-				t.Errorf("answer %s", body)
-			}
-		})
+		servertest.Is(t, name, http.StatusOK, `"error"`)(servertest.Post(t, site.URL+"/mcp", message, "Mcp-Session-Id", id))
 	}
 	log.Take()
 	for _, path := range []string{"/api/events?after=0", "/panel/events?after=0"} {
@@ -97,24 +54,11 @@ func TestStuckStoreTimesOut(t *testing.T) {
 	}
 }
 
-// leaving is a store during whose reads the reader of a stream disconnects.
-type leaving struct {
-	board.Store
-	leave func()
-}
-
-func (s leaving) Find(ctx context.Context, _ board.Query) ([]todo.Snapshot, error) {
-	s.leave()
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
 // BAD-INPUT 50: a reader that disconnects while the server reads the store is not
 // a failure: nothing is logged.
 func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	store := leaving{memory.New(), leave}
-	newList(t, store.Store)
+	store := &servertest.Failing{Store: memory.New(), Fault: func(string, string) error { leave(); return context.Canceled }}
 	log := &servertest.Log{}
 	get(ctx, newSite(t, store, func(c *edge.Config) { c.Log = log.Logger() }), "/panel/events?after=0")
 	if ctx.Err() == nil {

@@ -102,15 +102,9 @@ func TestHTTP2UnreadAnswers(t *testing.T) {
 		}
 		servertest.Check(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true}))
 	}
-	late := time.After(20 * time.Second)
-	for i := range n {
-		select {
-		case err := <-ended:
-			if err == nil {
-				t.Error("61: an answer that nobody read was written")
-			}
-		case <-late:
-			t.Fatalf("61: only %d of %d unread answers are given up", i, n)
+	for range n {
+		if <-ended == nil {
+			t.Error("61: an answer that nobody read was written")
 		}
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -123,11 +125,18 @@ func TestEachReadThatFails(t *testing.T) {
 	texts, list := fleet(t, s.Board)
 	store.Fault = faults.Fault
 	e := servertest.Handler(t, s, nil)
-	defer e.Close()
-	site := servertest.Serve(t, s, nil)
+	var handlers sync.WaitGroup
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Add(1)
+		defer handlers.Done()
+		e.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { e.Close(); site.Close() })
+	// A stream that its reader has left may still read the store: the next request waits for its end.
+	ask := func(path string) (int, string) { defer handlers.Wait(); return ask(t, site.URL+path) }
 	for _, path := range reads(e, list) {
 		faults.Fail(0, nil)
-		status, want := ask(t, site.URL+path)
+		status, want := ask(path)
 		if lines := log.Take(); status >= 500 || lines != nil {
 			t.Fatalf("%s: %d, log %q", path, status, lines)
 		}
@@ -135,7 +144,7 @@ func TestEachReadThatFails(t *testing.T) {
 			for n := 1; ; n++ {
 				faults.Fail(n, fmt.Errorf("read: %w", fault))
 				a := answered{path: path, fault: fault, want: want}
-				a.status, a.body = ask(t, site.URL+path)
+				a.status, a.body = ask(path)
 				a.read, a.list = faults.Failed()
 				if a.lines = log.Take(); a.read == "" {
 					break // the request makes fewer reads

@@ -53,13 +53,8 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	for range n {
 		askAndStall(t, strings.TrimPrefix(site.URL, "http://"))
 	}
-	deadline := time.After(10 * time.Second)
-	for i := range n {
-		select {
-		case <-ended:
-		case <-deadline:
-			t.Fatalf("61: %d of %d unread answers are given up; %d MB held", i, n, (servertest.Heap()-before)>>20)
-		}
+	for range n {
+		<-ended
 	}
 	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
 		t.Errorf("61: %d bytes are still held", grown)
@@ -86,10 +81,7 @@ func TestUnreadAnswersOfOneClientAreFew(t *testing.T) {
 			t.Errorf("61: %d answers, %d refused, %d bytes held", served, refused, grown)
 		}
 	})
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(askAndStall(t, address), "200"); {
-		if time.Now().After(deadline) {
-			t.Fatal("61: nothing is answered any more")
-		}
+	for !strings.Contains(askAndStall(t, address), "200") { // those of the subtest have ended
 	}
 }
 
@@ -111,10 +103,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 	})
 	address, stop := serve(t, e)
 	defer stop()
-	conn := servertest.Must(net.Dial("tcp", address))(t)
-	defer conn.Close()
-	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\n\r\n", address)
+	askAndStall(t, address)
 	if n := <-taken; n > 1<<20 {
 		t.Errorf("61: the system took %d bytes", n)
 	}
@@ -144,19 +133,15 @@ func TestSlowRequestsAreClosed(t *testing.T) {
 	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 200 * time.Millisecond }))
 	t.Cleanup(stop)
 	stream := servertest.OpenStream(t, "GET", "http://"+address+"/api/events", "")
-	const body = "Host: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
-	t.Run("at once", func(t *testing.T) { testSlowRequests(t, address, body) })
-	write := servertest.Writer(t, "http://"+address, "tester")
-	write(servertest.Todos("pending", "A"))
+	t.Run("at once", func(t *testing.T) { testSlowRequests(t, address) })
+	servertest.Writer(t, "http://"+address, "tester")(servertest.Todos("pending", "A"))
 	stream.Expect(`"revision":1`)
 }
 
 // testSlowRequests sends requests that never end.
-func testSlowRequests(t *testing.T, address, body string) {
-	for name, c := range map[string]struct {
-		request string
-		status  string
-	}{
+func testSlowRequests(t *testing.T, address string) {
+	const body = "Host: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
+	for name, c := range map[string]struct{ request, status string }{
 		"10 a header":              {"POST /mcp HTTP/1.1\r\nHost: %s\r\nX-Never", "400"},
 		"11 a body":                {"POST /mcp HTTP/1.1\r\n" + body + "\r\n{", "400"},
 		"11 of the wrong type":     {"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\n\r\n", "415"},
@@ -171,11 +156,7 @@ func testSlowRequests(t *testing.T, address, body string) {
 			conn := servertest.Must(net.Dial("tcp", address))(t)
 			defer conn.Close()
 			fmt.Fprintf(conn, c.request, address)
-			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-			answer, err := io.ReadAll(conn)
-			if err != nil {
-				t.Errorf("the connection is not closed: %v", err)
-			}
+			answer, _ := io.ReadAll(conn) // until it is closed
 			if !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.status+" ") {
 				t.Errorf("answered %q, want status %s", answer, c.status)
 			}

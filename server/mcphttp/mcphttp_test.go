@@ -25,10 +25,7 @@ func TestSlashBehindMCP(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp/?list=work", "tester")
 	for n, path := range []string{"/mcp/?list=work", "/mcp?list=work"} {
-		status, _, body := servertest.Post(t, web.URL+path, servertest.Call(n, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id)
-		if status != 200 || !strings.Contains(body, "updated") {
-			t.Errorf("%s: %d %s", path, status, body)
-		}
+		servertest.Is(t, path, 200, "updated")(servertest.Post(t, web.URL+path, servertest.Call(n, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
 	}
 	if ids := servertest.ListIDs(t, web.URL); len(ids) != 1 {
 		t.Errorf("lists %v", ids)
@@ -37,28 +34,20 @@ func TestSlashBehindMCP(t *testing.T) {
 
 // BAD-INPUT 8
 func TestHTTPBodies(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	url := web.URL + "/mcp"
+	_, url := servertest.Site(t)
+	hello := servertest.Initialize(1, "x")
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	io.WriteString(z, servertest.Initialize(1, "x"))
+	io.WriteString(z, hello)
 	z.Close()
 	for _, c := range []struct {
-		row     string
-		body    io.Reader
-		headers []string
-		want    int
+		body, header, value string
+		want                int
 	}{
-		{"7 text", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", "text/plain"}, 415},
-		{"7 form", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", "application/x-www-form-urlencoded"}, 415},
-		{"7 none", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", ""}, 415},
-		{"9 compressed", &zipped, []string{"Content-Encoding", "gzip"}, 415},
-		{"with charset", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", "application/json; charset=utf-8"}, 200},
+		{hello, "Content-Type", "text/plain", 415}, {hello, "Content-Type", "application/x-www-form-urlencoded", 415}, {hello, "Content-Type", "", 415},
+		{zipped.String(), "Content-Encoding", "gzip", 415}, {hello, "Content-Type", "application/json; charset=utf-8", 200},
 	} {
-		status, _, body, err := servertest.TryPost(url, c.body, c.headers...)
-		if err != nil || status != c.want {
-			t.Errorf("%s: status %d, error %v, want %d: %s", c.row, status, err, c.want, body)
-		}
+		servertest.Is(t, "8: "+c.header+" "+c.value, c.want)(servertest.Post(t, url+"/mcp", c.body, c.header, c.value))
 	}
 }
 
@@ -104,12 +93,8 @@ func TestHTTPBadMessages(t *testing.T) {
 		if name == "wrong version" && strings.Contains(body, `"error"`) {
 			continue // mcp-go answers with a JSON-RPC error and status 200
 		}
-		if status != 400 || !strings.Contains(body, `"error"`) {
-			t.Errorf("%s: status %d, %s", name, status, body)
-		}
-		if status, _, body := servertest.Post(t, web.URL+"/mcp", message, servertest.ModernHeaders("ping", "")...); status != 400 || !strings.Contains(body, `"error"`) {
-			t.Errorf("%s, sessionless: status %d, %s", name, status, body)
-		}
+		servertest.Is(t, name, 400, `"error"`)(status, nil, body)
+		servertest.Is(t, name+", sessionless", 400, `"error"`)(servertest.Post(t, web.URL+"/mcp", message, servertest.ModernHeaders("ping", "")...))
 	}
 }
 
@@ -118,9 +103,10 @@ func TestHTTPBadMessages(t *testing.T) {
 //
 // BAD-INPUT 25: Headers that contradict the body → 400
 func TestHTTPVersions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	url := web.URL + "/mcp"
-	unknown := strings.ReplaceAll(servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.Modern, "2099-01-01")
+	_, url := servertest.Site(t)
+	url += "/mcp"
+	modern := servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A"))
+	unknown := strings.ReplaceAll(modern, servertest.Modern, "2099-01-01")
 	for name, c := range map[string]struct {
 		body    string
 		headers []string
@@ -128,21 +114,15 @@ func TestHTTPVersions(t *testing.T) {
 	}{
 		"23 header":          {servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), []string{"MCP-Protocol-Version", "1999-01-01"}, servertest.Modern},
 		"23 header and meta": {unknown, []string{"MCP-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/call", "Mcp-Name", "TodoWrite"}, servertest.Legacy},
-		"25 no header":       {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), nil, `"error"`},
-		"25 other method":    {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.ModernHeaders("tools/list", ""), `"error"`},
-		"25 other name":      {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.ModernHeaders("tools/call", "SetTodoList"), `"error"`},
-		"25 other version":   {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), []string{"MCP-Protocol-Version", servertest.Legacy}, `"error"`},
+		"25 no header":       {modern, nil, `"error"`},
+		"25 other method":    {modern, servertest.ModernHeaders("tools/list", ""), `"error"`},
+		"25 other name":      {modern, servertest.ModernHeaders("tools/call", "SetTodoList"), `"error"`},
+		"25 other version":   {modern, []string{"MCP-Protocol-Version", servertest.Legacy}, `"error"`},
 	} {
-		status, _, body := servertest.Post(t, url, c.body, c.headers...)
-		if status != 400 || !strings.Contains(body, c.want) || !strings.Contains(body, `"id":1`) {
-			t.Errorf("%s: status %d, %s", name, status, body)
-		}
+		servertest.Is(t, name, 400, c.want, `"id":1`)(servertest.Post(t, url, c.body, c.headers...))
 	}
-	// An initialize with an unknown version is answered with a known one.
-	_, _, body := servertest.Post(t, url, strings.ReplaceAll(servertest.Initialize(1, "x"), servertest.Legacy, "2099-01-01"))
-	if !strings.Contains(body, `"protocolVersion":"`+servertest.Legacy+`"`) {
-		t.Errorf("23 initialize: %s", body)
-	}
+	hello := strings.ReplaceAll(servertest.Initialize(1, "x"), servertest.Legacy, "2099-01-01")
+	servertest.Is(t, "23 initialize", 200, `"protocolVersion":"`+servertest.Legacy+`"`)(servertest.Post(t, url, hello))
 }
 
 // BAD-INPUT 22: Two clients use one request id at once → Each gets its own answer; neither cancels
@@ -171,14 +151,8 @@ func TestHTTPSameRequestID(t *testing.T) {
 			})
 		}
 		<-store.Saving
-		if status, _, body := servertest.Post(t, url, cancel, cancelHeaders...); status != 202 {
-			t.Errorf("%s: cancellation: %d %s", era, status, body)
-		}
-		go func() {
-			for range 2 {
-				store.Let <- struct{}{}
-			}
-		}()
+		servertest.Is(t, era+": cancellation", 202)(servertest.Post(t, url, cancel, cancelHeaders...))
+		close(store.Let)
 		both.Wait()
 	}
 }
@@ -259,13 +233,11 @@ func TestResumeSaysTextsAreData(t *testing.T) {
 // BAD-INPUT 42: list names with other characters than allowed are refused, in the address and
 // in the header.
 func TestHTTPListNames(t *testing.T) {
-	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
-	id := servertest.Session(t, url, "tester")
+	_, base := servertest.Site(t)
+	id := servertest.Session(t, base+"/mcp", "tester")
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
-	for query, want := range map[string]int{"?list=a%2Fb": 400, "?list=%FF": 400, "?list=Vi%E1%BB%87c+tu%E1%BA%A7n": 200, "": 400} {
-		status, _, body := servertest.Post(t, url+query, call, "Mcp-Session-Id", id, "Todo-List", "a/b")
-		if status != want || (want == 400) != strings.Contains(body, "letters, digits") {
-			t.Errorf("%q: status %d %s", query, status, body)
-		}
+	servertest.Is(t, "a name", 200)(servertest.Post(t, base+"/mcp?list=Vi%E1%BB%87c+tu%E1%BA%A7n", call, "Mcp-Session-Id", id, "Todo-List", "a/b"))
+	for _, query := range []string{"?list=a%2Fb", "?list=%FF", ""} {
+		servertest.Is(t, "42: "+query, 400, "letters, digits")(servertest.Post(t, base+"/mcp"+query, call, "Mcp-Session-Id", id, "Todo-List", "a/b"))
 	}
 }

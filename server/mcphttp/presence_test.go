@@ -1,8 +1,6 @@
 package mcphttp_test
 
 import (
-	"context"
-	"net/http"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -26,9 +24,7 @@ func TestHTTPPresence(t *testing.T) {
 	t.Cleanup(b.Close)
 	web := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.Board = b }), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	if _, _, body := servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id); body == "" {
-		t.Fatal("no answer")
-	}
+	servertest.Is(t, "a call", 200)(servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
 	expect := func(when string, want todo.State) {
 		t.Helper()
 		lists, err := b.As("").Find(t.Context(), board.Query{})
@@ -51,33 +47,15 @@ func TestHTTPPresence(t *testing.T) {
 	expect("half an hour after the last sign", todo.LeftOpen)
 	servertest.Post(t, web.URL+"/mcp", servertest.Call(3, "TodoWrite", servertest.Todos("in_progress", "A")), "Mcp-Session-Id", id)
 	expect("when it is back", todo.Working)
-	if status, _, _ := servertest.Ask(t, "DELETE", web.URL+"/mcp", "", "Mcp-Session-Id", id); status != 200 {
-		t.Errorf("end: %d", status)
-	}
+	servertest.Is(t, "end", 200)(servertest.Ask(t, "DELETE", web.URL+"/mcp", "", "Mcp-Session-Id", id))
 	expect("when it has ended", todo.LeftOpen)
-}
-
-// silent is a store that does not say which list is a conversation's.
-type silent struct{ board.Store }
-
-func (silent) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
 }
 
 // BAD-INPUT 53: the stream of a session begins although the store does not answer.
 func TestStreamsBeginWithoutTheStore(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, silent{memory.New()}, nil), nil)
+	web := servertest.Serve(t, servertest.New(t, &servertest.Failing{Store: memory.New(), Silent: true}, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	r := servertest.Must(http.NewRequestWithContext(ctx, "GET", web.URL+"/mcp", nil))(t)
-	r.Header.Set("Mcp-Session-Id", id)
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatalf("53: %v", err)
-	}
-	res.Body.Close()
+	servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
 }
 
 // The stream of a session begins with an id, from 2025-11-25 on, and every message on

@@ -26,15 +26,10 @@ func TestHTTPForgedSessions(t *testing.T) {
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
 			call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
-			status, _, _ := servertest.Ask(t, method, url, call, "Content-Type", "application/json", "Mcp-Session-Id", forged)
-			if status != 404 {
-				t.Errorf("%s %s: status %d", name, method, status)
-			}
+			servertest.Is(t, name+" "+method, 404)(servertest.Ask(t, method, url, call, "Content-Type", "application/json", "Mcp-Session-Id", forged))
 		}
 	}
-	if status, _, body := servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))); status != 400 || !strings.Contains(body, "initialize") {
-		t.Errorf("no session: %d %s", status, body)
-	}
+	servertest.Is(t, "no session", 400, "initialize")(servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))))
 }
 
 // BAD-INPUT 34: a call that names in _meta a version with sessions, or one that mcp-go
@@ -55,16 +50,10 @@ func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 		}
 	}
 	subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://list","_meta":{` + version + `"` + servertest.Modern + `","x":1e400}}}`
-	if status, _, body := servertest.Post(t, url, subscribe, servertest.ModernHeaders("resources/subscribe", "")...); status != 400 {
-		t.Errorf("34: a subscription without a session: %d %s", status, body)
-	}
+	servertest.Is(t, "34: a subscription without a session", 400)(servertest.Post(t, url, subscribe, servertest.ModernHeaders("resources/subscribe", "")...))
 	id := servertest.Session(t, url, "tester")
-	if status, _, body := servertest.Post(t, url, servertest.WithMeta(call, version+`"2025-06-18"`), "Mcp-Session-Id", id); status != 200 {
-		t.Errorf("in a session: %d %s", status, body)
-	}
-	if _, _, body := servertest.Post(t, url, servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id); !strings.Contains(body, "[pending] A") {
-		t.Errorf("the session has not got the list of its call: %s", body)
-	}
+	servertest.Is(t, "in a session", 200)(servertest.Post(t, url, servertest.WithMeta(call, version+`"2025-06-18"`), "Mcp-Session-Id", id))
+	servertest.Is(t, "the list of its call", 200, "[pending] A")(servertest.Post(t, url, servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 }
 
 // After a restart of the server a session still has its list and its client's
@@ -74,27 +63,16 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	auto := func(c *server.Config) { c.Publish = []string{"auto"} }
 	before := servertest.Serve(t, servertest.New(t, store, auto), nil)
 	id := servertest.Session(t, before.URL+"/mcp", "codex-mcp-client")
-	if _, _, body := servertest.Post(t, before.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
-		t.Fatal(body)
-	}
+	servertest.Is(t, "before", 200, "updated")(servertest.Post(t, before.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
 	before.CloseClientConnections()
-
 	after := servertest.Serve(t, servertest.New(t, store, auto), nil)
-	_, _, body := servertest.Post(t, after.URL+"/mcp", servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id)
-	if got := servertest.Parse(t, body).Text(); got != "Todo list:\n- [pending] A" {
-		t.Errorf("the list after a restart: %s", body)
-	}
-	_, _, body = servertest.Post(t, after.URL+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", id)
+	servertest.Is(t, "after a restart", 200, `Todo list:\n- [pending] A"`)(servertest.Post(t, after.URL+"/mcp", servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id))
+	_, _, body := servertest.Post(t, after.URL+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", id)
 	if strings.Count(body, `"inputSchema"`) != 1 || strings.Contains(body, `"outputSchema"`) { // Codex is listed none
 		t.Errorf("the client is unknown after a restart: %s", body)
 	}
-
-	if status, _, _ := servertest.Ask(t, "DELETE", after.URL+"/mcp", "", "Mcp-Session-Id", id); status != 200 {
-		t.Fatalf("delete: %d", status)
-	}
-	if status, _, _ := servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id); status != 404 {
-		t.Errorf("an ended session is accepted: status %d", status)
-	}
+	servertest.Is(t, "end", 200)(servertest.Ask(t, "DELETE", after.URL+"/mcp", "", "Mcp-Session-Id", id))
+	servertest.Is(t, "ended", 404)(servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 }
 
 // BAD-INPUT 14: an abandoned session uses no memory, whatever version its initialize

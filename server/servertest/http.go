@@ -214,3 +214,24 @@ func Listed(t *testing.T, answer string) (names []string, raw map[string]json.Ra
 	}
 	return names, raw
 }
+
+// Is returns a check of an answer: its status, and texts that its body has.
+func Is(t testing.TB, what string, status int, texts ...string) func(got int, header http.Header, body string) {
+	return func(got int, _ http.Header, body string) {
+		t.Helper()
+		if got != status {
+			t.Errorf("%s: %d %s, want %d", what, got, body, status)
+		}
+		Has(t, what, body, texts...)
+	}
+}
+
+// Has checks that a text has others.
+func Has(t testing.TB, what, text string, others ...string) {
+	t.Helper()
+	for _, other := range others {
+		if !strings.Contains(text, other) {
+			t.Errorf("%s: no %s in %s", what, other, text)
+		}
+	}
+}

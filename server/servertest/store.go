@@ -16,6 +16,7 @@ import (
 type Failing struct {
 	board.Store
 	Broken atomic.Bool
+	Silent bool // it answers nothing until the caller gives up
 	// Fault, unless it is nil, returns the error with which a method fails that is called
 	// with a list, or with none; nil for none. What a board reads to inform its watchers
 	// passes it by.
@@ -25,9 +26,13 @@ type Failing struct {
 // ErrDisk is the error of [Failing].
 var ErrDisk = errors.New("disk on fire")
 
-func (f *Failing) fails(method, list string) error {
+func (f *Failing) fails(ctx context.Context, method, list string) error {
 	if f.Broken.Load() {
 		return ErrDisk
+	}
+	if f.Silent {
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	if f.Fault == nil || method == "" {
 		return nil
@@ -37,7 +42,7 @@ func (f *Failing) fails(method, list string) error {
 
 // Update implements board.Store.
 func (f *Failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	if err := f.fails("Update", ""); err != nil {
+	if err := f.fails(ctx, "Update", ""); err != nil {
 		return err
 	}
 	return f.Store.Update(ctx, key, change)
@@ -45,7 +50,7 @@ func (f *Failing) Update(ctx context.Context, key board.Key, change func(board.T
 
 // Load implements board.Store.
 func (f *Failing) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if err := f.fails("Load", list); err != nil {
+	if err := f.fails(ctx, "Load", list); err != nil {
 		return todo.Snapshot{}, err
 	}
 	return f.Store.Load(ctx, list, revision)
@@ -57,7 +62,7 @@ func (f *Failing) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, err
 	if q.OldestFirst && q.Deleted {
 		method = "" // for watchers
 	}
-	if err := f.fails(method, ""); err != nil {
+	if err := f.fails(ctx, method, ""); err != nil {
 		return nil, err
 	}
 	return f.Store.Find(ctx, q)
@@ -65,7 +70,7 @@ func (f *Failing) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, err
 
 // History implements board.Store.
 func (f *Failing) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	if err := f.fails("History", list); err != nil {
+	if err := f.fails(ctx, "History", list); err != nil {
 		return nil, err
 	}
 	return f.Store.History(ctx, list, after, limit)
@@ -73,7 +78,7 @@ func (f *Failing) History(ctx context.Context, list string, after int64, limit i
 
 // Seen implements board.Store.
 func (f *Failing) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
-	if err := f.fails("Seen", ""); err != nil {
+	if err := f.fails(ctx, "Seen", ""); err != nil {
 		return nil, err
 	}
 	return f.Store.Seen(ctx, of)
@@ -81,7 +86,7 @@ func (f *Failing) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) 
 
 // SeenOn implements board.Store.
 func (f *Failing) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
-	if err := f.fails("SeenOn", list); err != nil {
+	if err := f.fails(ctx, "SeenOn", list); err != nil {
 		return nil, err
 	}
 	return f.Store.SeenOn(ctx, principal, list)
