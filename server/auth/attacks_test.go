@@ -30,12 +30,8 @@ func (a answer) cookie() string {
 // A session of the browser ends with the access token that it began with; then the
 // browser is led to the issuer, which may still know the person.
 func TestSessionsEndWithTheirToken(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.ClientID = "panel" })
-	in := s.post(t, i.sign(t, map[string]any{"exp": time.Now().Add(time.Minute).Unix()}), "/")
-	if in.status != http.StatusSeeOther {
-		t.Fatalf("signing in: %d %s", in.status, in.body)
-	}
+	i, s := newIssuerSite(t, withClient)
+	in := s.post(t, i.sign(t, map[string]any{"exp": time.Now().Add(time.Minute).Unix()}), "/").is(t, "signing in", http.StatusSeeOther)
 	s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()).is(t, "at once", 200)
 	s.wait(2 * time.Minute)
 	s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()).is(t, "after the token's end", http.StatusUnauthorized)
@@ -46,8 +42,7 @@ func TestSessionsEndWithTheirToken(t *testing.T) {
 
 // A subject of any characters that can be seen, of as many as OpenID Connect allows, signs in.
 func TestLongSubjectsSignIn(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.ClientID = "panel" })
+	i, s := newIssuerSite(t, withClient)
 	for subject, want := range map[string]int{
 		strings.Repeat("<", 255): http.StatusSeeOther, strings.Repeat(`"`, 255): http.StatusSeeOther, strings.Repeat("\u2028", 85): http.StatusSeeOther,
 		strings.Repeat("\x01", 9): http.StatusUnauthorized, strings.Repeat("x", 256): http.StatusForbidden,
@@ -88,13 +83,8 @@ func TestUsersWithTheSameName(t *testing.T) {
 func TestLinksFromOtherSites(t *testing.T) {
 	s := newSite(t, nil, nil)
 	visit := []string{"Accept", "text/html", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
-	a := s.ask(t, "GET /lists/abc", "", visit...)
-	if a.status != http.StatusSeeOther {
-		t.Fatalf("a link: %d %s", a.status, a.body)
-	}
-	if a := s.ask(t, "GET "+strings.TrimPrefix(a.header.Get("Location"), ".."), "", visit...); a.status != 200 {
-		t.Errorf("the page for signing in: %d %s", a.status, a.body)
-	}
+	a := s.ask(t, "GET /lists/abc", "", visit...).is(t, "a link", http.StatusSeeOther)
+	s.ask(t, "GET "+strings.TrimPrefix(a.header.Get("Location"), ".."), "", visit...).is(t, "the page for signing in", 200)
 	for _, path := range []string{"/signin.js", "/api/lists", "/panel/events", "/livez"} {
 		s.ask(t, "GET "+path, "", visit...).is(t, fmt.Sprintf("62: %s", path), http.StatusForbidden)
 	}
@@ -105,27 +95,25 @@ func TestLinksFromOtherSites(t *testing.T) {
 // not held up.
 func TestWhatFailedSignInsAreLimited(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
-	statuses := func(ask func(i int) answer) map[int]int {
+	counted := func(what string, status, least int, ask func(i int) answer) {
+		t.Helper()
 		n := make(map[int]int)
 		for i := range 100 {
 			n[ask(i).status]++
 		}
-		return n
+		if n[status] < least {
+			t.Errorf("%s: %v", what, n)
+		}
 	}
-	if n := statuses(func(int) answer { return s.ask(t, "POST /mcp", servertest.Initialize(1, "c")) }); n[401] != 100 {
-		t.Errorf("without a token: %v", n)
-	}
-	if n := statuses(func(int) answer { return s.post(t, "todo_wrong", "/") }); n[429] < 70 {
-		t.Errorf("on the page: %v", n)
-	}
-	if n := statuses(func(i int) answer {
+	counted("without a token", 401, 100, func(int) answer { return s.ask(t, "POST /mcp", servertest.Initialize(1, "c")) })
+	counted("on the page", 429, 70, func(int) answer { return s.post(t, "todo_wrong", "/") })
+	counted("of one IPv6 network", 429, 70, func(i int) answer {
 		return s.ask(t, "GET /api/lists", "", append(bearer("todo_wrong"), "X-Forwarded-For", fmt.Sprintf("2001:db8::%x", i+1))...)
-	}); n[429] < 70 {
-		t.Errorf("of one IPv6 network: %v", n)
-	}
+	})
 	guess := func(int) answer { return s.ask(t, "GET /api/lists", "", bearer("todo_guess")...) }
-	if n := statuses(guess); n[429] < 70 || guess(0).header.Get("Retry-After") == "" {
-		t.Errorf("of one address: %v", n)
+	counted("of one address", 429, 70, guess)
+	if guess(0).header.Get("Retry-After") == "" {
+		t.Error("who guesses is not told when to come again")
 	}
 	s.ask(t, "GET /api/lists", "", bearer(s.token(t, auth.Token{Name: "ann"}))...).is(t, "a valid token meanwhile", 200)
 }
@@ -165,8 +153,7 @@ func TestPastTheProxy(t *testing.T) {
 // A failure of the issuer is not told as a refusal, and a long way to go on does
 // not break the sign-in.
 func TestCallback(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.ClientID = "panel" })
+	i, s := newIssuerSite(t, withClient)
 	begin := func(to string) (state, cookie string) {
 		a := s.ask(t, "GET /signin/start?to="+to, "")
 		at, err := url.Parse(a.header.Get("Location"))
@@ -184,9 +171,7 @@ func TestCallback(t *testing.T) {
 	s.ask(t, "GET /signin/callback?code=x&state="+state, "").is(t, "without the cookie", http.StatusBadRequest)
 	i.down.Store(true)
 	s.ask(t, "GET /signin/callback?code=x&state="+state, "", "Cookie", cookie).is(t, "the issuer fails", http.StatusServiceUnavailable)
-	if lines := strings.Join(s.log.Take(), "\n"); !strings.Contains(lines, "exchange the code") {
-		t.Errorf("logged: %s", lines)
-	}
+	s.logged(t, "exchange the code")
 }
 
 // BAD-INPUT 34: Another principal's list, by `list_id`, resource, `resume`, history, stream, page,

@@ -94,15 +94,19 @@ func unsigned(t *testing.T, header string, claims map[string]any) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
 }
 
-// newIssuerSite serves to who has a token of the issuer.
-func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site {
+// newIssuerSite serves to who has a token of an issuer.
+func newIssuerSite(t *testing.T, edit func(*auth.IssuerConfig)) (*issuer, *site) {
 	t.Helper()
+	i := newIssuer(t)
 	c := auth.IssuerConfig{URL: i.URL, Audience: audience}
 	if edit != nil {
 		edit(&c)
 	}
-	return newSite(t, auth.NewIssuer(c), nil)
+	return i, newSite(t, auth.NewIssuer(c), nil)
 }
+
+// withClient has an issuer's site sign people in.
+func withClient(c *auth.IssuerConfig) { c.ClientID = "panel" }
 
 // BAD-INPUT 29 and 31: a token that is not the issuer's, for this server and in its
 // time is refused with the address of the resource's metadata, and leads the
@@ -112,8 +116,7 @@ func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site
 // confused keys, a hostile `kid`, `jku`, `x5u` or `jwk` → 401; no log has it. An unknown key costs
 // the issuer five requests, then one in 10 s
 func TestTokensOfOthers(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, nil)
+	i, s := newIssuerSite(t, nil)
 	stranger := servertest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	public := servertest.Must(x509.MarshalPKIXPublicKey(i.key.Public()))(t)
 	theirs := jose.SigningKey{Algorithm: jose.ES256, Key: stranger}
@@ -157,23 +160,11 @@ func TestTokensOfOthers(t *testing.T) {
 
 // RFC 9728: a client finds the authorization server from a refusal.
 func TestResourceMetadata(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, nil)
+	i, s := newIssuerSite(t, nil)
 	challenge := s.ask(t, "POST /mcp", servertest.Initialize(1, "c")).header.Get("WWW-Authenticate")
 	_, rest, _ := strings.Cut(challenge, `resource_metadata="`+s.URL)
 	path, _, _ := strings.Cut(rest, `"`)
-	a := s.ask(t, "GET "+path, "")
-	var metadata struct {
-		Resource string   `json:"resource"`
-		Servers  []string `json:"authorization_servers"`
-		Scopes   []string `json:"scopes_supported"`
-	}
-	if err := json.Unmarshal([]byte(a.body), &metadata); err != nil || a.status != 200 {
-		t.Fatalf("%s: %d %s, %v", path, a.status, a.body, err)
-	}
-	if metadata.Resource != s.URL+"/mcp" || len(metadata.Servers) != 1 || metadata.Servers[0] != i.URL || len(metadata.Scopes) != 2 {
-		t.Errorf("%+v", metadata)
-	}
+	s.ask(t, "GET "+path, "").is(t, path, 200, `"resource":"`+s.URL+`/mcp"`, `"authorization_servers":["`+i.URL+`"]`, `"scopes_supported":["todos:read","todos:write"]`)
 }
 
 // BAD-INPUT 33, 35: scopes say what a token may do and its claim whose lists it
@@ -182,8 +173,7 @@ func TestResourceMetadata(t *testing.T) {
 // BAD-INPUT 35: A tenant in an argument, header or query; a token without one, or with two, where
 // one is needed → Ignored; 403
 func TestScopesAndTeams(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.TenantClaim = "org" })
+	i, s := newIssuerSite(t, func(c *auth.IssuerConfig) { c.TenantClaim = "org" })
 	s.list(t, "team:red", "Red's text")
 	s.list(t, "team:blue", "Blue's text")
 	for name, test := range map[string]struct {
@@ -215,8 +205,7 @@ func TestScopesAndTeams(t *testing.T) {
 
 // Who signed in is named in the history by what his token says of him.
 func TestWhoWrote(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, nil)
+	i, s := newIssuerSite(t, nil)
 	for claims, want := range map[string]string{`{"preferred_username":"ann"}`: "ann", `{}`: "ann@example.com", `{"email":null}`: "u-1", `{"email":"a\u001b[2Jb"}`: "a?[2Jb"} {
 		var changes map[string]any
 		servertest.Check(t, json.Unmarshal([]byte(claims), &changes))
@@ -232,8 +221,8 @@ func TestWhoWrote(t *testing.T) {
 // program takes over, and a cookie that names nobody is nobody's: without a principal it
 // would open the lists of the server itself.
 func TestCookiesOfAnotherVersion(t *testing.T) {
-	i := newIssuer(t)
-	s, key := newIssuerSite(t, i, nil), signed.NewKey(servertest.Key)
+	i, s := newIssuerSite(t, nil)
+	key := signed.NewKey(servertest.Key)
 	s.list(t, "user:u-1", "hers alone")
 	s.list(t, "", "of the machine")
 	in := map[string]any{"i": i.URL, "e": s.now().Add(time.Hour), "w": map[string]any{"Principal": "user:u-1", "Subject": "u-1", "User": "ann", "ReadOnly": true}}
@@ -251,15 +240,12 @@ func TestCookiesOfAnotherVersion(t *testing.T) {
 // While the issuer cannot be reached the server says that it is at fault and not
 // the token; keys that it read before go on being good, and new ones are found.
 func TestIssuerDown(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, nil)
+	i, s := newIssuerSite(t, nil)
 	i.down.Store(true)
 	s.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...).is(t, "not discovered", http.StatusServiceUnavailable)
-	if lines := strings.Join(s.log.Take(), "\n"); !strings.Contains(lines, "discover the issuer") {
-		t.Errorf("logged: %s", lines)
-	}
+	s.logged(t, "discover the issuer")
 	i.down.Store(false)
-	other := newIssuerSite(t, i, nil)
+	other := newSite(t, auth.NewIssuer(auth.IssuerConfig{URL: i.URL, Audience: audience}), nil)
 	other.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...).is(t, "up", 200)
 	i.kid.Store("second")
 	rotated := i.sign(t, nil)
@@ -288,8 +274,8 @@ func askedAgain(t *testing.T, s *site, token string) answer {
 // BAD-INPUT 31: keys are read where the issuer says that they are, and from no other host
 // to where that leads.
 func TestKeysElsewhere(t *testing.T) {
-	i, elsewhere := newIssuer(t), newIssuer(t)
-	s := newIssuerSite(t, i, nil)
+	i, s := newIssuerSite(t, nil)
+	elsewhere := newIssuer(t)
 	i.leads.Store(elsewhere.URL + "/keys")
 	token := sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: elsewhere.key}, map[jose.HeaderKey]any{"kid": "first"}, i.claims(nil))
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "31: another host's key", http.StatusServiceUnavailable)
@@ -301,12 +287,11 @@ func TestKeysElsewhere(t *testing.T) {
 // BAD-INPUT 31: a token says what it is for: one that is not to call with is refused, whatever else it
 // says. Issuers that do not follow RFC 9068 say "JWT", or nothing.
 func TestKindsOfTokens(t *testing.T) {
-	i := newIssuer(t)
-	s := newIssuerSite(t, i, nil)
+	i, s := newIssuerSite(t, nil)
 	for kind, want := range map[string]int{"at+jwt": 200, "application/at+JWT": 200, "JWT": 200, "": 200, "logout+jwt": 401, "secevent+jwt": 401, "dpop+jwt": 401} {
-		header := map[jose.HeaderKey]any{"kid": "first"}
-		if kind != "" {
-			header["typ"] = kind
+		header := map[jose.HeaderKey]any{"kid": "first", "typ": kind}
+		if kind == "" {
+			delete(header, "typ")
 		}
 		token := sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, header, i.claims(nil))
 		s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "typ "+kind, want)

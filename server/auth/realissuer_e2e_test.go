@@ -88,23 +88,18 @@ func TestSignInWithARealIssuer(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Focus(`#who button`), servertest.Press(kb.Enter), chromedp.WaitVisible(`#token`))
 }
 
-// signIn signs in with a token in the address of the page, where it does not stay, by the
-// button.
-func (s *site) signIn(t *testing.T, ctx context.Context, token string) {
-	t.Helper()
-	servertest.Do(t, ctx, chromedp.Navigate(s.URL+"/signin#"+token), chromedp.WaitVisible(`#token`))
-	servertest.Until(t, ctx, `document.getElementById('token').value !== '' && location.hash === ''`)
-	servertest.Do(t, ctx, chromedp.Focus(`#form button`), servertest.Press(kb.Enter), chromedp.WaitVisible(`#who`))
-}
-
 // Who may only look sees no control that edits; keys and clicks that edit do
-// nothing. Changes of others arrive.
+// nothing. Changes of others arrive. When the token is revoked, the open page leads to the one
+// for signing in.
 func TestViewerInABrowser(t *testing.T) {
 	s := newSite(t, nil, nil)
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
 	id := s.list(t, "team", "First")
 	ctx := servertest.Tab(t)
-	s.signIn(t, ctx, viewer)
+	// The token does not stay in the address of the page.
+	servertest.Do(t, ctx, chromedp.Navigate(s.URL+"/signin#"+viewer), chromedp.WaitVisible(`#token`))
+	servertest.Until(t, ctx, `document.getElementById('token').value !== '' && location.hash === ''`)
+	servertest.Do(t, ctx, chromedp.Focus(`#form button`), servertest.Press(kb.Enter), chromedp.WaitVisible(`#who`))
 	servertest.Do(t, ctx, chromedp.Navigate(s.URL+"/lists/"+id), chromedp.WaitVisible(`#items`))
 	servertest.Until(t, ctx, servertest.IsLive)
 	visible := servertest.Eval[[]string](t, ctx, `[...document.querySelectorAll('main :is(button, input, [data-menu], [data-do=rename]), .grip')].filter((e) => e.checkVisibility() && !e.matches('.tick, .add *')).map((e) => e.outerHTML)`)
@@ -125,6 +120,9 @@ func TestViewerInABrowser(t *testing.T) {
 	if l, err := s.board.As("team").Load(t.Context(), id, 0); err != nil || l.Revision != 2 {
 		t.Errorf("revision %d, %v", l.Revision, err)
 	}
+	servertest.Check(t, auth.RevokeToken(s.path, "vic"))
+	s.CloseClientConnections()
+	servertest.Do(t, ctx, chromedp.WaitVisible(`#token`))
 }
 
 // A real MCP client that knows nothing but the server's address finds the issuer,
@@ -194,16 +192,4 @@ func signInAs(login, address, redirect string) (*sdkauth.AuthorizationResult, er
 		}
 	}
 	return nil, errors.New("the issuer asks without end")
-}
-
-// When a token is revoked, an open page leads to the one for signing in.
-func TestRevokedWhileWatching(t *testing.T) {
-	s := newSite(t, nil, nil)
-	token := s.token(t, auth.Token{Name: "ann"})
-	ctx := servertest.Tab(t)
-	s.signIn(t, ctx, token)
-	servertest.Until(t, ctx, servertest.IsLive)
-	servertest.Check(t, auth.RevokeToken(s.path, "ann"))
-	s.CloseClientConnections()
-	servertest.Do(t, ctx, chromedp.WaitVisible(`#token`))
 }

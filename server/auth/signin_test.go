@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -98,10 +97,14 @@ type answer struct {
 // is checks an answer's status and what its body contains, and returns the answer.
 func (a answer) is(t *testing.T, what string, status int, texts ...string) answer {
 	t.Helper()
-	if a.status != status || slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(a.body, text) }) {
-		t.Errorf("%s: %d %s, want %d and %q", what, a.status, a.body, status, texts)
-	}
+	servertest.Is(t, what, status, texts...)(a.status, a.header, a.body)
 	return a
+}
+
+// logged checks what the log has, since it was read last.
+func (s *site) logged(t *testing.T, want string) {
+	t.Helper()
+	servertest.Has(t, "the log", strings.Join(s.log.Take(), "\n"), want)
 }
 
 // ask sends a request; what is "METHOD /path", and headers alternates names and
@@ -178,9 +181,8 @@ func TestNobodyWithoutAToken(t *testing.T) {
 			if a.status != http.StatusUnauthorized || strings.Contains(a.body, "secret") {
 				t.Errorf("29: %s, token %s: %d %s", what, name, a.status, a.body)
 			}
-			if challenge := a.header.Get("WWW-Authenticate"); !strings.HasPrefix(challenge, "Bearer ") || !strings.Contains(challenge, `scope="todos:read todos:write"`) {
-				t.Errorf("29: %s, token %s: WWW-Authenticate: %q", what, name, challenge)
-			} else if (len(headers) > 0 && headers[0] == "Authorization") != strings.Contains(challenge, `error="invalid_token"`) {
+			if challenge := a.header.Get("WWW-Authenticate"); !strings.HasPrefix(challenge, "Bearer ") || !strings.Contains(challenge, `scope="todos:read todos:write"`) ||
+				(len(headers) > 0 && headers[0] == "Authorization") != strings.Contains(challenge, `error="invalid_token"`) {
 				t.Errorf("29: %s, token %s: WWW-Authenticate: %q", what, name, challenge)
 			}
 		}
@@ -341,20 +343,13 @@ func TestReadersCannotWrite(t *testing.T) {
 	if l, err := s.board.As("team").Load(t.Context(), list, 0); err != nil || l.Revision != 1 {
 		t.Errorf("33: revision %d, %v", l.Revision, err)
 	}
-	page := s.ask(t, "GET /lists/"+list, "", bearer(viewer)...)
-	if !strings.Contains(page.body, "viewer.css") || !strings.Contains(page.body, "vic") {
-		t.Errorf("33: the viewer's page: %s", page.body)
-	}
+	s.ask(t, "GET /lists/"+list, "", bearer(viewer)...).is(t, "33: the viewer's page", 200, "viewer.css", "vic")
 	s.ask(t, "POST /lists/"+list+"/edit", `{"do":"add","text":"B","op":"2"}`, bearer(writer)...).is(t, "a writer", 200)
 	if l, err := s.board.As("team").Load(t.Context(), list, 0); err != nil || l.Writer.User != "wim" || !l.Writer.Person {
 		t.Errorf("written by %+v, %v", l.Writer, err)
 	}
-	if a := s.ask(t, "GET /lists/"+list, "", bearer(viewer)...); !strings.Contains(a.body, "<span>wim</span>") {
-		t.Errorf("the history does not say who: %s", a.body)
-	}
-	if a := s.ask(t, "GET /api/lists/"+list+"/history", "", bearer(viewer)...); !strings.Contains(a.body, `"user":"wim"`) {
-		t.Errorf("the API does not say who: %s", a.body)
-	}
+	s.ask(t, "GET /lists/"+list, "", bearer(viewer)...).is(t, "the history says who", 200, "<span>wim</span>")
+	s.ask(t, "GET /api/lists/"+list+"/history", "", bearer(viewer)...).is(t, "the API says who", 200, `"user":"wim"`)
 }
 
 // A person pastes a token and has a session in the browser; it ends with the
@@ -441,9 +436,7 @@ func TestDamagedTokens(t *testing.T) {
 	for _, damaged := range []string{"x", `{"id":"a"}`, string(whole) + "{", strings.Replace(string(whole), "todos:write", "todos:admin", 1)} {
 		servertest.Check(t, os.WriteFile(s.path, []byte(damaged), 0o600))
 		s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, fmt.Sprintf("%q", damaged), http.StatusServiceUnavailable)
-		if lines := strings.Join(s.log.Take(), "\n"); !strings.Contains(lines, "line ") {
-			t.Errorf("%q: logged %s", damaged, lines)
-		}
+		s.logged(t, "line ")
 	}
 	servertest.Check(t, os.WriteFile(s.path, whole, 0o600))
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "mended", 200)
@@ -460,9 +453,13 @@ func TestTokensFile(t *testing.T) {
 	if len(secret) != 26 || strings.Contains(string(data), secret) {
 		t.Errorf("token %s in file %s", text, data)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+	mode := func(want os.FileMode) {
+		t.Helper()
+		if info := servertest.Must(os.Stat(path))(t); info.Mode().Perm() != want {
+			t.Errorf("its mode is %v", info)
+		}
 	}
+	mode(0o600)
 	for problem, bad := range map[string]auth.Token{
 		"named":  token,
 		"bytes":  {Name: strings.Repeat("x", 65), Scopes: token.Scopes},
@@ -476,9 +473,8 @@ func TestTokensFile(t *testing.T) {
 	if err := auth.RevokeToken(path, "bob"); err == nil {
 		t.Error("revoked a token that there is not")
 	}
-	after, err := os.ReadFile(path)
-	if err != nil || string(after) != string(data) {
-		t.Errorf("bad input changed the file: %s, %v", after, err)
+	if after := servertest.Must(os.ReadFile(path))(t); string(after) != string(data) {
+		t.Errorf("bad input changed the file: %s", after)
 	}
 	var decoded auth.Token
 	if err := json.Unmarshal(data, &decoded); err != nil || decoded.Name != "ann" || decoded.Created.IsZero() {
@@ -489,10 +485,8 @@ func TestTokensFile(t *testing.T) {
 	if tokens, err := auth.ReadTokens(path); err != nil || len(tokens) != 0 {
 		t.Errorf("revoked by its link: %v, %v", tokens, err)
 	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", info, err)
+	if info := servertest.Must(os.Lstat(link))(t); info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v", info)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("its mode is %v, %v", info, err)
-	}
+	mode(0o640)
 }
