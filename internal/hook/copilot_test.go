@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
@@ -28,9 +27,7 @@ type copilotRig struct {
 func newCopilotRig(t *testing.T) copilotRig {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "session-state", copilotChat, "session.db")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	return copilotRig{newRig(t), file}
 }
 
@@ -38,9 +35,7 @@ func newCopilotRig(t *testing.T) copilotRig {
 func (r copilotRig) exec(script string) (db *sql.DB) {
 	r.Helper()
 	db, err := sql.Open("sqlite", r.file)
-	if err != nil {
-		r.Fatal(err)
-	}
+	check(r, err)
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec(script); err != nil {
 		r.Fatal(err)
@@ -52,14 +47,12 @@ func (r copilotRig) exec(script string) (db *sql.DB) {
 // tell sends an event to the hook.
 func (r copilotRig) tell(event string) error {
 	e, err := hook.Read(strings.NewReader(event))
-	if err != nil {
-		r.Fatal(err)
-	}
+	check(r, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(r.file)))
 	if e, err = e.WithTodos(r.Context(), func(name string) string { return map[string]string{"COPILOT_HOME": home}[name] }); err != nil {
 		return err
 	}
-	_, err = hook.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
+	_, err = hook.Do(r.Context(), e, r.open)
 	return err
 }
 
@@ -68,19 +61,15 @@ func TestCopilot(t *testing.T) {
 	r := newCopilotRig(t)
 	insert, update := recorded(t, "copilot-sql-insert"), recorded(t, "copilot-sql-update")
 	for n, event := range []string{insert, recorded(t, "copilot-session-end"), strings.ReplaceAll(insert, "todo", "note")} {
-		if err := r.tell(event); err != nil || r.board() != nil { // there is no database
+		if err := r.tell(event); err != nil || len(r.all()) > 0 { // there is no database
 			t.Errorf("event %d: %v, %v", n, err, r.board())
 		}
 	}
 	r.exec(copilotSchema + `INSERT INTO todos (id, title, status) VALUES ('write', 'Write the lexer', NULL), ('read', 'Read the grammar', 'in_progress')`)
-	if err := r.tell(insert); err != nil {
-		t.Fatal(err)
-	}
+	check(t, r.tell(insert))
 	r.exec(`UPDATE todos SET status = 'done' WHERE id = 'read'; INSERT INTO todos (id, title, status) VALUES ('ask', 'Ask', 'blocked')`)
-	if err := r.tell(update); err != nil {
-		t.Fatal(err)
-	}
-	want := "list 1 of copilot-cli in /home/ada/parser, mirror:" + copilotChat + ", mirrored true, waiting, archived false\n" +
+	check(t, r.tell(update))
+	want := "list 1, \"Write the lexer +1\", of copilot-cli in /home/ada/parser, mirror:" + copilotChat + ", mirrored true, waiting, archived false\n" +
 		"revision 2 by sql of copilot-cli , person false\n1 pending Write the lexer\n2 completed Read the grammar\n3 blocked Ask\n"
 	if got := strings.Join(r.board(), ""); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -93,9 +82,7 @@ func TestBadSessionDatabase(t *testing.T) {
 	insert := recorded(t, "copilot-sql-insert")
 	write := func(data string) func(copilotRig) {
 		return func(r copilotRig) {
-			if err := os.WriteFile(r.file, []byte(data), 0o600); err != nil {
-				r.Fatal(err)
-			}
+			check(r, os.WriteFile(r.file, []byte(data), 0o600))
 		}
 	}
 	run := func(script string) func(copilotRig) { return func(r copilotRig) { r.exec(script) } }
@@ -141,7 +128,7 @@ func TestBadSessionDatabase(t *testing.T) {
 	r = newCopilotRig(t)
 	r.exec(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', 'secret')`)
 	for _, session := range []string{"../session-state/" + copilotChat, filepath.ToSlash(filepath.Dir(r.file)), "..", "."} {
-		if err := r.tell(strings.ReplaceAll(insert, copilotChat, session)); err != nil || r.board() != nil {
+		if err := r.tell(strings.ReplaceAll(insert, copilotChat, session)); err != nil || len(r.all()) > 0 {
 			t.Errorf("%s: %v, %v", session, err, r.board())
 		}
 	}

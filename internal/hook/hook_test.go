@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,13 +49,15 @@ func newRig(t *testing.T) *rig {
 	return &rig{T: t, lists: b.As(""), store: store}
 }
 
+func (r *rig) open() (board.Lists, func(), error) { return r.lists, func() {}, nil }
+
 // send sends an event and returns what is said of it in the log.
 func (r *rig) send(event string) error {
 	e, err := hook.Read(strings.NewReader(event))
 	if err != nil {
 		return err
 	}
-	r.told, err = hook.Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
+	r.told, err = hook.Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), r.open)
 	return err
 }
 
@@ -69,9 +74,7 @@ func (r *rig) play(names ...string) {
 func recorded(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(data)
 }
 
@@ -79,9 +82,7 @@ func recorded(t testing.TB, name string) string {
 func (r *rig) all() []todo.Snapshot {
 	r.Helper()
 	found, err := r.lists.Find(r.Context(), board.Query{OldestFirst: true})
-	if err != nil {
-		r.Fatal(err)
-	}
+	check(r, err)
 	return found
 }
 
@@ -97,25 +98,35 @@ func chatOf(l todo.Snapshot) string {
 	return of
 }
 
-// board returns the lists, as they began, each with a line for each item: its id, its status,
-// its text and what else was said of it.
+// board returns the lists, as they began, each with how it stands in the first line, and then a line for
+// each item: its id, its status, its text and what else was said of it. Behind them are chats without a list.
 func (r *rig) board() (lists []string) {
 	r.Helper()
-	states, err := r.lists.States(r.Context(), r.all()...)
-	if err != nil {
-		r.Fatal(err)
-	}
-	numbers := make(map[string]int)
-	for n, l := range r.all() {
+	all := r.all()
+	states, err := r.lists.States(r.Context(), all...)
+	check(r.T, err)
+	numbers, listed := make(map[string]int), make(map[string]bool)
+	for n, l := range all {
 		var b strings.Builder
-		numbers[l.List.ID] = n + 1
-		fmt.Fprintf(&b, "list %d of %s in %s, %s, mirrored %t, %s, archived %t", n+1, l.List.Client, l.List.Workspace, chatOf(l), l.List.Mirrored, states[l.List.ID].State, l.Archived)
+		numbers[l.List.ID], listed[l.List.Chat] = n+1, true
+		saw, err := r.lists.Saw(r.Context(), l)
+		check(r.T, err)
+		fmt.Fprintf(&b, "list %d, %q, of %s in %s, %s, mirrored %t, %s, archived %t", n+1, l.Title(), l.List.Client, l.List.Workspace, chatOf(l), l.List.Mirrored, states[l.List.ID].State, l.Archived)
+		if saw.Revision < l.Revision {
+			fmt.Fprintf(&b, ", agents saw revision %d", saw.Revision)
+		}
+		if asks := states[l.List.ID].Asks; asks != "" {
+			fmt.Fprintf(&b, ", asks %q", asks)
+		}
 		if l.List.Agent != "" {
 			fmt.Fprintf(&b, ", under list %d for %s", numbers[l.List.Parent], l.List.Agent)
 		}
 		w := l.Writer
 		fmt.Fprintf(&b, "\nrevision %d by %s of %s %s, person %t\n", l.Revision, w.Variant, w.Client, w.Agent, w.Person)
-		for _, i := range l.Items {
+		for n, i := range slices.Concat(l.Items, l.Later) {
+			if n >= len(l.Items) {
+				i.ID = "later"
+			}
 			fmt.Fprintf(&b, "%s %s %s", i.ID, i.Status, i.Text)
 			for _, more := range []struct{ name, text string }{{"active", i.Active}, {"priority", i.Priority}, {"owner", i.Owner}, {"waits", i.WaitsFor}} {
 				if more.text != "" {
@@ -126,22 +137,36 @@ func (r *rig) board() (lists []string) {
 		}
 		lists = append(lists, b.String())
 	}
+	chats, err := r.lists.OwnChats(r.Context(), time.Time{})
+	check(r.T, err)
+	for _, c := range chats {
+		if !listed[c.HostID] {
+			lists = append(lists, fmt.Sprintf("chat %s/%s without a list, %s\n", c.HostID, c.Agent, doing(c)))
+		}
+	}
 	return lists
 }
 
 // expectNone checks that there is no list.
 func (r *rig) expectNone() {
 	r.Helper()
-	if b := r.board(); b != nil {
-		r.Errorf("there is\n%s", b)
+	if all := r.all(); len(all) > 0 {
+		r.Errorf("there is\n%+v", all)
 	}
 }
 
 var update = flag.Bool("update", false, "rewrite the boards in testdata/scripts")
 
-// Each script sends recorded events, a second apart, in which texts may have others in their
-// place (> EVENT OLD=NEW), writes with one of our tools (tool), and waits (wait 29m). Behind
-// each line there are the lists that changed.
+// Each script sends events of a chat of Claude Code, a second apart, and says behind each line what its host
+// is answered, and the lists that changed: a list whose revision is the same in one line. The lines are:
+//
+//	> EVENT OLD=NEW     a recorded event, in which texts may have others in their place
+//	Stop "x":7          an event by its name, and its other fields; finish Stop, where open items keep the turn
+//	as NAME FIELDS      fields of another chat, whose events begin with NAME:
+//	agent STATUS TEXT; STATUS TEXT           the chat writes a whole list by our tool; tool appends an item
+//	serve PROCESS STATUS TEXT; STATUS TEXT   the same by Gemini CLI's server, which knows its host's process
+//	edit N JSON         a person edits list N; purge N deletes it; resume CHAT N takes it up in another chat
+//	wait 29m, env NAME=VALUE, new            a board without lists
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(scripts) < 10 {
@@ -151,64 +176,169 @@ func TestScripts(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				script, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				got := newRig(t).script(string(script))
 				if *update {
-					err = os.WriteFile(path, []byte(got), 0o600)
-				}
-				if diff := cmp.Diff(string(script), got); err != nil || diff != "" && !*update {
-					t.Errorf("(-want +got, %v)\n%s", err, diff)
+					check(t, os.WriteFile(path, []byte(got), 0o600))
+				} else if diff := cmp.Diff(string(script), got); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
 				}
 			})
 		})
 	}
 }
 
-// script runs the commands of a script, and returns it with the lists that change.
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// script runs the lines of a script, and returns it with what comes of each.
 func (r *rig) script(text string) string {
 	r.Helper()
 	var out strings.Builder
 	var before []string
+	chats := map[string]string{"": fmt.Sprintf(`"session_id":%q`, claudeChat)}
 	for line := range strings.Lines(text) {
-		words := strings.Fields(line)
-		var err error
-		switch words[0] {
-		case "#":
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word == "" || word == "#" {
 			out.WriteString(line)
 			continue
-		case ">":
-			event := recorded(r.T, words[1])
-			for _, change := range words[2:] {
-				old, fresh, _ := strings.Cut(change, "=")
-				event = strings.ReplaceAll(event, old, fresh)
-			}
-			err = r.send(event)
-			time.Sleep(time.Second)
-		case "tool":
-			ours := board.Conversation{Key: todo.ChatKey(claudeChat), Chat: claudeChat, Client: "claude-code"}
-			_, err = r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
-			time.Sleep(time.Second)
-		case "wait":
-			long, _ := time.ParseDuration(words[1])
-			time.Sleep(long)
-		default:
+		}
+		if word == "new" {
+			r, before = newRig(r.T), nil
+		}
+		known, err := r.line(word, rest, chats)
+		if !known {
 			continue
 		}
 		out.WriteString(line)
 		if err != nil {
 			fmt.Fprintf(&out, "error: %v\n", err)
 		}
+		if r.told != "" {
+			fmt.Fprintf(&out, "answer: %s\n", r.told)
+		}
+		time.Sleep(time.Second)
 		now := r.board()
 		for n, list := range now {
-			if n >= len(before) || list != before[n] {
-				out.WriteString(list)
+			if slices.Contains(before, list) {
+				continue
 			}
+			if head, rest, _ := strings.Cut(list, "\n"); n < len(before) && strings.HasSuffix(before[n], "\n"+rest) {
+				list = head + "\n"
+			}
+			out.WriteString(list)
 		}
 		before = now
 	}
 	return out.String()
+}
+
+// line runs a line of a script that is known; what is said of it is in r.told.
+func (r *rig) line(word, rest string, chats map[string]string) (known bool, err error) {
+	r.Helper()
+	r.told = ""
+	first, more, _ := strings.Cut(rest, " ")
+	list := func() string { n, _ := strconv.Atoi(first); return r.all()[n-1].List.ID }
+	name, named := strings.CutSuffix(word, ":")
+	switch fields := chats[name]; {
+	case word == ">":
+		event := recorded(r.T, first)
+		for _, change := range strings.Fields(more) {
+			old, fresh, _ := strings.Cut(change, "=")
+			event = strings.ReplaceAll(event, old, fresh)
+		}
+		return true, r.answers(event, false)
+	case word == "finish":
+		return true, r.answers(eventOf(chats[""], first, more), true)
+	case unicode.IsUpper(rune(word[0])):
+		return true, r.answers(eventOf(chats[""], word, rest), false)
+	case named && fields != "":
+		return true, r.answers(eventOf(fields, first, more), false)
+	}
+	switch word {
+	case "as":
+		chats[first] = more
+	case "agent":
+		r.told = told(r.agent(lines(rest)...))
+	case "serve":
+		r.told = told(r.serve(first, lines(more)...))
+	case "tool":
+		ours := board.Conversation{Key: todo.ChatKey(claudeChat), Chat: claudeChat, Client: "claude-code"}
+		_, err = r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
+	case "edit":
+		var e todo.Edit
+		check(r.T, json.Unmarshal([]byte(more), &e))
+		_, err = r.lists.Edit(r.Context(), list(), e, todo.Writer{Person: true})
+	case "resume":
+		n, _ := strconv.Atoi(more)
+		err = r.lists.SetCurrent(r.Context(), board.Conversation{Key: todo.ChatKey(first)}, r.all()[n-1])
+	case "purge":
+		_, err = r.lists.Purge(r.Context(), todo.Writer{Person: true}, list())
+	case "wait":
+		long, err := time.ParseDuration(rest)
+		time.Sleep(long)
+		return true, err
+	case "env":
+		name, value, _ := strings.Cut(rest, "=")
+		r.env = map[string]string{name: value}
+	case "new":
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// answers sends an event, and keeps what its host is answered.
+func (r *rig) answers(event string, finish bool) error {
+	e, err := hook.Read(strings.NewReader(event))
+	if err != nil {
+		return err
+	}
+	e.Finish = finish
+	text, err := hook.Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), r.open)
+	if text != "" {
+		var b strings.Builder
+		to := json.NewEncoder(&b)
+		to.SetEscapeHTML(false)
+		check(r.T, to.Encode(e.Answer(text)))
+		r.told = strings.TrimSpace(b.String())
+	}
+	return err
+}
+
+// eventOf returns an event of a chat with some fields.
+func eventOf(chat, name, more string) string {
+	event := fmt.Sprintf(`{"hook_event_name":%q,%s`, name, chat)
+	if more != "" {
+		event += "," + more
+	}
+	if !strings.Contains(event, `"cwd"`) {
+		event += `,"cwd":"/home/ada/parser"`
+	}
+	return event + "}"
+}
+
+// lines reads items as scripts have them.
+func lines(text string) (lines []todo.Line) {
+	for item := range strings.SplitSeq(text, "; ") {
+		status, text, _ := strings.Cut(item, " ")
+		lines = append(lines, todo.Line{Text: text, Status: status})
+	}
+	return lines
+}
+
+// told says what a write's answer tells of a person's edits.
+func told(out board.Outcome) string {
+	var b strings.Builder
+	for _, d := range slices.Concat(out.Unseen, out.Kept) {
+		fmt.Fprintf(&b, "%q of a person, ", d.After.Text)
+	}
+	return strings.TrimSuffix(b.String(), ", ")
 }
 
 const claudeChat = "11111111-2222-4333-8444-555555555555"
@@ -310,9 +440,7 @@ func TestMirroredTextsAreMended(t *testing.T) {
 // A store that does not open, or fails, is an error; nothing else happens.
 func TestNoStore(t *testing.T) {
 	e, err := hook.Read(strings.NewReader(recorded(t, "claude-code-todowrite")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	broken := errors.New("broken")
 	if _, err := hook.Do(t.Context(), e, func() (board.Lists, func(), error) { return board.Lists{}, nil, broken }); !errors.Is(err, broken) {
 		t.Error(err)
@@ -320,7 +448,7 @@ func TestNoStore(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := hook.Do(ctx, e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil }); !errors.Is(err, context.Canceled) {
+	if _, err := hook.Do(ctx, e, r.open); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	r.expectNone()
@@ -362,7 +490,7 @@ func FuzzEvents(f *testing.F) {
 				return
 			}
 			e.Finish = true
-			told, _ := hook.Do(t.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
+			told, _ := hook.Do(t.Context(), e, r.open)
 			if len(told) > 4000 || !utf8.ValidString(told) {
 				t.Errorf("the agent is told %d bytes", len(told))
 			}
@@ -373,4 +501,64 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a chat does is true after each event that its host was recorded to tell its hooks: see
+// the tables in testdata/states. An event comes ten seconds after the one before, or at once.
+func TestStatesAreTrue(t *testing.T) {
+	files, err := filepath.Glob("testdata/states/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		host := strings.TrimSuffix(filepath.Base(file), ".txt")
+		data, err := os.ReadFile(file)
+		check(t, err)
+		for section := range strings.SplitSeq(string(data), "\n\n") {
+			title, events, _ := strings.Cut(section, "\n")
+			if events != "" {
+				t.Run(host+strings.TrimPrefix(title, "#"), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { playStates(t, events) }) })
+			}
+		}
+	}
+}
+
+// playStates sends events to a new chat, each of which stands before what the chat does then.
+func playStates(t *testing.T, events string) {
+	r := newRig(t)
+	for line := range strings.Lines(events) {
+		event, want, _ := strings.Cut(strings.TrimSpace(line), " → ")
+		if !strings.HasPrefix(event, "at once ") {
+			time.Sleep(10 * time.Second)
+		}
+		if err := r.send(strings.Replace(strings.TrimPrefix(event, "at once "), "{", `{"session_id":"s","cwd":"/w",`, 1)); err != nil && !errors.Is(err, hook.ErrNotNeeded) {
+			t.Error(err)
+		}
+		chats, err := r.lists.OwnChats(t.Context(), time.Time{})
+		check(t, err)
+		got := "nothing"
+		for _, c := range chats {
+			if c.Parent == "" {
+				got = doing(c)
+			}
+		}
+		if got != want {
+			t.Errorf("after %s\n%s, want %s", event, got, want)
+		}
+	}
+}
+
+// doing says what a chat does.
+func doing(c todo.Chat) string {
+	switch {
+	case !c.Ended.IsZero():
+		return "gone"
+	case c.Asks != "":
+		return "waits: " + c.Asks
+	case c.Doing == todo.Works:
+		return "working"
+	case c.Doing == todo.Rests:
+		return "idle"
+	}
+	return "not known"
 }

@@ -27,9 +27,7 @@ func newHost(t *testing.T) (id string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "BE_A_HOST=1")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	t.Cleanup(kill)
 	return process.ID(cmd.Process.Pid), kill
@@ -41,7 +39,7 @@ func (r *rig) sendFrom(host, session, event string) {
 	e, err := hook.Read(strings.NewReader(strings.Replace(event, "{", `{"session_id":"`+session+`","cwd":"/w",`, 1)))
 	e.Process = host
 	if err == nil {
-		_, err = hook.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, nil })
+		_, err = hook.Do(r.Context(), e, r.open)
 	}
 	if err != nil {
 		r.Error(event, err)

@@ -23,12 +23,8 @@ func TestNoSession(t *testing.T) {
 		home := t.TempDir()
 		path := writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "idle", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()})
 		victim := filepath.Join(home, "victim.json")
-		if err := os.Rename(path, victim); err != nil {
-			t.Fatal(err)
-		}
-		if err := plant(path, victim); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Rename(path, victim))
+		check(t, plant(path, victim))
 		hook.LookAtSessions(r.Context(), home, r.lists)
 		if got := r.does(); got != "waits: run `rm -r build`?" {
 			t.Errorf("%s: %s", kind, got)
@@ -57,9 +53,7 @@ func TestNoSpool(t *testing.T) {
 			}
 			_ = os.Remove(r.File + place)
 			victim := filepath.Join(filepath.Dir(r.File), "victim")
-			if err := plant(r.File+place, victim); err != nil {
-				t.Fatal(err)
-			}
+			check(t, plant(r.File+place, victim))
 			if _, err := r.tell(steps("b", "1")); place != "-apply" && (err == nil || !strings.Contains(err.Error(), "no regular file")) {
 				t.Errorf("%s as %q: %v", kind, place, err)
 			}

@@ -31,13 +31,9 @@ func (r *rig) does() string {
 // person approved.
 func TestSessionsSayWhatNoHookDoes(t *testing.T) {
 	data, err := os.ReadFile("testdata/claude-code-sessions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var recorded map[string]map[string]any
-	if err := json.Unmarshal(data, &recorded); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(data, &recorded))
 	recorded["hostile"] = map[string]any{"status": "waiting", "waitingFor": "\u001b[31m\n\u202egate" + strings.Repeat("x", 900)}
 	for _, c := range []struct{ hook, file, want string }{
 		{prompts, "hostile", "waits: " + ("[31m gate" + strings.Repeat("x", 900))[:todo.MaxTitle]},
@@ -82,9 +78,7 @@ func writeSession(t *testing.T, home string, file map[string]any) (path string) 
 	if err == nil {
 		err = os.WriteFile(path, data, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return path
 }
 
@@ -118,15 +112,11 @@ func TestSessionsThatSayNothing(t *testing.T) {
 			file := map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "idle", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()}
 			home := t.TempDir()
 			path := writeSession(t, home, file)
-			if err := change(file, path); err != nil {
-				t.Fatal(err)
-			}
+			check(t, change(file, path))
 			if _, err := os.Lstat(path); err == nil && !strings.Contains("cut empty", name) {
 				writeSession(t, home, file)
 			} else if name == "a folder" {
-				if err := os.Mkdir(path, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.Mkdir(path, 0o700))
 			}
 			hook.LookAtSessions(r.Context(), home, r.lists)
 			if got := r.does(); got != "waits: run `rm -r build`?" {
@@ -234,9 +224,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		{strings.Repeat("\x00{", 1<<20), now, "working"},
 	} {
 		r := newRig(t)
-		if err := r.send(`{"session_id":"` + session + `","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"go"}`); err != nil {
-			t.Fatal(err)
-		}
+		check(t, r.send(`{"session_id":"`+session+`","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"go"}`))
 		home := t.TempDir()
 		writeFile(t, filepath.Join(home, "thread-writer-locks", session+".lock"), "")
 		writeFile(t, filepath.Join(home, "thread-writer-locks", "..-..lock"), "")
@@ -264,9 +252,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "chat.jsonl")
 		writeFile(t, path, file)
 		for _, event := range []string{`"BeforeAgent","prompt":"go"`, `"AfterAgent","prompt_response":"[no response text]","stop_hook_active":false`} {
-			if err := r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","timestamp":"2026","transcript_path":%q,"hook_event_name":%s}`, path, event)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","timestamp":"2026","transcript_path":%q,"hook_event_name":%s}`, path, event)))
 		}
 		if got := r.does(); got != want {
 			t.Errorf("Gemini CLI after %s: %s, want %s", file, got, want)
@@ -276,7 +262,5 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }

@@ -66,9 +66,7 @@ func (r *spoolRig) read() string {
 
 func (r *spoolRig) write(data string) {
 	r.Helper()
-	if err := os.WriteFile(r.File, []byte(data), 0o600); err != nil {
-		r.Fatal(err)
-	}
+	check(r.T, os.WriteFile(r.File, []byte(data), 0o600))
 }
 
 func steps(chat, step string) string {
@@ -79,9 +77,7 @@ func steps(chat, step string) string {
 func (r *spoolRig) tell(event string) (told string, err error) {
 	r.Helper()
 	e, err := hook.Read(strings.NewReader(event))
-	if err != nil {
-		r.Fatal(err)
-	}
+	check(r.T, err)
 	return r.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, r.broken })
 }
 
@@ -111,14 +107,10 @@ func (r *spoolRig) expect(left int, lists ...string) {
 	r.Front.Store = nil
 	var got []string
 	found, err := r.store.Find(r.Context(), board.Query{})
-	if err != nil {
-		r.Fatal(err)
-	}
+	check(r.T, err)
 	for _, l := range found {
 		history, err := r.store.History(r.Context(), l.List.ID, 0, 0)
-		if err != nil {
-			r.Fatal(err)
-		}
+		check(r.T, err)
 		var texts []string
 		for _, s := range history {
 			texts = append(texts, s.Items[1].Text)
@@ -269,11 +261,8 @@ func TestSpoolUnderMany(t *testing.T) {
 	r := newSpoolRig(t)
 	told := make(chan struct{}, chats*events)
 	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
-	open := func() (board.Lists, func(), error) { return r.lists, func() {}, nil }
 	st, err := sqlite.Open(strings.TrimSuffix(r.File, sqlite.SpoolSuffix), board.Keep{Before: r.Settle})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer st.Close()
 	r.store, r.Front.Store = st, st
 	r.lists = board.NewBoard(st).As("")
@@ -288,7 +277,7 @@ func TestSpoolUnderMany(t *testing.T) {
 		hooks.Go(func() {
 			for _, text := range texts {
 				e, err := hook.Read(strings.NewReader(steps(name, text)))
-				if _, failed := r.Do(t.Context(), e, open); err != nil || failed != nil {
+				if _, failed := r.Do(t.Context(), e, r.open); err != nil || failed != nil {
 					t.Error(err, failed)
 				}
 			}
@@ -311,7 +300,8 @@ func TestSpoolUnderMany(t *testing.T) {
 	r.expect(0, want...)
 }
 
-// What hooks left is applied before anything is read or changed, by every method of a store.
+// What hooks left is applied before anything is read or changed, by every method of a store. Who asks and
+// goes away does not keep it from others.
 func TestSpoolIsBeforeTheStore(t *testing.T) {
 	key := board.Key{Chat: todo.ChatID("", "", todo.ChatKey("a"), false), Mirrors: true}
 	for name, use := range map[string]func(context.Context, board.Store) error{
@@ -328,6 +318,12 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		"Chats": func(ctx context.Context, st board.Store) error {
 			_, err := st.Chats(ctx, board.ChatQuery{})
 			return err
+		},
+		"by who goes away": func(ctx context.Context, st board.Store) error {
+			gone, cancel := context.WithCancel(ctx)
+			cancel()
+			_, _ = st.Find(gone, board.Query{})
+			return nil
 		},
 		"Keyed":    func(ctx context.Context, st board.Store) error { _, err := st.Keyed(ctx, board.ChatKey{}); return err },
 		"Position": func(ctx context.Context, st board.Store) error { _, err := st.Position(ctx); return err },
@@ -354,21 +350,6 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		if r.expect(0, "a: 0 1 2"); r.logged != nil {
 			t.Errorf("%s: %q", name, r.logged)
 		}
-	}
-}
-
-// Who asks and goes away does not keep what was left from others.
-func TestSpoolBeforeWhoGoesAway(t *testing.T) {
-	r := newSpoolRig(t)
-	r.Left = func() {}
-	if _, err := r.tell(steps("a", "1")); err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, _ = r.store.Find(ctx, board.Query{})
-	if r.expect(0, "a: 1"); r.logged != nil {
-		t.Error(r.logged)
 	}
 }
 

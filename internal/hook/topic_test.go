@@ -56,12 +56,8 @@ func TestTitles(t *testing.T) {
 		"tree/.git": "gitdir: " + filepath.Join(repository, ".git/worktrees/tree") + "\n", "done/.git/HEAD": "ref: refs/heads/main\n", "loose/.git/HEAD": "0123456789\n",
 	} {
 		path = filepath.Join(repository, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	in := func(folder, event string) string {
 		return strings.Replace(event, "/home/ada/parser", filepath.ToSlash(folder), 1)
@@ -107,57 +103,6 @@ func TestTitles(t *testing.T) {
 		}
 		if err := r.all()[0].Check(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// A prompt that comes while a list is open moves nothing of that list, and waits for the next one;
-// one that comes after the list is settled is better. The answer to a question takes the place of
-// none.
-func TestTitlesOfPlansInATurn(t *testing.T) {
-	r := newRig(t)
-	plans := func(text, status, want string) {
-		t.Helper()
-		if got := r.agent(todo.Line{Text: text, Status: status}, todo.Line{Text: text + " more", Status: status}).After.Title(); got != want {
-			t.Errorf("%s is called %q, want %q", text, got, want)
-		}
-	}
-	asked := event("Stop", `,"last_assistant_message":"Shall I drop the list?"`)
-	r.tells(prompt("Write a parser"), "")
-	plans("Lexer", "in_progress", "Write a parser")
-	plans("Lexer", "completed", "Write a parser")
-	plans("Tests", "in_progress", "Tests +1") // in the same turn
-	for _, e := range []string{prompt("go on"), prompt("Now the docs"), prompt("/compact"), asked, prompt("yes")} {
-		r.tells(e, "")
-	}
-	plans("Tests", "in_progress", "Tests +1")
-	plans("Outline", "in_progress", "Now the docs")
-	r.tells(prompt("hurry"), "")
-	plans("Outline", "completed", "Now the docs")
-	r.tells(prompt("Release it"), "")
-	r.tells(prompt("go on"), "")
-	plans("Tag", "pending", "Release it")
-}
-
-// A title that a person gave wins, and each list takes its topic for itself; so does one that
-// mirrors the host's own.
-func TestTitlesOfNextLists(t *testing.T) {
-	r := newRig(t)
-	r.tells(prompt("Write a parser"), "")
-	r.agent(plan("in_progress"))
-	r.tells(prompt("yes"), "")
-	r.agent(plan("completed"))
-	r.tells(prompt("Now the docs"), "")
-	r.tells(prompt("go on"), "")
-	second := r.agent(todo.Line{Text: "Outline", Status: "in_progress"}).After
-	r.play("claude-code-todowrite")
-	r.tells(event("SessionEnd", `,"reason":"other"`), "")
-	if _, err := r.lists.Edit(t.Context(), second.List.ID, todo.Edit{Do: todo.EditRename, Text: "Mine"}, todo.Writer{Person: true}); err != nil {
-		t.Fatal(err)
-	}
-	for n, want := range []string{"Write a parser", "Read the grammar +2", "Mine"} { // by their last change
-		if got := r.all()[n].Title(); got != want {
-			t.Errorf("list %d is called %q, want %q", n, got, want)
 		}
 	}
 }
