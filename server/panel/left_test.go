@@ -60,9 +60,8 @@ func TestListsThatReadAlike(t *testing.T) {
 	write := func(key, branch string) todo.Snapshot {
 		w := servertest.In(key)
 		w.Target.Conversation.Workspace = "/src/app"
-		if _, err := s.Board.As("").Hear(t.Context(), w.Target.Conversation, func(c *todo.Chat, _ time.Time) { c.Branch = branch }); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Board.As("").Hear(t.Context(), w.Target.Conversation, func(c *todo.Chat, _ time.Time) { c.Branch = branch })
+		check(t, err)
 		return servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) { d.Append("Fix it") })
 	}
 	one, two, other := write("one", ""), write("two", "main"), write("other", "retry")
@@ -98,9 +97,7 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	write, _, end := inSession(t, web.URL)
 	write(firstPlan)
 	now = time.Now()
-	if html := page(t, web.URL); strings.Contains(html, `id="row-`) || !strings.Contains(html, "data-run") || !strings.Contains(html, "Working") {
-		t.Errorf("while its chat is there: %s", html)
-	}
+	has(t, page(t, web.URL), `!id="row-`, "data-run", "Working")
 	write(strings.NewReplacer("in_progress", "completed", "pending", "in_progress").Replace(firstPlan))
 	end()
 	write, _, _ = inSession(t, web.URL)
@@ -109,20 +106,16 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	second, first := ids[0], ids[1]
 	html := page(t, web.URL)
 	row := element(t, html, "li", "row-"+first)
-	since := regexp.MustCompile(`<time datetime="([^"]+)" title="[^"]+" data-ago>\d+\x{202f}s ago</time>`).FindStringSubmatch(row)
-	if since == nil || !strings.Contains(row, "stopped at: Caulk it") || strings.Contains(row, "data-run") || !strings.Contains(row, `class="lamp off"`) {
-		t.Errorf("since %q in %s", since, row)
+	if !regexp.MustCompile(`<time datetime="([^"]+)" title="[^"]+" data-ago>\d+\x{202f}s ago</time>`).MatchString(row) {
+		t.Errorf("it does not say since when: %s", row)
 	}
+	has(t, row, "stopped at: Caulk it", "!data-run", `class="lamp off"`)
 	own := page(t, web.URL+"/lists/"+first)
-	if head := element(t, own, "div", "head"); !strings.Contains(head, "Left open") || !strings.Contains(head, "The prompt <code>resume</code> takes it up") || strings.Contains(own, "data-run") {
-		t.Errorf("its own page: %s", own)
-	}
-	if strings.Contains(html, "card-"+first) || !strings.Contains(element(t, html, "section", "left"), "row-"+first) {
-		t.Error("the first plan is not among those left open")
-	}
-	if other := element(t, html, "article", "card-"+second); !strings.Contains(other, "data-run") || !strings.Contains(other, "Working") {
-		t.Errorf("the second plan: %s", other)
-	}
+	has(t, own, "!data-run")
+	has(t, element(t, own, "div", "head"), "Left open", "The prompt <code>resume</code> takes it up")
+	has(t, html, "!card-"+first)
+	has(t, element(t, html, "section", "left"), "row-"+first)
+	has(t, element(t, html, "article", "card-"+second), "data-run", "Working")
 }
 
 // A page goes on after all that it shows: also after lists that an import wrote last and
@@ -135,14 +128,9 @@ func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 		var err error
 		newest, err = storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: 1,
 			LastID: 1, Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, Updated: time.Now().Add(-time.Duration(n) * time.Hour)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
-	main := regexp.MustCompile(`<main[^>]*`).FindString(page(t, web.URL))
-	if want := fmt.Sprintf(`data-seq="%d"`, newest.Seq); !strings.Contains(main, want) {
-		t.Errorf("not %s: %s", want, main)
-	}
+	has(t, regexp.MustCompile(`<main[^>]*`).FindString(page(t, web.URL)), fmt.Sprintf(`data-seq="%d"`, newest.Seq))
 }
 
 // The time of a list that rests ends with its last change, and no item took "0 s". What a
@@ -153,10 +141,7 @@ func TestPanelTimesWhatRests(t *testing.T) {
 	write, _, end := inSession(t, web.URL)
 	write(`{"todos":[{"content":"A","activeForm":"A","status":"completed"},{"content":"B","activeForm":"B","status":"completed"},{"content":"C","activeForm":"C","status":"pending"}]}`)
 	end()
-	html := page(t, web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0])
-	if !strings.Contains(html, "<dt>Time</dt><dd><bdi>0\u202fs</bdi>") || !strings.Contains(html, `id="left"><span>Left open, <bdi>next: C</bdi>. The prompt`) {
-		t.Error(html)
-	}
+	has(t, page(t, web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0]), "<dt>Time</dt><dd><bdi>0\u202fs</bdi>", `id="left"><span>Left open, <bdi>next: C</bdi>. The prompt`)
 }
 
 // drawn is the data of an event.
@@ -164,6 +149,12 @@ type drawn struct {
 	ID, State, Place, Say string
 	Pieces                map[string]string
 	Gone, Archived        bool
+}
+
+// sent returns the next event of a list's own page.
+func sent(stream *servertest.Events) string {
+	_, name, data := stream.Event()
+	return name + " " + data
 }
 
 func nextDrawn(t *testing.T, stream *servertest.Events) (d drawn) {
@@ -222,12 +213,8 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	if d := nextDrawn(t, b); d.ID != second || d.State != "working" || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
 		t.Errorf("the second plan: %+v", d)
 	}
-	if row := element(t, page(t, base), "li", "row-"+first); !strings.Contains(row, `data-state="left open"`) || strings.Contains(row, "stopped at") { // its title says it
-		t.Errorf("the first plan: %s", row)
-	}
-	if _, name, data := own.Event(); name != "list" || !strings.Contains(data, "Left open") {
-		t.Errorf("own page: %s %s", name, data)
-	}
+	has(t, element(t, page(t, base), "li", "row-"+first), `data-state="left open"`, "!stopped at") // its title says it
+	has(t, sent(own), "list ", "Left open")
 }
 
 // A page says which version it shows, and a stream which one it should show: a
@@ -248,9 +235,7 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	if left := greeted(t, stream); left == working || left != shown(t, web.URL) {
 		t.Errorf("its process ended: the page should show %s", left)
 	}
-	if err := s.Board.As("").SetCurrent(t.Context(), conversation, list); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Board.As("").SetCurrent(t.Context(), conversation, list))
 	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "working" || shown(t, web.URL) != working {
 		t.Errorf("it was taken up again: %+v", d)
 	}
@@ -269,18 +254,14 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	main := servertest.ListIDs(t, base)[0]
 	write(secondPlan, `"todo-mcp/agent":"helper"`)
 	sub := servertest.ListIDs(t, base)[0]
-	if html := page(t, base); !strings.Contains(html, "Raising the mast") {
-		t.Errorf("before: %s", html)
-	}
+	has(t, page(t, base), "Raising the mast")
 	stream, _ := follow(t, base+"/panel/events")
 	own, _ := follow(t, base+"/panel/events?list="+sub)
 	write(strings.Replace(secondPlan, "Bend", "Cut", 1), `"todo-mcp/agent":"helper"`)
 	if d := nextDrawn(t, stream); d.ID != main {
 		t.Errorf("a sub-agent's list changed: %+v", d)
 	}
-	if _, name, data := own.Event(); name != "list" || !strings.Contains(data, "Cut the sails") {
-		t.Errorf("the page of a sub-agent's list: %s %s", name, data)
-	}
+	has(t, sent(own), "list ", "Cut the sails")
 	archive := func(id string) drawn {
 		t.Helper()
 		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
@@ -291,21 +272,13 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	if d := archive(sub); d.ID != main || d.Archived || strings.Contains(d.Pieces["card-"+main], "Raising the mast") {
 		t.Errorf("a sub-agent's list was archived: %+v", d)
 	}
-	if html := page(t, base); strings.Contains(html, "Raising the mast") || !strings.Contains(html, "Laying the keel") {
-		t.Errorf("the board with an archived sub-agent's list: %s", html)
-	}
-	if html := page(t, base+"/lists/"+sub); !strings.Contains(html, "<span>Archived</span>") || strings.Contains(html, "data-run") {
-		t.Errorf("the page of an archived list: %s", html)
-	}
-	if _, name, data := own.Event(); name != "list" || !strings.Contains(data, "Archived") {
-		t.Errorf("the page of an archived list was sent %s %s", name, data)
-	}
+	has(t, page(t, base), "!Raising the mast", "Laying the keel")
+	has(t, page(t, base+"/lists/"+sub), "<span>Archived</span>", "!data-run")
+	has(t, sent(own), "list ", "Archived")
 	if d := archive(main); d.ID != main || d.Place == "" || !d.Archived {
 		t.Errorf("a main list was archived: %+v", d)
 	}
-	if html := page(t, base); strings.Contains(html, "Laying the keel") {
-		t.Errorf("the board with an archived list: %s", html)
-	}
+	has(t, page(t, base), "!Laying the keel")
 }
 
 // leftOpen serves lists that were left open as many days ago as their ids say.
@@ -317,9 +290,7 @@ func leftOpen(t *testing.T, days ...int) (url string) {
 		l := todo.List{ID: fmt.Sprintf("left%d", n), Client: "claude-code", Chat: "4f1c", Conversation: "chat:4f1c", Workspace: "/src/a'b", Created: at}
 		_, err := storetest.Save(t.Context(), store, todo.Snapshot{List: l, Revision: 1, LastID: 2, Updated: at, Worked: at,
 			Items: []todo.Item{{ID: "1", Text: "Lay the keel", Status: todo.InProgress}, {ID: "2", Text: "Caulk it", Status: todo.Pending}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	return servertest.Serve(t, servertest.New(t, store, nil), nil).URL
 }
@@ -331,13 +302,8 @@ func TestPanelOffersToTakeUp(t *testing.T) {
 	url := leftOpen(t, 0, 2, 8, 9, 40)
 	html := page(t, url+"/?show=left")
 	const command = `data-command="cd &#39;/src/a&#39;\&#39;&#39;b&#39; &amp;&amp; claude --resume 4f1c"`
-	if row := element(t, html, "li", "row-left0"); !strings.Contains(row, command) || !strings.Contains(row, `data-open="left0"`) {
-		t.Errorf("its row: %s", row)
-	}
-	if own := page(t, url+"/lists/left0"); !strings.Contains(own, command) || !strings.Contains(own, `data-do="command"`) || !strings.Contains(own, `data-do="finish"`) {
-		t.Errorf("its page: %s", own)
-	}
-	if !strings.Contains(html, "data-older") || strings.Contains(page(t, leftOpen(t, 0)), "data-older") {
-		t.Errorf("what archives the older ones: %s", html)
-	}
+	has(t, html, "data-older")
+	has(t, element(t, html, "li", "row-left0"), command, `data-open="left0"`)
+	has(t, page(t, url+"/lists/left0"), command, `data-do="command"`, `data-do="finish"`)
+	has(t, page(t, leftOpen(t, 0)), "!data-older")
 }

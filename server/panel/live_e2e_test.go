@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,9 +29,7 @@ func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
 		return servertest.Apply(t, s.Board.As(""), servertest.In(key), func(d *todo.Draft) { d.Append(text) }).List.ID
 	}
 	one, _ := write("one", "Fix it"), write("two", "Fix it")
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(url))
-	servertest.Until(t, ctx, servertest.IsLive)
+	ctx := wide(t, url, 1280, 800)
 	began := `document.getElementById('apart-` + one + `').innerText.trim()`
 	want := servertest.Eval[string](t, ctx, began)
 	write("one", "Ship it")
@@ -44,9 +43,7 @@ func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
 // the open page says each time what became of it, by itself, and no row below moves.
 func TestPanelBringsBack(t *testing.T) {
 	h := newHanded(t)
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list))
-	servertest.Until(t, ctx, servertest.IsLive)
+	ctx := wide(t, h.list, 1280, 800)
 	label := func(id, want string) {
 		t.Helper()
 		servertest.Until(t, ctx, `[...document.querySelectorAll('#i-`+id+` :is(.yours, .seen)')].map((e) => e.textContent).join() === '`+want+`'`)
@@ -61,9 +58,7 @@ func TestPanelBringsBack(t *testing.T) {
 	h.insist()
 	label("2", "your words, overridden")
 	servertest.Until(t, ctx, `document.getElementById('order')?.innerText.includes('overridden')`)
-	if bad := servertest.Violations(t, ctx); len(bad) > 0 {
-		t.Errorf("accessibility: %v", bad)
-	}
+	accessible(t, ctx)
 	const top = `document.querySelector('#i-3').getBoundingClientRect().top`
 	before := servertest.Eval[float64](t, ctx, top)
 	servertest.Do(t, ctx, chromedp.Click("#i-2 .back"))
@@ -89,9 +84,7 @@ func TestPanelBringsBack(t *testing.T) {
 		if wide := servertest.Eval[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`); wide {
 			t.Error("the narrow page scrolls sideways")
 		}
-		if bad := servertest.Violations(t, ctx); len(bad) > 0 {
-			t.Errorf("accessibility, %s: %v", scheme, bad)
-		}
+		accessible(t, ctx)
 	}
 	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list+"?revision=8"))
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.by .yours')?.textContent === 'overridden'`)
@@ -131,9 +124,7 @@ func TestPanelOutlastsAnOlderPage(t *testing.T) {
 		return true;
 	})()`)
 	servertest.Until(t, ctx, `window.shown.length === 10`)
-	if !servertest.Eval[bool](t, ctx, `window.shown.every((is) => is)`) {
-		t.Error("the page shows again what was before the change")
-	}
+	is(t, ctx, "the page shows again what was before the change", `window.shown.every((is) => is)`)
 }
 
 // While a page is on its way nothing on the one before says what only that page shows, and no
@@ -159,14 +150,10 @@ func TestPanelShowsTheFirstList(t *testing.T) {
 	servertest.Says(t, lists, first.List.ID, todo.Asks, "Which one?")
 	const waits = `document.getElementById('waits')`
 	servertest.Until(t, ctx, `window.asked > 0 && `+waits+`.dataset.n === '1'`)
-	if !servertest.Eval[bool](t, ctx, `!!document.getElementById('empty') && `+waits+`.hidden && document.title[0] !== '('`) {
-		t.Error("the empty page says that a list waits")
-	}
+	is(t, ctx, "the empty page says that a list waits", `!!document.getElementById('empty') && `+waits+`.hidden && document.title[0] !== '('`)
 	servertest.Apply(t, lists, servertest.In("chat:2"), func(d *todo.Draft) { d.Append("Go on") })
 	servertest.Until(t, ctx, `(window.ticks ??= (setInterval(() => window.ticks++, 100), 0)) > 10`) // longer than refreshes are apart
-	if !servertest.Eval[bool](t, ctx, `(window.fails = true, window.asked === 1 && letGo())`) {
-		t.Error("the page on its way is given up for the next one")
-	}
+	is(t, ctx, "the page on its way is given up for the next one", `(window.fails = true, window.asked === 1 && letGo())`)
 	servertest.Until(t, ctx, `!document.getElementById('empty') && !`+waits+`.hidden && !!document.getElementById('card-`+first.List.ID+`')`)
 	servertest.Until(t, ctx, `letGo() && document.querySelectorAll('.card').length === 2`)
 }
@@ -215,9 +202,7 @@ func (c frozenConn) Write(p []byte) (int, error) {
 // when, its times stand still, and it is live again by itself.
 func TestPanelOverAFrozenServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	server := &frozen{Listener: l}
 	base := servertest.ServeOn(t, server, servertest.New(t, nil, nil), func(c *edge.Config) { c.KeepAlive = time.Second }).URL
 	write := servertest.Writer(t, base, "claude-code")
@@ -234,9 +219,7 @@ func TestPanelOverAFrozenServer(t *testing.T) {
 	const ran = `document.querySelector('.card time[data-run]').textContent`
 	servertest.Eval[bool](t, ctx, `(window.ticks = 0, window.ran = `+ran+`, true)`)
 	servertest.Until(t, ctx, `window.ticks > 22`)
-	if !servertest.Eval[bool](t, ctx, `window.ran === `+ran) {
-		t.Error("while the server is silent a time goes on")
-	}
+	is(t, ctx, "while the server is silent a time goes on", `window.ran === `+ran)
 	server.gate.Unlock()
 	write(servertest.Todos("in_progress", "After"))
 	servertest.Until(t, ctx, servertest.IsLive+` && !document.getElementById('lost') && document.querySelector('.card .items bdi').textContent === 'After'`)
@@ -264,5 +247,46 @@ func TestPanelInManyTabs(t *testing.T) {
 		look(ctx, false)
 		servertest.Until(t, ctx, servertest.IsLive+` && !!document.querySelector('.card .in_progress')`)
 		look(ctx, true)
+	}
+}
+
+// BAD-INPUT 50: an open page to which the store is late keeps what it shows and tries again,
+// and one that was opened meanwhile comes by itself.
+func TestPanelOutlivesALateStore(t *testing.T) {
+	var late atomic.Bool
+	failed := make(chan struct{}, 100)
+	var reads atomic.Int64 // of the second list
+	store := &servertest.Failing{Store: memory.New()}
+	var first string
+	store.Fault = func(method, list string) error {
+		// The first read is for the event that tells of the list, the others are for the board.
+		if method != "Load" || list == first || !late.Load() || reads.Add(1) == 1 {
+			return nil
+		}
+		failed <- struct{}{}
+		return context.DeadlineExceeded
+	}
+	base := servertest.Serve(t, servertest.New(t, store, nil), nil).URL
+	write, _, _ := inSession(t, base)
+	write(firstPlan)
+	first = servertest.ListIDs(t, base)[0]
+	ctx := servertest.Open(t, base)
+	late.Store(true)
+	other, _, _ := inSession(t, base)
+	other(secondPlan)
+	for range 2 {
+		select {
+		case <-failed:
+		case <-ctx.Done():
+			t.Fatal("50: the board is not asked for again")
+		}
+	}
+	is(t, ctx, "50: the board is gone while the store is late", `!!document.getElementById('card-`+first+`')`)
+	second := servertest.Tab(t)
+	servertest.Do(t, second, chromedp.Navigate(base))
+	servertest.Until(t, second, `document.title.startsWith('Not now')`)
+	late.Store(false)
+	for _, tab := range []context.Context{ctx, second} {
+		servertest.Until(t, tab, `document.querySelectorAll('.card').length === 2`)
 	}
 }

@@ -21,20 +21,13 @@ import (
 func lockStore(t *testing.T, path string, statements ...string) (unlock func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	db.SetMaxOpenConns(1)
 	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
+		_, err := db.Exec(s)
+		check(t, err)
 	}
-	return func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	return func() { check(t, db.Close()) }
 }
 
 // BAD-INPUT 72: while another program has the store locked, an edit and a restore
@@ -49,32 +42,26 @@ func TestEditsOnALockedStore(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "todo.db")
 			list := twoRevisions(t, path)
 			store, err := sqlite.Open(path, board.Keep{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer store.Close()
 			if name == "in use" {
-				if _, err := store.Load(t.Context(), list, 0); err != nil {
-					t.Fatal(err)
-				}
+				_, err := store.Load(t.Context(), list, 0)
+				check(t, err)
 			}
 			log := &servertest.Log{}
 			s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
 			site := servertest.Serve(t, s, func(c *edge.Config) { c.Timeout = 200 * time.Millisecond })
 			unlock := lockStore(t, path, lock...)
 			for _, edit := range []string{`{"do":"add","text":"late"}`, `{"do":"restore","revision":1}`} {
-				began := time.Now()
 				status, _, text := servertest.Post(t, site.URL+"/lists/"+list+"/edit", edit)
-				if took := time.Since(began); status != http.StatusServiceUnavailable || !strings.Contains(text, "did not answer in time") || took > 5*time.Second {
-					t.Errorf("72: %s: %d %s after %s", edit, status, text, took)
+				if status != http.StatusServiceUnavailable || !strings.Contains(text, "did not answer in time") {
+					t.Errorf("72: %s: %d %s", edit, status, text)
 				}
 			}
 			unlock()
 			// What waits in the queue of the store is carried out before this save.
 			next, err := store.Load(t.Context(), list, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			next.Revision, next.Operation = next.Revision+1, todo.Operation{}
 			if _, err := storetest.Save(t.Context(), store, next); err != nil || next.Revision != 3 || len(next.Items) != 2 {
 				t.Errorf("72: revision %d with %d items after the lock, %v", next.Revision, len(next.Items), err)
@@ -90,9 +77,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 func twoRevisions(t *testing.T, path string) (list string) {
 	t.Helper()
 	store, err := sqlite.Open(path, board.Keep{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer store.Close()
 	b := board.NewBoard(store)
 	defer b.Close()
@@ -100,4 +85,55 @@ func twoRevisions(t *testing.T, path string) (list string) {
 		list = servertest.Apply(t, b.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("item") }).List.ID
 	}
 	return list
+}
+
+// BAD-INPUT 130: a list whose newest revision is damaged is a card of what its excerpt says,
+// and says so; its own page and its document say what to do, and its history has what can be
+// read. Everything else is there, and open pages go on when something changes beside it.
+func TestDamagedListAtWork(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	write := func(lists board.Lists, key, agent, text string) string {
+		t.Helper()
+		w := servertest.In(key)
+		w.Target.Conversation.Detached, w.Target.Conversation.Lasts, w.Target.Agent, w.Begin = true, time.Hour, agent, todo.List{Agent: agent}
+		if agent != "" {
+			w.Begin.ParentConversation = "keel"
+		}
+		return servertest.Apply(t, lists, w, func(d *todo.Draft) { d.Append(text) }).List.ID
+	}
+	before, err := sqlite.Open(path, board.Keep{})
+	check(t, err)
+	b := board.NewBoard(before)
+	damaged := write(b.As(""), "keel", "", "Keel")
+	write(b.As(""), "keel", "", "Ribs")
+	write(b.As(""), "mast", "", "Mast")
+	write(b.As(""), "keel/agent:helper", "helper", "Caulk")
+	b.Close()
+	check(t, before.Close())
+	lockStore(t, path, "UPDATE history SET body = replace(body, 'Ribs', 'Rips') WHERE list = '"+damaged+"' AND revision = 2")()
+	store, err := sqlite.Open(path, board.Keep{})
+	check(t, err)
+	t.Cleanup(func() { store.Close() })
+	s := servertest.New(t, store, nil)
+	url := servertest.Serve(t, s, nil).URL
+	html := page(t, url)
+	has(t, html, "Keel", "Mast", "helper")
+	if strings.Count(html, "cannot be read whole") != 1 {
+		t.Error("a list that is not damaged is said to be")
+	}
+	for _, path := range []string{"/lists/" + damaged, "/api/lists/" + damaged} {
+		if status, _, text := servertest.Ask(t, "GET", url+path, ""); status != http.StatusServiceUnavailable || !strings.Contains(text, "todo-mcp restore") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	var revisions []struct{ Revision int }
+	if servertest.GetJSON(t, url+"/api/lists/"+damaged+"/history", &revisions); len(revisions) != 1 || revisions[0].Revision != 1 {
+		t.Errorf("its history %v", revisions)
+	}
+	events := servertest.OpenStream(t, "GET", url+"/panel/events", "")
+	events.Expect("hello")
+	write(s.Board.As(""), "keel/agent:helper", "helper", "Pitch")
+	events.Expect(`"id":"` + damaged + `"`)
+	write(s.Board.As(""), "mast", "", "Yard")
+	events.Expect("Yard")
 }

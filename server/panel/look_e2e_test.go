@@ -4,10 +4,12 @@ package panel_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -31,9 +33,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 		List: todo.List{ID: "looks"}, Revision: 1,
 		Items: []todo.Item{item("1", todo.Completed), item("2", todo.InProgress), item("3", todo.Pending), item("4", "from the future")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	site := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	ctx := servertest.Open(t, site.URL+"/lists/"+saved.List.ID)
 	type look struct {
@@ -65,27 +65,38 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 	}
 }
 
-// Every page is without a violation that axe finds, in the light and in the dark
-// scheme; so are the menu, a field and the keys.
+// Every page is without a violation that axe finds, in the light and in the dark scheme; so are the menu, a
+// field and the keys. On a phone nothing is wider than the screen.
 func TestPanelIsAccessible(t *testing.T) {
 	s, base := servertest.Site(t)
 	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900))
 	check := func(name, path, until, act string) {
 		t.Helper()
-		servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(base+path))
+		servertest.Do(t, ctx, chromedp.Navigate(base+path))
 		servertest.Until(t, ctx, servertest.IsLive)
 		if act != "" {
 			servertest.Eval[bool](t, ctx, act+", true")
 		}
 		servertest.Until(t, ctx, until)
-		for _, scheme := range []string{"light", "dark"} {
-			servertest.Emulate(t, ctx, scheme)
-			for _, v := range servertest.Violations(t, ctx) {
-				t.Errorf("%s, %s: %s", name, scheme, v)
+		widths := []int64{1280}
+		if slices.Contains([]string{"board", "today", "long texts"}, name) {
+			widths = []int64{390, 1280}
+		}
+		for _, width := range widths {
+			servertest.Do(t, ctx, chromedp.EmulateViewport(width, 900))
+			is(t, ctx, name+" is wider than a phone", `document.documentElement.scrollWidth <= innerWidth || innerWidth > 390`)
+			for _, scheme := range []string{"light", "dark"} {
+				servertest.Emulate(t, ctx, scheme)
+				for _, v := range servertest.Violations(t, ctx) {
+					t.Errorf("%s, %s, %d wide: %s", name, scheme, width, v)
+				}
 			}
 		}
 	}
 	check("empty", "/", `document.getElementById('empty') !== null`, "")
+	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", "A very long text without end "+strings.Repeat("word ", 20), strings.Repeat("x", 180)))
+	check("long texts", "/lists/"+servertest.ListIDs(t, base)[0], `document.querySelector('#i-2') !== null`, "")
 	lists := manyStates(t, s.Board.As(""))
 	const drawn = `document.querySelector('#main').textContent.length > 0`
 	check("board", "/", `document.querySelector('.card.asks') !== null && document.querySelector('.subs') !== null`, "")
@@ -141,9 +152,7 @@ func manyStates(t *testing.T, lists board.Lists) (ids []string) {
 		case "archived":
 			_, err = lists.Archive(t.Context(), id, true, todo.Writer{Person: true})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	return ids
 }
@@ -166,28 +175,20 @@ func TestPanelLayout(t *testing.T) {
 	write("b", "/work/b", todo.InProgress, "Build")
 	own := write("c", "/work/c", todo.InProgress, "Plan", "תקן את המבחנים", "Fix the tests")
 	site, down, cut := front(t, base)
-	ctx := servertest.Tab(t)
-	is := func(what, script string) {
-		t.Helper()
-		if !servertest.Eval[bool](t, ctx, script) {
-			t.Error(what)
-		}
-	}
-	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(site))
-	servertest.Until(t, ctx, servertest.IsLive)
-	is("a list whose only item failed has a tick", `document.querySelector('#finished a .i use').getAttribute('href') === '#g-failed'`)
-	is("two projects with one list each have a row each", `new Set([...document.querySelectorAll('.solo')].map((e) => e.offsetTop)).size === 1`)
+	ctx := wide(t, site, 1280, 900)
+	is(t, ctx, "a list whose only item failed has a tick", `document.querySelector('#finished a .i use').getAttribute('href') === '#g-failed'`)
+	is(t, ctx, "two projects with one list each have a row each", `new Set([...document.querySelectorAll('.solo')].map((e) => e.offsetTop)).size === 1`)
 	const left = `((name) => { const r = document.createRange(); r.selectNodeContents([...document.querySelectorAll('.items bdi')].find((e) => e.textContent.startsWith(name))); return r.getBoundingClientRect().left; })`
 	aligned := fmt.Sprintf(`Math.abs(%s('תקן') - %[1]s('Fix')) < 2`, left)
-	is("Hebrew stands elsewhere on the card", aligned)
+	is(t, ctx, "Hebrew stands elsewhere on the card", aligned)
 	servertest.Do(t, ctx, servertest.Press("j"), servertest.Press("j"))
-	is("the focus is not seen", `getComputedStyle(document.querySelector('.card:focus-within')).outlineStyle === 'solid'`)
+	is(t, ctx, "the focus is not seen", `getComputedStyle(document.querySelector('.card:focus-within')).outlineStyle === 'solid'`)
 	servertest.Do(t, ctx, chromedp.EmulateViewport(2560, 1300))
-	is("a wide page is not used", `document.getElementById('groups').getBoundingClientRect().right > 2400`)
+	is(t, ctx, "a wide page is not used", `document.getElementById('groups').getBoundingClientRect().right > 2400`)
 	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900))
 	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+own))
 	servertest.Until(t, ctx, servertest.IsLive)
-	is("Hebrew stands elsewhere on the list's page", aligned)
+	is(t, ctx, "Hebrew stands elsewhere on the list's page", aligned)
 	const box = `JSON.stringify([...document.querySelectorAll('#title, #items, #side')].map((e) => [e.getBoundingClientRect().left, e.offsetWidth]))`
 	before := servertest.Eval[string](t, ctx, box)
 	down.Store(true)
@@ -204,7 +205,7 @@ func TestPanelLayout(t *testing.T) {
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		t.Fatal(err)
 	}
-	is("controls are printed", `!['.rail', '.grip', '#add', '.acts', '#status', '.items .icon', '.keys'].some((s) => document.querySelector(s)?.checkVisibility({ visibilityProperty: true, opacityProperty: true }))`)
+	is(t, ctx, "controls are printed", `!['.rail', '.grip', '#add', '.acts', '#status', '.items .icon', '.keys'].some((s) => document.querySelector(s)?.checkVisibility({ visibilityProperty: true, opacityProperty: true }))`)
 }
 
 // Code and bold, as models write them, look so on the page, and nothing else of Markdown
@@ -214,12 +215,7 @@ func TestPanelDrawsCodeAndBold(t *testing.T) {
 	texts := []string{"Read `a <b>` and **then** `c`", "2 ** 3 ** 4 and a ` tick", "[x](https://x) _y_ # z **", "**`both`** at once"}
 	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", texts...))
 	list := base + "/lists/" + servertest.ListIDs(t, base)[0]
-	html := page(t, list)
-	for _, want := range []string{"<bdi>Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code></bdi>", "<bdi>2 ** 3 ** 4 and a ` tick</bdi>", "<bdi>[x](https://x) _y_ # z **</bdi>", "<bdi><strong>`both`</strong> at once</bdi>"} {
-		if !strings.Contains(html, want) {
-			t.Errorf("lacks %s: %s", want, html)
-		}
-	}
+	has(t, page(t, list), "<bdi>Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code></bdi>", "<bdi>2 ** 3 ** 4 and a ` tick</bdi>", "<bdi>[x](https://x) _y_ # z **</bdi>", "<bdi><strong>`both`</strong> at once</bdi>")
 	ctx := servertest.Open(t, list)
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 bdi').click(), true`)
 	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0] {
@@ -229,5 +225,57 @@ func TestPanelDrawsCodeAndBold(t *testing.T) {
 	servertest.Eval[bool](t, ctx, `document.querySelector('#title bdi').click(), true`)
 	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0]+" +3" {
 		t.Errorf("the title's field has %q", got)
+	}
+}
+
+// A browser can install the panel as a program: it reads the manifest without an error,
+// finds nothing that is missing, and each icon is what the manifest says.
+func TestPanelIsInstallable(t *testing.T) {
+	_, base := servertest.Site(t)
+	ctx := servertest.Open(t, base)
+	manifest, err := chromedp.Call(ctx, cdp.GetAppManifest, cdp.GetAppManifestParams{})
+	check(t, err)
+	if manifest.URL != base+"/manifest.webmanifest" || len(manifest.Errors) > 0 || !strings.Contains(manifest.Data, `"start_url": "./"`) {
+		t.Errorf("the manifest: %+v", manifest)
+	}
+	missing, err := chromedp.Call(ctx, cdp.GetInstallabilityErrors, struct{}{})
+	check(t, err)
+	for _, e := range missing.InstallabilityErrors {
+		// The browser of the test has no profile that could keep a program.
+		if e.ErrorID != "in-incognito" {
+			t.Errorf("it cannot be installed: %s", e.ErrorID)
+		}
+	}
+	for path, want := range map[string]string{"/manifest.webmanifest": "application/manifest+json", "/icon.svg": "image/svg+xml",
+		"/icon-192.png": "image/png", "/icon-512.png": "image/png"} {
+		if status, header, _ := servertest.Ask(t, "GET", base+path, ""); status != 200 || header.Get("Content-Type") != want {
+			t.Errorf("%s: %d %s", path, status, header.Get("Content-Type"))
+		}
+	}
+	servertest.Do(t, ctx, chromedp.Navigate(base+"/icon-512.png"))
+	servertest.Until(t, ctx, `document.querySelector('img')?.naturalWidth === 512`)
+}
+
+// How many lists wait for the person stands in the tab's title and icon, on the program's
+// icon, and at the top of every page, from the moment on at which one waits until none does.
+func TestPanelSaysThatOneWaits(t *testing.T) {
+	s, base := servertest.Site(t)
+	asks, other := servertest.Writer(t, base, "claude-code"), servertest.Writer(t, base, "codex-mcp-client")
+	asks(servertest.Todos("in_progress", "Release"))
+	id := servertest.ListIDs(t, base)[0]
+	other(servertest.Todos("in_progress", "Paint"))
+	for _, path := range []string{"/", "/lists/" + servertest.ListIDs(t, base)[0], "/?show=archived"} {
+		ctx := servertest.Tab(t)
+		servertest.Do(t, ctx, chromedp.Navigate(base+path))
+		servertest.Until(t, ctx, servertest.IsLive)
+		servertest.Eval[bool](t, ctx, `(window.badges = [], navigator.setAppBadge = async (n) => { badges.push(n) }, true)`)
+		if title := servertest.Eval[string](t, ctx, `document.title`); strings.Contains(title, "wait") {
+			t.Errorf("%s: %q although none waits", path, title)
+		}
+		servertest.Says(t, s.Board.As(""), id, todo.Asks, "run `npm publish`?")
+		const says = `document.title.startsWith('(1 waits) ') && document.getElementById('waits').innerText === '1 waits for you' && badges.at(-1) === 1 && document.getElementById('icon').href.includes('d07f00')`
+		servertest.Until(t, ctx, says)
+		asks(servertest.Todos("in_progress", "Release"))
+		servertest.Until(t, ctx, `!document.title.includes('wait') && document.getElementById('waits').hidden && badges.at(-1) === 0 && !document.getElementById('icon').href.includes('d07f00')`)
 	}
 }

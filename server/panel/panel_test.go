@@ -3,17 +3,38 @@ package panel_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/edge"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
+
+// has checks that a page has some texts, and not those behind a "!".
+func has(t *testing.T, html string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if text, not := strings.CutPrefix(w, "!"); strings.Contains(html, text) == not {
+			t.Errorf("%q: %.9000s", w, html)
+		}
+	}
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestPanelPages(t *testing.T) {
 	_, url := servertest.Site(t)
@@ -22,12 +43,9 @@ func TestPanelPages(t *testing.T) {
 	write(servertest.Todos("completed", "A"))
 	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
 	for path, want := range map[string]string{
-		list: "1 of 1", list + "?revision=1": "Revision 1 of 2", list + "?revision=9": "Revision 2 of 2", list + ".md": "- [x] A",
-		list + ".md?revision=1": "- [ ] A",
+		"": "1 of 1", "?revision=1": "Revision 1 of 2", "?revision=9": "Revision 2 of 2", ".md": "- [x] A", ".md?revision=1": "- [ ] A",
 	} {
-		if html := page(t, path); !strings.Contains(html, want) {
-			t.Errorf("%s lacks %q: %.300s", path, want, html)
-		}
+		has(t, page(t, list+path), want)
 	}
 	for path, want := range map[string]string{"/lists/none": `href="./?show=past"`, "/lists/none.md": "There is no such list", "/nothing": ""} {
 		if status, _, html := servertest.Ask(t, "GET", url+path, ""); status != 404 || !strings.Contains(html, want) {
@@ -37,9 +55,12 @@ func TestPanelPages(t *testing.T) {
 	if status, _, body := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`); status != 200 || !strings.Contains(body, `"revision":3`) {
 		t.Errorf("restore: %d %s", status, body)
 	}
-	for edit, want := range map[string]int{`{"do":"restore","revision":9}`: 404, `{"do":"restore","revision":"x"}`: 400, `{"do":"restore"}`: 400} {
-		if status, _, _ := servertest.Post(t, list+"/edit", edit); status != want {
-			t.Errorf("%s: %d", edit, status)
+	for edit, want := range map[string]int{
+		`{"do":"restore","revision":9}`: 404, `{"do":"restore","revision":"x"}`: 400, `{"do":"restore"}`: 400, `{"do":"dance"}`: 400, `nothing`: 400,
+		`{"do":"status","id":"99","status":"completed"}`: 409, `{"do":"status","id":"1","status":"done"}`: 400, `{"do":"add","text":"  "}`: 400, `{"do":"add","text":"a\u0000"}`: 400,
+	} {
+		if status, _, body := servertest.Post(t, list+"/edit", edit); status != want || !strings.Contains(body, `"error"`) {
+			t.Errorf("%s: %d %s", edit, status, body)
 		}
 	}
 	if status, _, _ := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`, "Origin", "http://evil.example"); status != 403 {
@@ -86,18 +107,8 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 		write(servertest.Todos("pending", "All", text))
 	}
 	list := web.URL + "/lists/" + servertest.ListIDs(t, web.URL)[0]
-	html := page(t, list)
-	for _, want := range []string{`rev. 3</span>`, `rev. 4</span>`, "earlier revisions are not kept"} {
-		if !strings.Contains(html, want) {
-			t.Errorf("lacks %s: %s", want, html)
-		}
-	}
-	if strings.Contains(html, "rev. 2</span>") {
-		t.Errorf("offers a revision that is not kept: %s", html)
-	}
-	if old := page(t, list+"?revision=1"); !strings.Contains(old, "Revision 3 of 4") || strings.Count(old, `?revision=2"`) != 0 || strings.Contains(old, `id="prev"`) {
-		t.Errorf("the history begins with what is kept: %s", old)
-	}
+	has(t, page(t, list), `rev. 3</span>`, `rev. 4</span>`, "earlier revisions are not kept", "!rev. 2</span>")
+	has(t, page(t, list+"?revision=1"), "Revision 3 of 4", `!?revision=2"`, `!id="prev"`)
 }
 
 // A list that was deleted and brought back has its whole history.
@@ -112,15 +123,8 @@ func TestHistoryAcrossADeletion(t *testing.T) {
 			t.Fatal(status, text)
 		}
 	}
-	html := page(t, list)
-	for _, want := range []string{"brought back<", "deleted<", "added “A”<", "completed “A”<"} {
-		if !strings.Contains(html, want) {
-			t.Errorf("lacks %s: %s", want, html)
-		}
-	}
-	if old := page(t, list+"?revision=3"); !strings.Contains(old, "Revision 3 of 4") || strings.Contains(old, `id="restore"`) || strings.Contains(old, ".md?revision=3") {
-		t.Errorf("the revision that deleted it: %s", old)
-	}
+	has(t, page(t, list), "brought back<", "deleted<", "added “A”<", "completed “A”<")
+	has(t, page(t, list+"?revision=3"), "Revision 3 of 4", `!id="restore"`, "!.md?revision=3")
 }
 
 // BAD-INPUT 83: An edit, a line of an import, the JSON of the command TodoWrite: as row 16; in the
@@ -142,9 +146,10 @@ func TestEditReadsStrictly(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
-	// Any page can send a form.
-	if status, _, body := servertest.Ask(t, "POST", edits, `do={"do":"delete"}`, "Content-Type", "application/x-www-form-urlencoded"); status != http.StatusUnsupportedMediaType {
-		t.Errorf("a form: %d %s", status, body)
+	for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain"} { // any page can send a form
+		if status, _, body := servertest.Ask(t, "POST", edits, `{"do":"delete"}`, "Content-Type", kind); status != http.StatusUnsupportedMediaType {
+			t.Errorf("%s: %d %s", kind, status, body)
+		}
 	}
 	if status, _, body := servertest.Post(t, edits, `{"do":"text","id":"1","text":"D"}`); status != 200 || !strings.Contains(body, `"revision":2`) {
 		t.Errorf("a good edit: %d %s", status, body)
@@ -188,17 +193,10 @@ func TestPanelPastLists(t *testing.T) {
 func TestPanelOfAListWithADot(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	err := store.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
-		_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "team.plan"}, Revision: 1})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, err := storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "team.plan"}, Revision: 1})
+	check(t, err)
 	for _, form := range []string{"", "?revision=1", ".md"} {
-		if status := servertest.GetJSON(t, web.URL+"/lists/team.plan"+form, nil); status != 200 {
-			t.Errorf("%s: %d", form, status)
-		}
+		page(t, web.URL+"/lists/team.plan"+form)
 	}
 }
 
@@ -254,26 +252,19 @@ func TestPanelSaysWhatIsAsked(t *testing.T) {
 		"/api/states":          `"state":"waiting","asks":"run`,
 		"/lists/" + id + ".md": "A",
 	} {
-		if html := page(t, url+path); !strings.Contains(html, want) {
-			t.Errorf("%s lacks %q: %.2000s", path, want, html)
-		}
+		has(t, page(t, url+path), want)
 	}
 	if html := page(t, url+"/"); strings.Index(html, "card-"+id) > strings.Index(html, "<bdi>B</bdi>") {
 		t.Error("the list that waits is not the first")
 	}
 	write(servertest.Todos("in_progress", "A"))
-	if html := page(t, url+"/"); strings.Contains(html, "asks:") {
-		t.Error("it asks although it goes on")
-	}
+	has(t, page(t, url), "!asks:")
 }
 
 // What a server says of its own address has the path of its public URL.
 func TestAddressesBelowAPath(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.PublicURL = "https://todo.example/todo" })
-	html := page(t, web.URL+"/")
-	if !strings.Contains(html, "https://todo.example/todo/mcp") || !strings.Contains(html, `<base href="/todo/">`) {
-		t.Error(html)
-	}
+	has(t, page(t, web.URL), "https://todo.example/todo/mcp", `<base href="/todo/">`)
 }
 
 // A project's section of the board is the same one whichever of its lists comes first, so that
@@ -287,5 +278,103 @@ func TestPanelKeepsSections(t *testing.T) {
 	}
 	if first, second := section("claude-code"), section("codex-mcp-client"); first == "" || first != second {
 		t.Errorf("the section %s became %s", first, second)
+	}
+}
+
+// What is wrong with the store stands above the lists: who watches them is often the only
+// person who looks at it.
+func TestBoardWarns(t *testing.T) {
+	warning := ""
+	s := servertest.New(t, nil, nil)
+	url := servertest.Serve(t, s, func(c *edge.Config) { c.Warn = func() string { return warning } }).URL
+	has(t, page(t, url), "!warnings")
+	write, _, _ := inSession(t, url)
+	write(firstPlan)
+	has(t, page(t, url), "!warnings")
+	warning = "the store is 81 % full\n2 rows <b>damaged</b>"
+	has(t, page(t, url), `<p class="bar lost">the store is 81 % full</p><p class="bar lost">2 rows &lt;b&gt;damaged&lt;/b&gt;</p>`)
+}
+
+// What an agent says of an item by TodoWrite is shown on the board and the list's page, in
+// the API and as markdown: why it is blocked, failed or was cancelled.
+//
+// BAD-INPUT 118: A reason of any type, length or content; an unknown status word → One line of at
+// most 4,000 characters, or refused; passed over where the status has none
+func TestPanelShowsReasons(t *testing.T) {
+	_, url := servertest.Site(t)
+	write := servertest.Writer(t, url, "claude-code")
+	write(`{"todos":[{"content":"Sign","activeForm":"Signing","status":"blocked","reason":"no <b>key</b>"},` +
+		`{"content":"Pack","activeForm":"Packing","status":"failed","reason":"the disk is *full*"},` +
+		`{"content":"Announce","activeForm":"Announcing","status":"cancelled","reason":"not wanted"}]}`)
+	id := servertest.ListIDs(t, url)[0]
+	for path, wants := range map[string][]string{
+		"/":                    {`no &lt;b&gt;key&lt;/b&gt;`},
+		"/lists/" + id:         {`no &lt;b&gt;key&lt;/b&gt;`, "the disk is *full*", "not wanted"},
+		"/api/lists/" + id:     {`"status":"failed","reason":"the disk is *full*"`, `"reason":"not wanted"`},
+		"/lists/" + id + ".md": {`*(blocked: no \<b>key\</b>)*`, `*(failed: the disk is \*full\*)*`, "*(cancelled: not wanted)*"},
+	} {
+		has(t, page(t, url+path), wants...)
+	}
+}
+
+// A search finds what stands in lists now, and what left them when it is asked to.
+// BAD-INPUT 37: no text that it shows is taken for HTML.
+func TestPanelSearchesWhatLeft(t *testing.T) {
+	_, base := servertest.Site(t)
+	write := servertest.Writer(t, base, "gemini-cli")
+	write(servertest.Todos("pending", "Buy rope", "Paint <b>it</b>"))
+	write(servertest.Todos("pending", "Buy rope", "Dry the hull"))
+	id := servertest.ListIDs(t, base)[0]
+	has(t, page(t, base+"/?q=paint"), "!row-"+id, `href="./?history=true&amp;q=paint"`)
+	row := element(t, page(t, base+"/?history=true&q=paint"), "li", "row-"+id)
+	has(t, row, `href="lists/`+id+`?revision=1"`, "in revision 1: <bdi><mark>Paint</mark> &lt;b&gt;it")
+}
+
+// A person's theme is on every page from its first byte; another value is none. An address
+// of a view that is no more leads to the board.
+func TestPanelTheme(t *testing.T) {
+	_, base := servertest.Site(t)
+	for theme, want := range map[string]string{"dark": "dark", "light": "light", `"><script>`: "", "": ""} {
+		cookie := (&http.Cookie{Name: "theme", Value: url.QueryEscape(theme)}).String()
+		for _, path := range []string{"/", "/?view=table&sort=-title", "/today"} {
+			_, _, html := servertest.Ask(t, "GET", base+path, "", "Cookie", cookie)
+			has(t, html, `<html lang="en" data-theme="`+want+`">`)
+		}
+	}
+}
+
+// The page of a day shows by project what was done, failed, waits and is open, as its
+// markdown does; another day shows what was done then, and what is no day is refused.
+// BAD-INPUT 37: no text of it is taken for HTML.
+func TestPanelToday(t *testing.T) {
+	store := memory.New()
+	now := time.Now()
+	day := func(id string, at time.Time, items ...todo.Item) {
+		t.Helper()
+		for i := range items {
+			items[i].ID, items[i].Started, items[i].Ended = string(rune('1'+i)), at, at
+		}
+		_, err := storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: id, Client: "claude-code", Workspace: "/src/<b>" + id, Created: at},
+			Revision: 1, LastID: len(items), Updated: at, Worked: at, GivenTitle: "<i>" + id + "</i>", Items: items})
+		check(t, err)
+	}
+	day("now", now, todo.Item{Text: "<script>x</script>", Status: todo.Completed},
+		todo.Item{Text: "Deploy", Status: todo.Failed, Reason: "<b>no</b> key"}, todo.Item{Text: "Tell", Status: todo.Pending})
+	day("before", now.AddDate(0, 0, -3), todo.Item{Text: "Plan", Status: todo.Completed})
+	url := servertest.Serve(t, servertest.New(t, store, nil), nil).URL
+	shows := func(path string, want ...string) {
+		t.Helper()
+		has(t, page(t, url+path), append(want, "!<script>", "!<b>no", "!<i>now")...)
+	}
+	earlier, date := now.AddDate(0, 0, -3).Format(time.DateOnly), now.Format(time.DateOnly)
+	shows("/today", `<b>1</b> done`, `<span class="bad"><b>1</b> failed`, `<b>1</b> open`, "&lt;script&gt;x&lt;/script&gt;", "&lt;b&gt;no&lt;/b&gt; key",
+		`href="lists/now"`, `data-view="today"`, `max="`+date+`"`, `href="today.md?day=`+date+`"`, "!Plan", "!The day after")
+	shows("/today?day="+earlier, "Plan", `data-view="day"`, "The day after", "!Deploy")
+	shows("/today?day=1999-01-01", "Nothing was done on this day.", "!Deploy")
+	has(t, page(t, url+"/today.md"), `- [x] \<script>x`, "!Plan")
+	for _, path := range []string{"/today?day=x", "/today?day=2026-13-01", "/today?day=%3Cb%3E", "/today.md?day=x"} {
+		if status, _, html := servertest.Ask(t, "GET", url+path, ""); status != 400 || strings.Contains(html, "<b>") {
+			t.Errorf("%s: %d %s", path, status, html)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -22,9 +23,7 @@ import (
 func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut func()) {
 	t.Helper()
 	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.FlushInterval = -1
 	down = &atomic.Bool{}
@@ -44,7 +43,8 @@ func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut fun
 
 // An edit that fails is seen: the field keeps what was typed and says why, also
 // while the server is down, and is saved when the server is back. A refused text
-// is said at the field. An agent's write does not take the field away.
+// is said at the field. An agent's write does not take the field away. A lost connection is said, and what was
+// missed meanwhile is shown.
 func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	_, base := servertest.Site(t)
 	write := servertest.Writer(t, base, "claude-code")
@@ -58,9 +58,11 @@ func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	cut()
 	servertest.Do(t, ctx, servertest.Press(kb.Enter))
 	servertest.Until(t, ctx, `document.querySelector('#i-1 .field')?.value === 'One, typed' && document.querySelector('#i-1 [role=alert]').textContent.includes('Not saved yet')`)
-	servertest.Until(t, ctx, `document.getElementById('lost')?.textContent.includes('This is what stood') && document.body.classList.contains('stale')`)
+	servertest.Until(t, ctx, `document.getElementById('lost')?.textContent.includes('This is what stood') && document.body.classList.contains('stale') &&
+		/^Not live since \d\d:\d\d$/.test(document.getElementById('status').innerText)`)
+	write(servertest.Todos("pending", "One", "Two", "While away"))
 	down.Store(false)
-	servertest.Until(t, ctx, servertest.IsLive+` && !document.querySelector('#lost, .field') && document.querySelector('#i-1 bdi').textContent === 'One, typed'`)
+	servertest.Until(t, ctx, servertest.IsLive+` && document.getElementById('items').textContent.includes('While away') && !document.querySelector('#lost, .field') && document.querySelector('#i-1 bdi').textContent === 'One, typed'`)
 	// What the server refuses stays in the field as well.
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-2 .t bdi').click(), document.activeElement.value = 'a\u0000b', true`)
 	servertest.Do(t, ctx, servertest.Press(kb.Enter))
@@ -166,4 +168,124 @@ func TestPanelBoardActions(t *testing.T) {
 	servertest.Until(t, ctx, `location.search === '?q=dry' && document.querySelectorAll('.rows li[id]').length === 1 && document.querySelector('.rows mark').textContent === 'Dry' && document.activeElement.id === 'q'`)
 	servertest.Do(t, ctx, chromedp.SendKeys("#q", "er"))
 	servertest.Until(t, ctx, `document.getElementById('nothing')?.textContent.includes('Nothing matches “dryer”')`)
+}
+
+// While a turn runs, Shift+Enter, or Enter with the switch, adds what its agent is told at the
+// end; it can be told at once after all, or deleted. Where no turn is known the page offers none.
+func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
+	srv, base := servertest.Site(t)
+	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", "One"))
+	lists, id := srv.Board.As(""), servertest.ListIDs(t, base)[0]
+	ctx := servertest.Open(t, base+"/lists/"+id)
+	const offered = `getComputedStyle(document.getElementById('after')).visibility === 'visible'`
+	add := func(text string, modifiers ...chromedp.Modifier) {
+		t.Helper()
+		servertest.Eval[bool](t, ctx, `document.getElementById('adding').focus(), document.getElementById('adding').value = '`+text+`', true`)
+		servertest.Do(t, ctx, servertest.Press(kb.Enter, modifiers...))
+		servertest.Until(t, ctx, `document.getElementById('items').textContent.includes('`+text+`')`)
+	}
+	newest := func() (items, later string) {
+		t.Helper()
+		s, err := lists.Load(t.Context(), id, 0)
+		check(t, err)
+		for _, i := range s.Items {
+			items += i.Text + " "
+		}
+		for _, i := range s.Later {
+			later += i.Text + " "
+		}
+		return items, later
+	}
+	stands := func(wantItems, wantLater string) {
+		t.Helper()
+		if items, later := newest(); items != wantItems || later != wantLater {
+			t.Errorf("%q, later %q; want %q, later %q", items, later, wantItems, wantLater)
+		}
+	}
+	if servertest.Eval[bool](t, ctx, offered) {
+		t.Error("it is offered where no hook tells of a turn")
+	}
+	add("Two", chromedp.ModifierShift)
+	stands("One Two ", "")
+	servertest.Says(t, lists, id, todo.Works, "")
+	servertest.Until(t, ctx, offered)
+	add("Three", chromedp.ModifierShift)
+	add("Four")
+	servertest.Eval[bool](t, ctx, `document.getElementById('after').click(), true`)
+	add("Five")
+	add("Six")
+	stands("One Two Four ", "Three Five Six ")
+	press := func(text, button string) {
+		t.Helper()
+		servertest.Eval[bool](t, ctx, `[...document.querySelectorAll('#items li')].find((li) => li.dataset.text === '`+text+`').querySelector('[aria-label^="`+button+`"]').click(), true`)
+	}
+	press("Five", "Tell now")
+	servertest.Until(t, ctx, `[...document.querySelectorAll('#items [data-item]')].some((li) => li.dataset.text === 'Five' && li.querySelector('.grip'))`)
+	press("Six", "Delete")
+	servertest.Until(t, ctx, `!document.getElementById('items').textContent.includes('Six')`)
+	stands("One Two Four Five ", "Three ")
+	if got := servertest.Eval[string](t, ctx, `[...document.querySelectorAll('#items [data-item]')].at(-1).querySelector('.yours').textContent`); got != "after this turn" {
+		t.Errorf("it says %q", got)
+	}
+	accessible(t, ctx)
+	servertest.Do(t, ctx, chromedp.Navigate(base))
+	servertest.Until(t, ctx, `document.querySelector('.card')?.textContent.includes('after this turn')`)
+	s, err := lists.Load(t.Context(), id, 0)
+	check(t, err)
+	who := board.Target{Conversation: board.Conversation{Key: s.List.Conversation}}
+	if _, _, err := lists.News(t.Context(), who, true); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Until(t, ctx, `!document.querySelector('.card').textContent.includes('after this turn')`)
+	stands("One Two Four Five Three ", "")
+}
+
+// From the menu of a row that was left open its command is copied, all is ticked, and it is
+// archived; above the rows all that is older than a week. Each is said, and undone.
+func TestPanelLeftOpenActions(t *testing.T) {
+	url := leftOpen(t, 0, 2, 8, 9)
+	ctx := servertest.Open(t, url+"/?show=left")
+	servertest.Eval[bool](t, ctx, `(Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text } } }), true)`)
+	act := func(button, name string) {
+		t.Helper()
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`document.querySelector('%s').click(), true`, button))
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll('#menu button')].find((b) => b.textContent.startsWith(%q)).click(), true`, name))
+	}
+	says := func(text, rows string) {
+		t.Helper()
+		servertest.Until(t, ctx, fmt.Sprintf(`!document.getElementById('toast').hidden && document.querySelector('#toast span').textContent === %q &&
+			[...document.querySelectorAll('.rows li[id]')].map((e) => e.id.slice(8)).join() === %q`, text, rows))
+	}
+	const menu, all = "#row-left2 .more", "0,2,8,9"
+	act(menu, "Copy command")
+	says("Copied", all)
+	if copied := servertest.Eval[string](t, ctx, `copied`); copied != `cd '/src/a'\''b' && claude --resume 4f1c` {
+		t.Errorf("copied %s", copied)
+	}
+	act(menu, "Done")
+	says("Done: “Lay the keel”", "0,8,9")
+	servertest.Do(t, ctx, servertest.Press("u"))
+	// What a person just changed is the newest, and older lists are counted anew.
+	says("Undone", "2,0,8,9")
+	act(menu, "Archive")
+	says("Archived “Lay the keel”", "0,8,9")
+	servertest.Do(t, ctx, servertest.Press("u"))
+	says("Undone", "2,0,8,9")
+	is(t, ctx, "the menu has two lines between its parts", `!(document.querySelector('#menu hr + hr') !== null)`)
+	act("[data-older]", "Older than a week (2)")
+	says("Archived 2 lists", "2,0")
+	servertest.Do(t, ctx, servertest.Press("u"))
+	servertest.Until(t, ctx, `document.querySelectorAll('.rows li[id]').length === 4`)
+	// On a phone a row keeps its project.
+	servertest.Do(t, ctx, chromedp.EmulateViewport(400, 800))
+	servertest.Until(t, ctx, `innerWidth === 400 && [...document.querySelectorAll('.rows li[id] .at')].every((e) => e.offsetHeight > 0 && e.textContent.includes("a'b"))`)
+	// The same on a list's own page.
+	servertest.Do(t, ctx, chromedp.Navigate(url+"/lists/left2"))
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Do(t, ctx, chromedp.Click(`#left [data-do="finish"]`))
+	// The page may show it before its own edit is answered, and so can be undone.
+	servertest.Until(t, ctx, `!document.getElementById('left') && document.querySelectorAll('#items [data-item].completed').length === 2 &&
+		!document.getElementById('toast').hidden`)
+	servertest.Do(t, ctx, servertest.Press("u"))
+	servertest.Until(t, ctx, `document.getElementById('left') !== null`)
 }
