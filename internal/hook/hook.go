@@ -290,7 +290,7 @@ func (e Event) action() (*act, error) {
 		case slices.Contains(askTools, e.Tool):
 			return later(e.asks), nil
 		case e.isKimi() && e.Tool == "TodoList": // Kimi Code ends its hooks after a tool as soon as the turn goes on
-			return e.mirrorAction()
+			return e.afterTool()
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
 		}

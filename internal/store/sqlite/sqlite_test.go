@@ -333,7 +333,7 @@ func TestAging(t *testing.T) {
 			defer db.Close()
 			db.SetMaxOpenConns(1)
 			rows := must(db.Query(queries().AllSeen))(t)
-			all := must(tables.Collect(rows, scanSeen))(t)
+			all := must(tables.Collect(rows, queries().ScanSeen))(t)
 			for _, c := range all {
 				c.At = c.At.Add(-by)
 				if _, err := db.Exec(`UPDATE seen SET at = ?, sum = ? WHERE principal = ? AND chat = ? AND list = ?`,
