@@ -29,7 +29,7 @@ BESIDE    = vet biome types bits developers allocations functions fuzz-short win
 # What the other processors run: what is of the model, of files and of tools.
 CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memorytest ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
-CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses|TestAnotherProcessOpensAndCloses)$$
+CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses)$$
 # Several programs on one store, some of which are killed.
 SHARED    = ^(TestKilled|TestClaims)$$
 # Tests that Windows, or Wine in its place, cannot pass: a store that is open is removed or

@@ -27,7 +27,7 @@ func Trust(origins []string) (*http.CrossOriginProtection, error) {
 }
 
 // guard refuses requests that a foreign page in a browser could send: with a foreign Host, as after DNS rebinding,
-// unless anyHost is true; with a foreign Origin (BAD-INPUT 1–6); and reads for a page of another site, which could
+// unless anyHost is true; with a foreign Origin (BAD-INPUT 1, 2); and reads for a page of another site, which could
 // open many streams and ask for large answers without reading them (BAD-INPUT 62). Only a person who follows a link
 // to a page may come from another site.
 func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
