@@ -32,8 +32,8 @@ func Test() Notice { return Notice{ID: board.NewID(), Event: "test", Time: time.
 // eventOf is the word for a state.
 func eventOf(s todo.State) string { return strings.ReplaceAll(string(s), " ", "_") }
 
-// forms has for each event a sentence, for ntfy the name of an emoji and a priority (3 is the default, 4 is high), and how
-// long a list must be in the state. A person at the desk answers an agent in that time, and a restarted agent is back.
+// forms has for each event a sentence, ntfy's emoji and priority (3 is the default), and how long a list must be in the
+// state: in that time a person at the desk answers, and a restarted agent is back.
 var forms = map[string]struct {
 	head, tag string
 	priority  int

@@ -1,9 +1,9 @@
-// Package notify tells a person who is away that a list waits for them, is finished, has failed or was left open. It sends
-// notices to ntfy, Slack, Discord and plain webhooks.
+// Package notify tells a person who is away that a list waits for them, is finished, has failed or was left open, by
+// ntfy, Slack, Discord and plain webhooks.
 //
-// A notice is sent at most once, by one of all processes on a store, which claims it in the store before. It is lost if
-// that process ends, or its address does not answer; the panel shows the same. Texts of lists are sent only with
-// [Config.Texts]. Addresses, which may be secrets, are in no error and no log line.
+// One of all processes on a store sends a notice, once: it claims it in the store before. It is lost if that process
+// ends, or its address does not answer. Texts of lists are sent only with [Config.Texts]. Addresses, which may be
+// secrets, are in no error and no log line.
 package notify
 
 import (
@@ -36,8 +36,7 @@ type Config struct {
 }
 
 const (
-	// presenceEvery is how often lists with an agent are read although none changed, since an agent that goes away
-	// writes nothing. Without such lists nothing is read.
+	// presenceEvery is how often lists with an agent are read without a change: an agent that goes away writes nothing.
 	presenceEvery = 5 * time.Second
 	// The pause after lists were read is restAfter, or restShare times as long as the reading took if that is longer.
 	restAfter, restShare = time.Second, 20
@@ -45,13 +44,12 @@ const (
 	lookTimeout = 10 * time.Second
 	// maxLists is how many lists are read, the last changed first, if they changed at most recent ago.
 	maxLists, recent = 2000, 24 * time.Hour
-	// maxAtOnce is how many notices of the lists of one principal may be sent at once, and perHour how many an hour
-	// beyond these. Each process counts its own.
+	// maxAtOnce and perHour bound the notices of a principal's lists in each process: at once, and beyond these in an
+	// hour.
 	maxAtOnce, perHour = 30, 60
 	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second
-	// fileTick is how much too early the time of a hook's event may be: it is that of a file, which some file systems
-	// round to two seconds.
+	// fileTick is how much too early a hook's event may be: some file systems round the time of its file to two seconds.
 	fileTick = 2 * time.Second
 	// maxShown is how many characters of a text a notice has.
 	maxShown = 200
@@ -113,8 +111,7 @@ func (n *Notifier) watch(ctx context.Context) {
 	}
 }
 
-// look reads the states of lists and sends the notices that are due; for end see [tracker.due]. It returns when to look
-// again if no list changes; zero for never.
+// look reads the states of lists and sends the notices that are due. It returns when to look again; zero for never.
 func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -24,8 +24,7 @@ import (
 const (
 	// sendTimeout bounds one try, with its answer.
 	sendTimeout = 10 * time.Second
-	// maxTries is how often a notice is sent at most, and maxWait the longest pause between two tries. If a receiver
-	// asks for a longer one, the notice is dropped.
+	// maxTries is how often a notice is sent at most, and maxWait the longest pause, after which it is dropped.
 	maxTries, maxWait = 4, 2 * time.Minute
 	// never is a pause after an error that another try will not cure.
 	never = maxWait + 1

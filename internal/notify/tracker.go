@@ -31,8 +31,7 @@ type track struct {
 	told    map[todo.State]time.Time // when the last notice of each state was sent
 }
 
-// see takes in the states of all groups. A new state is pending, unless it is older than the tracker or a person's write
-// caused it.
+// see takes in the states of all groups. A new state is pending, unless it is old or a person caused it.
 func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	seen := make(map[string]*track, len(groups))
 	for id, f := range groups {
@@ -64,8 +63,7 @@ func (k *track) dueAt() time.Time {
 	return slices.MaxFunc([]time.Time{stood, k.last.Add(anyAfter), k.told[k.state].Add(sameAfter)}, time.Time.Compare)
 }
 
-// due returns the lists of which notices are to be sent now. When the process ends (end), it includes those that ended a
-// moment ago, since no process may be there to tell of them later.
+// due returns the lists to tell of now. At the process's end it adds those that ended a moment ago.
 func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	for id, k := range t.lists {
 		if k.pending && (!k.dueAt().After(now) || end && k.state.Ended()) {
@@ -85,8 +83,7 @@ func (t *tracker) next() (at time.Time) {
 	return at
 }
 
-// told notes that this process or another one sent a notice of a list. If that was before the list came into its state,
-// the state is still pending.
+// told notes that a process sent a notice of a list. If that was before its state began, the state stays pending.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
 	k.told[k.state], k.pending = at, at.Before(k.since.Add(-skew))

@@ -11,8 +11,7 @@ import (
 )
 
 // Observer is told how long each update, load, find and history of a store took. Its labels are that word and the
-// [Outcome]. An update includes the reads of its transaction. Other methods are not observed: they read a row or two
-// beside lists, and fail when the others do. Several goroutines call it at once.
+// [Outcome]. An update includes what its transaction reads. Several goroutines call it at once.
 type Observer func(took time.Duration, labels ...string)
 
 // Outcome says in one word how an operation ended: applied (without an error), missing ([board.ErrNotFound]), full

@@ -19,20 +19,19 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 )
 
-// Place is where a setting says that lists are kept: in a file, in the database at a URL, or, if both are empty, in memory.
-// Nothing is opened or made on disk before [Place.Open], and no file before the first save.
+// Place is where lists are kept: in a file, in the database at a URL, or, if both are empty, in memory. Nothing is
+// opened before [Place.Open], and no file is made before the first save.
 type Place struct{ File, URL string }
 
-// Opened is an open store with what only some stores can do: functions that are nil where this one cannot. A wrapper
-// replaces Store alone.
+// Opened is an open store. Functions that only some stores have are nil in others. A wrapper replaces Store alone.
 type Opened struct {
 	board.Store
 	// Observer is told of writes and reads of lists; it may be nil.
 	Observer Observer
 	// Within bounds an update, since another program may keep the store locked; 0 means no bound.
 	Within time.Duration
-	// Every store has these. Damaged returns a text for each row that was left out because it is damaged. Bytes is the
-	// size of the store when it was last measured. Check reads all rows, and calls found with each problem.
+	// Every store has these. Damaged returns a text for each damaged row that was left out, Bytes the size when it was
+	// last measured. Check reads all rows, and calls found with each problem.
 	Damaged func() []string
 	Bytes   func() int64
 	Check   func(ctx context.Context, found func(problem string)) (revisions int, err error)
@@ -59,8 +58,8 @@ func (p Place) KeyFile() string {
 	return filepath.Join(filepath.Dir(p.File), "session.key")
 }
 
-// Spool is the file in which hooks leave events that are not applied yet: beside the file of lists, or for a database in
-// the folder for the state of applications. It is empty in memory, or if there is no such folder.
+// Spool is the file for events of hooks that are not applied yet: beside the file of lists, or for a database in the
+// folder for the state of applications; empty for none.
 func (p Place) Spool(getenv func(string) string) string {
 	if p.File != "" {
 		if file, err := filepath.EvalSymlinks(p.File); err == nil { // it is there
@@ -83,8 +82,7 @@ func (p Place) Say() {
 	}
 }
 
-// String is the place as people read it: the file, with the folder home shortened to "~", or the address without a
-// password.
+// String is the place for people: the file, with the folder home shortened to "~", or the address without a password.
 func (p Place) String(home string) string {
 	switch {
 	case p.Memory():
@@ -98,8 +96,7 @@ func (p Place) String(home string) string {
 	return p.File
 }
 
-// Open opens the store with the limits keep. The caller closes it. noticeURL is another address of a database, see
-// [postgres.Open].
+// Open opens the store with the limits keep. The caller closes it. For noticeURL see [postgres.Open].
 func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 	if p.URL != "" {
 		s, err := postgres.Open(context.Background(), p.URL, noticeURL, keep)
@@ -123,8 +120,8 @@ func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 		BackUp: s.BackUp, Restore: s.Restore, Compact: s.Compact}, nil
 }
 
-// CheckFolder returns an error that says what to do if the store is a missing file that cannot be made, because its folder,
-// or the lowest one above that exists, cannot be written. It leaves nothing there.
+// CheckFolder returns an error that says what to do if the store is a missing file that cannot be made. It leaves
+// nothing.
 func (p Place) CheckFolder() error {
 	if p.File == "" {
 		return nil
@@ -146,8 +143,8 @@ func (p Place) CheckFolder() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// Locate returns the place that a setting names: "memory", "sqlite:PATH" or a postgres:// URL. An empty one names the file
-// todo.db in the platform's folder for the state of applications. An error says what is allowed, and shows no password.
+// Locate returns the place that a setting names: "memory", "sqlite:PATH" or a postgres:// URL; empty is the file todo.db
+// in the folder for the state of applications. An error says what is allowed, and shows no password.
 func Locate(setting string, getenv func(string) string) (Place, error) {
 	kind, path, _ := strings.Cut(setting, ":")
 	switch {

@@ -32,8 +32,8 @@ type Store struct {
 	tables.Health
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are locks of keys; several keys may share one. Updates that wait for a lock get it in the order of
-	// arrival, and need no connection meanwhile.
+	// turns are locks of keys; several keys may share one. Who waits gets it in the order of arrival, and needs no
+	// connection.
 	turns   [1024]chan struct{}
 	room    chan struct{}     // a slot for each connection that updates may use: all but one, which is left to reads
 	limits  map[string]string // settings of each update, where a pooler prevents settings of connections
@@ -105,8 +105,7 @@ func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Sto
 	return s, nil
 }
 
-// takeLimits removes the timeouts of statements and of idle transactions from the settings of a connection, and returns
-// them. The default of both is [statementTimeout].
+// takeLimits moves the timeouts of statements and idle transactions out of settings; the default is [statementTimeout].
 func takeLimits(settings map[string]string) map[string]string {
 	limits := make(map[string]string)
 	for _, name := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
@@ -150,8 +149,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter registers a call for which Close waits until the caller calls s.work.Done. After Close it returns
-// [board.ErrClosed] and registers nothing.
+// enter registers a call for which Close waits until s.work.Done, or returns [board.ErrClosed] after Close.
 func (s *Store) enter(ctx context.Context) error {
 	if s.keep.Before != nil {
 		s.keep.Before(ctx)
@@ -177,8 +175,8 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named adds to an error what was being done, and the error of a context that ended. It replaces pgx's errors of
-// connections, since models read them, and they contain the host and the user.
+// named adds to an error what was being done, and that of a context that ended. It replaces pgx's errors of connections:
+// models read them, and they contain the host and the user.
 func named(ctx context.Context, what string, err error) error {
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
@@ -197,23 +195,21 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the error codes (SQLSTATE) of a schema that is not this program's: another version, none, or undefined
-// tables, columns or functions.
+// otherTables are the error codes (SQLSTATE) for a schema, table, column or function that is not there.
 var otherTables = []string{otherSchemaCode, "3F000", "42P01", "42703", "42883"}
 
 // otherSchemaCode is the error code that todo_mcp.seq raises for a program of another version.
 const otherSchemaCode = "TM001"
 
-// isAway reports whether no connection could be made, unless the database refused it. That it is starting or stopping
-// (57P…) is no refusal.
+// isAway reports whether no connection could be made, unless the database refused it. 57P… (it starts or stops) is no
+// refusal.
 func isAway(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	return failed && (!isSaid || strings.HasPrefix(said.Code, "57P"))
 }
 
-// outcome wraps the error of a write in [board.ErrUnknownOutcome], unless the database refused the write or never
-// received it.
+// outcome wraps the error of a write in [board.ErrUnknownOutcome] unless the database refused or never received it.
 func outcome(err error) error {
 	refused, isRefused := errors.AsType[*pgconn.PgError](err)
 	if err == nil || pgconn.SafeToRetry(err) || isRefused && !endsConnection(refused.Code) || errors.Is(err, pgx.ErrTxCommitRollback) {
@@ -222,15 +218,13 @@ func outcome(err error) error {
 	return fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err)
 }
 
-// endsConnection reports whether an error code (SQLSTATE) means that the connection ended, perhaps after a commit:
-// connection exceptions, operator intervention other than a cancelled statement, and unknown completion.
+// endsConnection reports whether an error code (SQLSTATE) means that the connection ended, perhaps after a commit.
 func endsConnection(code string) bool {
 	const cancelled, unknown = "57014", "40003"
 	return code[:2] == "08" || code[:2] == "57" && code != cancelled || code == unknown
 }
 
-// SessionKey returns the key that signs the ids of sessions on all servers of the database. It stores fresh as that key
-// if there is none.
+// SessionKey returns the key that signs session ids on all servers of the database: fresh, if there was none.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	err = s.call(ctx, "read session key", func() error {
 		return one(ctx, s.pool, []any{&key}, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh)
@@ -241,8 +235,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	return key, err
 }
 
-// Check is [tables.Reader.Check] of the database as it is at one moment. It does not check the database's own structures:
-// data_checksums and amcheck do that.
+// Check is [tables.Reader.Check] of one moment. For the database's own structures there are data_checksums and amcheck.
 func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	return revisions, s.call(ctx, "check store", func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {

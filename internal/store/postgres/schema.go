@@ -16,18 +16,16 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the one before, the first one from nothing. Their
-// number is the version. A released step is never changed: a change of the schema is one more step, in a file of its
-// own, schema002.sql and so on.
+// steps lead to the schema of this program: each makes its version from the one before, the first one from nothing.
+// Their number is the version. A released step never changes: a change is one more step, in schema002.sql and so on.
 var steps = []string{schema}
 
 // schemaLock is the key of the advisory lock under which one server makes the schema.
 const schemaLock = 0x746f646f // "todo"
 
-// prepare makes the schema in a database that has none, and refuses one of a newer program. With say, which is told of
-// each step, it also moves an earlier schema to this version. Of several servers that start at the same time one does
-// this, and the others wait. pooled is true if another process of the database answers than the connection was
-// made to: then a pooler is in between.
+// prepare makes the schema in a database that has none, and with say, which is told of each step, moves an earlier one.
+// Of several servers one does this, and the others wait. pooled is true if a pooler is in between: another process of
+// the database answers than the one of the connection.
 func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) (pooled bool, err error) {
 	config = config.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // works with a pooler, too
@@ -67,8 +65,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	case before > 0 && say == nil:
 		return board.ErrEarlier
 	case before > 0:
-		// Every update reads this table first. Those that have done so end before the lock is granted; others wait
-		// for it, and have locked nothing.
+		// Every update reads this table first. Those that have done so end before the lock is granted; others wait.
 		if _, err := tx.Exec(ctx, `LOCK TABLE todo_mcp.store`); err != nil {
 			return err
 		}
@@ -86,12 +83,11 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	return nil
 }
 
-// marker is the name of an empty table that the schema of a version has. Each read of lists mentions it, and so fails
-// once a newer program has moved the schema.
+// marker is an empty table of a version of the schema. Each read names it, and so fails once a newer program has moved
+// that.
 func marker(version int) string { return fmt.Sprint("version_", version) }
 
-// schemaVersion returns the version of the schema in a database; 0 when there is none. It returns an error for a schema
-// that this program cannot use.
+// schemaVersion returns the version of the schema in a database (0: none), or an error if this program cannot use it.
 func schemaVersion(ctx context.Context, q querier) (n int, err error) {
 	var exists, isOurs bool
 	if err := one(ctx, q, []any{&exists}, `SELECT to_regclass('todo_mcp.store') IS NOT NULL`); err != nil || !exists {

@@ -17,8 +17,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// tx is the transaction of an update. It locks and remembers what it reads and may change: rows of lists, and what chats
-// have seen. Statements that write are sent with the next read or the commit.
+// tx is the transaction of an update. It locks and remembers the rows that it reads and may change. Statements that
+// write are sent with the next read or the commit.
 type tx struct {
 	tables.Saver // its Memory has the lists whose rows are locked; zero for one that is not there
 	store        *Store
@@ -67,8 +67,8 @@ func (t *tx) queueChat(id string) {
 	})
 }
 
-// Chat implements board.Tx. It locks no other chat than the transaction's own: two transactions that read each other's
-// chat would wait for each other. LockChat finds out whether such a chat is still as it was read.
+// Chat implements board.Tx. It locks only the transaction's own chat, so that no two transactions wait for each other's.
+// For others see LockChat.
 func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	if c, known := t.Memory.Chats[id]; known {
 		return c, t.failed
@@ -121,8 +121,7 @@ func lockOf(what string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any number does
 }
 
-// lock locks the list whose id is the value of an expression, and then reads it again: before it was locked another
-// transaction may have saved a revision.
+// lock locks the list whose id is the value of an expression, and then reads its newest revision.
 func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	var locked []string
 	var isDamaged error

@@ -14,8 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Update implements board.Store. Updates of one key wait for each other in this process first, and then in the database
-// for those of other servers.
+// Update implements board.Store. Updates of one key wait for each other in the process, then in the database.
 func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	err := s.enter(ctx)
 	if err != nil {
@@ -38,8 +37,7 @@ func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx)
 	}
 }
 
-// maxTries is how often a change is run that lost a race or its connection. After triesBesideOthers it runs alone, since
-// under load other transactions may win each time.
+// maxTries is how often a change is run that lost a race or its connection; after triesBesideOthers it runs alone.
 const maxTries, triesBesideOthers = 10, 3
 
 // errRaced means that a list or a chat is no longer as the transaction read it.
@@ -52,8 +50,8 @@ func raced(err error) bool {
 	return ok && slices.Contains(codes, refused.Code) || errors.Is(err, errRaced)
 }
 
-// try runs a change in a transaction, alone or beside others, and commits it. After an error of the change, or a panic,
-// the transaction is rolled back. again is true if nothing was stored and the change may be run again.
+// try runs a change in a transaction, alone or beside others, and commits it. After an error or a panic it is rolled
+// back. again is true if nothing was stored and the change may be run again.
 func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) error, alone bool) (again bool, err error) {
 	t, err := s.newTx(ctx)
 	if err != nil {
@@ -83,9 +81,9 @@ func (t *tx) mayRunAgain(err error) bool {
 	return raced(err) || err != nil && t.conn.Conn().IsClosed()
 }
 
-// begin sends, in one round trip, what begins the transaction, and what locks and reads the rows that most changes need:
-// the chat of key, what it has seen, and its current list. Where key is not a chat's, it is a name or the id of a
-// list. A transaction that is alone waits for all that have locked a list, and lets none begin; others can read.
+// begin begins the transaction, and locks and reads what most changes need: the chat of key, what it has seen, and its
+// current list. A key may also be a name or the id of a list. A transaction that is alone waits for all that have locked
+// a list, and lets none begin; others can read.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	for name, value := range t.store.limits {

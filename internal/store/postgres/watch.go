@@ -30,8 +30,7 @@ type processes struct {
 	known map[string]seen
 }
 
-// seen is whether a process was alive when its row was read. For a process that attends on this store, at lies far in
-// the future until it leaves.
+// seen is whether a process was alive at a time, which lies in the future while it attends on this store.
 type seen struct {
 	alive bool
 	at    time.Time
@@ -46,8 +45,7 @@ func (p *processes) note(process string, s seen) {
 	p.known[process] = s
 }
 
-// Attend implements board.Store. The process has a row that expires, and renews it until it leaves, also after a renewal
-// failed.
+// Attend implements board.Store. The process has a row that expires, and renews it until it leaves.
 func (s *Store) Attend(process string) (leave func(), err error) {
 	if err := s.enter(s.ctx); err != nil {
 		return nil, err
@@ -82,7 +80,7 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }
 
-// Alive implements board.Store. When the database does not answer it returns what it read last, and true for an unknown
+// Alive implements board.Store. If the database does not answer it returns what it read last, true for an unknown
 // process.
 func (s *Store) Alive(process string) bool {
 	s.alive.mu.Lock()
@@ -107,20 +105,18 @@ func (s *Store) Alive(process string) bool {
 const (
 	// channel is the channel on which notices are sent, and saves their payload.
 	channel, saves = "todo_mcp", "saves"
-	// noticeInterval is the least time between two notices of a server. They are not sent in the transactions that
-	// save, because PostgreSQL commits transactions with notices one after the other.
+	// noticeInterval is the least time between two notices of a server. Those that save do not send them, because
+	// PostgreSQL commits transactions with notices one after the other.
 	noticeInterval = 20 * time.Millisecond
 	// reconnectAfter is how long to wait after a failure.
 	reconnectAfter = 500 * time.Millisecond
 	// lookEvery is how often the store polls where notices do not arrive.
 	lookEvery = 50 * time.Millisecond
-	// settleAfter is how long after a hint another one follows: Find with AfterSeq shows a save only when all
-	// transactions that began before it have ended.
+	// settleAfter is how long after a hint another follows: Find shows a save when all that began before it have ended.
 	settleAfter = 10 * time.Millisecond
 )
 
-// notices notifies other servers of saves through the pool, and receives their notices on a connection of its own. It
-// hints the watchers of this store.
+// notices notifies other servers of saves, receives their notices on a connection of its own, and hints watchers.
 type notices struct {
 	pool     *pgxpool.Pool
 	receiver *pgx.ConnConfig
@@ -129,8 +125,7 @@ type notices struct {
 	since    atomic.Int64 // when the oldest save was made that waits for a notice, in Unix nanoseconds; 0 for none
 }
 
-// NoticeLag returns how long a save of this server has been waiting for its notice to come back from the database; 0
-// when none waits. Other servers get the notice at the same time.
+// NoticeLag returns how long a save of this server has been waiting for its notice to come back; 0 when none waits.
 func (s *Store) NoticeLag() time.Duration {
 	since := s.notices.since.Load()
 	if since == 0 {

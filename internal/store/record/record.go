@@ -1,8 +1,7 @@
-// Package record encodes and decodes snapshots and chats as JSON. Every store on disk has this format, so that lists can
-// move between stores without loss. A revision is stored with all its items: a list is small, see [todo.MaxSize].
-//
-// Decoding returns what was encoded, except Seq, which belongs to one store. Later versions must decode what earlier
-// ones stored: fields are added, never renamed.
+// Package record encodes snapshots and chats as JSON. Every store on disk has this format, so that lists can move
+// between them. A revision has all its items: a list is small, see [todo.MaxSize]. Decoding returns what was encoded,
+// except Seq, which belongs to one store. Later versions must decode what earlier ones stored: fields are added, never
+// renamed.
 package record
 
 import (
@@ -22,8 +21,7 @@ import (
 // format is that of version 1 of encoding/json, with <, > and & unescaped.
 var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 
-// Body encodes a snapshot without its List and Seq. Nil Items become an empty array. Worked is left out where an agent
-// wrote, since it equals Updated then.
+// Body encodes a snapshot without List, Seq, and Worked if an agent wrote it: then that is Updated. Nil Items become [].
 func Body(s todo.Snapshot) ([]byte, error) {
 	s.List = todo.List{}
 	if s.Items == nil {
@@ -60,15 +58,13 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	return s, nil
 }
 
-// Purged returns the revision that replaces the history of a list. It has no content, and says who removed the list and
-// when. newest is the number of the revision before it.
+// Purged returns the revision without content that replaces a list's history, whose newest revision is given.
 func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by}
 }
 
-// UnixNano returns t in Unix nanoseconds, the form of times in columns. A time that does not fit (before 1678 or after
-// 2262) becomes the nearest one that does.
+// UnixNano returns t in Unix nanoseconds. Times before 1678 or after 2262 become the nearest one that fits.
 func UnixNano(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

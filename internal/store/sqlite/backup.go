@@ -11,14 +11,15 @@ import (
 	"path/filepath"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// BackUp writes a copy of the store, as it is at one moment, to a new file that only its owner may read. Others may write
-// the store meanwhile. It reads all of the copy as [Store.Check] does, and returns how many revisions it has. When it
-// returns without an error the copy is on the disk.
+// BackUp writes a copy of the store, as it is at one moment, to a new file that only its owner may read. It reads all of
+// the copy as [Store.Check] does, and returns how many revisions it has. Without an error the copy is on the disk.
 func (s *Store) BackUp(ctx context.Context, to string, found func(problem string)) (revisions int, err error) {
 	part := to + ".part"
 	defer func() {
@@ -56,10 +57,9 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	return revisions, nil
 }
 
-// Restore replaces the content of the store by that of a copy that [Store.BackUp] wrote, in one transaction. Processes that
-// have the store open continue with it, and watchers see every list as saved just now. It first reads all of the copy
-// as [Store.Check] does, and changes nothing if it finds a problem. It creates a store that is missing, and returns how
-// many revisions the store then has.
+// Restore replaces the content of the store by that of a copy, in one transaction, and returns how many revisions that
+// has. Processes that have the store open continue with it; watchers see every list as saved just now. It first reads
+// the copy as [Store.Check] does, and changes nothing if it finds a problem.
 func (s *Store) Restore(ctx context.Context, from string, found func(problem string)) (revisions int, err error) {
 	defer func() {
 		if err != nil {
@@ -110,9 +110,9 @@ func checkIsCopy(from string, info fs.FileInfo, err error) error {
 		is = "empty"
 	case errors.Is(err, errForeign):
 		is = "another program's database"
-	case failedWith(err, codeNotADB):
+	case failedWith(err, sqlite3.SQLITE_NOTADB):
 		is = "no database"
-	case failedWith(err, codeCorrupt):
+	case failedWith(err, sqlite3.SQLITE_CORRUPT):
 		is = "cut or damaged"
 	default:
 		return err
@@ -174,7 +174,7 @@ func syncFile(path string) error {
 func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	query := func(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 		err := s.query(ctx, what, query, args, read)
-		if failedWith(err, codeCorrupt) { // other queries may still work
+		if failedWith(err, sqlite3.SQLITE_CORRUPT) { // other queries may still work
 			found(err.Error())
 			return nil
 		}

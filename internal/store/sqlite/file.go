@@ -13,7 +13,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"modernc.org/sqlite" // the driver and its error type
+	"modernc.org/sqlite"             // the driver and its error type
+	sqlite3 "modernc.org/sqlite/lib" // result codes
 
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -22,8 +23,8 @@ import (
 // readers is the number of connections that all reads of a store share.
 const readers = 4
 
-// After these errors a caller tries again. errBeingCreated means that another process is creating or changing the file,
-// and errLogInUse that a log cannot be merged while others read it.
+// errBeingCreated means that another process creates or changes the file, errLogInUse that others read a log to be
+// merged.
 var (
 	errBeingCreated = errors.New("store file is being made")
 	errLogInUse     = errors.New("store is being read")
@@ -56,8 +57,7 @@ func (f *file) release() error {
 	return f.db.Close()
 }
 
-// isChanged reports whether a file that is read as one that nobody changes has changed between the times of two infos, or
-// is about to change. now is nil if the file is gone.
+// isChanged reports whether a file that is read as immutable has changed since before, or is about to. now may be nil.
 func isChanged(path string, before, now fs.FileInfo) bool {
 	return hasLog(path) || now == nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
@@ -68,9 +68,8 @@ func hasLog(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// look describes the file at path; it returns nil, nil when there is none. Its error says what to do if no store can be
-// there. It does not open the file. Only SQLite may do that: closing any other descriptor drops all locks that the
-// process has on the file.
+// look describes the file at path (nil, nil for none), or says what to do if no store can be there. It does not open the
+// file: only SQLite may, since closing another descriptor drops all locks that the process has on it.
 func look(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -99,8 +98,7 @@ func look(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// probe returns an error if the file at path is not a store that this version can use. It does not change the file, and
-// reads one without a log without locks.
+// probe returns an error if the file at path is not a store that this version can use. It does not change the file.
 func probe(path string) error {
 	info, err := look(path)
 	if info == nil || err != nil || info.Size() == 0 {
@@ -112,20 +110,17 @@ func probe(path string) error {
 	}
 	f, err := openReaderAs(context.Background(), mode, path, info, 1)
 	now, _ := os.Stat(path)
-	if failedWith(err, codeBusy, codeReadOnly) || err != nil && fixed && isChanged(path, info, now) {
+	if failedWith(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY) || err != nil && fixed && isChanged(path, info, now) {
 		err = nil // locked, not readable without writing, or changed meanwhile: the version cannot be read now
 	}
 	return errors.Join(err, f.release())
 }
 
-// openReader opens the database at path, described by info, for reading. It returns nil, nil when the file has no schema
-// yet, for example while another process is creating it.
-//
-// In a read-only folder SQLite cannot make a log. Without a log it only reads a file that is declared immutable, so
-// openReader does that; if the file changes all the same, renew opens it again.
+// openReader opens the database at path, described by info, for reading; nil, nil if it has no schema yet. In a read-
+// only folder SQLite can make no log, and reads only a file that is declared immutable, so openReader does that.
 func openReader(ctx context.Context, path string, info fs.FileInfo, connections int) (*file, error) {
 	f, err := openReaderAs(ctx, "mode=rw", path, info, connections)
-	if failedWith(err, codeReadOnly, codeCantOpen) && !hasLog(path) {
+	if failedWith(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) && !hasLog(path) {
 		f, err = openReaderAs(ctx, "immutable=1", path, info, connections)
 		now, _ := os.Stat(path)
 		switch {
@@ -153,8 +148,8 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 // maxLog is the size in bytes to which SQLite truncates a larger log when it begins it anew (BAD-INPUT 65).
 const maxLog = 4 << 20
 
-// openWriter opens the database for writing. It creates the folder and the file if they are missing, and the schema in an
-// empty file. With say it also moves an earlier file to this schema, and tells say each step.
+// openWriter opens the database for writing. It creates folder, file and schema if they are missing. With say, which is
+// told of each step, it also moves an earlier file to this schema.
 func openWriter(ctx context.Context, path string, pragmas []string, say func(text string)) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -176,9 +171,8 @@ func openWriter(ctx context.Context, path string, pragmas []string, say func(tex
 	return newFile(db, path, info), nil
 }
 
-// create creates an empty file at path that only its owner may read, and its folder, unless the file exists. One process
-// at a time does this, under a lock that ends with the process. It returns errBeingCreated while another one has the
-// lock.
+// create creates an empty file at path that only its owner may read, and its folder, unless the file exists. While
+// another process does so, under a lock that ends with that process, it returns errBeingCreated.
 func create(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -200,9 +194,8 @@ func create(path string) error {
 	return nil
 }
 
-// publish creates the file, unless there is one by now; the caller has the lock of create. It first removes the files that
-// a deleted database left beside path, because SQLite would apply them to the new file. The file gets its name after
-// it is closed (see look).
+// publish creates the file, unless there is one by now. It first removes the files that a deleted database left beside
+// path, because SQLite would apply them to the new file.
 func publish(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -243,15 +236,15 @@ func describe(path string, err error) error {
 		return err
 	case errors.Is(err, board.ErrTooNew):
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)
-	case failedWith(err, codeError) && otherTables.MatchString(err.Error()):
+	case failedWith(err, sqlite3.SQLITE_ERROR) && otherTables.MatchString(err.Error()):
 		return describe(path, board.ErrTooNew) // a newer program has changed the tables meanwhile
 	case errors.Is(err, board.ErrEarlier):
 		return fmt.Errorf("open store %s: %w, and so does `todo-mcp lists --store sqlite:%[1]s`; it was left as it is", path, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("open store %s: %w: %w: name another file with --store; it was left as it is", path, board.ErrCorrupt, err)
-	case failedWith(err, codeReadOnly, codeCantOpen):
+	case failedWith(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
 		return fmt.Errorf("open store %s: %w: make its folder, the file and those beside it (-wal, -shm) readable and writable, or name another file with --store", path, err)
-	case failedWith(err, codeCorrupt, codeNotADB):
+	case failedWith(err, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
 		return fmt.Errorf("open store %s: %w (%w): move the file away or restore a copy, or name another with --store; it was left as it is", path, board.ErrCorrupt, err)
 	}
 	return fmt.Errorf("open store %s: %w", path, err)
@@ -260,29 +253,13 @@ func describe(path string, err error) error {
 // otherTables matches SQLite's errors for a statement that was written for other tables.
 var otherTables = regexp.MustCompile(`no such (table|column)|has no column`)
 
-// SQLite's primary result codes that this package distinguishes, and an extended one.
-const (
-	codeError      = 1
-	codeBusy       = 5
-	codeReadOnly   = 8
-	codeIOErr      = 10
-	codeCorrupt    = 11
-	codeCantOpen   = 14
-	codeProtocol   = 15 // lost a race for locks; try again
-	codeTooBig     = 18
-	codeConstraint = 19
-	codeNotADB     = 26
-	codeShortRead  = 522 // extended: a file is shorter than SQLite expects
-)
-
 // failedWith reports whether err is an SQLite error with one of some result codes, primary or extended ones.
 func failedWith(err error, codes ...int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (slices.Contains(codes, e.Code()&0xff) || slices.Contains(codes, e.Code()))
 }
 
-// busy reports whether err means that another connection or process has the file locked or is creating it, so that
-// trying again can succeed.
+// busy reports whether to try again: another connection or process has the file locked, or is creating it.
 func busy(err error) bool {
-	return errors.Is(err, errBeingCreated) || errors.Is(err, errLogInUse) || failedWith(err, codeBusy, codeProtocol)
+	return errors.Is(err, errBeingCreated) || errors.Is(err, errLogInUse) || failedWith(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
 }

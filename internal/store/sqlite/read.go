@@ -24,20 +24,17 @@ var queries = sync.OnceValue(tables.Dialect{
 	Forget:   []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
-// row is a row of a query for snapshots, with blobs as text. The columns of history are nil where a list is without
-// its newest revision.
+// row is a row of a query for snapshots, with blobs as text. A list without its newest revision has nil for history.
 type row [21]any
 
-// Places of columns in a row. Each checksum stands behind the columns that it is of. The last column is the current
-// list of the parent's conversation.
+// Places of columns in a row. Each checksum is of the columns before it, up to the id of the list.
 const (
 	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 5, 6
 	rowID, rowMeta, rowListSum                    = 7, 16, 17
 	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
 )
 
-// scanSnapshot reads a row of a query for snapshots. An error wraps [board.ErrDamaged] if the row is not as it was
-// written.
+// scanSnapshot reads a row of a query for snapshots, or returns [board.ErrDamaged] if it is not as it was written.
 func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 	var r row
 	into := make([]any, len(r))
@@ -82,8 +79,7 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 	})
 }
 
-// query is the [tables.Query] of the store. It finds no rows when there is no file yet. While another process has the
-// file locked it tries again until ctx ends.
+// query is the [tables.Query] of the store. It finds no rows if there is no file yet. It waits for a locked file.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -116,12 +112,9 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 	}
 }
 
-// sumOf returns the checksum (CRC-32) of texts, bytes, numbers and truths. It is never 0, which a row without a
-// checksum has.
-//
-// Each row has a checksum of the columns before it, which is verified when the row is read: SQLite does not notice when
-// a disk returns other bytes than were written (BAD-INPUT 130). It leaves out the columns of lists that say which
-// revision is the newest, since that revision's row says so, too.
+// sumOf returns the checksum (CRC-32 + 1) of columns. Each row has one of the columns before it, because SQLite does not
+// notice when a disk returns other bytes than were written (BAD-INPUT 130). The columns of lists that say which revision
+// is the newest are in none: the revision's row says the same.
 func sumOf(columns ...any) int64 {
 	crc := uint32(0)
 	number := func(n int64) {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
@@ -17,9 +19,9 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the one before, the first one from an empty file.
-// Their number is the version, which a file has as PRAGMA user_version. A released step is never changed: a change of
-// the schema is one more step, in a file of its own, schema002.sql and so on.
+// steps lead to the schema of this program: each makes its version from the one before, the first one from an empty
+// file. Their number is the version (PRAGMA user_version). A released step never changes: a change is one more step, in
+// schema002.sql and so on.
 var steps = []string{schema}
 
 // applicationID is in every file ("todo").
@@ -28,9 +30,8 @@ const applicationID = 0x746f646f
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
 
-// schemaOf returns the version of a database; 0 for an empty one. Its error is board.ErrTooNew, board.ErrEarlier or
-// errForeign if this program cannot use the database, or must move it first. It also reads the list of tables, to find
-// that a file is damaged.
+// schemaOf returns the version of a database (0 for an empty one), or board.ErrTooNew, board.ErrEarlier or errForeign.
+// It also reads the list of tables, which finds that a file is damaged.
 func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	var id, tables int
 	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
@@ -52,8 +53,8 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 }
 
 // makeSchema prepares the database at path, with one connection, for writing. If it has no tables it syncs the folders
-// above and makes the tables, in one transaction: of several processes that try at the same time one makes them. With
-// say, which is told of each step, it also moves an earlier store to this version; for that it waits for other writers.
+// above and makes the tables, in one transaction. With say, which is told of each step, it also moves an earlier store
+// to this version; for that it waits for other writers.
 func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text string)) error {
 	look := func() (version int, err error) {
 		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {
@@ -88,7 +89,7 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 	if err == nil && version < len(steps) {
 		err = tables.Step(steps, version, say, func(version int, step string) error {
 			_, err := db.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
-			if failedWith(err, codeError) { // keeps [describe] from taking it for a newer schema
+			if failedWith(err, sqlite3.SQLITE_ERROR) { // keeps [describe] from taking it for a newer schema
 				err = errors.New(err.Error())
 			}
 			return err

@@ -1,10 +1,9 @@
 // Package sqlite implements board.Store in one SQLite file, which several processes may share. It keeps every promise of
 // board.Store: an acknowledged save is in the file (WAL, synchronous=FULL) and survives kill -9 and power loss.
 //
-// Opening creates nothing on disk: the first Update creates the file and its folder. Updates that wait at the same time
-// are committed in one transaction. Every call checks whether another file has taken the path, and then uses that one.
-// Once the file is gone from its path, calls fail: a new file would show an empty board, as if there never were lists.
-// A watcher may get one hint for many saves.
+// The first Update creates the file and its folder. Updates that wait at the same time share a transaction. Every call
+// uses the file that has the path now. Once no file has it any more, calls fail: a new file would show an empty board,
+// as if there never were lists.
 package sqlite
 
 import (
@@ -49,7 +48,7 @@ type Store struct {
 var _ board.Store = (*Store)(nil)
 
 // Open returns a store in the file at path, which need not exist. For a file that this version cannot use it returns an
-// error that wraps [board.ErrTooNew] or [board.ErrCorrupt], and leaves the file unchanged.
+// error, such as [board.ErrTooNew] or [board.ErrCorrupt], and leaves it unchanged.
 func Open(path string, keep board.Keep) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -72,8 +71,7 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	return s, nil
 }
 
-// Temporary returns a store in a temporary folder, which Close removes. It need not survive a crash, so its saves do not
-// wait for the disk.
+// Temporary returns a store in a temporary folder, which Close removes. Its saves do not wait for the disk.
 func Temporary(keep board.Keep) (*Store, error) {
 	folder, err := os.MkdirTemp("", "todo-mcp-")
 	if err != nil {
@@ -87,8 +85,8 @@ func Temporary(keep board.Keep) (*Store, error) {
 	return s, nil
 }
 
-// Close implements board.Store. It waits for running calls, so the hint function of Watch must not call it. It waits for
-// twice the grace period at most: on a very slow disk the last commit may end after Close has returned.
+// Close implements board.Store. It waits for running calls, but no longer than twice the grace period: on a very slow
+// disk the last commit may end later. The hint function of Watch must not call it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := s.closed.IsZero()
@@ -126,8 +124,7 @@ func (s *Store) end(first bool) error {
 	return nil
 }
 
-// enter registers a call for which Close waits until the caller calls s.work.Done. After Close it returns
-// [board.ErrClosed] and registers nothing.
+// enter registers a call for which Close waits until s.work.Done, or returns [board.ErrClosed] after Close.
 func (s *Store) enter(ctx context.Context) error {
 	if s.keep.Before != nil {
 		s.keep.Before(ctx)
@@ -141,8 +138,7 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
-// use returns the database to read from, which the caller must release. It returns nil when there is no file yet, or no
-// schema in it. If another file has taken the path, use opens that one; if the file is gone, it returns an error.
+// use returns the database to read from, which the caller must release; nil if there is no file yet, or no schema in it.
 func (s *Store) use(ctx context.Context) (f *file, err error) {
 	select {
 	case f = <-s.reading:
@@ -158,7 +154,7 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 }
 
 // renew returns f, which may be nil, if the path still names it. Otherwise it releases f and opens the file at the path
-// for reading; it returns nil when there never was one.
+// for reading; nil if there never was one.
 func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, error) {
 	info, err := s.stat()
 	isCurrent := err == nil && f != nil && info != nil && os.SameFile(f.info, info) && !(f.fixed && isChanged(s.path, f.info, info))
@@ -189,8 +185,7 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 	return f, err
 }
 
-// stat describes the store's file. A missing or empty file is an error if the store had a file open before, else stat
-// returns nil, nil.
+// stat is [look], with nil for an empty file. That there is none is an error once the store had a file open.
 func (s *Store) stat() (fs.FileInfo, error) {
 	info, err := look(s.path)
 	if info != nil && info.Size() == 0 {

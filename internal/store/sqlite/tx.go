@@ -19,8 +19,7 @@ var (
 	_ tables.DB = (*writer)(nil)
 )
 
-// read is the [tables.Query] of the transaction. A statement does not end with ctx, since the transaction of other
-// callers would end with it.
+// read is the [tables.Query] of the transaction. No statement ends with ctx, as the transaction of others would, too.
 func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 	if err := w.query(context.Background(), query, args, read); err != nil {
 		return w.fail(what, err)
@@ -39,8 +38,7 @@ func (w *writer) do(_ context.Context, what string, run func() error) error {
 	return nil
 }
 
-// fail adds to an error what was being done. It notes a failure of the store; a damaged row is none, since the request
-// may do without it.
+// fail adds to an error what was being done, and notes a failure of the store. A damaged row is none.
 func (w *writer) fail(what string, err error) error {
 	if !board.IsRefusal(err) && !errors.Is(err, board.ErrDamaged) && w.failed == nil {
 		w.failed = err
@@ -138,8 +136,8 @@ func (w *writer) NextSeq() (seq int64, err error) {
 const lastSeq = `SELECT max((SELECT coalesce(max(seq), 0) FROM history), (SELECT coalesce(max(seq), 0) FROM chats),
 	(SELECT coalesce(max(seq), 0) FROM removed))`
 
-// Size implements [tables.DB]: it is the size of the file in the open transaction. While the store is not nearly full
-// the file is measured only once in sizeEvery calls; between them Size returns an upper bound.
+// Size implements [tables.DB]: the size of the file in the transaction, or between measurements a higher one. One of
+// sizeEvery calls measures it, or each if the store is nearly full.
 func (w *writer) Size(context.Context) (bytes int64, err error) {
 	if w.store.keep.Bytes <= 0 {
 		return 0, nil
@@ -160,8 +158,7 @@ func (w *writer) Size(context.Context) (bytes int64, err error) {
 
 const sizeEvery = 64
 
-// statements are the prepared statements of a database, or of one connection. Each is prepared at its first use, since
-// that takes longer than to run it.
+// statements are the prepared statements of a database or connection. Each is prepared at its first use.
 type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)

@@ -16,8 +16,7 @@ import (
 // maxBatch is the largest number of requests in one transaction.
 const maxBatch = 256
 
-// gracePeriod is how long a caller whose context ended still waits for the outcome of a running commit, and how long a
-// closing store waits for a lock.
+// gracePeriod is how long a caller whose context ended waits for a running commit, and a closing store for a lock.
 const gracePeriod = time.Second
 
 // request is the change of an update, which the writer goroutine runs in its transaction.
@@ -44,9 +43,8 @@ func (r *request) call(w *writer) {
 	}
 }
 
-// Update implements board.Store. It queues a request and waits for the writer's answer. When ctx ends, it withdraws a
-// request that the writer has not begun, which then stores nothing. If the writer has begun it and does not answer
-// within the grace period, Update returns board.ErrUnknownOutcome.
+// Update implements board.Store. It queues a request and waits for the writer's answer. When ctx ends it withdraws the
+// request, or, if that has begun, returns board.ErrUnknownOutcome after the grace period.
 func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -80,8 +78,7 @@ func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) e
 	return req.err
 }
 
-// writeLoop is the goroutine that does all writing of the store: it commits the queued requests in batches. It ends when
-// Close closes the queue.
+// writeLoop is the goroutine that commits the queued requests, in batches, until Close closes the queue.
 func (s *Store) writeLoop() {
 	w := newWriter(s)
 	defer w.close()
@@ -96,8 +93,8 @@ func (s *Store) writeLoop() {
 	}
 }
 
-// commit runs a batch in one transaction and answers its requests. If another process has the file locked, it answers
-// none and returns them all.
+// commit runs a batch in one transaction and answers its requests, or returns all if another process has the file
+// locked.
 func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	err := w.beginTx()
 	if err != nil && busy(err) && s.mayRetry() {
@@ -130,8 +127,7 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	return nil
 }
 
-// mayRetry reports whether the writer still waits for a lock: while the store is open, and for the grace period after
-// Close.
+// mayRetry reports whether the store is open, or was closed within the grace period.
 func (s *Store) mayRetry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

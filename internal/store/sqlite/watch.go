@@ -52,9 +52,9 @@ func (s *Store) Alive(process string) bool {
 	return false
 }
 
-// Watch implements board.Store. It hints saves through this store at once. It hints other saves when SQLite's data_version
-// has changed, which it reads when another process touches the file [savedSuffix], and seldom otherwise. It has a
-// connection of its own for that, because a watch can last for hours and must not occupy one of the readers.
+// Watch implements board.Store. It hints saves through this store at once, and others when SQLite's data_version has
+// changed, which it reads when a process touches the file [savedSuffix], and seldom otherwise. It has its own
+// connection, since a watch can last for hours.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
@@ -94,9 +94,8 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	})
 }
 
-// savedSuffix follows the path of the store in that of a file that exists while another process watches. A process touches
-// it after each save. It is not a file of SQLite's: some systems open a watched file, and closing that would drop all
-// locks that the process has on it.
+// savedSuffix follows the store's path in that of a file that exists while a process watches, and is touched after each
+// save. It is not one of SQLite's: some systems open a watched file, and closing it would drop all locks on it.
 const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
 // Say tells watchers in other processes that something was saved in the store at a path, or left in its spool.
@@ -105,16 +104,14 @@ func Say(path string) {
 	_ = os.Chtimes(path+savedSuffix, now, now)
 }
 
-// SpoolSuffix follows the path of the store in that of the spool, the file in which hooks leave their events. Watchers get
-// a hint when it changes, too: events are applied when the store is read.
+// SpoolSuffix follows the store's path in that of the spool, to which hooks add events. Its change hints watchers, too.
 const SpoolSuffix = "-hooks"
 
 const (
-	// lookAnyway is how often a listener looks without being told. It finds whether its file is still the one at the
-	// path, and saves of which nobody told, as those from another machine.
+	// lookAnyway is how often a listener looks without being told, as of saves from another machine.
 	lookAnyway = 10 * time.Second
-	// lookOften is how often it looks while it cannot listen: there is no store yet, the folder is read-only, or the
-	// system has no watch left.
+	// lookOften is how often it looks if it cannot listen: without a store, in a read-only folder, or without free
+	// watches.
 	lookOften = 50 * time.Millisecond
 	// together is the time in which several saves of others cause one hint.
 	together = 20 * time.Millisecond
@@ -128,7 +125,7 @@ type listener struct {
 	info  os.FileInfo       // of the file that it listens to
 }
 
-// listen starts to listen to the file at its path, unless it does so already. It returns after which time to look anyway.
+// listen listens to the file at its path, unless it does so already. It returns after which time to look anyway.
 func (l *listener) listen() time.Duration {
 	now, err := os.Stat(l.file)
 	if l.on != nil && err == nil && os.SameFile(now, l.info) {

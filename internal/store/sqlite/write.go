@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"os"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. It does
-// not use the contexts of callers, because one transaction serves many of them.
-//
-// Its Memory holds as long as no other connection commits. So the writer asks for SQLite's data_version before each
-// transaction, and empties the memory when that has changed, or something is rolled back or removed.
+// writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. As one
+// transaction serves many callers, it ends with no context. The Memory is emptied when something was rolled back or
+// removed, or SQLite's data_version says that another connection has committed.
 type writer struct {
 	tables.Saver
 	*statements
@@ -59,8 +59,8 @@ func (w *writer) close() {
 	*w = writer{store: w.store, Saver: w.Saver}
 }
 
-// open opens the file that the path names. First it merges the log into the file that was open, which may have been moved
-// away; it does not merge into an emptied file, where that makes no whole one.
+// open opens the file at the path. First it merges the log into the file that was open, which may have been moved away;
+// not into an emptied file, where that makes no whole one.
 func (w *writer) open() error {
 	s := w.store
 	if w.conn != nil {
@@ -92,34 +92,32 @@ func (w *writer) open() error {
 		w.close()
 		return describe(s.path, err)
 	}
-	// Now a read connection is opened, too. SQLite keeps the shared memory of a log as it was first opened, as long as
-	// any connection of the process has it open. If that was on a read-only file system, nothing could be written
-	// afterwards (BAD-INPUT 50). If the disk is full when the writer opens again after a failure, it could not be made.
+	// Now a reader is opened, too. SQLite keeps the shared memory of a log as it was first opened, as long as the
+	// process has the log open. If that was on a read-only file system, nothing could be written later (BAD-INPUT 50).
+	// And on a full disk a writer that opens again after a failure could not make it.
 	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
 	return nil
 }
 
-// errGone means that what was committed is in a file or a log that is no longer at its path. The connection still has it
-// open, and must stay open until [writer.open] has saved what can be saved.
+// errGone means that what was committed is in a file or log that left its path. The connection must stay open until
+// [writer.open] has saved what can be saved.
 var errGone = errors.New("the store file or its log (-wal) was moved, deleted or cut while in use")
 
-// mergeLog moves everything from the log into the file, and empties the log. Either may have been moved or deleted. After
-// codeShortRead nothing is left to do: another process has merged and emptied the log.
+// mergeLog moves everything from the log into the file, and empties the log. Either may have left its path.
 func (w *writer) mergeLog() error {
 	err := w.checkpoint("TRUNCATE")
-	if failedWith(err, codeShortRead) {
+	if failedWith(err, sqlite3.SQLITE_IOERR_SHORT_READ) {
 		return nil
 	}
 	return err
 }
 
-// checkLog returns an error if a log that became shorter was cut: then it has less than SQLite's shared memory says. If a
-// process merged and emptied it, the shared memory says so.
+// checkLog returns an error if a log that became shorter was cut: it has less than SQLite's shared memory says.
 func (w *writer) checkLog() error {
 	err := w.checkpoint("PASSIVE")
-	if failedWith(err, codeShortRead) {
+	if failedWith(err, sqlite3.SQLITE_IOERR_SHORT_READ) {
 		return fmt.Errorf("%w: %s was cut, and what was saved last is lost: end all programs that use the store, then run `todo-mcp check`; if that finds a problem, restore a backup (`todo-mcp backup --restore FILE`)", errGone, w.store.log)
 	}
 	return describe(w.store.path, err)
@@ -135,13 +133,13 @@ func (w *writer) checkpoint(mode string) error {
 }
 
 // settleLog merges a log that other processes left. If the sync of its last commits failed, they may be in the system's
-// memory alone, and are not written again: what is appended to them would be lost with them at a power failure. A
-// log that others read is left as it is: one of them knows which commits are on the disk.
+// memory alone, and are not written again: what is appended would be lost with them at a power failure. While others
+// read the log it is left alone: one of them knows which commits are on the disk.
 func (w *writer) settleLog() error {
 	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
 	}
-	// Merging into a read-only file fails with an I/O error like others; a write fails with codeReadOnly.
+	// Merging into a read-only file fails with an I/O error like others; a write fails with sqlite3.SQLITE_READONLY.
 	if _, err := w.conn.ExecContext(context.Background(), "DELETE FROM lists WHERE FALSE"); err != nil {
 		return err
 	}
@@ -151,8 +149,7 @@ func (w *writer) settleLog() error {
 	return nil
 }
 
-// isCurrent reports whether the open file and log are still those at their paths, and the file is not empty. It notes
-// the size of the log.
+// isCurrent reports whether the open file and log are those at their paths, and not empty. It notes the log's size.
 func (w *writer) isCurrent() bool {
 	if w.file == nil || w.file.log == nil {
 		return false
@@ -193,8 +190,7 @@ func (w *writer) beginTx() error {
 	return nil
 }
 
-// notice empties the memory, since another connection has committed, and returns board.ErrTooNew if that moved the file
-// to a newer schema. now is SQLite's data_version.
+// notice empties the memory after another connection's commit, or returns board.ErrTooNew if that changed the schema.
 func (w *writer) notice(now int64) error {
 	w.forget()
 	var version int
@@ -208,9 +204,9 @@ func (w *writer) notice(now int64) error {
 	return nil
 }
 
-// write runs the requests of a batch in the open transaction, and commits what they stored. It sets the error of each
-// request. One that fails does not affect the others, as each has a savepoint unless it is alone. An error that
-// write returns is for the whole batch: nothing was stored, unless it wraps board.ErrUnknownOutcome.
+// write runs the requests of a batch in the open transaction, and commits. It sets the error of each: one that fails
+// does not affect the others. Its own error is for the whole batch: nothing was stored, unless it wraps
+// board.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
 	alone := len(batch) == 1
 	unlessAlone := func(statement string) {
@@ -231,7 +227,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		req.call(w)
 		wrote := w.ran > before
 		isAboutOne := func(err error) bool {
-			return errors.Is(err, tables.ErrEncode) || failedWith(err, codeTooBig, codeConstraint)
+			return errors.Is(err, tables.ErrEncode) || failedWith(err, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
 		}
 		if w.failed != nil && !isAboutOne(w.failed) {
 			return false, w.failed
@@ -250,7 +246,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		return false, err
 	}
 	if err := w.Exec(`COMMIT`); err != nil {
-		if failedWith(err, codeIOErr) {
+		if failedWith(err, sqlite3.SQLITE_IOERR) {
 			err = fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, err) // the commit may be in the log
 		}
 		return false, err

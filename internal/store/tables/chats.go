@@ -131,8 +131,8 @@ func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (saved todo.Chat, err
 	return saved, err
 }
 
-// saveChat stores a chat in the place of was, which is zero if there is none that can be read, and returns it with its
-// Seq. For a new chat there must be room; others may be removed for it.
+// saveChat stores a chat in the place of was, which is zero for none. A new chat needs room; others may be removed for
+// it.
 func (s *Saver) saveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, error) {
 	body, err := record.Encode(c)
 	if err != nil {
@@ -176,8 +176,7 @@ func (s *Saver) addRow(ctx context.Context, principal, sql string, args ...any) 
 	return err
 }
 
-// checkRoom returns [board.ErrStoreFull] when no list of a principal can be written any more. It removes no list:
-// only lists make room for each other.
+// checkRoom returns [board.ErrStoreFull] if no list of a principal can be written. It removes no list to make room.
 func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 	used, err := s.usage(ctx, principal)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
 )
 
-// checks returns queries that select texts, each about something wrong with lists and their revisions: those of the
-// dialect, then those of both databases.
+// checks returns queries that select texts, each about a problem of lists and their revisions.
 func (d Dialect) checks() []string {
 	history, lists := d.Schema+"history", d.Schema+"lists"
 	return append(d.Checks,
@@ -26,8 +25,8 @@ func (d Dialect) checks() []string {
 			(SELECT list, revision, lag(revision) OVER (PARTITION BY list ORDER BY revision) AS before FROM `+history+`) AS h WHERE revision <> before + 1`)
 }
 
-// Check reads every row, calls found for each problem, and returns how many revisions it read. An error means that it
-// could not go on.
+// Check reads every row, calls found for each problem, and returns how many revisions it read, or why it could not go
+// on.
 func (r Reader) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	each := func(sql string, read func(Rows) error) {
 		if err != nil {
@@ -80,8 +79,7 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 	return revisions, err
 }
 
-// Health holds the damaged rows that were read within damageAge, and the size of the store when it was last measured.
-// A row that was repaired is forgotten after damageAge.
+// Health holds the size of the store, and the damaged rows that were read within damageAge: later they may be repaired.
 type Health struct {
 	mu    sync.Mutex
 	found map[string]time.Time // when each problem was last met, by its text
@@ -116,8 +114,8 @@ func (h *Health) Damaged() []string {
 	return slices.Sorted(maps.Keys(h.found))
 }
 
-// Step calls run for each step from version on, with the version that the step leads to: run executes the step and
-// sets the version. say is told of each step, unless the store is new (version 0). The caller's transaction holds all.
+// Step calls run for each step from version on. run executes the step and sets the version that it leads to. say is told
+// of each step, unless the store is new (version 0).
 func Step(steps []string, version int, say func(text string), run func(version int, step string) error) error {
 	for n := version; n < len(steps); n++ {
 		if version > 0 {

@@ -15,8 +15,8 @@ import (
 type Dialect struct {
 	// Schema stands before the names of tables.
 	Schema string
-	// Columns are the columns of a snapshot, from the rows h of history and l of lists, and Snapshot reads them with
-	// one more: the current list of the parent's conversation.
+	// Columns are those of a snapshot, from the rows h of history and l of lists. Snapshot reads them with one more, the
+	// current list of the parent's conversation.
 	Columns  string
 	Snapshot func(Rows) (todo.Snapshot, error)
 	// Newest joins the row h of the newest revision to the row l of its list.
@@ -31,8 +31,8 @@ type Dialect struct {
 	Like string
 	// Checks select texts, each about something wrong with the database itself.
 	Checks []string
-	// Settled is an expression: saves that are not committed yet have this Seq or a higher one. It is empty where
-	// saves are committed in the order of Seq.
+	// Settled is an expression for a Seq below which nothing is saved any more; empty if saves commit in the order of
+	// Seq.
 	Settled string
 }
 
@@ -57,8 +57,8 @@ type SQL struct {
 	of Dialect
 }
 
-// limit ends a query that returns at most so many rows. With a plain parameter in that place SQLite would prepare the
-// statement again for each value.
+// limit ends a query. If its parameter were not in an expression, SQLite would prepare the statement for each value
+// again.
 const limit = ` LIMIT CAST(? AS bigint)`
 
 // summed returns the columns of a row, and their checksum where rows have one.
@@ -144,8 +144,8 @@ func (d Dialect) saves(q *SQL) {
 		FROM ` + seen + ` WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + limit + d.SkipLocked + `)`
 }
 
-// find returns the SQL of a query and its arguments. With [board.Query.Text] it selects all revisions that may have the
-// text, of each list the last one first. Otherwise it ends with a limit, whose argument the caller adds.
+// find returns the SQL of a query and its arguments. With a text it selects all revisions that may have that, of each
+// list the last one first. Otherwise it ends with a limit, whose argument the caller adds.
 func (s *SQL) find(q board.Query) (sql string, args []any) {
 	sql, row, isSearch := s.Newest, "l", q.Text != "" && q.Operation == ""
 	var where []string
@@ -201,8 +201,7 @@ func plainest(text string) string {
 	return slices.MaxFunc(notPlain.Split(text, -1), func(a, b string) int { return len(a) - len(b) })
 }
 
-// notPlain matches what JSON may escape, what has a meaning for LIKE, and letters outside ASCII, whose case databases
-// do not fold.
+// notPlain matches what JSON may escape or LIKE interprets, and letters outside ASCII, whose case is not ignored.
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9 .,:;/()#+=!?@*|{}$^~-]`)
 
 // atMost returns the limit for SQL; 0 or less means none.

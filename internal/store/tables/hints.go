@@ -21,13 +21,11 @@ func (h *Hints) Send() {
 	}
 }
 
-// Look finds saves for which nobody calls [Hints.Send], and calls the hint function if there are any. It returns after
-// which time to look again; 0 is only when told to.
 type Look func() (again time.Duration, err error)
 
-// Watch adds a watcher. It calls hint at once, and then after each Send. It calls look after the time settle, for the first
-// time (settle 0) or after each hint; whenever told receives; and when the last look asked for it. Watch returns nil
-// when ctx ends, [board.ErrClosed] when closed is closed, and the error of look.
+// Watch calls hint at once, and after each Send. It calls look after settle (after each hint if that is not 0), when
+// told receives, and after the time that look returned (0: none). Watch returns nil when ctx ends, [board.ErrClosed]
+// when closed is closed, and the error of look.
 func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), settle time.Duration, told <-chan struct{}, look Look) error {
 	slot := make(chan struct{}, 1)
 	h.slots.Store(slot, true)

@@ -26,8 +26,8 @@ type DB interface {
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
 	Remove(sql string, args ...any) error
 
-	// LockChat and LockSeen read a chat, and what one has seen, before that is changed. LockSeen also returns how many rows
-	// are damaged. current is the list that becomes the chat's current one; empty for none.
+	// LockChat and LockSeen read a chat, or what it has seen, to change it. LockSeen returns how many rows are damaged,
+	// too; current is the list that becomes the chat's current one, or empty.
 	LockChat(ctx context.Context, id string) (todo.Chat, error)
 	LockSeen(ctx context.Context, of board.Key, current string) (all []board.Seen, damaged int, err error)
 
@@ -78,8 +78,7 @@ type Saver struct {
 	Do func(ctx context.Context, what string, run func() error) error
 }
 
-// Used remembers how many bytes each principal uses and, for the empty principal, all together. It serves stores that
-// have to count them.
+// Used remembers how many bytes each principal uses and, for the empty principal, all use together.
 type Used struct {
 	mu sync.Mutex
 	of map[string]*used
@@ -123,8 +122,7 @@ func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) b
 	return true
 }
 
-// Read returns how many bytes a principal uses. It counts again after usedAge, and where by the last count there is no
-// room for a list.
+// Read returns the bytes of a principal. It counts again after usedAge, or if by the last count no list has room.
 func (u *Used) Read(principal string, keep board.Keep, count func() (int64, error)) (bytes int64, err error) {
 	u.mu.Lock()
 	k := u.principal(principal)
@@ -161,8 +159,7 @@ func (u *Used) Add(principal string, bytes int) {
 // ErrEncode means that a revision or chat has no stored form, as one with a time after the year 9999.
 var ErrEncode = errors.New("it has no stored form")
 
-// Save stores a revision as [board.Tx] says, and deletes the revisions that [board.Keep] drops. It returns the revision
-// as stored, with the list as it began.
+// Save stores a revision as [board.Tx] says, and returns it. It deletes the revisions that [board.Keep] drops.
 func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	before, err := s.DB.Load(ctx, next.List.ID, 0)
 	if errors.Is(err, board.ErrDamaged) {
@@ -245,8 +242,8 @@ func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
 		bytes, int(first.Spare()), excerpt)...)
 }
 
-// addRevision stores the row of a revision and sets its Seq. It returns the size of the body in bytes, and the excerpt
-// for the row of the list.
+// addRevision stores a revision and sets its Seq. It returns the bytes of the body, and the excerpt for the row of the
+// list.
 func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err error) {
 	body, err := record.Body(*next)
 	short, err2 := record.Body(next.Excerpt())
@@ -262,8 +259,7 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	return len(body), string(short), s.DB.Exec(s.sql.addRevision, append(values, next.Seq)...)
 }
 
-// makeRoom returns an error when a list may not begin or change, see [board.Keep.MakeRoom]. For one that begins it also
-// returns when the store was last written.
+// makeRoom is [board.Keep.MakeRoom]. For a list that begins it also returns when the store was last written.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (saved time.Time, err error) {
 	usage := func(since time.Time) (u board.Usage, err error) {
 		u, err = s.usage(ctx, l.Principal)
@@ -297,8 +293,8 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 // RowSize is how many bytes a row of seen, names, keys and notices counts, and a chat without its body.
 const RowSize = 1000
 
-// evict returns a function that removes some lists of a kind to make room for another one of the same principal.
-// Finished lists are purged, so that watchers see that they are gone.
+// evict returns a function that removes lists of a kind to make room for forList, of the same principal. Finished lists
+// are purged, so that watchers see that they are gone.
 func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
 		begun, whose := now, ""
@@ -327,8 +323,8 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 	}
 }
 
-// forget removes the lists that a query selects, with all that belongs to them, and the chats that held no other list.
-// It spares the chat of forList.
+// forget removes the lists that a query selects, all that belongs to them, and chats that held no other list, but not
+// forList's.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	err := s.DB.Remove(fmt.Sprintf(s.sql.chatsOf, lists), append(slices.Clone(args), forList.Conversation)...)
 	for _, statement := range s.sql.of.Forget {
@@ -381,8 +377,8 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 	})
 }
 
-// see stores what a chat has seen, as [board.See] says. others is what it has seen before; with all these rows are stored
-// again, too. For a list that is not among others there must be room, and other chats' rows of it may be removed.
+// see stores what a chat has seen, as [board.See] says, and with all the rows of others (what it saw before) again. A
+// new list needs room; other chats' rows of it may be removed.
 func (s *Saver) see(ctx context.Context, others []board.Seen, c board.Seen, all bool) error {
 	after, set := board.See(others, c, time.Now())
 	if len(after) > len(others) {

@@ -1,5 +1,5 @@
-// Package tables reads and writes the tables in which SQLite and PostgreSQL keep lists and chats. Both have the same
-// tables with the same columns. A [Dialect] holds what differs in their SQL, and a [DB] is a transaction of either.
+// Package tables reads and writes the tables of SQLite and PostgreSQL, which have the same columns. A [Dialect] is what
+// differs in their SQL, and a [DB] a transaction of either.
 package tables
 
 import (
@@ -79,8 +79,7 @@ func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows
 	return found, damaged, err
 }
 
-// atMostGood is [good] for a query whose last argument is a limit; limit 0 means none. It asks for more rows as long
-// as damaged ones keep it below the limit.
+// atMostGood is [good] for a query that ends with a limit (0: none). Other rows take the place of damaged ones.
 func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit int, scan func(Rows) (T, error), args ...any) ([]T, error) {
 	for most := limit; ; {
 		found, damaged, err := good(ctx, r, what, sql, scan, append(slices.Clone(args), atMost(most))...)
@@ -118,9 +117,8 @@ func (r Reader) History(ctx context.Context, list string, after int64, limit int
 	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.sql.of.Snapshot, list, after)
 }
 
-// Find implements [board.Reader]. With Query.AfterSeq and OldestFirst it leaves out lists with a Seq of
-// [Dialect.Settled] or above: a save that is not committed yet may have a smaller one. So a caller that continues
-// from the last Seq misses none.
+// Find implements [board.Reader]. With OldestFirst it leaves out lists with a Seq of [Dialect.Settled] or above: a save
+// that is not committed yet may have a smaller one, which a caller that continues from the last Seq would miss.
 func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	sql, args := r.sql.find(q)
 	if q.Text != "" && q.Operation == "" {
@@ -132,8 +130,7 @@ func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.sql.of.Snapshot, args...)
 }
 
-// saying returns of each list the last revision that has the text of the query. The rows, of all revisions that may
-// have it, are read until the query's limit is reached.
+// saying returns of each list the last revision that has the text of the query, from the rows of all that may have it.
 func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []any) (found []todo.Snapshot, err error) {
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
@@ -175,8 +172,8 @@ func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.See
 	return found, err
 }
 
-// ScanSnapshot reads a row of six columns: Seq, id of the list, revision, body, meta (what is the same in all
-// revisions of the list), and the current list of the parent's conversation.
+// ScanSnapshot reads a row of a Seq, list, revision, body, meta (of the list), and the parent conversation's current
+// list.
 func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	var seq, revision int64
 	var body, meta []byte
@@ -217,8 +214,7 @@ func SeenValues(s board.Seen) []any {
 	return []any{s.Principal, s.Chat, s.Mirrors, s.List, s.Revision, s.Process, s.Held, s.Current, record.UnixNano(s.At)}
 }
 
-// scan reads the columns of a row, and its checksum where the dialect has one. A value of another type than was
-// written is damage.
+// scan reads a row, and its checksum where rows have one. A value of another type than was written is damage.
 func (s *SQL) scan(rows Rows, into ...any) (sum int64, err error) {
 	if s.of.Sum != nil {
 		into = append(into, &sum)
