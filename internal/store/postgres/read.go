@@ -17,10 +17,9 @@ import (
 
 // queries returns the statements of this package.
 var queries = sync.OnceValue(tables.Dialect{
-	Schema:   `todo_mcp.`,
 	Columns:  `h.seq, l.id, h.revision, h.body, l.meta`,
 	Snapshot: tables.ScanSnapshot,
-	Newest:   `JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`,
+	Newest:   `JOIN main.history h ON h.list = l.id AND h.revision = l.revision`,
 	Settled:  `(SELECT todo_mcp.settled())`,
 	Like:     `ILIKE`,
 	Forget:   []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
@@ -122,9 +121,10 @@ func (r rows) Scan(into ...any) error {
 	return err
 }
 
-// numbered replaces the question marks of a statement by $1, $2 and so on.
+// numbered returns a statement of package tables for PostgreSQL: with $1, $2 and so on for question marks, and the schema
+// todo_mcp for main.
 func numbered(query string) string {
-	before, rest, more := strings.Cut(query, "?")
+	before, rest, more := strings.Cut(strings.ReplaceAll(query, "main.", "todo_mcp."), "?")
 	var out strings.Builder
 	for n := 1; more; n++ {
 		fmt.Fprint(&out, before, "$", n)

@@ -131,7 +131,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 		locked, err = tables.Collect(rows{all}, func(from tables.Rows) (id string, err error) { return id, from.Scan(&id) })
 		return err
 	})
-	t.pending.Queue(queries().Newest+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
+	t.pending.Queue(numbered(queries().Newest)+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
 		if found, err = tables.Collect(rows{all}, tables.ScanSnapshot); errors.Is(err, board.ErrDamaged) {
 			isDamaged, err = err, nil // the transaction can do without it
 		}

@@ -12,44 +12,22 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// chatSQL are the statements about chats, keys and notices.
-type chatSQL struct {
-	// ChatOf selects the chat with an id, for [SQL.ScanChat].
-	ChatOf string
+const (
+	// hasHeld selects the lists that a chat has held, and holdsList notes that there are some.
+	hasHeld   = `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
+	holdsList = `UPDATE main.chats SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM main.seen k WHERE ` + hasHeld + `)`
+	oldKeys   = `DELETE FROM main.keys WHERE until < ?`
+)
 
-	allChats                                                   string
-	saveChat, sayChat, holdsList, moreChats, oldChats, chatsOf string
-	keyed, setKey, oldKeys, moreKeys                           string
-	notice, claim, oldNotices, moreNotices                     string
-}
+// Each of these keeps, of the rows of a user or principal, those that were used or made last.
+var (
+	moreChats   = beyond(`main.chats`, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
+	moreKeys    = beyond(`main.keys`, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
+	moreNotices = beyond(`main.notices`, `principal = ?`, `at`, board.MaxNotices)
+)
 
-func (d Dialect) chatQueries(insert func(table, columns, more string) string) (q chatSQL) {
-	chats, keys, notices, seen := d.Schema+"chats", d.Schema+"keys", d.Schema+"notices", d.Schema+"seen"
-	q.allChats = `SELECT seq, id, principal, member, used, ended, body` + d.ifSummed(`, sum`) + ` FROM ` + chats
-	q.ChatOf = q.allChats + ` WHERE id = ?`
-	q.sayChat = insert(chats, `id, principal, member, used, ended, body`, `, seq`) + ` ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + d.ifSummed(`, sum = excluded.sum`)
-	q.saveChat = q.sayChat + `, principal = excluded.principal, member = excluded.member, used = excluded.used, ended = excluded.ended`
-	its := `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
-	q.holdsList = `UPDATE ` + chats + ` SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM ` + seen + ` k WHERE ` + its + `)`
-	// beyond keeps, of the rows that a condition selects, the most ones with the highest value of a column.
-	beyond := func(table, where, by string, most int) string {
-		return fmt.Sprintf(`DELETE FROM %s WHERE %s AND %[3]s < (SELECT %[3]s FROM %[1]s WHERE %[2]s ORDER BY %[3]s DESC LIMIT 1 OFFSET %[4]d)`, table, where, by, most-1)
-	}
-	q.moreChats = beyond(chats, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
-	q.oldChats = `DELETE FROM ` + chats + ` WHERE used < ? OR ended > 0 AND NOT held AND ended < ?`
-	q.chatsOf = `WITH gone (id) AS (%s) DELETE FROM ` + chats + ` WHERE id IN (SELECT k.chat FROM gone JOIN ` + seen + ` k ON k.list = gone.id WHERE k.held > 0)
-		AND id <> ? AND NOT EXISTS (SELECT 1 FROM ` + seen + ` k WHERE ` + its + ` AND k.list NOT IN (SELECT id FROM gone))`
-	q.keyed = `SELECT chat FROM ` + keys + ` WHERE principal = ? AND member = ? AND kind = ? AND text = ? AND CAST(until AS bigint) > ?`
-	q.setKey = `INSERT INTO ` + keys + ` (principal, member, kind, text, chat, until) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`
-	q.oldKeys = `DELETE FROM ` + keys + ` WHERE until < ?`
-	q.moreKeys = beyond(keys, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
-	// SQLite orders a value of another type, which is damage, after all numbers: so this finds none.
-	q.notice = `SELECT at FROM ` + notices + ` WHERE principal = ? AND what = ? AND at > ? AND at < ?`
-	q.claim = `INSERT INTO ` + notices + ` (principal, what, at) VALUES (?, ?, ?) ON CONFLICT (principal, what) DO UPDATE SET at = excluded.at`
-	q.oldNotices = `DELETE FROM ` + notices + ` WHERE at < ?`
-	q.moreNotices = beyond(notices, `principal = ?`, `at`, board.MaxNotices)
-	return q
+func beyond(table, where, by string, most int) string {
+	return fmt.Sprintf(`DELETE FROM %s WHERE %s AND %[3]s < (SELECT %[3]s FROM %[1]s WHERE %[2]s ORDER BY %[3]s DESC LIMIT 1 OFFSET %[4]d)`, table, where, by, most-1)
 }
 
 // ScanChat reads a row of chats. An error wraps [board.ErrDamaged] if the row is not as it was written.
@@ -104,17 +82,21 @@ func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 
 // Named implements [board.Reader].
 func (r Reader) Named(ctx context.Context, principal, name string) (string, error) {
-	return value[string](ctx, r, "read name", r.sql.named, principal, name)
+	return value[string](ctx, r, "read name", `SELECT list FROM main.names WHERE principal = ? AND name = ?`, principal, name)
 }
 
 // SetName implements [board.Tx].
 func (s *Saver) SetName(ctx context.Context, principal, name, list string) error {
-	return s.Do(ctx, "save name", func() error { return s.addRow(ctx, principal, s.sql.setName, principal, name, list) })
+	return s.Do(ctx, "save name", func() error {
+		return s.addRow(ctx, principal, `INSERT INTO main.names (principal, name, list) VALUES (?, ?, ?)
+			ON CONFLICT (principal, name) DO UPDATE SET list = excluded.list`, principal, name, list)
+	})
 }
 
 // Keyed implements [board.Reader].
 func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
-	return value[string](ctx, r, "read key", r.sql.keyed, append(keyValues(k), record.UnixNano(time.Now()))...)
+	return value[string](ctx, r, "read key", `SELECT chat FROM main.keys WHERE principal = ? AND member = ? AND kind = ? AND text = ?
+		AND CAST(until AS bigint) > ?`, append(keyValues(k), record.UnixNano(time.Now()))...)
 }
 
 func keyValues(k board.ChatKey) []any { return []any{k.Principal, k.User, string(k.Kind), k.Text} }
@@ -156,8 +138,8 @@ func (s *Saver) saveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, erro
 	}
 	if err == nil && isNew {
 		s.Used.Add(c.Principal, RowSize+len(body))
-		if err = s.DB.Exec(s.sql.holdsList, c.ID); err == nil {
-			err = s.DB.Remove(s.sql.moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
+		if err = s.DB.Exec(holdsList, c.ID); err == nil {
+			err = s.DB.Remove(moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
 		}
 	}
 	if err == nil {
@@ -189,16 +171,19 @@ func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
 	return s.Do(ctx, "save key", func() error {
 		of := keyValues(k)[:3]
-		return errors.Join(s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
-			s.addRow(ctx, k.Principal, s.sql.setKey, append(keyValues(k), chat, record.UnixNano(until))...),
-			s.DB.Exec(s.sql.moreKeys, append(of, of...)...))
+		return errors.Join(s.DB.Exec(oldKeys, record.UnixNano(time.Now())),
+			s.addRow(ctx, k.Principal, `INSERT INTO main.keys (principal, member, kind, text, chat, until) VALUES (?, ?, ?, ?, ?, ?)
+				ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`, append(keyValues(k), chat, record.UnixNano(until))...),
+			s.DB.Exec(moreKeys, append(of, of...)...))
 	})
 }
 
 // Claim implements [board.Tx].
 func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
 	return earlier, s.Do(ctx, "save notice", func() error {
-		before, err := value[int64](ctx, s.Reader, "read notice", s.sql.notice, n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
+		// SQLite orders a value of another type, which is damage, after all numbers: this finds none.
+		before, err := value[int64](ctx, s.Reader, "read notice", `SELECT at FROM main.notices WHERE principal = ? AND what = ? AND at > ? AND at < ?`,
+			n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
 		if err != nil {
 			return err
 		}
@@ -206,8 +191,9 @@ func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within 
 			earlier = time.Unix(0, before)
 			return nil
 		}
-		return errors.Join(s.DB.Exec(s.sql.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))), s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
-			s.addRow(ctx, n.Principal, s.sql.claim, n.Principal, n.What, record.UnixNano(at)),
-			s.DB.Exec(s.sql.moreNotices, n.Principal, n.Principal))
+		return errors.Join(s.DB.Exec(`DELETE FROM main.notices WHERE at < ?`, record.UnixNano(at.Add(-board.NoticeAge))), s.DB.Exec(oldKeys, record.UnixNano(time.Now())),
+			s.addRow(ctx, n.Principal, `INSERT INTO main.notices (principal, what, at) VALUES (?, ?, ?)
+				ON CONFLICT (principal, what) DO UPDATE SET at = excluded.at`, n.Principal, n.What, record.UnixNano(at)),
+			s.DB.Exec(moreNotices, n.Principal, n.Principal))
 	})
 }

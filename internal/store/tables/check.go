@@ -14,15 +14,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
 )
 
-// checks returns queries that select texts, each about a problem of lists and their revisions.
-func (d Dialect) checks() []string {
-	history, lists := d.Schema+"history", d.Schema+"lists"
-	return append(d.Checks,
-		`SELECT DISTINCT 'list ' || list || ': it has no row in lists' FROM `+history+` WHERE list NOT IN (SELECT id FROM `+lists+`)`,
-		`SELECT 'list ' || l.id || ': its row does not name its newest revision' FROM `+lists+` l WHERE l.revision <> (SELECT max(revision) FROM `+history+` WHERE list = l.id)
-			OR NOT EXISTS (SELECT 1 FROM `+history+` h WHERE h.seq = l.seq AND h.list = l.id AND h.revision = l.revision)`,
-		`SELECT 'list ' || list || ': revision ' || revision || ' follows revision ' || before FROM
-			(SELECT list, revision, lag(revision) OVER (PARTITION BY list ORDER BY revision) AS before FROM `+history+`) AS h WHERE revision <> before + 1`)
+// checks select texts, each about a problem of lists and their revisions.
+var checks = []string{
+	`SELECT DISTINCT 'list ' || list || ': it has no row in lists' FROM main.history WHERE list NOT IN (SELECT id FROM main.lists)`,
+	`SELECT 'list ' || l.id || ': its row does not name its newest revision' FROM main.lists l WHERE l.revision <> (SELECT max(revision) FROM main.history WHERE list = l.id)
+		OR NOT EXISTS (SELECT 1 FROM main.history h WHERE h.seq = l.seq AND h.list = l.id AND h.revision = l.revision)`,
+	`SELECT 'list ' || list || ': revision ' || revision || ' follows revision ' || before FROM
+		(SELECT list, revision, lag(revision) OVER (PARTITION BY list ORDER BY revision) AS before FROM main.history) AS h WHERE revision <> before + 1`,
 }
 
 // Check reads every row, calls found for each problem, and returns how many revisions it read, or why it could not go
@@ -43,7 +41,7 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 			return rows.Err()
 		})
 	}
-	for _, sql := range r.sql.checks {
+	for _, sql := range append(r.sql.of.Checks, checks...) {
 		each(sql, func(rows Rows) error {
 			var problem string
 			err := rows.Scan(&problem)
@@ -56,7 +54,7 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 		_, err := r.sql.of.Snapshot(rows)
 		return err
 	})
-	each(r.sql.excerpted, func(rows Rows) error {
+	each(`SELECT l.id, h.body, l.excerpt FROM main.lists l JOIN main.history h ON h.list = l.id AND h.revision = l.revision`, func(rows Rows) error {
 		var id string
 		var body, excerpt []byte
 		if err := rows.Scan(&id, &body, &excerpt); err != nil {

@@ -11,10 +11,9 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Dialect is what differs in the SQL of the two databases.
+// Dialect is what differs in the SQL of the two databases. All SQL of this package has "main." before the names of tables,
+// as SQLite names its database.
 type Dialect struct {
-	// Schema stands before the names of tables.
-	Schema string
 	// Columns are those of a snapshot, from the rows h of history and l of lists. Snapshot reads them with one more, the
 	// current list of the parent's conversation.
 	Columns  string
@@ -36,30 +35,22 @@ type Dialect struct {
 	Settled string
 }
 
-// SQL are the statements of a [Reader] and a [Saver], with a question mark for each argument.
+// SQL are the statements of a [Reader] and a [Saver] that differ in the two databases.
 type SQL struct {
-	// Newest selects the newest revisions of lists, for [Dialect.Snapshot].
-	Newest string
+	// Newest selects the newest revisions of lists, for [Dialect.Snapshot], and ChatOf a chat, for [SQL.ScanChat].
+	Newest, ChatOf string
 	// AllSeen selects what all chats have seen, and SeenBy what one chat has, its current list first.
 	AllSeen, SeenBy string
 
-	revisions string // selects any revisions of any lists, for [Dialect.Snapshot]
-	excerpts  string // selects the excerpts of the newest ones, for [ScanSnapshot]
+	load, revisions, allChats, addRevision, addList, lockList, spareLists string
+	sayChat, saveChat, sawMore, setSeen, oldSeen                          string
 
-	load, loadRevision, history, excerpted, seenOn, currentSeen, current string
-	addRevision, addList, updateList, setDeleted, countDropped, drop     string
-	usage, own, lockList, spareLists                                     string
-	setSeen, sawMore, oldSeen, moreSeen, forgetSeen, named, setName      string
-	list, trash, spare                                                   string // select ids of lists for Forget
-	checks                                                               []string
-
-	chatSQL
 	of Dialect
 }
 
-// limit ends a query. If its parameter were not in an expression, SQLite would prepare the statement for each value
+// limited ends a query. If its parameter were not in an expression, SQLite would prepare the statement for each value
 // again.
-const limit = ` LIMIT CAST(? AS bigint)`
+const limited = ` LIMIT CAST(? AS bigint)`
 
 // summed returns the columns of a row, and their checksum where rows have one.
 func (s *SQL) summed(columns []any) []any {
@@ -69,79 +60,54 @@ func (s *SQL) summed(columns []any) []any {
 	return append(columns, s.of.Sum(columns...))
 }
 
-// ifSummed returns sql where rows have a checksum, else nothing.
-func (d Dialect) ifSummed(sql string) string {
-	if d.Sum == nil {
-		return ""
-	}
-	return sql
-}
-
-// Queries returns the queries of a dialect.
-func (d Dialect) Queries() *SQL {
-	seen := d.Schema + "seen"
-	current := `coalesce((SELECT b.list FROM ` + seen + ` b WHERE l.parent_conversation <> '' AND b.principal = l.principal
+const (
+	// current selects the list that is now the current one of the parent's conversation.
+	current = `coalesce((SELECT b.list FROM main.seen b WHERE l.parent_conversation <> '' AND b.principal = l.principal
 		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
-	columns := `SELECT ` + d.Columns + `, ` + current + ` FROM ` + d.Schema
+	// excerpts selects the excerpts of the newest revisions of lists, for [ScanSnapshot].
+	excerpts = `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM main.lists l`
+	// These select ids of lists: one list, and those that may make room.
+	oneList = `SELECT id FROM main.lists WHERE id = ?`
+	spare   = `SELECT l.id FROM main.lists l` + isSpare
+	isSpare = ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
+		(SELECT 1 FROM main.seen c WHERE c.list = l.id AND c.principal = l.principal AND c.chat = ?) ORDER BY l.updated` + limited
+)
+
+// Queries returns the statements of a dialect.
+func (d Dialect) Queries() *SQL {
+	sum, setSum := "", ""
+	if d.Sum != nil {
+		sum, setSum = `, sum`, `, sum = excluded.sum`
+	}
+	insert := func(table, columns, more string) string {
+		columns += sum + more
+		return `INSERT INTO main.` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(columns, ",")) + `)`
+	}
 	q := &SQL{
-		revisions: columns + `history h JOIN ` + d.Schema + `lists l ON l.id = h.list`,
-		Newest:    columns + `lists l ` + d.Newest,
-		excerpts:  `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM ` + d.Schema + `lists l`,
-		AllSeen:   `SELECT c.principal, c.chat, c.mirrors, c.list, c.revision, c.process, c.held, c.current, c.at` + d.ifSummed(`, c.sum`) + ` FROM ` + seen + ` c`,
-		current:   current, checks: d.checks(), of: d,
-		excerpted: `SELECT l.id, h.body, l.excerpt FROM ` + d.Schema + `lists l JOIN ` + d.Schema + `history h ON h.list = l.id AND h.revision = l.revision`,
+		revisions: `SELECT ` + d.Columns + `, ` + current + ` FROM main.history h JOIN main.lists l ON l.id = h.list`,
+		Newest:    `SELECT ` + d.Columns + `, ` + current + ` FROM main.lists l ` + d.Newest,
+		AllSeen:   `SELECT principal, chat, mirrors, list, revision, process, held, current, at` + sum + ` FROM main.seen`,
+		allChats:  `SELECT seq, id, principal, member, used, ended, body` + sum + ` FROM main.chats`,
+
+		addRevision: insert(`history`, `list, revision, operation, updated, body`, `, seq`),
+		addList: insert(`lists`, `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`,
+			`, revision, seq, updated, deleted, bytes, spare, excerpt`),
+		lockList:   `SELECT principal, revision, begun, deleted IS TRUE FROM main.lists WHERE id = ?` + d.Lock,
+		spareLists: excerpts + isSpare + d.SkipLocked,
+		sawMore: insert(`seen`, `principal, chat, mirrors, list, revision, process, held, current, at`, ``) + `
+			ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process` + setSum,
+		oldSeen: `DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
+			FROM main.seen WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + limited + d.SkipLocked + `)`,
+		sayChat: insert(`chats`, `id, principal, member, used, ended, body`, `, seq`) + `
+			ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + setSum,
+		of: d,
 	}
 	q.load = q.Newest + ` WHERE l.id = ?`
-	q.loadRevision = q.revisions + ` WHERE h.list = ? AND h.revision = ?`
-	q.history = q.revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limit
-	q.SeenBy = q.AllSeen + ` WHERE c.principal = ? AND c.chat = ? AND c.mirrors = ? ORDER BY c.held DESC, c.at`
-	// principal || '' prevents the use of the principal's index, which has more rows than that of the list.
-	q.seenOn = q.AllSeen + ` WHERE c.principal || '' = ? AND c.list = ? ORDER BY c.chat, c.mirrors`
-	q.currentSeen = q.AllSeen + ` WHERE c.principal = ? AND c.current ORDER BY c.chat, c.mirrors`
-	q.named = `SELECT list FROM ` + d.Schema + `names WHERE principal = ? AND name = ?`
-	d.saves(q)
-	return q
-}
-
-// saves adds the statements of a [Saver].
-func (d Dialect) saves(q *SQL) {
-	history, lists, seen := d.Schema+"history", d.Schema+"lists", d.Schema+"seen"
-	insert := func(table, columns, more string) string {
-		columns += d.ifSummed(`, sum`) + more
-		return `INSERT INTO ` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(columns, ",")) + `)`
-	}
-	q.chatSQL = d.chatQueries(insert)
-	q.addRevision = insert(history, `list, revision, operation, updated, body`, `, seq`)
-	q.addList = insert(lists, `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`,
-		`, revision, seq, updated, deleted, bytes, spare, excerpt`)
-	q.updateList = `UPDATE ` + lists + ` SET revision = ?, seq = ?, updated = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`
-	q.setDeleted = `UPDATE ` + lists + ` SET deleted = ? WHERE id = ?`
-	q.countDropped = `UPDATE ` + lists + ` SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM ` + history + `
-		WHERE list = ? AND revision < ?) WHERE id = ?`
-	q.drop = `DELETE FROM ` + history + ` WHERE list = ? AND revision < ?`
-	q.sawMore = insert(seen, `principal, chat, mirrors, list, revision, process, held, current, at`, ``) + `
-		ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process` + d.ifSummed(`, sum = excluded.sum`)
+	q.ChatOf = q.allChats + ` WHERE id = ?`
+	q.SeenBy = q.AllSeen + ` WHERE principal = ? AND chat = ? AND mirrors = ? ORDER BY held DESC, at`
 	q.setSeen = q.sawMore + `, held = excluded.held, current = excluded.current, at = excluded.at`
-	q.usage = `SELECT CAST((SELECT coalesce(sum(n), 0) FROM ` + d.Schema + `list_counts WHERE principal = ?) AS bigint),
-		(SELECT count(*) FROM (SELECT 1 FROM ` + lists + ` WHERE principal = ? AND conversation = ? AND begun >= ? AND updated >= ?` + limit + `) AS lately),
-		coalesce((SELECT updated FROM ` + lists + ` ORDER BY seq DESC LIMIT 1), 0)`
-	q.own = `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM ` + seen + ` WHERE principal = ?) + (SELECT count(*) * ? FROM ` + d.Schema + `names WHERE principal = ?)
-		+ (SELECT coalesce(sum(? + octet_length(body)), 0) FROM ` + d.Schema + `chats WHERE principal = ?)
-		+ (SELECT count(*) * ? FROM ` + d.Schema + `keys WHERE principal = ?) + (SELECT count(*) * ? FROM ` + d.Schema + `notices WHERE principal = ?) AS bigint)
-		FROM ` + lists + ` WHERE principal = ?`
-	where := ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
-		(SELECT 1 FROM ` + seen + ` c WHERE c.list = l.id AND c.principal = l.principal AND c.chat = ?) ORDER BY l.updated` + limit
-	q.spare = `SELECT l.id FROM ` + lists + ` l` + where
-	q.spareLists = q.excerpts + where + d.SkipLocked
-	q.moreSeen = `DELETE FROM ` + seen + ` WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
-		FROM ` + seen + ` WHERE list = ? AND principal = ? ORDER BY at DESC` + limit + ` OFFSET ?)`
-	q.forgetSeen = `DELETE FROM ` + seen + ` WHERE principal = ? AND chat = ? AND mirrors = ?`
-	q.setName = `INSERT INTO ` + d.Schema + `names (principal, name, list) VALUES (?, ?, ?) ON CONFLICT (principal, name) DO UPDATE SET list = excluded.list`
-	q.list = `SELECT id FROM ` + lists + ` WHERE id = ?`
-	q.trash = `SELECT id FROM ` + lists + ` WHERE deleted AND updated < ?` + limit
-	q.lockList = `SELECT principal, revision, begun, deleted IS TRUE FROM ` + lists + ` WHERE id = ?` + d.Lock
-	q.oldSeen = `DELETE FROM ` + seen + ` WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
-		FROM ` + seen + ` WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + limit + d.SkipLocked + `)`
+	q.saveChat = q.sayChat + `, principal = excluded.principal, member = excluded.member, used = excluded.used, ended = excluded.ended`
+	return q
 }
 
 // find returns the SQL of a query and its arguments. With a text it selects all revisions that may have that, of each
@@ -161,7 +127,7 @@ func (s *SQL) find(q board.Query) (sql string, args []any) {
 	case isSearch:
 		sql = s.revisions
 	case q.Excerpt:
-		sql = s.excerpts
+		sql = excerpts
 	}
 	add(q.Operation == "" && !q.Deleted, "NOT l.deleted")
 	switch {
@@ -175,7 +141,7 @@ func (s *SQL) find(q board.Query) (sql string, args []any) {
 	}
 	add(q.Client != "", "l.client = ?", q.Client)
 	add(q.Parent != "", `(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
-		(SELECT chat FROM `+s.of.Schema+`seen WHERE list = ?) AND `+s.current+` = ?)`, q.Parent, q.Parent, q.Parent)
+		(SELECT chat FROM main.seen WHERE list = ?) AND `+current+` = ?)`, q.Parent, q.Parent, q.Parent)
 	add(!q.UpdatedSince.IsZero(), row+".updated >= ?", record.UnixNano(q.UpdatedSince))
 	add(q.AfterSeq > 0, row+".seq > ?", q.AfterSeq)
 	add(q.BeforeSeq > 0, row+".seq < ?", q.BeforeSeq)
@@ -193,7 +159,7 @@ func (s *SQL) find(q board.Query) (sql string, args []any) {
 	if isSearch {
 		return sql + " ORDER BY l.seq" + order + ", h.revision DESC", args
 	}
-	return sql + " ORDER BY " + row + ".seq" + order + limit, args
+	return sql + " ORDER BY " + row + ".seq" + order + limited, args
 }
 
 // plainest returns the longest part of a text that JSON and LIKE leave as it is, but for the case of ASCII letters.

@@ -190,12 +190,14 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 		return next, err
 	}
 	id := next.List.ID
-	err = s.DB.Exec(s.sql.updateList, next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
+	err = s.DB.Exec(`UPDATE main.lists SET revision = ?, seq = ?, updated = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`,
+		next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
 	if err == nil && next.Deleted != before.Deleted { // alone, since many indexes have this column
-		err = s.DB.Exec(s.sql.setDeleted, next.Deleted, id)
+		err = s.DB.Exec(`UPDATE main.lists SET deleted = ? WHERE id = ?`, next.Deleted, id)
 	}
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
-		err = errors.Join(s.DB.Exec(s.sql.countDropped, id, first, id), s.DB.Exec(s.sql.drop, id, first))
+		err = errors.Join(s.DB.Exec(`UPDATE main.lists SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM main.history
+			WHERE list = ? AND revision < ?) WHERE id = ?`, id, first, id), s.DB.Exec(`DELETE FROM main.history WHERE list = ? AND revision < ?`, id, first))
 	}
 	s.Memory.SetList(next, bytes)
 	return next, err
@@ -209,13 +211,14 @@ func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) 
 	}
 	old := board.Oldness(now, saved)
 	if err == nil {
-		err = s.forget(s.sql.trash, first.List, record.UnixNano(old.Add(-board.TrashAge)), maxTrash)
+		err = s.forget(`SELECT id FROM main.lists WHERE deleted AND updated < ?`+limited, first.List, record.UnixNano(old.Add(-board.TrashAge)), maxTrash)
 	}
 	if err == nil {
 		err = s.DB.Remove(s.sql.oldSeen, record.UnixNano(old.Add(-board.SeenAge)), maxOldSeen)
 	}
 	if err == nil && s.Used.mayExpire(first.List.Principal, min(expireEvery, s.Keep.Finished), now) {
-		chats := s.DB.Remove(s.sql.oldChats, record.UnixNano(old.Add(-board.SeenAge)), record.UnixNano(old.Add(-board.BareChatAge)))
+		chats := s.DB.Remove(`DELETE FROM main.chats WHERE used < ? OR ended > 0 AND NOT held AND ended < ?`,
+			record.UnixNano(old.Add(-board.SeenAge)), record.UnixNano(old.Add(-board.BareChatAge)))
 		err = cmp.Or(chats, s.Keep.Expire(old, s.evict(ctx, first.List, now)))
 	}
 	return err
@@ -261,17 +264,19 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 
 // makeRoom is [board.Keep.MakeRoom]. For a list that begins it also returns when the store was last written.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (saved time.Time, err error) {
-	usage := func(since time.Time) (u board.Usage, err error) {
+	count := func(since time.Time) (u board.Usage, err error) {
 		u, err = s.usage(ctx, l.Principal)
 		if begins && err == nil {
 			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), record.UnixNano(since), s.Keep.Begun}
 			var last int64
-			err = s.DB.Scan(ctx, s.sql.usage, args, &u.Lists, &u.Begun, &last)
+			err = s.DB.Scan(ctx, `SELECT CAST((SELECT coalesce(sum(n), 0) FROM main.list_counts WHERE principal = ?) AS bigint),
+				(SELECT count(*) FROM (SELECT 1 FROM main.lists WHERE principal = ? AND conversation = ? AND begun >= ? AND updated >= ?`+limited+`) AS lately),
+				coalesce((SELECT updated FROM main.lists ORDER BY seq DESC LIMIT 1), 0)`, args, &u.Lists, &u.Begun, &last)
 			saved = time.Unix(0, last)
 		}
 		return u, err
 	}
-	err = s.Keep.MakeRoom(l, begins, now, usage, s.evict(ctx, l, now))
+	err = s.Keep.MakeRoom(l, begins, now, count, s.evict(ctx, l, now))
 	return saved, err
 }
 
@@ -285,7 +290,10 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 		for range 5 {
 			args = append(args, RowSize, principal)
 		}
-		return own, s.DB.Scan(ctx, s.sql.own, append(args, principal), &own)
+		return own, s.DB.Scan(ctx, `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM main.seen WHERE principal = ?)
+			+ (SELECT count(*) * ? FROM main.names WHERE principal = ?) + (SELECT coalesce(sum(? + octet_length(body)), 0) FROM main.chats WHERE principal = ?)
+			+ (SELECT count(*) * ? FROM main.keys WHERE principal = ?) + (SELECT count(*) * ? FROM main.notices WHERE principal = ?) AS bigint)
+			FROM main.lists WHERE principal = ?`, append(args, principal), &own)
 	})
 	return u, err
 }
@@ -303,7 +311,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 		}
 		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
 		if kind == todo.SpareDeleted {
-			return s.forget(s.sql.spare, forList, args...)
+			return s.forget(spare, forList, args...)
 		}
 		some, _, err := good(ctx, s.Reader, "read excerpts", s.sql.spareLists, ScanSnapshot, args...)
 		if err != nil {
@@ -314,7 +322,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 			switch {
 			case err != nil:
 			case kind == todo.SpareUnseen:
-				err = s.forget(s.sql.list, forList, id)
+				err = s.forget(oneList, forList, id)
 			default:
 				err = s.purge(ctx, id, forList, todo.Writer{}, now)
 			}
@@ -326,7 +334,9 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 // forget removes the lists that a query selects, all that belongs to them, and chats that held no other list, but not
 // forList's.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
-	err := s.DB.Remove(fmt.Sprintf(s.sql.chatsOf, lists), append(slices.Clone(args), forList.Conversation)...)
+	chats := fmt.Sprintf(`WITH gone (id) AS (%s) DELETE FROM main.chats WHERE id IN (SELECT k.chat FROM gone JOIN main.seen k ON k.list = gone.id WHERE k.held > 0)
+		AND id <> ? AND NOT EXISTS (SELECT 1 FROM main.seen k WHERE `+hasHeld+` AND k.list NOT IN (SELECT id FROM gone))`, lists)
+	err := s.DB.Remove(chats, append(slices.Clone(args), forList.Conversation)...)
 	for _, statement := range s.sql.of.Forget {
 		if err == nil {
 			err = s.DB.Remove(fmt.Sprintf(statement, lists), slices.Clone(args)...)
@@ -352,7 +362,7 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 	} else if err != nil {
 		return err
 	}
-	if err := s.forget(s.sql.list, forList, list); err != nil {
+	if err := s.forget(oneList, forList, list); err != nil {
 		return err
 	}
 	last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
@@ -368,7 +378,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 		}
 		others, damaged, err := s.DB.LockSeen(ctx, c.Key, current)
 		if err == nil && damaged > 0 {
-			err = s.DB.Exec(s.sql.forgetSeen, c.Principal, c.Chat, c.Mirrors)
+			err = s.DB.Exec(`DELETE FROM main.seen WHERE principal = ? AND chat = ? AND mirrors = ?`, c.Principal, c.Chat, c.Mirrors)
 		}
 		if err != nil {
 			return err
@@ -386,7 +396,8 @@ func (s *Saver) see(ctx context.Context, others []board.Seen, c board.Seen, all 
 			return err
 		}
 		s.Used.Add(c.Principal, RowSize)
-		if err := s.DB.Remove(s.sql.moreSeen, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
+		if err := s.DB.Remove(`DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
+			FROM main.seen WHERE list = ? AND principal = ? ORDER BY at DESC`+limited+` OFFSET ?)`, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
 			return err
 		}
 	}
@@ -407,7 +418,7 @@ func (s *Saver) see(ctx context.Context, others []board.Seen, c board.Seen, all 
 		}
 	}
 	if set.Held > 0 && !slices.ContainsFunc(others, func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }) {
-		if err := s.DB.Exec(s.sql.holdsList, c.Chat); err != nil {
+		if err := s.DB.Exec(holdsList, c.Chat); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit in
 func (r Reader) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
 	sql, args := r.sql.load, []any{list}
 	if revision != 0 {
-		sql, args = r.sql.loadRevision, []any{list, revision}
+		sql, args = r.sql.revisions+` WHERE h.list = ? AND h.revision = ?`, []any{list, revision}
 	}
 	isThere := false
 	err = r.query(ctx, "read snapshots", sql, args, func(rows Rows) (err error) {
@@ -114,7 +114,8 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 
 // History implements [board.Reader].
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return atMostGood(ctx, r, "read snapshots", r.sql.history, limit, r.sql.of.Snapshot, list, after)
+	sql := r.sql.revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limited
+	return atMostGood(ctx, r, "read snapshots", sql, limit, r.sql.of.Snapshot, list, after)
 }
 
 // Find implements [board.Reader]. With OldestFirst it leaves out lists with a Seq of [Dialect.Settled] or above: a save
@@ -164,10 +165,12 @@ func (r Reader) SeenBy(ctx context.Context, of board.Key) (found []board.Seen, d
 
 // SeenOn implements [board.Reader].
 func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
-	sql, args := r.sql.seenOn, []any{principal, list}
+	// principal || '' prevents the use of the principal's index, which has more rows than that of the list.
+	where, args := `principal || '' = ? AND list = ?`, []any{principal, list}
 	if list == "" {
-		sql, args = r.sql.currentSeen, args[:1]
+		where, args = `principal = ? AND current`, args[:1]
 	}
+	sql := r.sql.AllSeen + ` WHERE ` + where + ` ORDER BY chat, mirrors`
 	found, _, err := good(ctx, r, "read what chats have seen", sql, r.sql.ScanSeen, args...)
 	return found, err
 }
