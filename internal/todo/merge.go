@@ -9,16 +9,14 @@ import (
 // merge3 is a three-way merge of two independent changes of one list: base →
 // theirs, which is stored, and base → mine, which is requested.
 //
-//   - What only one side changed is taken from that side: additions, texts,
-//     statuses, removals.
+//   - What only one side changed is taken from that side: additions, texts, statuses, removals.
 //   - An item that theirs settled or removed stays settled or removed.
-//   - A field that both changed otherwise is taken from mine, the later change.
+//   - A field that both changed otherwise is taken from mine.
 //   - An item that mine removed but theirs changed stays.
 //
-// Items of mine that are not in base are new, unless theirs added one with the
-// same folded text. The order is the one of mine, or of theirs where only theirs changed
-// it; an item placed only by theirs follows the item it follows there. next returns the
-// ids of new items.
+// Items of mine that are not in base are new, unless theirs added one with the same folded text. The
+// order is that of mine, or of theirs if only theirs changed it; an item of theirs alone follows the
+// item that it follows there. next returns the ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
 	renamed := make(map[string]string) // the ids of mine's new items
 	inBase, stored, added := Near(base), Near(theirs), addedByText(base, theirs)
@@ -33,7 +31,7 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 		case known:
 			item = mergeFields(before, now, item)
 		case len(same) > 0:
-			added[text] = same[1:] // a repeat of mine is another item
+			added[text] = same[1:] // a second item with this text is another one
 			renamed[item.ID] = same[0].ID
 			item = mergeFields(Item{ID: same[0].ID, Text: same[0].Text, Status: Pending}, same[0], item)
 		default:
@@ -43,7 +41,7 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 		out = append(out, item)
 	}
 	rename(out, base, renamed)
-	// Others added some of the stored items, and changed some that mine removed.
+	// Items that theirs added, and those that theirs changed and mine removed, come back.
 	out = withMissing(out, theirs, func(i Item) bool {
 		before, known := inBase(0, i.ID)
 		return !known || !i.same(before)
@@ -54,7 +52,7 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 	return out
 }
 
-// rename gives new items that others wait for the ids that they have now.
+// rename puts the final ids of new items into WaitsFor.
 func rename(items, base []Item, renamed map[string]string) {
 	inBase := Near(base)
 	for n, item := range items {
@@ -69,8 +67,8 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// withMissing returns items, and of others those that stay and are not among them, each
-// after the item that it follows there.
+// withMissing adds to items those of others that stay and are missing, each behind the item that it
+// follows there.
 func withMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
@@ -120,19 +118,17 @@ func mergeFields(base, theirs, mine Item) Item {
 	return out
 }
 
-// take sets a field to mine if that is another one than in base.
+// take sets a field to mine if mine changed it.
 func take[T comparable](field *T, base, mine T) {
 	if mine != base {
 		*field = mine
 	}
 }
 
-// match returns, for each line, the stored item it stands for, or nil. It compares ids first,
-// then whole lines as the view shows them (so that an item written back unchanged matches itself
-// even among repeated texts), then exact texts, then the texts as shown, then the item's names
-// ([Item.names]). Each stored item matches at most one line; among equals the earlier item
-// matches the earlier line. Items that the view leaves out are tried last, since the
-// writer did not see them.
+// match returns for each line the stored item that it means, or nil. It compares ids first, then whole
+// lines as the view shows them (so that repeated texts match themselves), then exact texts, then the
+// texts as shown, then [Item.names]. Each item matches one line at most; of equals the first item
+// matches the first line. Items that the view leaves out are tried last.
 func match(view View, stored []Item, lines []Line) []*Item {
 	out := make([]*Item, len(lines))
 	if len(lines) < len(stored) {
@@ -152,10 +148,10 @@ func match(view View, stored []Item, lines []Line) []*Item {
 		}
 		texts[shown.Text], texts[item.Text] = true, item.Text != ""
 	}
-	return out // each at its place, as almost always
+	return out // the fast path: each line means the item at its place
 }
 
-// ranks is by how many kinds of keys a line and an item are compared.
+// ranks is the number of kinds of keys by which lines and items are compared.
 const ranks = 5
 
 func matchByKeys(view View, stored []Item, lines []Line) []*Item {
@@ -163,12 +159,12 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 		rank int
 		key  string
 	}
-	having, ofLines := make(map[ranked][]int), make([][ranks]string, len(lines)) // having are indexes of items
+	having, ofLines := make(map[ranked][]int), make([][ranks]string, len(lines)) // having has indexes of items
 	named := view.Keys && slices.ContainsFunc(stored, func(i Item) bool { return i.Key != "" })
 	for i, item := range stored {
 		for rank, keys := range itemKeys(view, item) {
 			if rank == 0 && named && item.Key == "" {
-				continue // its writer did not name it
+				continue // agents name their items, and not this one
 			}
 			for _, key := range keys {
 				having[ranked{rank, key}] = append(having[ranked{rank, key}], i)
@@ -196,13 +192,13 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 	return out
 }
 
-// lineKeys returns by what a line may be an item's, the surest first.
+// lineKeys returns the keys by which a line may match an item, the surest first.
 func lineKeys(l Line) [ranks]string {
 	return [ranks]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, Fold(l.Text)}
 }
 
-// itemKeys returns the keys of lines that may be an item's: as [lineKeys], and after
-// these once more for an item that the view leaves out.
+// itemKeys returns the keys of lines that may match an item, in the order of [lineKeys]; for an item
+// that the view leaves out, in the second half.
 func itemKeys(view View, i Item) (keys [2 * ranks][]string) {
 	shown, isShown := view.Show(i)
 	at := keys[ranks:]
@@ -232,9 +228,8 @@ type Difference struct {
 	After  Item     `json:"after,omitzero"`  // zero when removed
 }
 
-// Diff returns what changed from one snapshot of a list to a later one: first
-// the items of the later snapshot in its order, then the removed items.
-// Unchanged items are left out; the result is nil when nothing changed.
+// Diff returns which items changed from one snapshot of a list to a later one: first those of the
+// later one in its order, then the removed ones. It is nil when none did.
 func Diff(before, after Snapshot) []Difference {
 	var out []Difference
 	moved := movedItems(before.Items, after.Items)

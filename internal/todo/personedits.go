@@ -6,29 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// This file has what a person did to a list, which its agents are told and do not
-// undo by habit (docs/spec/variants.md, "A person's edits").
+// This file keeps what a person did to a list from the habit of agents (docs/spec/variants.md, "A
+// person's edits").
 
-// MaxRepeats is how often an agent that was told of a person's wording, or order, is
-// told again when it sends what the person replaced. After that its wish counts.
+// MaxRepeats is how often an agent that sends what a person replaced is told so. After that its wish
+// counts.
 const MaxRepeats = 3
 
-// PersonEdit is what a person made of an item's text, or of the order of a list's items, which is
-// written as their ids with commas. The zero value is nothing.
+// PersonEdit is what a person made of an item's text, or of the order of a list's items, written as
+// their ids with commas. The zero value is nothing.
 type PersonEdit struct {
-	// Text is the person's wording, or order. If the item, or list, has another one, an
-	// agent has overridden it.
-	Text     string `json:"text,omitempty"`
+	Text     string `json:"text,omitempty"`     // the person's; if the item, or list, has another, an agent overrode it
 	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one a line
 	Repeats  int    `json:"repeats,omitempty"`  // how often an agent sent one of these nevertheless
-	Revision int64  `json:"revision,omitempty"` // the one of the person's last change
+	Revision int64  `json:"revision,omitempty"` // of the person's last change
 }
 
 const (
-	// maxGone is how many items that are gone a list remembers.
-	maxGone = 8
-	// MaxReplaced is how many replaced wordings an item remembers, and a list orders.
-	MaxReplaced = 8
+	maxGone     = 8 // items in Snapshot.Gone
+	MaxReplaced = 8 // replaced wordings of an item, or orders of a list
 )
 
 // wordings returns what people replaced, the last one first.
@@ -39,15 +35,14 @@ func (e PersonEdit) wordings() []string {
 	return strings.Split(e.Replaced, "\n")
 }
 
-// has reports whether a text is one that people replaced.
+// has reports whether people replaced a text.
 func (e PersonEdit) has(text string) bool {
 	folded := Fold(text)
 	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the edit after a person put a text in the place of others, as part of
-// a revision. It remembers [MaxReplaced] of what was replaced: the last ones, and the first,
-// which an agent wrote.
+// replacing returns the edit after a person replaced others by a text, in a revision. It remembers
+// [MaxReplaced] replaced texts: the last ones, and the first, which an agent wrote.
 func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
 	for _, w := range append(others, e.wordings()...) {
@@ -61,8 +56,8 @@ func (e PersonEdit) replacing(to string, revision int64, others ...string) Perso
 	return PersonEdit{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
 }
 
-// stays reports whether what a person made stays, although an agent sent another one. If
-// that is none that people replaced, the edit is forgotten.
+// stays reports whether what a person made stays although an agent sent something else. If people
+// never replaced that, the agent has its way, and stays clears the edit.
 func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	if !isReplaced && !isOverridden {
 		*e = PersonEdit{}
@@ -70,19 +65,18 @@ func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	return isReplaced && !isOverridden && e.Repeats < MaxRepeats
 }
 
-// Overridden reports whether an agent has put its own wording in the place of the
-// person's, or the item back on the list that the person took from it.
+// Overridden reports whether an agent replaced the person's wording, or put back an item that the
+// person deleted.
 func (i Item) Overridden() bool {
 	return i.PersonEdit.Text != "" && i.PersonEdit.Text != i.Text || i.Deleted
 }
 
-// LeftOut returns the items that people added and an agent took from the list.
+// LeftOut returns the items that people added and an agent removed.
 func (s Snapshot) LeftOut() []Item {
 	return slices.DeleteFunc(slices.Clone(s.Gone), func(i Item) bool { return !i.Added })
 }
 
-// OrderOverridden reports whether an agent has put its own order in the place of the
-// person's.
+// OrderOverridden reports whether an agent replaced the person's order.
 func (s Snapshot) OrderOverridden() bool {
 	return s.Order.Text != "" && !InSameOrder(itemsOf(s.Order.Text), s.Items)
 }
@@ -102,17 +96,16 @@ func itemsOf(ids string) (items []Item) {
 	return items
 }
 
-// InSameOrder reports whether the items that two lists have in common stand in the
-// same order in both.
+// InSameOrder reports whether the items that two lists share are in the same order in both.
 func InSameOrder(a, b []Item) bool { return len(movedItems(a, b)) == 0 }
 
-// movedItems returns the ids of the items of two lists that have to move for those in both
-// to stand in the same order: the fewer of the items that stand before an earlier one, and
-// of those that stand behind a later one.
+// movedItems returns the ids of items that have to move for the items in both a and b to be in one
+// order: those that in b come after one that they precede in a, or those that come before one that
+// they follow in a, whichever are fewer.
 func movedItems(a, b []Item) map[string]bool {
 	n := min(len(a), len(b))
 	if slices.EqualFunc(a[:n], b[:n], func(x, y Item) bool { return x.ID == y.ID }) {
-		return nil // as almost always
+		return nil // the fast path
 	}
 	place, last, first := placesOf(a), -1, len(a)
 	up, down := make(map[string]bool), make(map[string]bool)
@@ -144,7 +137,7 @@ func placesOf(items []Item) map[string]int {
 	return place
 }
 
-// placesOf returns the indexes of items by the ids that callers of the view give them.
+// placesOf returns the indexes of items by their ids, and by those that callers of the view gave them.
 func (v View) placesOf(items []Item) map[string]int {
 	places := placesOf(items)
 	for i, item := range items {
@@ -155,8 +148,8 @@ func (v View) placesOf(items []Item) map[string]int {
 	return places
 }
 
-// inOrderOf returns items in the order of another list; an item that is not on that one
-// follows the item that it followed, or stays at the end.
+// inOrderOf returns items in the order of another list. An item that is not on that one stays behind
+// the item that it followed, or at the end.
 func inOrderOf(other, items []Item) []Item {
 	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
 	for _, item := range items {
@@ -174,26 +167,22 @@ func inOrderOf(other, items []Item) []Item {
 	return slices.SortedStableFunc(slices.Values(items), func(a, b Item) int { return rank[a.ID] - rank[b.ID] })
 }
 
-// MaxTold is how many runes of a person's text an agent is told; of a longer one both
-// ends.
-const MaxTold = 500
+const (
+	maxTold    = 500   // runes of a text as an agent is told it
+	cutMark    = " … " // stands for what [Told] leaves out
+	maxExcerpt = 40    // runes of a text that names an item
+)
 
-// cutMark stands for what [Told] leaves out.
-const cutMark = " … "
-
-// Told returns a text as an agent is told it: whole, or with its middle left out. An
-// agent that writes the told text means the item that has the whole one.
+// Told returns a text as an agent is told it: of more than 500 runes only both ends. An agent may
+// write it for the whole text.
 func Told(text string) string {
-	if utf8.RuneCountInString(text) <= MaxTold {
+	if utf8.RuneCountInString(text) <= maxTold {
 		return text
 	}
 	runes := []rune(text)
-	half := (MaxTold - len([]rune(cutMark))) / 2
+	half := (maxTold - len([]rune(cutMark))) / 2
 	return strings.TrimSpace(string(runes[:half])) + cutMark + strings.TrimSpace(string(runes[len(runes)-half:]))
 }
-
-// maxExcerpt is how many runes of a text name an item.
-const maxExcerpt = 40
 
 // Excerpt returns the beginning of a text, to name an item by.
 func Excerpt(text string) string {
@@ -203,17 +192,15 @@ func Excerpt(text string) string {
 	return Cut(text, maxExcerpt) + "…"
 }
 
-// shortened returns the forms in which agents were shown a text that is too long to
-// show; none for others. An agent that writes one of them means the whole text.
+// shortened returns the short forms of a long text that agents may write for it; none for others.
 func shortened(text string) []string {
 	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }
 
-// applyEdits records in a person's draft what the person did to texts and order, and in an
-// agent's draft keeps what was blocked unseen, and a person's wordings and order from the
-// agent's habit. saw is the revision that the writer was shown. It returns the wordings
-// and the order that were kept.
-// isWhole is true for a write of the whole list.
+// applyEdits records in a person's draft what the person did to texts and order. In an agent's draft
+// it keeps these, and items that a person blocked and the agent did not see so, and returns what it
+// kept. saw is the revision that the writer was shown, and isWhole is true for a write of the whole
+// list.
 func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.author == PersonChat {
 		d.recordEdits()
@@ -231,7 +218,7 @@ func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 		before, _ := stored(i, item.ID)
 		shown, _ := seen(i, item.ID)
 		if before.Status == Blocked && shown.Status != Blocked && !item.Status.Settled() {
-			item.takeStatus(before) // what was blocked unseen is not begun
+			item.takeStatus(before)
 		}
 		if before.PersonEdit.Text != "" {
 			kept = append(kept, d.keepText(item, before, shown)...)
@@ -243,9 +230,8 @@ func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	return kept
 }
 
-// keepText keeps the wording that a person gave an item, unless the agent has one of
-// its own, or insists. before is the item as it is stored, and shown as the writer was
-// shown it.
+// keepText keeps the wording that a person gave an item, unless the agent has a new one, or insists.
+// before is the item as stored, and shown as the writer was shown it.
 func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	if item.Text == before.Text {
 		if item.Active != before.Active && before.PersonEdit.has(item.Active) {
@@ -265,8 +251,8 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
-// keepAdded puts back what a person added and an agent leaves out that was shown it: then that
-// is its habit. What is settled may go.
+// keepAdded puts back open items that a person added and the agent leaves out although it was shown
+// them.
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	shown := Near(saw.Items)
 	d.next.Items = withMissing(d.next.Items, d.Before.Items, func(i Item) bool {
@@ -288,8 +274,8 @@ func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	return kept
 }
 
-// keepDeleted leaves out what a person deleted and an agent sends as a new item. One that it
-// insists on stays, as overridden.
+// keepDeleted leaves out items that a person deleted and the agent sends as new ones. One on which the
+// agent insists stays, as overridden.
 func (d *Draft) keepDeleted() (kept []Difference) {
 	gone, items, known := slices.Clone(d.next.Gone), make([]Item, 0, len(d.next.Items)), Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -313,14 +299,13 @@ func (d *Draft) keepDeleted() (kept []Difference) {
 	return kept
 }
 
-// gone remembers an item that is on the list no more: a person took it from there, or an
-// agent, which a person had added.
+// gone adds to Gone an item that a person deleted, or one that a person added and an agent removed.
 func (d *Draft) gone(item Item, byPerson bool) {
 	item.Added, item.Deleted, item.PersonEdit.Repeats = !byPerson, byPerson, 0
 	d.next.Gone = append(slices.Clone(d.next.Gone[max(0, len(d.next.Gone)-maxGone+1):]), item)
 }
 
-// recordEdits records which items a person added and deleted, and what became of texts and order.
+// recordEdits records what a person's draft adds, deletes, rewords and reorders.
 func (d *Draft) recordEdits() {
 	was, is := Near(d.Before.Items), Near(d.next.Items)
 	for n := range d.next.Items {
@@ -329,7 +314,8 @@ func (d *Draft) recordEdits() {
 			item.PersonEdit = before.PersonEdit.replacing(item.Text, d.Before.Revision+1, before.Text, before.Active)
 		} else if !known {
 			item.Added, item.Deleted, item.PersonEdit.Repeats, item.PersonEdit.Revision = true, false, 0, d.Before.Revision+1
-			d.next.Gone = slices.DeleteFunc(slices.Clone(d.next.Gone), func(g Item) bool { return g.ID == item.ID || Fold(g.Text) == Fold(item.Text) })
+			isSame := func(g Item) bool { return g.ID == item.ID || Fold(g.Text) == Fold(item.Text) }
+			d.next.Gone = slices.DeleteFunc(slices.Clone(d.next.Gone), isSame)
 		}
 	}
 	for n, item := range d.Before.Items {
@@ -344,8 +330,7 @@ func (d *Draft) recordEdits() {
 	}
 }
 
-// keepOrder puts the items back into the order that a person made, if the agent sent
-// one that people changed.
+// keepOrder restores the order that a person made, if the agent sent one that people replaced.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	order := &d.next.Order
 	isReplaced := slices.ContainsFunc(order.wordings(), func(ids string) bool {

@@ -2,13 +2,9 @@ package todo
 
 import "slices"
 
-// This file compares what an agent writes with lists: which of them it knows, and which it
-// goes on with.
-
-// Sent is what a whole-list write sends. In other writes it has no lines.
+// Sent is what a whole-list write sends, in the words of View. Lines are nil in other writes, and
+// empty, not nil, to clear the list.
 type Sent struct {
-	// Lines are the lines of the write, as View has them; nil in other writes, and empty in
-	// one that clears its list.
 	Lines []Line
 	View  View
 }
@@ -17,7 +13,7 @@ type Sent struct {
 func (s *Sent) HasAny(list Snapshot) bool {
 	for i, line := range s.Lines[:min(len(s.Lines), len(list.Items))] {
 		if line.Text == list.Items[i].Text {
-			return true // as almost always
+			return true // the fast path
 		}
 	}
 	return s.named(list.Items) > 0 || s.Count(list.Items) > 0
@@ -26,8 +22,8 @@ func (s *Sent) HasAny(list Snapshot) bool {
 // NamesAll reports whether each line names an item of a list by its id.
 func (s *Sent) NamesAll(list Snapshot) bool { return s.named(list.Items) == len(s.Lines) }
 
-// named counts the lines that name an item by its id. The numbers that agents give items
-// themselves begin anew with each plan, and name none.
+// named counts the lines that name an item by its id. Numbers as an agent's own ids begin anew with
+// each plan, and name none.
 func (s *Sent) named(items []Item) (count int) {
 	places := s.View.placesOf(items)
 	for _, l := range s.Lines {
@@ -38,7 +34,7 @@ func (s *Sent) named(items []Item) (count int) {
 	return count
 }
 
-// match returns for each line the item that says the same, whatever its id; nil where none does.
+// match is the function match without the ids of the lines.
 func (s *Sent) match(items []Item) []*Item {
 	lines := slices.Clone(s.Lines)
 	for n := range lines {
@@ -47,7 +43,7 @@ func (s *Sent) match(items []Item) []*Item {
 	return match(s.View, items, lines)
 }
 
-// Count counts the items that a line has. Each line has one item at most.
+// Count counts the items that the lines match.
 func (s *Sent) Count(items []Item) (n int) {
 	for _, item := range s.match(items) {
 		if item != nil {
@@ -57,10 +53,9 @@ func (s *Sent) Count(items []Item) (n int) {
 	return n
 }
 
-// Continues reports whether the write shows that its agent knows a list as it was shown to
-// its agents: four fifths of its items, and two, or all of the one that its conversation
-// holds. Where agents finished items one of these has to be sent as finished: a plan of the
-// same shape for another task has none.
+// Continues reports whether the write shows that its agent knows a list as its agents were shown it:
+// it has four fifths of its items, and two items, or the only one of the current list. If agents
+// finished items, it also sends one of these as finished, unlike a similar plan for another task.
 func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	all, n := len(shown.Items), 0
 	if 5*len(s.Lines) < 4*all {
@@ -78,16 +73,15 @@ func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
 }
 
-// Keeps reports whether the write keeps at least half of a list's open items, and two of its
-// items (all, where list or write has fewer): then its agent knows the list.
+// Keeps reports whether the write has so much of a list that its agent must know it: half of the open
+// items, and two items (or all, if list or write has fewer).
 func (s *Sent) Keeps(list Snapshot) bool {
 	open := open(list.Items)
 	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))
 }
 
-// saysItself returns a function that reports whether the write gives an item the status
-// that others gave it since a revision, as an agent does that was told of it elsewhere, such
-// as by the page in its chat.
+// saysItself returns a function that reports whether the write gives an item the status that others
+// gave it since base: the agent knows of it otherwise, such as by the page in its chat.
 func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 	sent := make(map[string]string)
 	for n, item := range match(s.View, base.Items, s.Lines) {
@@ -103,8 +97,8 @@ func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 	}
 }
 
-// names returns the folded texts by which an agent may mean the item: its text, its
-// active text, the short forms of a long text, and the wordings that a person replaced.
+// names returns the folded texts by which an agent may mean the item: its text, active text and short
+// forms, and the wordings that a person replaced.
 func (i Item) names() []string {
 	names := slices.Concat([]string{i.Text, i.ActiveText()}, shortened(i.Text), i.PersonEdit.wordings())
 	for n, text := range names {
@@ -116,7 +110,7 @@ func (i Item) names() []string {
 // isNamed reports whether an agent may mean the item by a text.
 func (i Item) isNamed(text string) bool { return slices.Contains(i.names(), Fold(text)) }
 
-// Names returns the names by which an agent may mean one of the items.
+// Names returns the folded texts by which an agent may mean one of the items.
 func Names(items []Item) map[string]bool {
 	names := make(map[string]bool, 2*len(items))
 	for _, item := range items {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ErrCycle refuses a write by which items would wait for each other.
+// ErrCycle refuses a write after which items would wait for each other.
 var ErrCycle = errors.New("items would wait for each other")
 
-// Waits returns the ids of the items that come before the item, also of settled ones.
+// Waits returns the ids in WaitsFor.
 func (i Item) Waits() []string {
 	if i.WaitsFor == "" {
 		return nil
@@ -18,8 +18,7 @@ func (i Item) Waits() []string {
 	return strings.Split(i.WaitsFor, ",")
 }
 
-// OpenWaits returns a function that returns the items which one of these items waits for:
-// those that come first and are open. It is ready if there are none and it is pending.
+// OpenWaits returns a function that returns the open items for which one of these items waits.
 func OpenWaits(items []Item) func(Item) []Item {
 	find := Near(items)
 	return func(i Item) (open []Item) {
@@ -32,9 +31,8 @@ func OpenWaits(items []Item) func(Item) []Item {
 	}
 }
 
-// Next returns the item that comes next of some, the first that waits for no other, else the
-// first; ok is false when none is open. Those are all that are open where status is empty, else
-// those with it.
+// Next returns the next open item with a status, or with any if that is empty: the first that waits
+// for no other, else the first. ok is false if there is none.
 func (s Snapshot) Next(status Status) (item Item, ok bool) {
 	waiting := OpenWaits(s.Items)
 	for _, i := range s.Items {
@@ -51,9 +49,8 @@ func (s Snapshot) Next(status Status) (item Item, ok bool) {
 	return item, ok
 }
 
-// link sets what the items of lines wait for. The lines name that by the ids which the view
-// shows, or by the list's own. idOf returns the id of a line's item. link returns the names that
-// no item has.
+// link sets what the items of lines wait for, which lines name by the ids that the view shows. idOf
+// returns the id of the item of line n. link returns the names that no item has.
 func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown []string) {
 	if view.Keys {
 		d.nameApart()
@@ -80,8 +77,7 @@ func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown 
 	return unknown
 }
 
-// tidy makes every item wait once for each of the others that it waits for, and for none
-// that is not on the list.
+// tidy removes from WaitsFor repeats, the item itself, and ids that are not on the list.
 func (d *Draft) tidy() {
 	d.nameApart()
 	find := Near(d.next.Items)
@@ -99,7 +95,8 @@ func (d *Draft) tidy() {
 	}
 }
 
-// nameApart has no two items known by one id to an agent that names some itself.
+// nameApart makes the ids unique by which agents know items that they name themselves: a repeated key
+// is removed, and an item whose id is another's key gets a key.
 func (d *Draft) nameApart() {
 	names := make(map[string]bool)
 	for i := range d.next.Items {
@@ -119,7 +116,7 @@ func (d *Draft) nameApart() {
 	}
 }
 
-// checkWaits returns [ErrCycle] when an item waits for itself by way of others.
+// checkWaits returns [ErrCycle] if an item waits for itself by way of others.
 func checkWaits(items []Item) error {
 	waiting := make(map[string][]string)
 	for _, i := range items {
@@ -127,8 +124,8 @@ func checkWaits(items []Item) error {
 			waiting[i.ID] = i.Waits()
 		}
 	}
-	// What waits for nothing goes, until nothing goes any more: what is left is a cycle,
-	// or waits for one.
+	// Items that wait for none of the others are removed, until none is: the rest is a cycle, or waits
+	// for one.
 	isLeft := func(id string) bool { return waiting[id] != nil }
 	for before := -1; before != len(waiting); {
 		before = len(waiting)
