@@ -1,10 +1,9 @@
-// Package account is the one account of lists for people: which lists belong
-// together, how they stand, in which part of the board they are and in which order,
-// who waits for a person, and what an agent has not seen. Whoever shows lists takes
-// this from here, so that all of them say the same of one list.
+// Package account is the one account of lists together, for all front ends: which lists belong
+// together, how they stand, in which part of the board they are and in which order, who waits for a
+// person, and what an agent has not seen.
 //
-// It is pure. It is given snapshots, and what a snapshot does not tell: how each list
-// stands ([board.Lists.States]) and what its agents last saw ([board.Lists.Saw]).
+// It is pure. It is given snapshots, how each list stands ([board.Lists.States]) and what its agents
+// last saw ([board.Lists.Saw]).
 package account
 
 import (
@@ -15,11 +14,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// LongAfter is how long an item may be in progress before its time is marked.
+// LongAfter is how long an item is in progress before front ends mark its time.
 const LongAfter = 20 * time.Minute
 
-// Group is a main list with the lists of its sub-agents. Where its chat has no list, Main is
-// [todo.Chat.AsList].
+// Group is a main list, or the [todo.Chat.AsList] of a chat, with the lists of its sub-agents.
 type Group struct {
 	Main   todo.Snapshot
 	Subs   []todo.Snapshot          // those that are not archived, the oldest first
@@ -43,9 +41,8 @@ func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.Standin
 	return f
 }
 
-// Groups returns the groups of lists, in the order of their main lists. A
-// sub-agent's list whose main list is not among them, or is no main list, stands for
-// itself.
+// Groups returns the groups of lists, in the order of their main lists. A sub-agent's list whose
+// parent is not among them, or is itself a sub-agent's, is a main list here.
 func Groups(lists []todo.Snapshot, states map[string]todo.Standing) (out []Group) {
 	parents := make(map[string]string, len(lists))
 	for i := range lists {
@@ -62,7 +59,7 @@ func Groups(lists []todo.Snapshot, states map[string]todo.Standing) (out []Group
 			subs[l.List.Parent] = append(subs[l.List.Parent], l)
 		}
 	}
-	out = make([]Group, 0, len(lists)) // a group is large to move
+	out = make([]Group, 0, len(lists)) // a group is large to copy
 	for _, l := range lists {
 		if !isSub(l.List) {
 			out = append(out, Of(l, subs[l.List.ID], states))
@@ -74,20 +71,18 @@ func Groups(lists []todo.Snapshot, states map[string]todo.Standing) (out []Group
 // Lists returns the main list and then the sub-agents' lists that are not archived.
 func (f *Group) Lists() []todo.Snapshot { return append([]todo.Snapshot{f.Main}, f.Subs...) }
 
-// Bare reports whether the lists have no items, and nobody who may be about to add some.
+// Bare reports whether the lists have no items, and no agent that may be about to add some.
 func (f *Group) Bare() bool {
 	return f.State().Rests() && !slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
 }
 
-// rank orders lists by how they stand: who waits for a person first, and what is
-// finished last.
+// rank orders states: those that need a person first, finished ones last.
 func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns how the lists stand together. A list without items says nothing
-// beside others that have some, and nothing does beside a main list that was put
-// away.
+// State returns the state of the group: the first in the order of rank, of the lists that have items
+// if any has; only that of the main list if it is archived.
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
@@ -103,8 +98,7 @@ func (f *Group) State() todo.State {
 	return state
 }
 
-// Asks returns the list whose agent waits for a person to answer what it asks, and what
-// that is; ok is false when none asks.
+// Asks returns the first list whose agent asks a person something, and what; ok is false for none.
 func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
 	if f.State() != todo.Waiting {
 		return list, "", false
@@ -117,8 +111,7 @@ func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
 	return list, "", false
 }
 
-// Waits returns the list whose agent waits for a person, and the item for which it
-// does; ok is false when none waits for an item.
+// Waits returns the first list that waits with a blocked item, and the item; ok is false for none.
 func (f *Group) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
 	if f.State() != todo.Waiting {
 		return list, item, false
@@ -141,12 +134,12 @@ func (f *Group) Seq() int64 {
 	return seq
 }
 
-// Updated returns when the last of the lists changed.
+// Updated returns when the lists last changed.
 func (f *Group) Updated() time.Time {
 	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
-// latest returns the latest of a time that each of the lists has.
+// latest returns the latest of the times of the lists.
 func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	at := of(&f.Main)
 	for i := range f.Subs {
@@ -157,9 +150,8 @@ func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	return at
 }
 
-// Since returns since when the lists stand as they do, as people count it: since an
-// agent asks, or wrote, as far as that is known, and what is finished, since it changed. What a
-// person does is no sign of an agent.
+// Since returns since when the group has its state: since an agent asks, else since one wrote, else,
+// or if the lists are finished, since they changed.
 func (f *Group) Since() time.Time {
 	if l, _, ok := f.Asks(); ok && !f.States[l.List.ID].Since.IsZero() {
 		return f.States[l.List.ID].Since
@@ -171,8 +163,7 @@ func (f *Group) Since() time.Time {
 	return f.Updated()
 }
 
-// Progress returns how far the main list has come; without items of its own, its
-// sub-agents do all the work.
+// Progress returns the progress of the main list or, if that has no items, of the sub-agents' lists.
 func (f *Group) Progress() todo.Progress {
 	p := f.Main.Progress()
 	if len(f.Main.Items) == 0 {
@@ -183,8 +174,7 @@ func (f *Group) Progress() todo.Progress {
 	return p
 }
 
-// Client returns the client whose agent works on a list, as it names itself; empty
-// when unknown. A person who edits the list does not take it over.
+// Client returns the client whose agent last wrote a list, as it names itself; empty if unknown.
 func Client(s todo.Snapshot) string {
 	if s.Writer.Person {
 		return s.List.Client

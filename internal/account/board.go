@@ -8,8 +8,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Board is groups in the parts of the board. The lists that rest stand in the order
-// in which they changed, the last one first.
+// Board is groups in the parts of the board. Groups that rest are in the order of their last change,
+// the last one first.
 type Board struct {
 	Active   []Group // an agent is there; see [Projects] for their order
 	Quiet    []Group // chats that are idle, without a list
@@ -19,42 +19,38 @@ type Board struct {
 	Archived []Group // put away
 }
 
-// Sort sorts groups into the parts of the board. Today begins at midnight in now's
-// time zone.
+// Sort sorts groups into the parts of the board. Today begins at midnight in now's time zone.
 func Sort(all []Group, now time.Time) (b Board) {
-	lastFirst := make([]*Group, len(all)) // a group is large to move
+	lastFirst := make([]*Group, len(all)) // a group is large to copy
 	for i := range all {
 		lastFirst[i] = &all[i]
 	}
 	slices.SortFunc(lastFirst, compareResting)
 	b.Past = make([]Group, 0, len(all))
 	for _, f := range lastFirst {
-		switch state := f.State(); {
-		case f.Main.IsChat() && state.Ended(): // it is gone
-			continue
-		case f.Main.IsChat() && state == todo.Idle:
+		state, isChat := f.State(), f.Main.IsChat()
+		switch {
+		case isChat && state.Ended(): // the chat is gone
+		case isChat && state == todo.Idle:
 			b.Quiet = append(b.Quiet, *f)
-			continue
 		case f.Main.Archived:
 			b.Archived = append(b.Archived, *f)
-			continue
 		case !state.Rests():
 			b.Active = append(b.Active, *f)
-			continue
-		case state == todo.LeftOpen:
-			if f.Main.List.Agent == "" { // else a sub-agent outlived its chat
-				b.Left = append(b.Left, *f)
-			}
-		case !f.Updated().Before(todo.Midnight(now)):
+		case state == todo.LeftOpen && f.Main.List.Agent == "":
+			b.Left = append(b.Left, *f)
+		case state != todo.LeftOpen && !f.Updated().Before(todo.Midnight(now)):
 			b.Finished = append(b.Finished, *f)
 		}
-		b.Past = append(b.Past, *f)
+		if state.Rests() && !isChat && !f.Main.Archived {
+			b.Past = append(b.Past, *f)
+		}
 	}
 	slices.SortFunc(b.Active, compareActive)
 	return b
 }
 
-// Lapsed returns how many groups are archived since today because nobody changed them.
+// Lapsed returns how many groups became [todo.Snapshot.Lapsed] today.
 func (b Board) Lapsed(now time.Time) (n int) {
 	for _, f := range b.Archived {
 		if f.Main.Lapsed && !f.Main.Updated.Add(todo.LapseAfter).Before(todo.Midnight(now)) {
@@ -64,19 +60,18 @@ func (b Board) Lapsed(now time.Time) (n int) {
 	return n
 }
 
-// compareActive orders lists with an agent: those that wait for a person, those that
-// work, those that are idle, and each of these by when it began, the newest first. So
-// nothing moves because an agent wrote.
+// compareActive orders groups by rank, and those of one rank by their beginning, the newest first, so
+// that none moves because an agent wrote.
 func compareActive(a, b Group) int {
 	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), b.Main.List.Created.Compare(a.Main.List.Created), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 
-// compareResting orders lists by when they changed, the last one first.
+// compareResting orders groups by when they changed, the last one first.
 func compareResting(a, b *Group) int {
 	return cmp.Or(b.Updated().Compare(a.Updated()), cmp.Compare(b.Seq(), a.Seq()), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 
-// Only returns the board with the groups alone for which keep is true.
+// Only returns the board with only the groups for which keep is true.
 func (b Board) Only(keep func(Group) bool) Board {
 	only := func(fs []Group) []Group {
 		return slices.DeleteFunc(slices.Clone(fs), func(f Group) bool { return !keep(f) })
@@ -90,9 +85,8 @@ type Project struct {
 	Groups []Group
 }
 
-// Projects returns the active groups by folder, each in the order of the board: first
-// the folders where one waits for a person, and of these and of the others the one with
-// the newest list.
+// Projects returns the active groups by folder, in the order of the board: first the folders in which
+// one waits for a person, and among these and the others the one with the newest list first.
 func (b Board) Projects() (out []Project) {
 	newest := make(map[string]time.Time)
 	for _, f := range b.Active {
@@ -113,19 +107,19 @@ func (b Board) Projects() (out []Project) {
 	return out
 }
 
-// LastDay returns of lists, the last changed first, those that were finished on the
-// last day on which any was: for a board that would be blank the morning after.
+// LastDay returns the groups, given with the last changed first, that were finished on the last day on
+// which any was, for a board that would otherwise be empty.
 func LastDay(lists []Group, now time.Time) (of []Group) {
 	var day time.Time
 	for i := range lists {
 		f := &lists[i]
-		switch {
-		case !f.State().Ended():
-		case len(of) == 0:
-			of, day = append(of, *f), todo.Midnight(f.Updated().In(now.Location()))
-		case f.Updated().Before(day):
-			return of
-		default:
+		if len(of) == 0 {
+			day = todo.Midnight(f.Updated().In(now.Location()))
+		}
+		if f.Updated().Before(day) {
+			break
+		}
+		if f.State().Ended() {
 			of = append(of, *f)
 		}
 	}

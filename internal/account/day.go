@@ -21,17 +21,15 @@ type Day struct {
 	To   time.Time `json:"to"`   // the next midnight, or that after the last day
 	Tally
 	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
-	// More is true when there was more than an account holds: [MaxDayLists], or the texts
-	// of so many items. The lists that changed last are there, and the items of the first
-	// of these; the numbers are of all that are there.
+	// More is true if there was more than [MaxDayLists], or than maxDayTexts: then the lists that changed
+	// last are here, and the items of the first of these; the numbers are of all that are here.
 	More bool `json:"more,omitempty"`
 }
 
-// MaxDayLists is how many lists an account of a day has, and maxDayTexts how many bytes
-// the texts of their items have in all.
 const (
-	MaxDayLists = 1000
-	maxDayTexts = 4 << 20
+	MaxDayLists = 1000    // lists of a [Day]
+	maxDayTexts = 4 << 20 // bytes of the texts of their items
+	maxDate     = 20      // runes that an error shows of what is no date
 )
 
 // Tally counts what was done in some lists.
@@ -41,13 +39,12 @@ type Tally struct {
 	Failed    int `json:"failed"`
 	Waiting   int `json:"waiting"` // items that are blocked, and lists whose agent asks
 	Open      int `json:"open"`    // other items that are not settled
-	// Worked is for how many seconds the lists stood as [todo.Working]: an agent works
-	// from each write on until the next, but [todo.IdleAfter] at most. Of agents that
-	// work at the same time it is the sum.
+	// Worked is the sum of the seconds in which each list was [todo.Working]: from each write to the
+	// next, [todo.IdleAfter] at most.
 	Worked int64 `json:"worked"`
 }
 
-// Took returns for how long the lists stood as working.
+// Took returns Worked as a duration.
 func (t Tally) Took() time.Duration { return time.Duration(t.Worked) * time.Second }
 
 func (t *Tally) add(o Tally) {
@@ -70,17 +67,16 @@ type DayList struct {
 	Agent  string `json:"agent,omitempty"`
 	Title  string `json:"title"`
 	Client string `json:"client,omitempty"`
-	// Apart tells it from others of its project: its branch, unless that is main or master, and when
-	// it began where another one reads alike.
+	// Apart is its branch, unless that is main or master, and when it began if another one of its project
+	// reads the same.
 	Apart string     `json:"apart,omitempty"`
-	State todo.State `json:"state"`          // now, or of an earlier day how the list was left then
-	Asks  string     `json:"asks,omitempty"` // what its agent waits for a person to answer now
-	Began time.Time  `json:"began"`          // when the list began
-	Ended time.Time  `json:"changed"`        // when it changed last on that day
+	State todo.State `json:"state"`          // now, or at the end of an earlier day
+	Asks  string     `json:"asks,omitempty"` // what its agent asks a person now
+	Began time.Time  `json:"began"`
+	Ended time.Time  `json:"changed"` // when it changed last on that day
 	Tally
-	// The items as they were last on that day: those that were completed or failed then,
-	// also where the list does not have them any more; those that are blocked; and the
-	// others that are not settled.
+	// The items as they were last on that day: those that were completed or failed then, also if the
+	// list no longer has them; those that are blocked; and the others that are not settled.
 	CompletedItems []DayItem `json:"completed_items,omitempty"`
 	FailedItems    []DayItem `json:"failed_items,omitempty"`
 	WaitingItems   []DayItem `json:"waiting_items,omitempty"`
@@ -99,11 +95,11 @@ type DayItem struct {
 	Ended   time.Time   `json:"ended,omitzero"`
 }
 
-// During reads the lists that changed in a time; it is [board.Lists.During].
+// During is [board.Lists.During].
 type During func(ctx context.Context, from, to time.Time, with todo.ChangedList) error
 
-// ParseDay returns noon of a day as a person writes it, in now's time zone: 2006-01-02,
-// yesterday, or a weekday, which is the last one up to today; now where the text is empty.
+// ParseDay returns noon, in now's time zone, of a day as a person writes it: 2006-01-02, yesterday, or
+// a weekday, which is the last one up to today. It returns now for an empty text.
 func ParseDay(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return now, nil
@@ -122,10 +118,8 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-const maxDate = 20 // runes of what is no date that an error shows
-
-// DayOf returns the account of the day on which a time is, in its time zone, or of the days up
-// to that of a later one, as far as they have come by now.
+// DayOf returns the account, up to now, of the days from that of the time at to that of last, in the
+// time zone of at.
 func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
@@ -140,7 +134,7 @@ func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, er
 
 var errFull = errors.New("the account holds no more lists")
 
-// dayReader makes the account of a day as its lists are read.
+// dayReader makes a [Day] as its lists are read.
 type dayReader struct {
 	Day
 	now   time.Time
@@ -157,18 +151,15 @@ func (d *dayReader) add(st todo.Standing, revisions iter.Seq2[todo.Snapshot, err
 		}
 		l.next(r)
 	}
-	if !l.active {
-		return nil
-	}
-	if len(d.read) == MaxDayLists {
+	if l.active && len(d.read) == MaxDayLists {
 		return errFull
+	} else if l.active {
+		d.read = append(d.read, l.end(st))
 	}
-	d.read = append(d.read, l.end(st))
 	return nil
 }
 
-// projects puts the lists into projects, and both into order. A sub-agent's list stands with that
-// of its main agent, wherever it worked.
+// projects sorts the lists into projects, a sub-agent's into that of its main list.
 func (d *dayReader) projects() {
 	byID := make(map[string]DayList)
 	for _, l := range d.read {
@@ -203,7 +194,7 @@ func (d *dayReader) projects() {
 	}
 }
 
-// tellApart says of the lists of a project that read alike when they began.
+// tellApart adds the time of their beginning to lists of a project that read the same.
 func (d *dayReader) tellApart(lists []DayList) {
 	format, alike := "15:04", make(map[[3]string]int)
 	if d.To.Sub(d.From) > 36*time.Hour {
@@ -223,14 +214,14 @@ func (d *dayReader) tellApart(lists []DayList) {
 // listDay follows the revisions of one list.
 type listDay struct {
 	day    *dayReader
-	last   todo.Snapshot // that was read
-	active bool
+	last   todo.Snapshot // the revision that was read last
+	active bool          // an agent wrote, or an item changed
 	worked time.Duration
-	ids    []string             // of the items that were there on the day, in their order
+	ids    []string             // of the items of the day, in their order
 	items  map[string]todo.Item // as each was last
 }
 
-// next takes the next revision.
+// next reads the next revision.
 func (l *listDay) next(r todo.Snapshot) {
 	before := l.last
 	l.last = r
@@ -247,8 +238,8 @@ func (l *listDay) next(r todo.Snapshot) {
 	}
 }
 
-// working returns for how long within a time a list stood as [todo.Working] between a
-// revision and the next one.
+// working returns for how long a list was [todo.Working] between a revision and the next one, within
+// from and to.
 func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
 	if s.Revision == 0 || s.State(todo.Agent{Here: true}, s.Updated) != todo.Working {
 		return 0
@@ -264,9 +255,8 @@ func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
 	return max(to.Sub(from), 0)
 }
 
-// Whole returns the newest of the revisions of a list, with what was completed or failed in
-// earlier ones and is not on it any more before its items, and for how long the list stood
-// as [todo.Working] from the first revision to the newest.
+// Whole returns the newest of the revisions of a list, and for how long the list was [todo.Working].
+// Items that were completed or failed, and are no longer on the list, stand before its items.
 func Whole(revisions iter.Seq2[todo.Snapshot, error]) (s todo.Snapshot, worked time.Duration, err error) {
 	var gone []todo.Item
 	for r, err := range revisions {
@@ -285,11 +275,11 @@ func Whole(revisions iter.Seq2[todo.Snapshot, error]) (s todo.Snapshot, worked t
 	return s, worked, nil
 }
 
-// end returns what was done in the list, of which is known how it stands now.
+// end returns what was done in the list, which now stands as st.
 func (l *listDay) end(st todo.Standing) DayList {
 	s := l.last
 	switch {
-	case !l.day.now.Before(l.day.To): // what agents did and asked then is not known
+	case !l.day.now.Before(l.day.To): // an earlier day: what agents did then is not known
 		st = s.Stands(todo.Agent{}, l.day.To)
 	case st.State == todo.Working:
 		l.worked += working(s, l.day.now, l.day.From, l.day.To)
@@ -309,7 +299,7 @@ func (l *listDay) end(st todo.Standing) DayList {
 	return list
 }
 
-// addItem adds an item as it was last on the day to the items of the list.
+// addItem adds an item, as it was last on the day, to those of the list.
 func (l *listDay) addItem(list *DayList, i todo.Item) {
 	_, there := l.last.Item(i.ID)
 	today := !i.Ended.Before(l.day.From)

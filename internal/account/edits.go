@@ -7,8 +7,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Fate is what became of a change that a person made to a list. The zero value says
-// nothing: nobody changed anything, or the list has no agent who could see it.
+// Fate is what became of a change that a person made to a list. It is empty if nobody changed
+// anything, or the list has no agent that could see it.
 type Fate string
 
 // What becomes of a person's change.
@@ -18,28 +18,22 @@ const (
 	Overridden Fate = "overridden"       // an agent insisted on what the person had replaced
 )
 
-// Edits is what became of what people changed in a list, as it stands now. As JSON it
-// is a part of the answer of /api/states.
+// Edits is what became of all that people changed in a list. As JSON it is a part of the answer of
+// /api/states.
 type Edits struct {
-	// Unseen are the ids of the items that people changed, added, moved or removed, and
-	// that wait to be seen.
-	Unseen []string `json:"unseen,omitempty"`
+	Unseen []string `json:"unseen,omitempty"` // ids of the items that people changed, added, moved or removed, and that wait
 	// Seen are the ids of the items whose text is a person's that agents have seen, and
 	// Overridden has the person's text of those that an agent overrode, by id.
 	Seen       []string          `json:"seen,omitempty"`
 	Overridden map[string]string `json:"overridden,omitempty"`
-	// Order and Title are what became of the person's order of the items, and of the
-	// title that a person gave the list; of a title no more is known than that it waits.
-	Order Fate `json:"order,omitempty"`
-	Title Fate `json:"title,omitempty"`
-	// Saw is the revision that agents last saw; 0 when none is known to have seen any.
-	Saw int64 `json:"saw,omitempty"`
-	// Lost are the revisions of people whose text or order is overridden.
-	Lost []int64 `json:"lost,omitempty"`
+	Order      Fate              `json:"order,omitempty"` // of the person's order of the items
+	Title      Fate              `json:"title,omitempty"` // of the title that a person gave the list: that it waits, or empty
+	Saw        int64             `json:"saw,omitempty"`   // the revision that agents last saw; 0 if none is known to have seen any
+	Lost       []int64           `json:"lost,omitempty"`  // revisions of people whose text or order is overridden
 }
 
-// EditsOf returns what became of what people changed in a list. saw is the revision
-// that its agents last saw, see [board.Lists.Saw].
+// EditsOf returns the edits of a list, of which saw is the revision that its agents last saw, see
+// [board.Lists.Saw].
 func EditsOf(saw, list todo.Snapshot) Edits {
 	e := Edits{Saw: saw.Revision}
 	for _, d := range todo.Diff(saw, list) {
@@ -86,8 +80,7 @@ func EditsOf(saw, list todo.Snapshot) Edits {
 // Deleted stands for a person's text of an item that the person deleted.
 const Deleted = "deleted"
 
-// Of returns what became of what people did to an item: that its text is overridden,
-// that something waits, or that its text was seen.
+// Of returns what became of people's changes of an item.
 func (e Edits) Of(id string) Fate {
 	_, overridden := e.Overridden[id]
 	switch {
@@ -101,8 +94,7 @@ func (e Edits) Of(id string) Fate {
 	return ""
 }
 
-// OfRevision returns what became of a revision that a person made and that [Told] says
-// agents are told of. It is overridden as long as a text or the order that it made is.
+// OfRevision returns what became of a person's revision of which agents are told, see [Told].
 func (e Edits) OfRevision(revision int64) Fate {
 	switch {
 	case slices.Contains(e.Lost, revision):
@@ -115,14 +107,13 @@ func (e Edits) OfRevision(revision int64) Fate {
 	return Seen
 }
 
-// Told reports whether agents are told of what a person's revision changed. before is
-// the revision before it.
+// Told reports whether a person made a revision of which agents are told.
 func Told(before, revision todo.Snapshot) bool {
 	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
 }
 
-// Overrode returns what of a person's an agent overrode with a revision: items, with
-// the person's text in PersonEdit, and whether it did so with the order.
+// Overrode returns the items of which an agent overrode a person's change with a revision, with the
+// person's text in PersonEdit, and whether it overrode the order.
 func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	for _, i := range revision.Items {
 		if !i.Overridden() {
@@ -137,13 +128,13 @@ func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 			items = append(items, i)
 		}
 	}
-	// A store may keep what a person made of the order with the newest revision alone.
+	// Stores may keep Order with the newest revision only.
 	before.Order = revision.Order
 	return items, revision.OrderOverridden() && len(before.Items) > 0 && !before.OrderOverridden()
 }
 
-// Repeated reports whether an agent sent again with a revision what a person had
-// replaced, after it was told.
+// Repeated reports whether an agent, though told, sent again with a revision what a person had
+// replaced.
 func Repeated(before, revision todo.Snapshot) bool {
 	if revision.Order.Repeats > before.Order.Repeats {
 		return true
