@@ -53,27 +53,20 @@ func newFeed(store Store, process string) *feed {
 func (f *feed) follow(w *follower) {
 	w.feed = f
 	w.open, w.end = context.WithCancel(f.open)
-	if f.add(w, unknownSeq, false) {
-		return
+	f.mu.Lock()
+	isRead, from := f.stopRun != nil, int64(unknownSeq)
+	f.mu.Unlock()
+	if !isRead {
+		from = f.position() // without the lock: the store may be slow
 	}
-	f.add(w, f.position(), true) // reads the position without the lock: the store may be slow
-}
-
-// add adds a follower if run runs, or start is true: then it starts run after the Seq from. It
-// reports whether the follower was added.
-func (f *feed) add(w *follower, from int64, start bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopRun == nil && !start {
-		return false
-	}
 	w.all[w] = struct{}{}
 	if f.stopRun == nil && f.open.Err() == nil {
 		ctx, stop := context.WithCancel(f.open)
 		f.stopRun = stop
 		f.goroutines.Go(func() { f.run(ctx, from) })
 	}
-	return true
 }
 
 // end ends all followers, and waits for run.

@@ -306,17 +306,17 @@ const purgeBatch = 50
 // [todo.Snapshot.Stood]. A caller that also needs earlier ones reads them after this call. want is
 // called with each snapshot in the order of the store, and must not block. The watcher must be
 // closed.
-func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher { return l.watch(want, false) }
-
-// WatchRevisions is [Lists.Watch] without what agents do.
-func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher { return l.watch(want, true) }
-
-func (l Lists) watch(want func(todo.Snapshot) bool, revisions bool) *Watcher {
-	w := &Watcher{revisions: revisions, pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
+func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
+	w := &Watcher{pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
 	w.all, w.want = l.board.feed.watchers, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }
 	w.keep = w.keepNewest
 	l.board.feed.follow(&w.follower)
 	return w
+}
+
+// WatchRevisions is [Lists.Watch] without what agents do.
+func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher {
+	return l.Watch(func(s todo.Snapshot) bool { return s.Stood == 0 && want(s) })
 }
 
 // Calls returns a follower of the calls on these lists, in this process and in

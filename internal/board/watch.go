@@ -3,7 +3,6 @@ package board
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -17,17 +16,13 @@ import (
 // each list only the newest snapshot waits to be fetched.
 type Watcher struct {
 	follower
-	revisions bool          // only new revisions are wanted
-	ready     chan struct{} // buffer of one: something is pending
-	mu        sync.Mutex
-	pending   map[string]todo.Snapshot // by list id
+	ready   chan struct{} // buffer of one: something is pending
+	mu      sync.Mutex
+	pending map[string]todo.Snapshot // by list id
 }
 
 // keepNewest keeps a snapshot unless it has that one, or a newer one.
 func (w *Watcher) keepNewest(c Call) {
-	if w.revisions && !c.Changed {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c.List.IsNewer(w.pending[c.List.List.ID]) {
@@ -162,58 +157,53 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	if wanted == "" {
 		return c, nil
 	}
-	on, err := l.board.store.SeenOn(ctx, l.principal, wanted)
-	if err != nil {
-		return nil, fmt.Errorf("find who holds the list: %w", err)
-	}
-	for _, held := range on {
-		if held.Held == 0 || held.Current || todo.IsSeveral(held.Chat) {
-			continue
-		}
-		later, err := l.board.store.Seen(ctx, held.Key)
-		if err != nil {
-			return nil, fmt.Errorf("find what the conversation holds: %w", err)
-		}
-		if len(later) > 0 {
-			c.newest = later[0].List
+	held, err := l.held(ctx, l.principal, wanted)
+	for _, h := range held {
+		if h[0].List != wanted {
+			c.newest = h[0].List
 			c.ids[c.newest] = true
 		}
 	}
-	return c, nil
+	return c, err
+}
+
+// held returns, for each chat that holds or held a list, all lists that it holds or held, the one that
+// became current last first. It leaves out keys that several chats share.
+func (l Lists) held(ctx context.Context, principal, list string) (held [][]Seen, err error) {
+	on, err := l.board.store.SeenOn(ctx, principal, list)
+	for _, s := range on {
+		if err != nil || s.Held == 0 || todo.IsSeveral(s.Chat) {
+			continue
+		}
+		var all []Seen
+		all, err = l.board.store.Seen(ctx, s.Key)
+		if all = slices.DeleteFunc(all, func(s Seen) bool { return s.Held == 0 }); len(all) > 0 {
+			held = append(held, all)
+		}
+	}
+	return held, err
 }
 
 // Plans returns the ids of the lists that a conversation held, at most the last some, in the order in
 // which they became current. The conversation is one that held the given list and now holds the
 // newest one; if none did, Plans returns the newest alone.
 func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {
-	on, err := l.board.store.SeenOn(ctx, newest.Principal, list)
-	if err != nil {
-		return nil, fmt.Errorf("find who held the list: %w", err)
-	}
+	held, err := l.held(ctx, newest.Principal, list)
 	var plans []string
-	for _, c := range on {
-		if c.Held == 0 || todo.IsSeveral(c.Chat) || len(plans) > 0 && c.Chat != newest.Conversation {
-			continue
-		}
-		held, err := l.board.store.Seen(ctx, c.Key)
-		if err != nil {
-			return nil, fmt.Errorf("find what the conversation held: %w", err)
-		}
-		if len(held) == 0 || held[0].List != newest.ID {
+	for _, h := range held {
+		if h[0].List != newest.ID || len(plans) > 0 && h[0].Chat != newest.Conversation {
 			continue
 		}
 		plans = plans[:0]
-		for _, h := range held[:min(len(held), most)] {
-			if h.Held > 0 { // not only shown
-				plans = append(plans, h.List)
-			}
+		for _, s := range h[:min(len(h), most)] {
+			plans = append(plans, s.List)
 		}
 	}
 	if len(plans) == 0 {
 		plans = append(plans, newest.ID)
 	}
 	slices.Reverse(plans)
-	return plans, nil
+	return plans, err
 }
 
 // Newest returns the id of the last list that the chain had when it was made, or what was wanted.
