@@ -133,8 +133,7 @@ func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	return items, revision.OrderOverridden() && len(before.Items) > 0 && !before.OrderOverridden()
 }
 
-// Repeated reports whether an agent, though told, sent again with a revision what a person had
-// replaced.
+// Repeated reports whether an agent, though told, sent again with a revision what a person had replaced.
 func Repeated(before, revision todo.Snapshot) bool {
 	if revision.Order.Repeats > before.Order.Repeats {
 		return true

@@ -1,6 +1,5 @@
-// Package board reads and writes lists: it finds the list that a call means and what its
-// agent was last shown of it, merges a change of package todo with what others changed
-// since, and notifies watchers.
+// Package board reads and writes lists: it finds the list that a call means and what its agent was last shown
+// of it, merges a change of package todo with what others changed since, and notifies watchers.
 //
 // It promises two things. No reader ever sees half of a write. A write that was
 // acknowledged is in the [Store], and revisions of a list are dense (1, 2, 3 …).
@@ -42,8 +41,7 @@ func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = no
 // is read, not stored (see [todo.Snapshot.Archived]), so a new setting has its effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 
-// NewBoard returns a board on a store. The caller closes the board and, after
-// it, the store.
+// NewBoard returns a board on a store. The caller closes the board and, after it, the store.
 func NewBoard(store Store, opts ...Option) *Board {
 	b := &Board{store: store, now: time.Now, process: NewID()[:processIDLength]}
 	for _, opt := range opts {
@@ -97,8 +95,7 @@ type Identity struct {
 	// Subject identifies the person or program that signed in among those of one principal.
 	// It never changes; empty without sign-in.
 	Subject string
-	// User is the name of the same, for people and logs. It may change, and two may
-	// have the same.
+	// User is the name of the same, for people and logs. It may change, and two may have the same.
 	User     string
 	ReadOnly bool // may see the lists and change nothing
 }

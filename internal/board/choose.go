@@ -184,8 +184,7 @@ func (a *attempt) lastShown(ctx context.Context, list todo.Snapshot) (todo.Snaps
 	return revision(ctx, a.read, list, cmp.Or(max(a.seen(list), 0), list.Revision))
 }
 
-// load returns a list that the conversation holds or held; revision 0 if it is gone, deleted or
-// damaged.
+// load returns a list that the conversation holds or held; revision 0 if it is gone, deleted or damaged.
 func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 	list, err := a.read.Load(ctx, id, 0)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) || list.Deleted {
@@ -411,8 +410,7 @@ func (a *attempt) ownLists(ctx context.Context) iter.Seq2[todo.Snapshot, error] 
 	}
 }
 
-// checkOnlyOneOpen refuses an empty write by a key that several chats share, if
-// they have several open lists.
+// checkOnlyOneOpen refuses an empty write by a key that several chats share, if they have several open lists.
 func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 	if !a.Conversation.Shared {
 		return nil

@@ -58,9 +58,8 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 	return out, err
 }
 
-// InTurn reports whether items of a list may wait for the end of a turn: by its host's hooks its
-// agent is in one, of which they will tell the end. It is false for a sub-agent, whose end no item
-// can delay.
+// InTurn reports whether items of a list may wait for the end of a turn: by its host's hooks its agent is in
+// one, of which they will tell the end. It is false for a sub-agent, whose end no item can delay.
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil

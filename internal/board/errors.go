@@ -12,8 +12,7 @@ import (
 var (
 	// ErrNotFound: there is no such list or revision, or it belongs to another principal.
 	ErrNotFound = errors.New("no such list")
-	// ErrUnknownOutcome: the write may have been applied. It is safe to repeat with the same
-	// operation id.
+	// ErrUnknownOutcome: the write may have been applied. It is safe to repeat with the same operation id.
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
 	// ErrOperationReused: the operation id was used for another write.
 	ErrOperationReused = errors.New("operation id already used for a different write")
@@ -37,8 +36,7 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
-// FullError refuses a save for which there is no room. It wraps [ErrTooManyLists]
-// or [ErrStoreFull].
+// FullError refuses a save for which there is no room. It wraps [ErrTooManyLists] or [ErrStoreFull].
 type FullError struct {
 	Err error
 	// Detail says which setting bounds what, and what to do.

@@ -113,8 +113,7 @@ func (f *feed) deliverOwn(out Outcome) {
 	}
 }
 
-// deliver delivers a call to those that want its list. The caller must hold the feed's mu, for
-// reading.
+// deliver delivers a call to those that want its list. The caller must hold the feed's mu, for reading.
 func (all followers) deliver(c Call) {
 	for w := range all {
 		if w.want(c.List) {

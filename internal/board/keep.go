@@ -10,29 +10,23 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// TrashAge is how long after a person deleted a list it can be brought back. Then the store
-// removes it.
+// TrashAge is how long after a person deleted a list it can be brought back. Then the store removes it.
 const TrashAge = 24 * time.Hour
 
-// Keep is how much a store keeps. The zero value keeps everything. A list's
-// newest revision is always kept.
+// Keep is how much a store keeps. The zero value keeps everything. A list's newest revision is always kept.
 type Keep struct {
 	Revisions int // how many of a list's newest revisions are kept; 0 is all
-	// Lists is how many lists a principal may have, and Begun how many one
-	// conversation may begin in a day; 0 is any number. A save that would begin one
-	// more fails with [ErrTooManyLists].
+	// Lists is how many lists a principal may have, and Begun how many one conversation may begin in a day; 0
+	// is any number. A save that would begin one more fails with [ErrTooManyLists].
 	Lists, Begun int
-	// Bytes is the size that the store may grow to, and of it a [share] for each
-	// principal who signed in; 0 is any. When [Full] of either is in use no list begins
-	// any more, and when all of it is, none changes: these saves fail with
-	// [ErrStoreFull].
+	// Bytes is the size that the store may grow to, and of it a [share] for each principal who signed in; 0
+	// is any. When [Full] of either is in use no list begins any more, and when all of it is, none changes:
+	// these saves fail with [ErrStoreFull].
 	Bytes int64
-	// Abandoned is for how long nobody has changed the lists that [Keep.MakeRoom] may remove; 0
-	// removes none.
+	// Abandoned is for how long nobody has changed the lists that [Keep.MakeRoom] may remove; 0 removes none.
 	Abandoned time.Duration
-	// Finished is how old a finished list gets, since its last change and since it came to the
-	// store, before it is removed although there is room; 0 is any age. See [Leaving] for what
-	// stays.
+	// Finished is how old a finished list gets, since its last change and since it came to the store, before
+	// it is removed although there is room; 0 is any age. See [Leaving] for what stays.
 	Finished time.Duration
 	// Moving is told, in a sentence, of each step that moves a store of an earlier version to
 	// this one as it is opened. If it is nil, opening such a store fails.
@@ -43,8 +37,7 @@ type Keep struct {
 const (
 	// Full is the part of [Keep.Bytes], or of a share, in percent, beyond which no list begins.
 	Full = 90
-	// share is the part of [Keep.Bytes], in percent, that the lists of one principal who
-	// signed in may take.
+	// share is the part of [Keep.Bytes], in percent, that the lists of one principal who signed in may take.
 	share = 25
 	// MaxAbandoned is the most lists of a kind that are removed at once.
 	MaxAbandoned = 16
@@ -89,8 +82,7 @@ func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, 
 	return ids, nil
 }
 
-// CheckLists returns [ErrTooManyLists] when a principal with n lists may not
-// have another one.
+// CheckLists returns [ErrTooManyLists] when a principal with n lists may not have another one.
 func (k Keep) CheckLists(n int) error {
 	if k.Lists > 0 && n >= k.Lists {
 		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this store keeps %d (--max-lists); `todo-mcp prune` removes old ones", k.Lists)}

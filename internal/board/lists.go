@@ -104,10 +104,9 @@ func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	return found, err
 }
 
-// Pages yields what [Lists.Find] finds, each list once, a page at a time, so that whoever looks
-// through all lists need not hold them. The last saved come first, and at the end those that were
-// saved meanwhile. After an error it yields nothing more. It sets the query's Limit, AfterSeq and
-// BeforeSeq.
+// Pages yields what [Lists.Find] finds, each list once, a page at a time, so that whoever looks through all
+// lists need not hold them. The last saved come first, and at the end those that were saved meanwhile. After
+// an error it yields nothing more. It sets the query's Limit, AfterSeq and BeforeSeq.
 func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, error] {
 	return func(yield func([]todo.Snapshot, error) bool) {
 		q.AfterSeq, q.BeforeSeq, q.Limit = 0, math.MaxInt64, pageSize
@@ -187,8 +186,7 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 // maxAhead is how many revisions of a small list [Lists.Revisions] reads at a time.
 const maxAhead = 32
 
-// Current reads the list that a target means. It returns [ErrNotFound] when
-// there is none.
+// Current reads the list that a target means. It returns [ErrNotFound] when there is none.
 func (l Lists) Current(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	return a.list, err
@@ -227,8 +225,7 @@ func (l Lists) setSeen(ctx context.Context, s Seen) error {
 	return nil
 }
 
-// Look notes that a person looked at a list, for [Leaving]. It ignores errors, and takes a second
-// at most.
+// Look notes that a person looked at a list, for [Leaving]. It ignores errors, and takes a second at most.
 func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	if l.readOnly {
 		return
@@ -301,11 +298,10 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 // purgeBatch is how many lists one transaction purges, so that other writes do not wait long.
 const purgeBatch = 50
 
-// Watch returns a watcher of the lists for which want returns true (nil: every list). It receives
-// the snapshots saved from now on, and those of lists whose agents begin to do something else, see
-// [todo.Snapshot.Stood]. A caller that also needs earlier ones reads them after this call. want is
-// called with each snapshot in the order of the store, and must not block. The watcher must be
-// closed.
+// Watch returns a watcher of the lists for which want returns true (nil: every list). It receives the
+// snapshots saved from now on, and those of lists whose agents begin to do something else, see
+// [todo.Snapshot.Stood]. A caller that also needs earlier ones reads them after this call. want is called
+// with each snapshot in the order of the store, and must not block. The watcher must be closed.
 func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
 	w := &Watcher{pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
 	w.all, w.want = l.board.feed.watchers, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }

@@ -67,8 +67,7 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 // last write, although one of these chats wrote another list since.
 const sharedRest = time.Hour
 
-// attendance finds who holds lists, and what they do. It reads each chat, and asks for each
-// process, once.
+// attendance finds who holds lists, and what they do. It reads each chat, and asks for each process, once.
 type attendance struct {
 	lists   Lists
 	asked   int                 // for how many lists or chats

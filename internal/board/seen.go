@@ -13,9 +13,8 @@ import (
 // Conversation is who calls, as far as it is known: one agent in one chat, or
 // several that cannot be told apart.
 type Conversation struct {
-	// Key identifies the chat among those of its principal and user: with its kind as a prefix
-	// ("session:…", "process:…"), or as the chat's id. It is empty for a person, or a command that
-	// names its list.
+	// Key identifies the chat among those of its principal and user: with its kind as a prefix ("session:…",
+	// "process:…"), or as the chat's id. It is empty for a person, or a command that names its list.
 	Key string
 	// Mirrors is true for calls of a todo tool of the host's own. The chat has its list beside that of
 	// our tools.

@@ -63,9 +63,8 @@ type Tx interface {
 	Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error
 }
 
-// Store keeps lists with their history, and chats. All methods are safe for
-// concurrent use; those with a context return soon after it ends. The storetest suite
-// checks on every backend that:
+// Store keeps lists with their history, and chats. All methods are safe for concurrent use; those with a
+// context return soon after it ends. The storetest suite checks on every backend that:
 //
 //   - When Update returns nil, what it saved is durable: a later read, also after
 //     the process was killed or power was lost, returns that revision or a

@@ -63,18 +63,15 @@ type Call struct {
 	handover *handover // nil for a call that nobody waits for
 }
 
-// callIDLength is the length of a [Call]'s id, which is unique among calls at one revision of one
-// list.
+// callIDLength is the length of a [Call]'s id, which is unique among calls at one revision of one list.
 const callIDLength = 6
 
-// maxWaitingCalls is how many calls wait for a slow follower; beyond it the
-// oldest are dropped.
+// maxWaitingCalls is how many calls wait for a slow follower; beyond it the oldest are dropped.
 const maxWaitingCalls = 256
 
-// Calls follows calls as they are made. It receives every call of this process before its caller is
-// answered, and soon after them the calls of other processes that made a revision; of several that
-// change one list in quick succession there, perhaps only the last. A slow follower loses its oldest
-// calls.
+// Calls follows calls as they are made. It receives every call of this process before its caller is answered,
+// and soon after them the calls of other processes that made a revision; of several that change one list in
+// quick succession there, perhaps only the last. A slow follower loses its oldest calls.
 type Calls struct {
 	follower
 	waiting chan *Call

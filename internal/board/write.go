@@ -13,9 +13,8 @@ import (
 // Write is one change to apply to a list.
 type Write struct {
 	Target
-	// Begin describes the list if this write begins one. The board sets its ID,
-	// Principal, Conversation, Client, Name, Workspace, Agent, Previous, Chat, Topic
-	// and Created.
+	// Begin describes the list if this write begins one. The board sets its ID, Principal, Conversation,
+	// Client, Name, Workspace, Agent, Previous, Chat, Topic and Created.
 	Begin  todo.List
 	Writer todo.Writer // who writes. The board sets its Process.
 	// Operation identifies the write. The board generates an id when it has
@@ -44,11 +43,10 @@ type Outcome struct {
 	todo.Report
 }
 
-// Apply applies a write and returns when its revision is durable. It returns
-// [ErrReadOnly], an [*todo.InputError] when the change refuses (nothing was changed),
-// [todo.ErrMirrored], [ErrNotFound] when the target names no list of the principal,
-// [ErrTooManyLists], [ErrOperationReused], an error that wraps [ErrUnknownOutcome], the
-// context's error or another one of the store.
+// Apply applies a write and returns when its revision is durable. It returns [ErrReadOnly], an
+// [*todo.InputError] when the change refuses (nothing was changed), [todo.ErrMirrored], [ErrNotFound] when
+// the target names no list of the principal, [ErrTooManyLists], [ErrOperationReused], an error that wraps
+// [ErrUnknownOutcome], the context's error or another one of the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	b := l.board
 	if w.Operation.ID == "" {
@@ -289,8 +287,7 @@ func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Wri
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
 }
 
-// archive puts a list away; replacedBy is the one that its conversation began
-// instead, or empty.
+// archive puts a list away; replacedBy is the one that its conversation began instead, or empty.
 func (a *attempt) archive(ctx context.Context, list todo.Snapshot, replacedBy string, by todo.Writer) error {
 	draft := todo.NewDraft(list, a.at)
 	draft.Archive(true, replacedBy)

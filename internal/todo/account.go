@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// This file computes what all front ends show of a list: its title, its progress and whether it is
-// open.
+// This file computes what all front ends show of a list: its title, its progress and whether it is open.
 
 // Untitled is the title of a list that has neither a name nor an item.
 const Untitled = "Untitled list"
@@ -37,8 +36,7 @@ func (l List) Begins(topic string, items []Item) List {
 	return l
 }
 
-// Project returns the last part of the workspace's path; empty if the workspace is unknown or a root
-// folder.
+// Project returns the last part of the workspace's path; empty if the workspace is unknown or a root folder.
 func (l List) Project() string {
 	folder := strings.TrimRight(l.Workspace, `/\`)
 	return folder[strings.LastIndexAny(folder, `/\`)+1:]
@@ -143,8 +141,7 @@ func (s Snapshot) Open() bool {
 	return slices.ContainsFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
 }
 
-// AllCompleted reports whether the list has items and every one is completed
-// (docs/spec/variants.md P5).
+// AllCompleted reports whether the list has items and every one is completed (docs/spec/variants.md P5).
 func (s Snapshot) AllCompleted() bool {
 	n := s.Counts()
 	return len(s.Items) > 0 && n[Completed] == n.Sum()

@@ -82,10 +82,9 @@ func (c *Chat) Leave(process string, at time.Time) {
 	}
 }
 
-// IsHere reports whether the chat goes on and is served: by a host that is alive, by a process
-// that is alive, or until the time of its session there. A session does not outlast a host that
-// ended, by more than five minutes. Processes that alive does not know count only if it knows none
-// of the chat's processes.
+// IsHere reports whether the chat goes on and is served: by a host that is alive, by a process that is alive,
+// or until the time of its session there. A session does not outlast a host that ended, by more than five
+// minutes. Processes that alive does not know count only if it knows none of the chat's processes.
 func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
 	if !c.Ended.IsZero() {
 		return false

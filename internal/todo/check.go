@@ -43,8 +43,7 @@ func (i Item) Check() error {
 		checkTexts("a priority, due date or owner", MaxDetail, i.Priority, i.DueDate, i.Owner))
 }
 
-// checkTexts returns an error unless each text is empty or one clean line of at most
-// limit runes.
+// checkTexts returns an error unless each text is empty or one clean line of at most limit runes.
 func checkTexts(what string, limit int, texts ...string) error {
 	for _, text := range texts {
 		clean, err := CleanText(text)
@@ -184,11 +183,10 @@ func Cut(text string, limit int) string {
 	return text
 }
 
-// Fold returns a text reduced for loose comparison (docs/spec/variants.md, projection
-// equality): in lower case and Unicode's compatibility form, without the mark of a list item ("1. ",
-// "[x] "), spaces, punctuation, arrows and symbols such as emoji. Mathematical signs stay ("c" is
-// not "c++"), and so does a gap between two digits (1.2 is not 12). A text that would become empty
-// is returned unchanged.
+// Fold returns a text reduced for loose comparison (docs/spec/variants.md, projection equality): in lower
+// case and Unicode's compatibility form, without the mark of a list item ("1. ", "[x] "), spaces,
+// punctuation, arrows and symbols such as emoji. Mathematical signs stay ("c" is not "c++"), and so does a
+// gap between two digits (1.2 is not 12). A text that would become empty is returned unchanged.
 func Fold(text string) string {
 	rest := unmarked(text)
 	if strings.ContainsAny(rest, "<>→←⇒") {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Change edits the items of a list through a [Draft]. It must be a pure
-// function of the draft: it may run several times, on several revisions. It
-// returns an [*InputError] to refuse the write.
+// Change edits the items of a list through a [Draft]. It must be a pure function of the draft: it may run
+// several times, on several revisions. It returns an [*InputError] to refuse the write.
 type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
@@ -62,8 +61,7 @@ func (d *Draft) Changed() bool {
 		n.Deleted != b.Deleted || !slices.Equal(n.Later, b.Later) || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
-// Earlier returns the items of the list that the conversation held before, if the draft begins the
-// next one.
+// Earlier returns the items of the list that the conversation held before, if the draft begins the next one.
 func (d *Draft) Earlier() []Item { return d.earlier }
 
 // Begun returns the items that the change puts in progress, and all items in progress that its
@@ -378,10 +376,9 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 	})
 }
 
-// Settle completes and checks a draft, and adds to a report what the writer is told. It keeps what
-// people did, and what other agents have. saw is what the writer was shown. It returns
-// [ErrMirrored], [ErrCycle], a [*TakenError], or an [*InputError] for a list that grows beyond
-// [CheckSize].
+// Settle completes and checks a draft, and adds to a report what the writer is told. It keeps what people
+// did, and what other agents have. saw is what the writer was shown. It returns [ErrMirrored], [ErrCycle], a
+// [*TakenError], or an [*InputError] for a list that grows beyond [CheckSize].
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyEdits(saw, len(s.Sent.Lines) > 0)
 	var err error

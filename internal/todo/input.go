@@ -35,8 +35,7 @@ func (e *SizeError) Error() string {
 		MaxSize/1000, (e.Size+999)/1000)
 }
 
-// UnclearError refuses to clear a list for a key that several chats share, and that has several open
-// lists.
+// UnclearError refuses to clear a list for a key that several chats share, and that has several open lists.
 type UnclearError struct{ Titles []string }
 
 func (e *UnclearError) Error() string {

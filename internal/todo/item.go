@@ -1,6 +1,5 @@
-// Package todo is the model of todo-mcp: items, lists, snapshots, and the changes
-// that lead from one snapshot to the next. All of it is pure: it reads no store and waits
-// for nothing.
+// Package todo is the model of todo-mcp: items, lists, snapshots, and the changes that lead from one snapshot
+// to the next. All of it is pure: it reads no store and waits for nothing.
 //
 // It promises two things. A snapshot is immutable and complete. A change that writes back
 // unchanged what a variant showed loses nothing of the list, whichever variant
@@ -16,8 +15,7 @@ import (
 	"time"
 )
 
-// Status is one of the six core statuses. Variants show them in their own
-// words through a [View].
+// Status is one of the six core statuses. Variants show them in their own words through a [View].
 type Status string
 
 // The core statuses. An item starts as [Pending].
@@ -151,8 +149,7 @@ type Line struct {
 // View is how a variant sees items: which statuses it shows, and in which words, as in the table of
 // docs/spec/variants.md.
 type View struct {
-	// Words maps a core status to the variant's word. Items with a status that is missing here are not
-	// shown.
+	// Words maps a core status to the variant's word. Items with a status that is missing here are not shown.
 	Words  map[Status]string
 	Active bool // the variant has an active text
 	Keys   bool // its callers give items ids of their own, see [Item.Key]

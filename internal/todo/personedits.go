@@ -9,8 +9,7 @@ import (
 // This file keeps what a person did to a list from the habit of agents (docs/spec/variants.md, "A
 // person's edits").
 
-// MaxRepeats is how often an agent that sends what a person replaced is told so. After that its wish
-// counts.
+// MaxRepeats is how often an agent that sends what a person replaced is told so. After that its wish counts.
 const MaxRepeats = 3
 
 // PersonEdit is what a person made of an item's text, or of the order of a list's items, written as
@@ -197,10 +196,9 @@ func shortened(text string) []string {
 	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }
 
-// applyEdits records in a person's draft what the person did to texts and order. In an agent's draft
-// it keeps these, and items that a person blocked and the agent did not see so, and returns what it
-// kept. saw is the revision that the writer was shown, and isWhole is true for a write of the whole
-// list.
+// applyEdits records in a person's draft what the person did to texts and order. In an agent's draft it keeps
+// these, and items that a person blocked and the agent did not see so, and returns what it kept. saw is the
+// revision that the writer was shown, and isWhole is true for a write of the whole list.
 func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.author == PersonChat {
 		d.recordEdits()
@@ -251,8 +249,7 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
-// keepAdded puts back open items that a person added and the agent leaves out although it was shown
-// them.
+// keepAdded puts back open items that a person added and the agent leaves out although it was shown them.
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	shown := Near(saw.Items)
 	d.next.Items = withMissing(d.next.Items, d.Before.Items, func(i Item) bool {

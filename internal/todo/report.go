@@ -8,9 +8,8 @@ type Report struct {
 	Dropped []Item `json:"dropped,omitempty"` // items that were open and are no longer on the list
 	// Reopened are the items that were completed and that a whole-list write opened again.
 	Reopened []Item `json:"reopened,omitempty"`
-	// Unseen is what others changed since the writing agent last saw the list. Titled is the title
-	// that a person gave the list since then, and Ordered are the texts of the items if their order
-	// changed.
+	// Unseen is what others changed since the writing agent last saw the list. Titled is the title that a
+	// person gave the list since then, and Ordered are the texts of the items if their order changed.
 	Unseen  []Difference `json:"unseen,omitempty"`
 	Titled  string       `json:"titled,omitempty"`
 	Ordered []string     `json:"ordered,omitempty"`
@@ -58,10 +57,9 @@ func open(items []Item) (out []Item) {
 	return out
 }
 
-// Tell adds what others changed from base to newest, for the writing agent. It leaves out what the
-// agent sends itself and, in the answer to a write of a list with a name, the progress of other
-// agents with items that the write does not have. isKnown is false if the agent was never shown the
-// list.
+// Tell adds what others changed from base to newest, for the writing agent. It leaves out what the agent
+// sends itself and, in the answer to a write of a list with a name, the progress of other agents with items
+// that the write does not have. isKnown is false if the agent was never shown the list.
 func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) {
 	changed, isShared := Diff(base, newest), isWrite && newest.List.Name != ""
 	if len(changed) > 0 && (!isKnown || isShared) {

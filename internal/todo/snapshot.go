@@ -115,8 +115,7 @@ func (s Snapshot) IsNewer(than Snapshot) bool {
 	return s.Revision > than.Revision || s.Revision == than.Revision && s.Stood > than.Stood
 }
 
-// Written returns the newest revision up to this one that no person wrote; 0 when there
-// is none.
+// Written returns the newest revision up to this one that no person wrote; 0 when there is none.
 func (s Snapshot) Written() int64 {
 	if s.Writer.Person {
 		return s.Other
