@@ -228,11 +228,10 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 		a.begins = true
 		return nil
 	}
-	seen := a.seen(current)
-	if len(current.Items) == 0 || seen <= 0 {
+	if len(current.Items) == 0 || a.seen(current) <= 0 {
 		return nil
 	}
-	if a.shown, err = revision(ctx, a.read, current, seen); err != nil {
+	if a.shown, err = a.lastShown(ctx, current); err != nil {
 		return err
 	}
 	if len(a.Lines) == 0 {
@@ -243,10 +242,10 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	if a.shown.Settled() { // since then a person may have added open items
 		stays = !current.Settled() || !a.changes(ctx, a.shown, current)
 	}
-	if stays {
-		return nil
+	if !stays {
+		err = a.leave(ctx)
 	}
-	return a.leave(ctx)
+	return err
 }
 
 // leave chooses for a write that leaves the current list: an earlier list of the conversation that
@@ -313,12 +312,9 @@ func (a *attempt) withItem(ctx context.Context) error {
 		return nil
 	}
 	for l, err := range a.ownLists(ctx) {
-		if err != nil {
-			return err
-		}
-		if a.isOn(l) {
+		if err != nil || a.isOn(l) {
 			a.list = l
-			return nil
+			return err
 		}
 	}
 	if a.Append {
@@ -349,34 +345,28 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
 		return nil, nil
 	}
-	found, err := a.read.Find(ctx, a.candidates())
-	if err != nil {
-		return nil, err
-	}
+	found, err := a.candidates(ctx)
 	slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })
 	for _, l := range found {
 		isOwn := slices.ContainsFunc(a.known, func(c Seen) bool { return c.List == l.List.ID && c.Held > 0 })
-		if isOwn || l.List.Name != "" || l.Archived || !l.Open() || !a.mayBeOf(l) {
+		if err != nil || isOwn || len(left) == most {
 			continue
 		}
-		isFree, err := a.isFree(ctx, l.List)
-		if err != nil {
-			return nil, err
-		}
-		if isFree {
+		isFree := false
+		if isFree, err = a.isFree(ctx, l.List); isFree {
 			left = append(left, l)
 		}
-		if len(left) == most {
-			break
-		}
 	}
-	return left, nil
+	return left, err
 }
 
-// candidates selects the lists with which a conversation that is not certain may go on.
-func (a *attempt) candidates() Query {
-	return Query{Principal: &a.principal, Client: a.Conversation.Client,
-		Workspace: &a.Conversation.Workspace, UpdatedSince: a.board.now().Add(-CandidateAge), Limit: maxCandidates}
+// candidates returns the open lists with which a conversation that is not certain may go on.
+func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
+	found, err := a.read.Find(ctx, Query{Principal: &a.principal, Client: a.Conversation.Client,
+		Workspace: &a.Conversation.Workspace, UpdatedSince: a.board.now().Add(-CandidateAge), Limit: maxCandidates})
+	return slices.DeleteFunc(found, func(l todo.Snapshot) bool {
+		return l.List.Name != "" || l.Archived || !l.Open() || !a.mayBeOf(l)
+	}), err
 }
 
 // Left returns the newest open list that an earlier session of the same client left in the folder
@@ -450,9 +440,9 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	if most > 0 || a.isCertain() {
 		return most > 0, nil
 	}
-	others, err := a.read.Find(ctx, a.candidates())
+	others, err := a.candidates(ctx)
 	for _, l := range others {
-		if err == nil && l.List.Name == "" && !l.Archived {
+		if err == nil {
 			most, err = a.compare(ctx, l, most)
 		}
 	}
@@ -462,30 +452,22 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 // compare chooses a list if the write continues it and has more than most of its items. It
 // returns how many items the write has of the list that is then chosen.
 func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
-	if !a.mayContinue(l) {
-		return most, nil
-	}
-	certain := a.isCertain()
-	mayBeOne := certain || l.List.ID == a.current.List.ID
-	if !l.Writer.Person && !a.sent.Continues(l, mayBeOne) { // an agent was shown l itself
-		return most, nil
-	}
 	n := a.sent.Count(l.Items)
-	if n <= most {
+	if n <= most || !a.mayContinue(l) {
 		return most, nil
 	}
 	on, err := a.read.SeenOn(ctx, l.List.Principal, l.List.ID)
 	if err != nil {
 		return most, err
 	}
+	certain := a.isCertain()
 	shown, err := shownToAgents(ctx, a.read, l, on)
-	if err != nil || !a.sent.Continues(shown, mayBeOne) {
-		return most, err
+	isFree := err == nil && a.sent.Continues(shown, certain || l.List.ID == a.current.List.ID)
+	if isFree && !certain {
+		isFree, err = a.isFree(ctx, l.List)
 	}
-	if !certain {
-		if isFree, err := a.isFree(ctx, l.List); err != nil || !isFree {
-			return most, err
-		}
+	if err != nil || !isFree {
+		return most, err
 	}
 	if a.list, a.shown = l, shown; certain {
 		a.shown = todo.Snapshot{} // saw finds what this agent was shown

@@ -155,9 +155,6 @@ func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 
 // Names reports whether every line names an item by its id.
 func (d *Draft) Names(view View, lines []Line) bool {
-	if slices.ContainsFunc(lines, func(l Line) bool { return l.ID == "" }) {
-		return false
-	}
 	places := view.placesOf(d.next.Items)
 	return !slices.ContainsFunc(lines, func(l Line) bool { _, known := places[l.ID]; return !known })
 }

@@ -29,9 +29,7 @@ const (
 )
 
 // Statuses lists the core statuses in the order summaries use.
-func Statuses() []Status {
-	return []Status{Completed, InProgress, Pending, Failed, Blocked, Cancelled}
-}
+func Statuses() []Status { return []Status{Completed, InProgress, Pending, Failed, Blocked, Cancelled} }
 
 // HasReason reports whether an item in this status may have a reason.
 func (s Status) HasReason() bool { return s == Failed || s == Cancelled || s == Blocked }
@@ -236,6 +234,4 @@ func (v View) Accepts() []string {
 }
 
 // Quote returns words as errors show them: 'pending' | 'done'.
-func Quote(words []string) string {
-	return "'" + strings.Join(words, "' | '") + "'"
-}
+func Quote(words []string) string { return "'" + strings.Join(words, "' | '") + "'" }
