@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,11 +15,8 @@ import (
 // Chat reads the chat of a conversation; the zero Chat when there is none.
 func (l Lists) Chat(ctx context.Context, c Conversation) (todo.Chat, error) {
 	chat, err := l.board.store.Chat(ctx, l.Own(c).Key)
-	if err != nil {
-		return todo.Chat{}, fmt.Errorf("read the chat: %w", err)
-	}
-	if !l.has(chat) {
-		return todo.Chat{}, nil
+	if err != nil || !l.has(chat) {
+		return todo.Chat{}, err
 	}
 	return chat, nil
 }
@@ -28,11 +26,7 @@ func (l Lists) has(c todo.Chat) bool { return c.Principal == l.principal && c.Us
 
 // OwnChats reads the chats of the identity's own user that were used since a time.
 func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, error) {
-	chats, err := l.board.store.Chats(ctx, ChatQuery{Principal: &l.principal, User: &l.subject, UsedSince: since})
-	if err != nil {
-		return nil, fmt.Errorf("read the chats: %w", err)
-	}
-	return chats, nil
+	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.principal, User: &l.subject, UsedSince: since})
 }
 
 // Hear changes the chat of a conversation as heard does, and makes the chat if it is new. It
@@ -192,18 +186,15 @@ func saveChat(ctx context.Context, tx Tx, heard *todo.Chat) (left *todo.Chat, er
 // plugin of the host says that the chat wrote it. It returns [ErrNotFound] unless the chat, or
 // another one of the same user, knows the list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
-	on, err := l.board.store.SeenOn(ctx, l.principal, list)
-	if err != nil {
-		return fmt.Errorf("find who knows the list: %w", err)
-	}
 	c = l.Own(c)
-	isOwn := false
-	for _, known := range on {
-		chat, err := l.board.store.Chat(ctx, known.Chat)
-		if err != nil {
-			return fmt.Errorf("find whose chat knows the list: %w", err)
-		}
-		isOwn = isOwn || known.Chat == c.Key || chat.ID != "" && chat.User == l.subject
+	on, err := l.board.store.SeenOn(ctx, l.principal, list)
+	isOwn := slices.ContainsFunc(on, func(s Seen) bool { return s.Chat == c.Key })
+	if err == nil && !isOwn {
+		isUsers := func(c todo.Chat) bool { return c.ID != "" && c.User == l.subject }
+		isOwn, err = anyChat(ctx, l.board.store, on, func(Seen) bool { return true }, isUsers)
+	}
+	if err != nil {
+		return err
 	}
 	s, err := l.Load(ctx, list, 0)
 	if err != nil || !isOwn {

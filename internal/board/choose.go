@@ -509,13 +509,13 @@ func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	return !isTheirs, err
 }
 
-// anyHere reports whether a chat that knows a list, counts and is here exists.
+// anyHere reports whether any chat that knows a list and counts is here.
 func (a *attempt) anyHere(ctx context.Context, list todo.List, counts func(Seen) bool) (bool, error) {
 	on, err := a.read.SeenOn(ctx, list.Principal, list.ID)
 	if err != nil {
 		return false, err
 	}
-	return anyHere(ctx, a.read, on, counts, a.board.isHere)
+	return anyChat(ctx, a.read, on, counts, a.board.isHere)
 }
 
 // revision returns a revision of a list or, if that is not kept, the first kept one after it.

@@ -71,9 +71,9 @@ func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 func (b *Board) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
 	on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
 	if err != nil {
-		return false, fmt.Errorf("find who holds the list: %w", err)
+		return false, err
 	}
-	return anyHere(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && b.isHere(c) })
+	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && b.isHere(c) })
 }
 
 // delete deletes a list and the lists of its sub-agents, or brings them back within

@@ -63,7 +63,7 @@ func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, 
 		}
 		on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
 		if err != nil {
-			return nil, fmt.Errorf("find who holds the list: %w", err)
+			return nil, err
 		}
 		isLookedAt := func(k Seen) bool {
 			return s.Open() && k.Chat != s.List.Conversation || !isShort && k.Chat == todo.PersonChat
@@ -71,9 +71,9 @@ func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, 
 		if slices.ContainsFunc(on, isLookedAt) {
 			continue
 		}
-		stays, err := anyHere(ctx, r, on, Seen.holds, isHere)
+		stays, err := anyChat(ctx, r, on, Seen.holds, isHere)
 		if err != nil {
-			return nil, fmt.Errorf("find whether a chat that holds the list is there: %w", err)
+			return nil, err
 		}
 		if !stays {
 			ids = append(ids, s.List.ID)

@@ -3,7 +3,6 @@ package board
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -181,13 +180,13 @@ func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAl
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyHere reports whether isHere is true for a chat of those that know a list and count.
-func anyHere(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, isHere func(todo.Chat) bool) (bool, error) {
+// anyChat reports whether is returns true for any chat that knows a list and counts.
+func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
 			continue
 		}
-		if chat, err := r.Chat(ctx, s.Chat); err != nil || isHere(chat) {
+		if chat, err := r.Chat(ctx, s.Chat); err != nil || is(chat) {
 			return err == nil, err
 		}
 	}
@@ -252,7 +251,7 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Sna
 	}
 	chats, err := l.board.store.Chats(ctx, q)
 	if err != nil {
-		return nil, fmt.Errorf("read the chats: %w", err)
+		return nil, err
 	}
 	who, without := l.attendance(lists...), make(map[string]bool)
 	for _, c := range slices.Backward(chats) {
