@@ -1,5 +1,4 @@
-// Command todo-mcp is an MCP server with the todo tools that models already know. It stores every list durably and
-// shows lists live to people. See README.md.
+// Command todo-mcp is an MCP server with the todo tools that models already know. See README.md.
 package main
 
 import (

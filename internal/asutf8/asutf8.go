@@ -1,5 +1,4 @@
-// Package asutf8 reads text from files, pipes and shells as UTF-8. Windows programs write a byte order mark, or UTF-16
-// after one; some write two marks.
+// Package asutf8 converts text of files, pipes and shells to UTF-8. Windows programs write UTF-16 or byte order marks.
 package asutf8
 
 import (

@@ -123,8 +123,7 @@ func noFlags(run app.Run) func(*flag.FlagSet) app.Run {
 	return func(*flag.FlagSet) app.Run { return run }
 }
 
-// Run runs a command; a server runs until ctx ends. args is like [os.Args], so not empty. The error's text is the
-// complete message for the user; see [ExitCode] for the process.
+// Run runs a command; a server runs until ctx ends. args is like [os.Args]. The error's text is complete for the user.
 func Run(ctx context.Context, args []string, env Env) error {
 	args = commandLine(args)
 	if args[0] == "hook" && !app.IsTerminal(env.Stdin) && !slices.ContainsFunc(args, isHelp) {
@@ -184,8 +183,7 @@ func todoWriteError(err error) error {
 	return errors.New("Error: " + err.Error())
 }
 
-// ExitCode returns the exit code for an error of [Run]: 0 for nil, 2 if the command line is wrong or the error is
-// [setup.Told], else 1.
+// ExitCode returns 0 for nil, 2 if the command line is wrong or the error of [Run] is [setup.Told], else 1.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -289,8 +287,7 @@ func flagUsages(flags *flag.FlagSet) (text string) {
 	return strings.TrimSpace(text)
 }
 
-// usage prints cobra's usage text with headings for the flags. A template would keep the linker from dropping
-// unused methods: 3.6 MB.
+// usage prints cobra's usage text with headings for the flags. A template would make the program 3.6 MB larger.
 func usage(node *cobra.Command) error {
 	node.SetUsageFunc(nil)
 	defer node.SetUsageFunc(usage)

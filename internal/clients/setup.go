@@ -16,8 +16,7 @@ type Setup struct {
 	After       string // what a person does so that it sees a new server; empty means to start a new session
 }
 
-// Allow is the setting that lets a client run the server's tools without asking each time. It is zero for a client
-// that never asks or has no such permanent setting.
+// Allow is the setting that lets a client run the server's tools without asking; zero if it never asks or has none.
 type Allow struct {
 	File  string // empty means the file with the servers
 	Path  string // keys, separated by /; - is an item of an array

@@ -45,8 +45,7 @@ type Client struct {
 	maxSilence time.Duration
 }
 
-// New returns a client of the server at an http or https URL. The token is printable ASCII without spaces, or empty. The
-// client follows no redirects, which could send the token elsewhere.
+// New returns a client. It follows no redirects, which could send the token elsewhere. The token may be empty.
 func New(server, token string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -173,8 +172,7 @@ func (c *Client) call(ctx context.Context, path string, body, out any) (next str
 	return next, nil
 }
 
-// send requests a path below the server's URL, by POST if body is not nil. Any status but 200 is a [*refused]. The caller
-// closes the response's body.
+// send requests a path, by POST if body is not nil. Any status but 200 is a [*refused]. The caller closes the body.
 func (c *Client) send(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
 	path, query, _ := strings.Cut(path, "?")
 	u, method := c.base.JoinPath(path), http.MethodGet
@@ -321,8 +319,7 @@ var (
 	errEnded  = errors.New("the server ended the stream")
 )
 
-// readEvents calls data with the data of each server-sent event, which is one line, and alive after each line. It
-// returns the error that ended the stream, never nil.
+// readEvents calls data with the data of each event, which is one line, and alive after each line. The error is never nil.
 func readEvents(in io.Reader, alive func(), data func([]byte)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxEvent)

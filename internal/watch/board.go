@@ -13,8 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// boardRows returns the rows of the board: active groups by project, then those left open, then those finished
-// today. With a filter it returns all groups that match, most recently changed first.
+// boardRows returns the board: active groups by project, those left open, those finished today; or what the filter finds.
 func (m *model) boardRows(width int) (rows []row) {
 	line := func(text string) {
 		if text != "" {
@@ -231,8 +230,7 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	return lines
 }
 
-// itemNote returns the text at the right of an item: the fate of a person's edit, or how long the item took. A time
-// takes precedence over an edit that was seen.
+// itemNote returns the fate of a person's edit, or how long the item took. A time replaces that an edit was seen.
 func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string {
 	switch {
 	case slices.ContainsFunc(s.Later, func(l todo.Item) bool { return l.ID == i.ID }):
@@ -317,8 +315,7 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	return append(head, p.lines(rows, height)...)
 }
 
-// listHead draws three lines above the items: whether edits wait, and the list's state, project and agent; progress;
-// and what the agent asks or overrode.
+// listHead draws three lines: who works on the list and how it stands, the progress, what its agent asks or overrode.
 func (m *model) listHead(s todo.Snapshot, width int) []string {
 	p, count := s.Progress(), progress(s)
 	if p.Failed > 0 {

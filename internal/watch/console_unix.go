@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readerGone returns true when f is a pipe or terminal whose reader is gone, and false when ctx ends. A failed write
-// would show it only at the next change, perhaps hours later.
+// readerGone returns true when the reader of a pipe or terminal is gone, and false when ctx ends.
 func readerGone(ctx context.Context, f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
 	for ctx.Err() == nil {

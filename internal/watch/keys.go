@@ -180,8 +180,7 @@ func (m *model) enter() {
 	}
 }
 
-// escape goes back one step: from a sub-agent's list to the list before it, from a list to the board, from a search
-// to all lists.
+// escape goes back: from a sub-agent's list to the list before, from a list to the board, from a search to all lists.
 func (m *model) escape() {
 	switch {
 	case len(m.back) > 0:

@@ -63,8 +63,7 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	return err
 }
 
-// print returns the lines for new and changed lists: for the list that the user named, or all that are or were on the
-// board. stood has their previous standings.
+// print returns the lines for new and changed lists: the named one, or all that are or were on the board.
 func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool) string {
 	previous := maps.Clone(m.lists)
 	m.receiveLists(lists, all)

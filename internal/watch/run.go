@@ -94,8 +94,7 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err erro
 	return nil
 }
 
-// follow passes the source's lists to the loop. It passes all lists together with their standings: the cursor stays on
-// the list that is first then.
+// follow passes the source's lists to the loop, at first after their standings: the cursor goes to the first list then.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
 		if all {
@@ -128,8 +127,7 @@ func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then fun
 	})
 }
 
-// catchPanic calls f and returns a panic as an error: in a goroutine it would end the process before the terminal is
-// restored.
+// catchPanic returns a panic of f as an error: in a goroutine it would end the process before the terminal is restored.
 func catchPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -309,8 +307,7 @@ const maxLists = 2000
 // Local is the source for a store on this machine. Other processes may write to it.
 type Local struct{ Lists board.Lists }
 
-// Follow implements [Source]. It never calls lost: a store that cannot be read at the start is an error, and later
-// the board retries.
+// Follow implements [Source]. It never calls lost: the board retries, except at the start.
 func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ func(error)) error {
 	watcher := l.Lists.Watch(nil)
 	defer watcher.Close()

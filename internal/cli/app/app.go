@@ -1,5 +1,4 @@
-// Package app is what all commands share: settings, the open store, finding the list that a person means,
-// and the terminal.
+// Package app is what all commands share: settings, the open store, the search for a list, and the terminal.
 package app
 
 import (
@@ -121,8 +120,7 @@ func IsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// TypedInput returns standard input as a reader that fails when ctx ends, as with Ctrl-C. All questions share
-// one reader: a second one would lose what the first has buffered.
+// TypedInput returns one reader of standard input for all questions, which fails when ctx ends, as with Ctrl-C.
 func (a *App) TypedInput(ctx context.Context) *bufio.Reader {
 	if a.typed == nil {
 		r, w := io.Pipe()

@@ -54,8 +54,7 @@ func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o 
 	return Foremost(ctx, lists, all)
 }
 
-// OfFolder returns the foremost of a folder's lists, or of the nearest folder above that has any; the zero
-// snapshot if none has. It ignores lists for which skip is true.
+// OfFolder returns the foremost list of a folder, else of the nearest one above that has any, but for lists to skip.
 func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
 		found, err := lists.Find(ctx, board.Query{Workspace: &folder, Limit: maxRecentLists})
@@ -126,8 +125,7 @@ func (a *App) NamedAll(ctx context.Context, lists board.Lists, args []string, o 
 	return found, nil
 }
 
-// Named returns the newest snapshot of the list that wanted names, as [render.Named] matches it. Deleted and
-// damaged lists are returned as excerpts. If several match, the error shows them.
+// Named returns the newest snapshot of the list that [render.Named] finds, an excerpt if it may be deleted or damaged.
 func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
 	isDamaged := false
 	if !o.Deleted { // a full id needs no search through all lists

@@ -239,10 +239,8 @@ func (s *Settings) httpRows() []*Setting {
 // maxShown is how much of a bad line or value an error shows, in characters.
 const maxShown = 100
 
-// Collect fills the settings. Each value comes from its flag, or else from the
-// environment, the config file, or the default. A variable that is empty is none. The
-// error names each value that is not allowed, where it came from, and what is allowed;
-// these settings have their defaults.
+// Collect fills each setting from its flag, else from a variable that is not empty, the config file or the default. The
+// error names each invalid value, its origin and what is allowed; such a setting has its default.
 func (s *Settings) Collect(env Env) error {
 	// These bounds are not settings. An agent that begins 1000 lists a day is out of control. Lists unchanged for an
 	// hour may be dropped when room is short; finished lists go 90 days after their last change.
@@ -497,8 +495,7 @@ var (
 	quoted      = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
 )
 
-// SplitCommandLine splits a command line at spaces. Single or double quotes keep spaces. A backslash is an
-// ordinary character: paths on Windows have them.
+// SplitCommandLine splits a command line at spaces outside quotes. A backslash is an ordinary character, as in C:\x.
 func SplitCommandLine(text string) (parts []string, err error) {
 	if strings.TrimSpace(commandWord.ReplaceAllString(text, "")) != "" {
 		return nil, fmt.Errorf("%q: a quotation mark is not closed", text)

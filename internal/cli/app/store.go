@@ -40,8 +40,7 @@ func (a *App) OnLists(do func(board.Lists) error) error {
 	return a.OnStore(func(_ *store.Opened, b *board.Board) error { return do(b.Everyone()) })
 }
 
-// OnStore opens the store for do and closes it then. It fails if the store cannot be read within the request
-// timeout: another program may hold a lock on it for good.
+// OnStore opens the store for do. It fails if the store cannot be read in time: another program may have it locked.
 func (a *App) OnStore(do func(*store.Opened, *board.Board) error) error {
 	st, b, done, err := a.Open()
 	if err != nil {
@@ -124,8 +123,7 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	return st, nil
 }
 
-// CheckNamed returns an error if the settings name a file that does not exist. Without it, a command that
-// copies or checks a store would accept a mistyped path as an empty store.
+// CheckNamed returns an error if the store's file is missing: a mistyped path would pass for an empty store.
 func (a *App) CheckNamed() error {
 	place, err := a.Place()
 	if err != nil || a.Store == "" || place.File == "" {

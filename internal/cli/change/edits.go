@@ -98,8 +98,7 @@ func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot,
 	return err
 }
 
-// forLists calls do for each list that the arguments name, and prints its words. If one is not found, it calls do
-// for none.
+// forLists calls do for each list that the arguments name, or for none if one is not found, and prints its words.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
 	return a.OnLists(func(lists board.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)
@@ -238,8 +237,7 @@ var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+)
 // comment matches an HTML comment at the beginning of a line, such as editHelp; an item's id is at the end of one.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
-// parseEdited parses a text from the editor into lines, and texts that the agent gets when its turn ends. An error
-// names the line.
+// parseEdited parses a text from the editor into lines, and texts for the end of the agent's turn. An error names a line.
 func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 	text = comment.ReplaceAllString(text, "")
 	lines, later = []todo.Line{}, []string{}
@@ -272,8 +270,7 @@ func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 	return lines, later, nil
 }
 
-// editFile writes a text to a temporary file and runs the user's editor on it. It returns the file's path even
-// with an error; empty if no file was made.
+// editFile runs the user's editor on a temporary file with a text. It returns the path even with an error; "" for none.
 func editFile(ctx context.Context, a *app.App, text string) (path string, err error) {
 	command, err := editor(a)
 	if err != nil {

@@ -24,8 +24,7 @@ const (
 	usageItem  = `Usage: TodoWrite '{"todos":[{"content":"...","activeForm":"...","status":"pending"}]}'`
 )
 
-// TodoWrite prints the result text on standard output, or returns an error with the message for standard error
-// (docs/spec/variants.md C1–C5).
+// TodoWrite prints the result on standard output, or returns the message for standard error (docs/spec/variants.md C1–C5).
 func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 	raw, err := todoWriteJSON(a, args)
 	if err != nil {
@@ -107,8 +106,7 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 // commandLasts is how long an agent counts as here after it ran the command.
 const commandLasts = 30 * time.Minute
 
-// todoWriteTo returns the write to the list that --list or TODO_LIST names, else to the working directory's
-// (docs/spec/variants.md C3).
+// todoWriteTo returns the write to the list of --list or TODO_LIST, else the folder's (docs/spec/variants.md C3).
 func todoWriteTo(a *app.App, call *tools.Call) board.Write {
 	writer, folder := todo.Writer{Client: "command line", Variant: "TodoWrite"}, app.Absolute("")
 	w := board.Write{Writer: writer, Change: call.Change, Title: call.Title, Target: call.Target}

@@ -120,8 +120,7 @@ type reading struct {
 	away  int                  // number of archived lists
 }
 
-// read reads the most recent lists, or all of them if an option filters lists: the state of a list also depends
-// on its sub-agents' lists, which may be older.
+// read reads the most recent lists, or all with a filter: a list's state depends on sub-agents' lists, which may be older.
 func (o listsOptions) read(ctx context.Context, lists board.Lists) (r reading, err error) {
 	q := board.Query{Excerpt: !o.json && *o.search == ""}
 	r.said = make(map[string]todo.Said)

@@ -192,8 +192,7 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 	return nil
 }
 
-// statusLine prints a list in one line for a status bar: the named list, the list of the chat, or the open list
-// of the folder. It prints nothing if none is found: a status bar has no place for errors.
+// statusLine prints the named list, the chat's, or the folder's open one in a line. On errors it prints nothing.
 func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool, width int) error {
 	var chat claudeStatus
 	if claudeCode {

@@ -198,8 +198,7 @@ func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 	return web.New(s, c)
 }
 
-// greet prints the panel's URL, where lists are stored, how to add the server to a client, and the address it
-// listens on if that differs from the URL.
+// greet prints the panel's URL, where lists are stored, and how to add the server to a client.
 func (a *service) greet(url, listens string, place store.Place) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `todo-mcp %[1]s

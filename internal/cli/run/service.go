@@ -147,8 +147,7 @@ func newKey() []byte {
 	return key
 }
 
-// loadOrStoreKey returns the key in a file, which it makes if necessary. Processes that start at once get the
-// same key.
+// loadOrStoreKey returns the key in a file, or makes the file. Processes that start at once get the same key.
 func loadOrStoreKey(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -256,8 +255,7 @@ const takeoverInterval = time.Second
 // panelWait limits how long a client's first answer is delayed to learn who holds the panel's port.
 const panelWait = 500 * time.Millisecond
 
-// listenPanel listens for the panel and sets a.panel, the URL that clients get. It returns nil if another
-// process has the port.
+// listenPanel listens for the panel and sets a.panel. It returns nil if another process has the port.
 func (a *service) listenPanel(ctx context.Context) net.Listener {
 	ctx, cancel := context.WithTimeout(ctx, panelWait)
 	defer cancel()
@@ -273,8 +271,7 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 	return nil
 }
 
-// sidePanel serves the panel beside a stdio server, in the background until end is called or ctx ends. first may
-// be nil.
+// sidePanel serves the panel in the background until end is called or ctx ends. first may be nil.
 func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Listener) error {
 	config, err := a.serverConfig(b)
 	if err != nil {
@@ -295,8 +292,7 @@ func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Liste
 	return nil
 }
 
-// keepPanel serves the panel whenever its port is free, until ctx ends. It warns once if another program holds
-// the port (BAD-INPUT 84).
+// keepPanel serves the panel whenever its port is free, and warns once if another program has it (BAD-INPUT 84).
 func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listener) {
 	strangers := 0 // consecutive tries at which another program held the port
 	for ; ctx.Err() == nil; l = nil {

@@ -71,8 +71,7 @@ func (r *report) must(err error, cure, what string) bool {
 // doctorTimeout limits the time for each topic.
 const doctorTimeout = 10 * time.Second
 
-// Doctor checks all that lists depend on and says how to mend what is wrong. It returns an error if there are
-// problems. It changes nothing.
+// Doctor checks all that lists depend on and says how to mend it. A problem is an error. It changes nothing.
 func Doctor(ctx context.Context, a *app.App, _ []string) error {
 	r := &report{App: a, found: make(map[verdict]int), typed: run.CalledBy(a)}
 	err := a.Say("todo-mcp %s (%s, %s/%s)\n\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -79,8 +79,7 @@ func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
 	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
 
-// passOn sends an event to a server and prints its answer for the host. It leaves out the tool's response if the
-// event is too large.
+// passOn sends an event to a server, if necessary without the tool's response, and prints the answer for the host.
 func passOn(ctx context.Context, a *app.App, event hook.Event, server string) error {
 	client, err := remote.New(server, a.Getenv("TODO_TOKEN"))
 	if err != nil {

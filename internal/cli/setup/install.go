@@ -253,8 +253,7 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 	return err
 }
 
-// makeChange shows a change, asks, and writes it. It returns a text about the result. The answer "all" also
-// allows the changes that follow.
+// makeChange shows a change, asks, writes it and returns the result. The answer "all" also allows later changes.
 func (o *installer) makeChange(ctx context.Context, change install.Change) (text string, err error) {
 	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff(false))); err != nil {
 		return "", err

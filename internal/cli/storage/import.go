@@ -23,8 +23,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Import imports what export wrote. It checks everything before it writes anything; only a store that fails or
-// becomes full stops it later.
+// Import imports an export. It checks everything before it writes; then only a store that fails or is full stops it.
 func Import(ctx context.Context, a *app.App, args []string) error {
 	in, done, err := input(ctx, a, args)
 	if err != nil {
