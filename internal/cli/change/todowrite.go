@@ -66,12 +66,8 @@ func PrintGuidance(a *app.App) error {
 	if err != nil {
 		return err
 	}
-	place, err := a.Place()
-	if err != nil {
-		return err
-	}
 	kept := texts.Words.KeptOnDisk
-	if place.Memory() {
+	if place, err := a.Place(); err == nil && place.Memory() {
 		kept = ""
 	}
 	items, length := cmp.Or(a.Tools.MaxItems, todo.MaxItems), cmp.Or(a.Tools.MaxContentLength, todo.MaxText)

@@ -28,10 +28,8 @@ func Demo(fs *flag.FlagSet) app.Run {
 		if *pace < time.Millisecond {
 			return app.Usagef("--pace %s: must be 1ms or longer", *pace)
 		}
-		settings := app.NewSettings() // ignores variables and the config file
-		if err := settings.Collect(app.Env{Getenv: func(string) string { return "" }}); err != nil {
-			return err
-		}
+		settings := app.NewSettings()
+		_ = settings.Collect(app.Env{Getenv: func(string) string { return "" }}) // the defaults, which are valid
 		settings.Store, settings.Addr = "memory", a.Addr
 		listener, err := net.Listen("tcp", a.Addr)
 		if err != nil { // the port may be taken; use any other
@@ -57,8 +55,7 @@ func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Dur
 		return err
 	}
 	url := "http://" + listener.Addr().String() + "/"
-	err = a.Say("Open %s to watch agents at work. They begin when the page is open; nothing here is kept.\n\nStop with Ctrl-C.\n", url)
-	if err != nil {
+	if err := a.Say("Open %s to watch agents at work. They begin when the page is open; nothing here is kept.\n\nStop with Ctrl-C.\n", url); err != nil {
 		return err
 	}
 	a.browse(ctx, url)

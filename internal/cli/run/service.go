@@ -128,14 +128,11 @@ func (a *service) sessionKey() []byte {
 	if a.sharedKey != nil {
 		return a.sharedKey
 	}
-	place, err := a.Place()
-	if err == nil && !place.Memory() {
-		var key []byte
-		if key, err = loadOrStoreKey(place.KeyFile()); err == nil {
+	if place, _ := a.Place(); !place.Memory() { // no error: the store is open
+		key, err := loadOrStoreKey(place.KeyFile())
+		if err == nil {
 			return key
 		}
-	}
-	if err != nil {
 		fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
 	}
 	return newKey()

@@ -34,10 +34,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 			o.Where = client.Where()
 			return watchSource(ctx, a, client, o)
 		}
-		place, err := a.Place()
-		if err != nil {
-			return err
-		}
+		place, _ := a.Place() // OnLists returns its error
 		if place.Memory() {
 			return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
 		}

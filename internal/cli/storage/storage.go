@@ -45,27 +45,20 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 		}
 		fmt.Fprintln(a.Stderr, render.Safe(err.Error()))
 	}
-	named, err := a.NamedAll(ctx, lists, args, app.NamedOptions{Damaged: keepGoing})
-	type changed struct {
-		id string
-		at time.Time
-	}
-	var exported []changed
-	add := func(l todo.Snapshot) { exported = append(exported, changed{l.List.ID, l.Updated}) }
-	for _, l := range named {
-		add(l)
-	}
+	exported, err := a.NamedAll(ctx, lists, args, app.NamedOptions{Damaged: keepGoing})
 	if err == nil && len(args) == 0 {
-		err = forAll(ctx, lists, add)
+		err = forAll(ctx, lists, func(l todo.Snapshot) { exported = append(exported, l) })
 	}
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(exported, func(x, y changed) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.id, y.id)) })
+	slices.SortFunc(exported, func(x, y todo.Snapshot) int {
+		return cmp.Or(x.Updated.Compare(y.Updated), cmp.Compare(x.List.ID, y.List.ID))
+	})
 	out := bufio.NewWriter(a.Stdout)
 	for _, l := range exported {
 		var before todo.Snapshot
-		for r, err := range lists.Revisions(ctx, l.id, 0) {
+		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
 			// An export has no gaps: the previous revision is written again for each that could not be read.
 			for before.Revision > 0 && err == nil && before.Revision+1 < r.Revision {
 				before.Revision++
