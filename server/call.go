@@ -168,15 +168,12 @@ const (
 	StructuredNever  Structured = "never"
 )
 
-// The keys of a result's _meta.
 const (
+	// Keys in a result's _meta.
 	metaList    = "todo-mcp/list"    // a [tools.ListState]
 	metaDisplay = "todo-mcp/display" // the display that the structured content would have
-)
-
-// Keys in a tool's _meta for Claude Code: without metaAlwaysLoad its model sees the tool's bare name
-// until it searches, and metaSearchHint is found by the search beside name and description.
-const (
+	// Keys in a tool's _meta for Claude Code: without metaAlwaysLoad its model sees the tool's bare name until it
+	// searches, and metaSearchHint is found by the search beside name and description.
 	metaAlwaysLoad = "anthropic/alwaysLoad"
 	metaSearchHint = "anthropic/searchHint"
 	searchHint     = "todo list, task list, plan, checklist"

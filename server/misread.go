@@ -25,9 +25,13 @@ func noteMisread(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) 
 	}
 }
 
-// refusal returns mcp-go's refusal with the message's id. It words problems of the params, for which mcp-go has names
-// of Go, adds the timeout if that has passed, and names the tools if an unknown one is called.
-func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
+// reword returns mcp-go's answer; a refusal gets the message's id. It words problems of the params, for which mcp-go
+// has names of Go, adds the timeout if that has passed, and names the tools if an unknown one is called.
+func (r *request) reword(answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
+	refused, ok := answer.(mcp.JSONRPCError)
+	if !ok {
+		return answer
+	}
 	if r.message.ID != nil {
 		refused.ID = jsonrpc.RequestID(r.message.ID)
 		if r.misread != nil {

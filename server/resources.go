@@ -134,8 +134,8 @@ func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	return lists[:min(len(lists), 1)], nil
 }
 
-// maxCompletion is how many runes of a title are offered, since the beginning of one names a list,
-// and maxCompletions how many values MCP allows.
+// maxCompletion is how many runes of a title are offered, since the beginning of one names a list, and maxCompletions
+// how many values MCP allows.
 const maxCompletion, maxCompletions = 60, 100
 
 // completions completes the argument of the prompt resume with names and titles of unfinished lists.

@@ -41,28 +41,28 @@ type Config struct {
 	Texts      *prompts.Texts
 	Version    string
 	List       string // the name of the list that the user chose for this process; may be empty
-	// Panel is the address of the panel, which instructions name for users; empty for none. A server
-	// that serves the panel itself may set it between [New] and the first message. Then only the
-	// app page has it, for links: who added the server by its address knows it.
+	// Panel is the address of the panel, which instructions name for users; empty for none. A server that serves the
+	// panel itself may set it between [New] and the first message. Then only the app page has it, for links: who
+	// added the server by its address knows it.
 	Panel string
 	Dir   string // the working directory; may be empty
 	Host  string // on stdio the process id of the client's host; empty if it is unknown
 	// Getenv reads the variable in which a host on stdio names the chat; nil means that none is set.
 	Getenv  func(string) string
 	Timeout time.Duration // of each request but streams; 0 means 10 s
-	// StopTimeout is how long a client on a pipe may leave answers unread when the server ends; 0
-	// means 8 s (BAD-INPUT 68).
+	// StopTimeout is how long a client on a pipe may leave answers unread when the server ends; 0 means 8 s
+	// (BAD-INPUT 68).
 	StopTimeout   time.Duration
 	Subscriptions subscriptions.Config // limits; [New] sets its Board
-	// SessionKey returns the key that signs ids of HTTP sessions. It is called at most once, when the
-	// first id is made or checked; nil if there are no sessions.
+	// SessionKey returns the key that signs ids of HTTP sessions. It is called at most once, when the first id is
+	// made or checked; nil if there are no sessions.
 	SessionKey func() []byte
-	// Hook applies an event of a host's hook, a JSON object, and returns the JSON that the host reads;
-	// nil if no hooks call this server. Its error is shown to the caller and has no text of a list.
+	// Hook applies an event of a host's hook, a JSON object, and returns the JSON that the host reads; nil if no
+	// hooks call this server. Its error is shown to the caller and has no text of a list.
 	Hook func(ctx context.Context, lists board.Lists, event json.RawMessage) (answer []byte, err error)
 	Log  *slog.Logger // of the server's own failures, without any list's content; nil discards them
-	// Observe is called for every answered request, concurrently, with how long it took, a stream
-	// until its end; nil observes nothing. No client can make up the labels:
+	// Observe is called for every answered request, concurrently, with how long it took, a stream until its end; nil
+	// observes nothing. No client can make up the labels:
 	//   - errorType: empty for success, "tool_error" for a result that is an error, "cancelled" if the
 	//     caller left or cancelled the request, "read_only" if the caller may not write, else the code
 	//     of the JSON-RPC error;
@@ -147,8 +147,8 @@ func (s *Server) published() []*tools.Tool {
 	return slices.DeleteFunc(slices.Clone(s.Tools), func(t *tools.Tool) bool { return !slices.Contains(s.Publish, t.Name) })
 }
 
-// CheckPublish returns an error unless names has at least one element and each
-// is the name of a tool, "all" or "auto". The error lists what is allowed.
+// CheckPublish returns an error unless names has at least one element and each is the name of a tool, "all" or
+// "auto". The error lists what is allowed.
 func CheckPublish(names []string) error {
 	odd := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return name == "auto" || name == "all" || slices.Contains(tools.Names(), name)

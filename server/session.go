@@ -34,8 +34,8 @@ type Peer struct {
 	Folder   string // the path in its Todo-Folder header, else of its first root; empty for neither
 }
 
-// Introduce sets client and apps from an initialize request, and reports whether the client can be
-// asked for its roots.
+// Introduce sets client and apps from an initialize request, and reports whether the client can be asked for its
+// roots.
 func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
 	var says mcp.InitializeParams
 	initialize.Decode(&says)
@@ -98,10 +98,7 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 		answer = r.question()
 	}
 	if answer == nil {
-		answer = s.mcp.HandleMessage(r.ctx, m.Brief)
-	}
-	if refused, ok := answer.(mcp.JSONRPCError); ok {
-		answer = r.refusal(refused)
+		answer = r.reword(s.mcp.HandleMessage(r.ctx, m.Brief))
 	}
 	if r.errorType == errorReadOnly {
 		return answer, board.ErrReadOnly
@@ -120,10 +117,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	defer stream.Close()
 	ended, end := context.WithCancel(r.came)
 	end() // else mcp-go waits for the end, and keeps the whole request
-	answer := s.mcp.HandleMessage(ended, m.Brief)
-	if refused, ok := answer.(mcp.JSONRPCError); ok {
-		answer = r.refusal(refused)
-	}
+	answer := r.reword(s.mcp.HandleMessage(ended, m.Brief))
 	r.message.Brief, r.message.Params, r.said, r.client = nil, nil, nil, mcp.Implementation{} // free them while the stream is open
 	select {
 	case acknowledgement := <-r.acknowledgement:

@@ -156,8 +156,8 @@ func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item
 
 const maxReady = 5 // how many items that can be begun an answer names
 
-// todoWriteItem is an item in the arguments of TodoWrite and write_todos. ID is published with
-// Options.ItemIDs (T5), Reason with AllStatuses (T10).
+// todoWriteItem is an item in the arguments of TodoWrite and write_todos. ID is published with Options.ItemIDs (T5),
+// Reason with AllStatuses (T10).
 type todoWriteItem struct {
 	ID string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
 	contentInput
@@ -238,8 +238,8 @@ func remove(schema *jsonschema.Schema, path ...string) {
 	schema.Properties.Delete(path[len(path)-1])
 }
 
-// readableInput is the arguments of a tool that takes a list of items I; a call without Todos,
-// or with null, reads the list (K1).
+// readableInput is the arguments of a tool that takes a list of items I; a call without Todos, or with null, reads
+// the list (K1).
 type readableInput[I any] struct {
 	Todos []I `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
 	planTitle
@@ -251,8 +251,7 @@ type titleInput struct {
 	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
 }
 
-// setTodoListItem is an item in the arguments and results of SetTodoList. Priority and DueDate
-// are any text (K5).
+// setTodoListItem is an item in the arguments and results of SetTodoList. Priority and DueDate are any text (K5).
 type setTodoListItem struct {
 	titleInput
 	Priority string `json:"priority,omitempty" jsonschema:"description=In any words"`

@@ -18,7 +18,7 @@ type viewInput struct {
 
 // tickInput is the arguments of the tick tool.
 type tickInput struct {
-	ListID string `json:"list_id"`
+	viewInput
 	ItemID string `json:"item_id"`
 	Status string `json:"status" jsonschema:"enum=STATUSES"`
 	// Revision is what the person saw; what others changed since is kept.
@@ -41,21 +41,15 @@ type viewItem struct {
 // tick, by which a person sets one item's status. They are not in [Names]. Their calls have a nil Change, those of
 // tick an Edit. Failures of tick are worded for the person.
 func NewPage() (view, tick *Tool) {
-	view = pageTool(&Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true,
-		Description: "The newest state of a todo list, for the list's own page."},
-		variant{input: viewInput{}, read: readOnly})
-	tick = pageTool(&Tool{Name: "todo_list_tick", Title: "Tick todo item",
-		Description: "Sets the status of one item for a person, from the list's own page."},
-		variant{input: tickInput{}, read: (*reader).tick, failure: tickFailure})
-	return view, tick
-}
-
-func pageTool(t *Tool, v variant) *Tool {
 	english := prompts.English().Words
 	english.NoList = "There is no such list"
-	t.Idempotent, t.words, t.variant = true, english, v
-	t.view, t.output, t.byList, t.answer = todo.CoreView(), result[viewItem, todo.Counts]{}, true, viewAnswer
-	return t
+	v := variant{view: todo.CoreView(), input: viewInput{}, output: result[viewItem, todo.Counts]{}, byList: true, read: readOnly, answer: viewAnswer}
+	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: english, variant: v,
+		Description: "The newest state of a todo list, for the list's own page."}
+	v.input, v.read, v.failure = tickInput{}, (*reader).tick, tickFailure
+	tick = &Tool{Name: "todo_list_tick", Title: "Tick todo item", Idempotent: true, words: english, variant: v,
+		Description: "Sets the status of one item for a person, from the list's own page."}
+	return view, tick
 }
 
 func viewAnswer(_ prompts.Words, _ *Call, out board.Outcome) Result {

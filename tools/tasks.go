@@ -204,16 +204,11 @@ func taskUpdated(w prompts.Words, c *Call, out board.Outcome) string {
 
 // fields returns the sent fields, in the order of the schema.
 func (c taskChange) fields() (sent []string) {
-	for _, field := range []struct {
-		name string
-		sent bool
-	}{
-		{"subject", c.Text != ""}, {"description", c.Details != nil}, {"activeForm", c.Active != ""},
-		{"status", c.Status != "" || c.deletes}, {"owner", c.Owner != nil}, {"addBlocks", c.blocks != nil},
-		{"addBlockedBy", c.WaitsFor != nil}, {"reason", c.Reason != nil},
-	} {
-		if field.sent {
-			sent = append(sent, field.name)
+	names := []string{"subject", "description", "activeForm", "status", "owner", "addBlocks", "addBlockedBy", "reason"}
+	for i, isSent := range []bool{c.Text != "", c.Details != nil, c.Active != "", c.Status != "" || c.deletes,
+		c.Owner != nil, c.blocks != nil, c.WaitsFor != nil, c.Reason != nil} {
+		if isSent {
+			sent = append(sent, names[i])
 		}
 	}
 	return sent

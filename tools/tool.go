@@ -48,10 +48,9 @@ type Options struct {
 	MaxItems         int
 	MaxContentLength int
 	InProgress       Policy
-	// ItemIDs includes item ids in TodoWrite's schema and results (T5).
-	ItemIDs  bool
-	Statuses Statuses
-	Texts    *prompts.Texts // descriptions and the words of answers (P3); nil means the embedded English ones
+	ItemIDs          bool // TodoWrite's schema and results have item ids (T5)
+	Statuses         Statuses
+	Texts            *prompts.Texts // descriptions and the words of answers (P3); nil means the embedded English ones
 }
 
 // Defaults returns the default options.
@@ -79,13 +78,12 @@ type variant struct {
 	input  any  // the argument struct
 	output any  // the result struct
 	byList bool // list_id is required
-	// bare is the field that an array sent in place of the arguments object stands for; empty
-	// for a tool that accepts any arguments.
+	// bare is the field that an array sent in place of the arguments object stands for; empty for a tool that accepts
+	// any arguments.
 	bare string
 	// prune adapts the schemas of arguments and results to the options; nil leaves them.
-	prune func(in, out *jsonschema.Schema)
-	// allStatuses says that the schema lists all core statuses.
-	allStatuses bool
+	prune       func(in, out *jsonschema.Schema)
+	allStatuses bool // the schema lists all core statuses
 	// read returns the call for some arguments and adds their problems to r.
 	read   func(r *reader, args value) *Call
 	answer func(w prompts.Words, c *Call, o board.Outcome) Result
@@ -97,11 +95,10 @@ type variant struct {
 
 // Call is a tool call with valid arguments. It is immutable.
 type Call struct {
-	// Target says which list the arguments name; the caller adds conversation and sub-agent.
-	board.Target
-	Title  string      // one line, used if the list has no title yet; may be empty
-	Change todo.Change // nil for a call that only reads, and for an Edit
-	Edit   todo.Edit   // a person's change by the tick tool; zero in other calls
+	board.Target             // which list the arguments name; the caller adds conversation and sub-agent
+	Title        string      // one line, used if the list has no title yet; may be empty
+	Change       todo.Change // nil for a call that only reads, and for an Edit
+	Edit         todo.Edit   // a person's change by the tick tool; zero in other calls
 
 	created int      // how many items create_todos adds
 	fields  []string // what TaskUpdate changes
@@ -110,13 +107,12 @@ type Call struct {
 // readOnly is the read function of a tool that shows the list whatever its arguments are.
 func readOnly(*reader, value) *Call { return &Call{} }
 
-// Result is the answer to a call. The text says all that a model needs to know;
-// the rest is for programs.
+// Result is the answer to a call. The text says all that a model needs to know; the rest is for programs.
 type Result struct {
 	Text       string
 	Structured any // conforms to the output schema; nil for none
-	// List is a summary of the list, nil while there is none. Display is the display in
-	// Structured, nil for none. Both are for clients that get no Structured (V3).
+	// List is a summary of the list, nil while there is none. Display is the display in Structured, nil for none.
+	// Both are for clients that get no Structured (V3).
 	List    *ListState
 	Display any
 	IsError bool
@@ -179,22 +175,21 @@ func (t *Tool) OutputSchema() json.RawMessage {
 // publish generates the schemas when they are first asked for: a client is listed few of the tools, and generating
 // all would take a quarter of the program's start.
 func (t *Tool) publish() {
-	in, out := schemaOf(t.input), schemaOf(t.output)
-	for _, s := range []*jsonschema.Schema{in, out} {
-		fillStatuses(s, t.view.Accepts())
-	}
+	in, out := schemaOf(t.input, t.view.Accepts()), schemaOf(t.output, t.view.Accepts())
 	if t.prune != nil {
 		t.prune(in, out)
 	}
-	t.in, t.out = encode(in), encode(out)
+	t.in, _ = json.Marshal(in) // a schema is always valid JSON
+	t.out, _ = json.Marshal(out)
 }
 
 // schemaOf generates the JSON schema of a struct, inlined and without $ref, $defs, $schema and $id, which strict
 // clients reject (V1).
-func schemaOf(v any) *jsonschema.Schema {
+func schemaOf(v any, statuses []string) *jsonschema.Schema {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
 	s := r.Reflect(v)
 	s.Version = ""
+	fillStatuses(s, statuses)
 	return s
 }
 
@@ -214,14 +209,6 @@ func fillStatuses(s *jsonschema.Schema, words []string) {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		fillStatuses(p.Value, words)
 	}
-}
-
-func encode(s *jsonschema.Schema) json.RawMessage {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		panic(fmt.Sprintf("schema: %v", err)) // the program was built wrong
-	}
-	return raw
 }
 
 // Read parses and checks a call's arguments, which are raw JSON or empty. Its error can be passed to [Tool.Failure].
@@ -357,9 +344,9 @@ type ListState struct {
 	Current string    `json:"current,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 	Panel   string    `json:"panel,omitempty"` // the address of the list's page, if a panel is known
-	// Written is the newest revision that no person wrote, Seen the newest that one of the
-	// list's agents was shown. Rests is true when no agent works on the list. Only answers of the
-	// app page's tools have them; other callers have just written, and know.
+	// Written is the newest revision that no person wrote, Seen the newest that one of the list's agents was shown.
+	// Rests is true when no agent works on the list. Only answers of the app page's tools have them; other callers
+	// have just written, and know.
 	Written int64 `json:"written,omitempty"`
 	Seen    int64 `json:"seen,omitempty"`
 	Rests   bool  `json:"rests,omitempty"`

@@ -18,8 +18,8 @@ import (
 type value struct {
 	kind jsontext.Kind // 'n' 'f' 't' '"' '0' '{' '[', or 0 when absent
 	text string        // the content of a string, or the literal of null, a boolean or a number
-	// surrogate is 0 for a string without lone surrogates, else the position in runes, from 1,
-	// of the first one or of a replacement character before it.
+	// surrogate is 0 for a string without lone surrogates, else the position in runes, from 1, of the first one or of
+	// a replacement character before it.
 	surrogate int
 	members   []member // of an object, or of an array, then without names
 }

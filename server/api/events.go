@@ -169,8 +169,8 @@ func updates(l todo.Snapshot) []sse.Event {
 	return []sse.Event{{Name: listUpdate, Data: u}, {ID: id, Name: itemsUpdate, Data: u.Todos}}
 }
 
-// The rest of this file serves the event stream of write_todos for front ends (docs/spec/variants.md W2, W3). Each call of any
-// variant is sent as a call of write_todos with the whole list.
+// The rest of this file serves the event stream of write_todos for front ends (docs/spec/variants.md W2, W3). Each
+// call of any variant is sent as a call of write_todos with the whole list.
 
 type toolUse struct {
 	Type    string `json:"type"`

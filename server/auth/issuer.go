@@ -25,11 +25,11 @@ import (
 type IssuerConfig struct {
 	URL      string // of the issuer, as in its metadata
 	Audience string // what access tokens must be for
-	// TenantClaim names a claim with the team that the token's user shares lists with; empty gives
-	// each user lists of their own.
+	// TenantClaim names a claim with the team that the token's user shares lists with; empty gives each user lists of
+	// their own.
 	TenantClaim string
-	// ClientID and ClientSecret are the panel's at the issuer. Without an id nobody can sign in to the
-	// panel with the issuer; the secret may be empty.
+	// ClientID and ClientSecret are the panel's at the issuer. Without an id nobody can sign in to the panel with the
+	// issuer; the secret may be empty.
 	ClientID, ClientSecret string
 }
 
@@ -47,8 +47,8 @@ type Issuer struct {
 const (
 	issuerTimeout = 10 * time.Second // of each request to the issuer
 	retryInterval = 2 * time.Second  // between failed requests for the metadata
-	// Anybody can cause a request for keys by a token with an unknown key, so the issuer is asked at
-	// most every keysInterval, after firstRequests for metadata and keys.
+	// Anybody can cause a request for keys by a token with an unknown key, so the issuer is asked at most every
+	// keysInterval, after firstRequests for metadata and keys.
 	keysInterval    = 10 * time.Second
 	firstRequests   = 1 + 5
 	maxIssuerAnswer = 1 << 20 // bytes

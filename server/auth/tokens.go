@@ -31,11 +31,10 @@ import (
 type Token struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // what it is for
-	// Principal is whose lists it opens; empty means the server's own, which commands on its machine
-	// show.
+	// Principal is whose lists it opens; empty means the server's own, which commands on its machine show.
 	Principal string `json:"principal"`
-	// User is who uses it, as the issuer's claim sub names them, so that one person's hooks and agents
-	// are one user. Empty means the user in Principal ("user:…"), else Name.
+	// User is who uses it, as the issuer's claim sub names them, so that one person's hooks and agents are one user.
+	// Empty means the user in Principal ("user:…"), else Name.
 	User   string   `json:"user,omitempty"`
 	Scopes []string `json:"scopes"` // [ScopeRead] or [ScopeWrite] or both
 	// Hash is the SHA-256 of the text, which is random: a slow hash would not make it safer.

@@ -34,12 +34,11 @@ import (
 // Config configures an [Edge]. Board is required.
 type Config struct {
 	Board *board.Board
-	// Hosts are the names, in lower case and without port, that a Host header may have besides the
-	// loopback names. Origins are the origins that may send requests besides the server's own.
+	// Hosts are the names, in lower case and without port, that a Host header may have besides the loopback names.
+	// Origins are the origins that may send requests besides the server's own.
 	Hosts, Origins []string
-	// PublicURL is where clients reach the server, as https://host or, if a proxy serves it below a
-	// path that it may or may not remove, https://host/path, without a slash at the end; empty means
-	// what each request says.
+	// PublicURL is where clients reach the server, as https://host or, if a proxy serves it below a path that it may
+	// or may not remove, https://host/path, without a slash at the end; empty means what each request says.
 	PublicURL string
 	// Tokens and Issuer say who sends a request; without either everybody has the server's identity.
 	Tokens *auth.Tokens
@@ -51,34 +50,34 @@ type Config struct {
 	TLS            *tls.Config    // nil serves without TLS
 	Log            *slog.Logger   // of the server's own failures, without any list's content; nil discards them
 	Timeout        time.Duration  // of a request that is not a stream; 0 means 10 s
-	// ClientTimeout is how long a client may take to send a header or a body, or to read a piece of an
-	// answer, of at most 256 kB; 0 means 10 s (BAD-INPUT 10 and 61).
+	// ClientTimeout is how long a client may take to send a header or a body, or to read a piece of an answer, of at
+	// most 256 kB; 0 means 10 s (BAD-INPUT 10 and 61).
 	ClientTimeout time.Duration
-	// MaxStreams is how many streams may be open; 0 means 4096. One client address, and one user, may
-	// have half of them, but at least one (BAD-INPUT 63).
+	// MaxStreams is how many streams may be open; 0 means 4096. One client address, and one user, may have half of
+	// them, but at least one (BAD-INPUT 63).
 	MaxStreams int
-	// KeepAlive is how often a stream gets a comment and its token is checked again; 0 means 4 s, so
-	// that an open page notices within 15 s that it is not live.
+	// KeepAlive is how often a stream gets a comment and its token is checked again; 0 means 4 s, so that an open
+	// page notices within 15 s that it is not live.
 	KeepAlive time.Duration
 	Now       func() time.Time // the clock of sign-in, rates and the probe /readyz; nil means time.Now
 	Ready     func() error     // why /readyz fails although the store works; nil means that it never does
 	Warn      func() string    // lines for /readyz and the board on what is wrong although calls are answered; may be nil
 	Metrics   http.Handler     // answers /metrics; nil means that there is none
-	// Observe is told how long each answered request took that is no stream, its method ("_OTHER" if
-	// HTTP has none such), its status, and its route, empty for none. It may be nil.
+	// Observe is told how long each answered request took that is no stream, its method ("_OTHER" if HTTP has none
+	// such), its status, and its route, empty for none. It may be nil.
 	Observe func(took time.Duration, labels ...string)
 	Drain   time.Duration // how long [Edge.Serve] goes on after it was told to stop
 }
 
 const (
-	// ClientTimeout is the default of [Config.ClientTimeout]: a telephone sends the largest message, a
-	// megabyte, within it.
+	// ClientTimeout is the default of [Config.ClientTimeout]: a telephone sends the largest message, a megabyte,
+	// within it.
 	ClientTimeout = 10 * time.Second
-	// stopTimeout is how long requests in progress may take when the server stops (BAD-INPUT 58): two
-	// seconds less than the ten after which service managers and container engines kill.
+	// stopTimeout is how long requests in progress may take when the server stops (BAD-INPUT 58): two seconds less
+	// than the ten after which service managers and container engines kill.
 	stopTimeout = 8 * time.Second
-	// ServerName is the header Server of every answer, by which another process on this machine
-	// recognises who holds a port.
+	// ServerName is the header Server of every answer, by which another process on this machine recognises who holds
+	// a port.
 	ServerName = "todo-mcp"
 )
 

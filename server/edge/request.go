@@ -155,8 +155,8 @@ func tooLarge(w http.ResponseWriter) *Error {
 const (
 	pieceSize         = 256 << 10   // bytes that a client must read within the client timeout: 26 kB/s is enough
 	finalWriteTimeout = time.Second // for a client that still reads as the server ends
-	// maxUnsent is how many bytes of large answers clients may leave unread, one client half of it:
-	// sixteen of the largest pages of lists.
+	// maxUnsent is how many bytes of large answers clients may leave unread, one client half of it: sixteen of the
+	// largest pages of lists.
 	maxUnsent   = 128 << 20
 	smallAnswer = 16 << 10 // the size in bytes from which an answer is large
 )

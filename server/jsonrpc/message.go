@@ -156,8 +156,8 @@ type keys map[string]key
 type key struct {
 	part    part
 	members keys // keys of the value; nil if the protocol defines none
-	// objects is how many levels of the value, from itself on, are objects. PHP and Lua, which have one
-	// type for objects and arrays, write an empty object as [].
+	// objects is how many levels of the value, from itself on, are objects. PHP and Lua, which have one type for
+	// objects and arrays, write an empty object as [].
 	objects int
 }
 
@@ -304,8 +304,8 @@ type Scanner struct {
 	depth   int  // nesting of the current byte; 1 is the message object itself
 	quoted  bool // within a string
 	escaped bool // after a backslash in a string
-	// outline is the first maxOutline bytes of the message object, without deeper levels, and with []
-	// for strings of more than maxText bytes.
+	// outline is the first maxOutline bytes of the message object, without deeper levels, and with [] for strings of
+	// more than maxText bytes.
 	outline []byte
 	text    int // where the last string begins in outline
 }
