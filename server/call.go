@@ -40,8 +40,8 @@ func (s *Server) addTool(listed mcp.Tool, tool *tools.Tool, do func(*request, *t
 	})
 }
 
-// remind adds the list to the refusal of a call without one: an agent that lost its list, as after a compaction of
-// its chat, looks for it so.
+// remind adds the list to the refusal of a call without one: agents make such calls when they have lost their list,
+// as after a compaction of the chat.
 func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.Result) tools.Result {
 	if errors.Is(err, tools.ErrListLeftOut) {
 		if list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent}); err == nil {

@@ -21,7 +21,8 @@ type reader struct {
 	leftOutList bool        // the call lacks the list that its tool needs
 }
 
-// mistake is a problem in the arguments. It is none if an item of the list already has one of names.
+// mistake is a problem in the arguments. names are too long texts that are no problem if an item of the list is
+// called so already.
 type mistake struct {
 	todo.Problem
 	names []string

@@ -72,7 +72,7 @@ type todosInput[I any] struct {
 	planTitle
 }
 
-// contentInput is the fields that the items of several tools have.
+// contentInput has the fields that the items of several tools begin with.
 type contentInput struct {
 	Content string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
 	Status  string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
@@ -134,7 +134,7 @@ func dialect(input any, l wholeList) variant {
 		}}
 }
 
-// readyNext names the items that can be begun; empty if there are none, or none ever waited for another.
+// readyNext names the items that can be begun; empty if there are none, or no item has dependencies.
 func readyNext(w prompts.Words, view todo.View, items []todo.Item) string {
 	ready := readyItems(items, func(todo.Item) bool { return true })
 	if len(ready) == 0 || !slices.ContainsFunc(items, func(i todo.Item) bool { return i.WaitsFor != "" }) {
@@ -245,7 +245,7 @@ type readableInput[I any] struct {
 	planTitle
 }
 
-// titleInput is the fields that the items of several tools have.
+// titleInput has the fields that the items of several tools begin with.
 type titleInput struct {
 	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
 	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`

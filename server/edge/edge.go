@@ -1,8 +1,8 @@
 // Package edge serves HTTP: all routes share one check of Host and Origin, one set of limits and timeouts, and one
 // way to report failures.
 //
-// A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1 and 2), nor with sign-in one of an unknown
-// sender (BAD-INPUT 29). A handler reads and writes lists as the identity that sent the request, through
+// A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1 and 2). With sign-in, nor does a request of
+// an unknown sender (BAD-INPUT 29). A handler reads and writes lists as the identity that sent the request, through
 // [Request.Lists]. The edge answers a handler's error with a fitting status and text, and logs it in one line when
 // the server is at fault. A request that is not a stream ends within a timeout, whatever the store does.
 package edge

@@ -27,9 +27,9 @@ func Trust(origins []string) (*http.CrossOriginProtection, error) {
 }
 
 // guard refuses requests that a foreign page in a browser could send: with a foreign Host, as after DNS rebinding,
-// unless anyHost is true; with a foreign Origin (BAD-INPUT 1, 2); and reads for a page of another site, which could
-// open many streams and ask for large answers without reading them (BAD-INPUT 62). Only a person who follows a link
-// to a page may come from another site.
+// unless anyHost is true; with a foreign Origin (BAD-INPUT 1 and 2); and reads for a page of another site, which
+// could open many streams and ask for large answers without reading them (BAD-INPUT 62). Only a person who follows a
+// link to a page may come from another site.
 func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	if !anyHost && !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
 		host := todo.Cut(strings.ToLower(hostOf(r.Host)), 100)
@@ -93,8 +93,8 @@ type shares struct {
 	held map[share]int
 }
 
-// share is a key of [shares]: how often a client has a thing, whose size counts once, or without a thing the size of
-// all that the client has.
+// share is a key of [shares.held]. The value for a thing is how many holders of the client share it; its size counts
+// once. The value without a thing is the size of all things of the client.
 type share struct {
 	client string
 	thing  *byte

@@ -223,7 +223,7 @@ func (a *answer) bound() {
 // FlushError is called by http.ResponseController.
 func (a *answer) FlushError() error {
 	a.bound()
-	defer a.control.SetWriteDeadline(time.Time{}) //nolint:errcheck
+	defer a.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // the next write finds out
 	defer context.AfterFunc(a.edge.closing, a.bound)()
 	return a.control.Flush()
 }
