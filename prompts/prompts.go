@@ -69,11 +69,8 @@ var English = sync.OnceValue(func() *Texts {
 // read reads texts of a folder over those that were read before; missing files keep these. A user's own text also
 // replaces the long one.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
-	names, err := fs.Glob(embedded, "*.md")
-	if err != nil {
-		return fmt.Errorf("list prompts: %w", err)
-	}
-	for _, name := range names { // TodoWrite.long.md before TodoWrite.md
+	names, _ := fs.Glob(embedded, "*.md") // a valid pattern has no error
+	for _, name := range names {          // TodoWrite.long.md before TodoWrite.md
 		data, err := fs.ReadFile(folder, name)
 		switch text := strings.TrimSpace(string(asutf8.Bytes(data))); {
 		case t.files[name] != "" && errors.Is(err, fs.ErrNotExist):

@@ -73,8 +73,6 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	return resumeText(s.Texts.Words, text, list), nil
 }
 
-const maxChoices = 10 // how many lists [choices] names
-
 // choices returns a line for each of the first lists.
 func choices(w prompts.Words, lists []todo.Snapshot) string {
 	var b strings.Builder
@@ -134,10 +132,6 @@ func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	return lists[:min(len(lists), 1)], nil
 }
 
-// maxCompletion is how many runes of a title are offered, since the beginning of one names a list, and maxCompletions
-// how many values MCP allows.
-const maxCompletion, maxCompletions = 60, 100
-
 // completions completes the argument of the prompt resume with names and titles of unfinished lists.
 type completions struct{}
 
@@ -158,7 +152,13 @@ func (completions) CompletePromptArgument(ctx context.Context, prompt string, ar
 	return out, err
 }
 
-const jsonType = "application/json"
+const (
+	jsonType       = "application/json"
+	maxListed      = 100 // lists of the resource todo://lists
+	maxChoices     = 10  // lists that [choices] names
+	maxCompletion  = 60  // runes of a title that is offered, since the beginning of one names a list
+	maxCompletions = 100 // values that MCP allows
+)
 
 func (s *Server) addResources() {
 	s.mcp.AddResource(mcp.Resource{URI: subscriptions.Current, Name: "list", Title: "Current todo list", MIMEType: jsonType,
@@ -205,8 +205,6 @@ type unfinishedDocument struct {
 	Client    string    `json:"client,omitempty"` // that began it
 	Updated   time.Time `json:"updated"`          // RFC 3339, UTC, in whole seconds
 }
-
-const maxListed = 100 // the most lists that the resource todo://lists has
 
 func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r := identified(ctx, req.Params.Meta)

@@ -71,10 +71,6 @@ func (r *reader) errFor(items []todo.Item) error {
 	return &todo.InputError{Problems: problems}
 }
 
-// maxProblems is how many problems an answer lists; more are counted. Those of a thousand wrong items would cost the
-// model 30,000 tokens.
-const maxProblems = 50
-
 // arguments reads the arguments object, which may also be a JSON string of it. A bare array stands for an object with
 // only that field (V5); without a field any value is accepted. ok is false for anything else, and the only problem is
 // then that it is no object (T7).

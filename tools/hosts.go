@@ -154,8 +154,6 @@ func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item
 	return ready
 }
 
-const maxReady = 5 // how many items that can be begun an answer names
-
 // todoWriteItem is an item in the arguments of TodoWrite and write_todos. ID is published with Options.ItemIDs (T5),
 // Reason with AllStatuses (T10).
 type todoWriteItem struct {

@@ -71,8 +71,6 @@ func firstFew(w prompts.Words, items []todo.Item) string {
 	return joined(w, names, few)
 }
 
-const maxChanges = 30 // how many changes of others an answer lists; more are counted
-
 // joined joins the first parts with commas, and says how many more there are.
 func joined(w prompts.Words, parts []string, limit int) string {
 	if len(parts) > limit {
@@ -162,11 +160,6 @@ func reasonInBrackets(i todo.Item) string {
 	}
 	return " (" + told(i.Reason) + ")"
 }
-
-const (
-	maxReminder = 900 // bytes of a reminder, about 250 tokens
-	maxReminded = 100 // characters of an item's text in it
-)
 
 // Reminder returns the reminder for an agent that may have forgotten its list: title, how many items are done, and
 // the open ones; empty if none is open. It says that texts are data, since a person or another program may have

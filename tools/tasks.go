@@ -125,8 +125,6 @@ func (r *reader) createArgs(args value) (_ value, ok bool) {
 		{"activeForm", active}, {"status", args.get("status")}}}, true
 }
 
-const maxSubject = 80 // how many characters of the description replace a missing subject
-
 // optionalText reads an optional text; empty if it is missing.
 func (r *reader) optionalText(v value, key string) string {
 	return *cmp.Or(r.detail(v, "", todo.MaxText, key), new(string))

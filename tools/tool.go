@@ -24,6 +24,15 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
+const (
+	maxProblems = 50  // problems that an answer lists: those of a thousand wrong items would be 30,000 tokens
+	maxChanges  = 30  // changes of others that an answer lists
+	maxReady    = 5   // items that can be begun that an answer names
+	maxSubject  = 80  // characters of a description that replace a missing subject
+	maxReminder = 900 // bytes of a reminder, about 250 tokens
+	maxReminded = 100 // characters of an item's text in a reminder
+)
+
 // Policy says what to do with several items in progress (T4).
 type Policy string
 

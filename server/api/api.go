@@ -26,7 +26,16 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-const maxListed = 2000 // the largest limit of lists or revisions in one answer, and the default
+const (
+	maxListed   = 2000    // the largest limit of lists or revisions in one answer, and the default
+	maxSearched = 2000    // lists that one request searches
+	maxLists    = 8 << 20 // bytes of lists in one answer as JSON: 2,000 lists of ten items are half of it
+	maxPage     = 1 << 20 // bytes of revisions in one answer as JSON
+	maxPlans    = 100     // plans of a chat in its history
+	listsRead   = 100     // lists that are read at a time for an answer
+	listsAtOnce = 16      // lists that are read at a time to look for one
+	catchUpPage = 4       // lists that a stream reads at a time to catch up, and holds for a slow reader
+)
 
 // Route adds the routes below /api to an edge.
 func Route(e *edge.Edge) {
@@ -115,11 +124,6 @@ func find(ctx context.Context, r *edge.Request, q board.Query) ([]todo.Snapshot,
 	return r.Lists.Find(ctx, q)
 }
 
-const (
-	maxLists  = 8 << 20 // bytes of lists in one answer as JSON: 2,000 lists of ten items are half of it
-	listsRead = 100     // lists that are read at a time for an answer
-)
-
 // list answers with one list, at its newest revision or at ?revision=.
 func list(w http.ResponseWriter, r *edge.Request) error {
 	revision, err := r.QueryNumber("revision", 0)
@@ -176,8 +180,6 @@ func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snap
 	}
 	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
-
-const maxPage = 1 << 20 // the largest size in bytes of an answer's revisions as JSON
 
 // page collects revisions as JSON, each in one form or several, up to limits, but at least one. So what a request
 // makes the server hold is bounded, however long the history and however many lists (BAD-INPUT 60).
@@ -280,8 +282,6 @@ type foundList struct {
 	render.ListDocument
 	Found todo.Said `json:"found"`
 }
-
-const maxSearched = 2000 // how many lists one request searches
 
 // search answers with a page of the lists that contain ?search=, in the form and order of [lists]; with ?history=true
 // also those that once did. If it has not searched all lists, the header Link has the next page, even if it found

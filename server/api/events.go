@@ -124,8 +124,6 @@ func chainOf(r *edge.Request) (*board.Chain, error) {
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
 }
 
-const catchUpPage = 4 // how many snapshots catching up reads at a time and holds for a slow reader
-
 // catchUp sends the lists that changed after a Seq, and returns the Seq up to which it has sent everything. A Seq
 // above the store's newest comes from another store; then it sends all lists.
 func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, wanted func(todo.Snapshot) bool) (int64, error) {
@@ -304,8 +302,6 @@ type plan struct {
 	messages int64
 }
 
-const maxPlans = 100 // how many plans of a chat its history has
-
 // plansOf returns the plans of the chat that held the wanted list, an id or name, and now holds newest; oldest first.
 func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, error) {
 	if wanted == newest.List.Name {
@@ -395,5 +391,3 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	}
 	return todo.Snapshot{}, board.ErrNotFound
 }
-
-const listsAtOnce = 16 // how many lists are held while looking for one

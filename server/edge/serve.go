@@ -16,8 +16,11 @@ import (
 )
 
 const (
-	idleTimeout = 2 * time.Minute
-	maxHeader   = 32 << 10 // bytes (BAD-INPUT 15)
+	idleTimeout    = 2 * time.Minute
+	maxHeader      = 32 << 10    // bytes (BAD-INPUT 15)
+	writeBuffer    = 64 << 10    // bytes that the system keeps for a client that does not read; more makes no reader faster
+	certificateAge = time.Second // how long the files of a certificate are not read again
+	probeAge       = time.Second // how long the result of a [writeProbe] is valid
 )
 
 // connections is a listener that closes idle connections of its server when it can accept no more, so that many open
@@ -29,10 +32,6 @@ type connections struct {
 	net.Listener
 	server *http.Server
 }
-
-// writeBuffer is how many bytes the system keeps for a client that does not read; measured, more makes no reader
-// faster.
-const writeBuffer = 64 << 10
 
 // Accept implements net.Listener. The HTTP server calls it again after an error.
 func (l *connections) Accept() (net.Conn, error) {
@@ -84,8 +83,6 @@ func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	<-failed
 	return err
 }
-
-const certificateAge = time.Second // how often the files of a certificate are read at most
 
 // LoadCertificate returns a TLS configuration with a certificate and its key in PEM files. When the files change, new
 // connections get the new certificate; while they cannot be read, which is logged, the old one.
@@ -144,8 +141,6 @@ type writeProbe struct {
 	last time.Time // zero before the first write
 	err  error
 }
-
-const probeAge = time.Second
 
 func (p *writeProbe) check(r *Request) error {
 	p.mu.Lock()

@@ -23,8 +23,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/card"
 )
 
-const maxRefusals = 10 // how many sign-ins of one address may fail in a second
-
 // signIn returns who signed in to send a request (BAD-INPUT 29).
 func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 	id, err := e.authenticate(r)
@@ -201,8 +199,9 @@ const (
 	// may take.
 	sessionLasts, signInLasts = 12 * time.Hour, 10 * time.Minute
 
-	maxPath = 1000     // bytes of the path to go to after signing in, which a cookie has meanwhile
-	maxForm = 32 << 10 // bytes of a form, which has an access token
+	maxRefusals = 10       // failed sign-ins a second of one address
+	maxPath     = 1000     // bytes of the path to go to after signing in, which a cookie has meanwhile
+	maxForm     = 32 << 10 // bytes of a form, which has an access token
 	// policy is the Content-Security-Policy of the page.
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
