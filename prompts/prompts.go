@@ -42,11 +42,9 @@ func New(dir, language string) (t *Texts, err error) {
 	if err := t.read(embedded, false); err != nil {
 		return nil, err
 	}
-	if language != Languages()[0] {
-		translated, _ := fs.Sub(embedded, language)
-		if err := t.read(translated, false); err != nil {
-			return nil, err
-		}
+	translated, _ := fs.Sub(embedded, language) // no folder for English
+	if err := t.read(translated, false); err != nil {
+		return nil, err
 	}
 	if dir == "" {
 		return t, nil

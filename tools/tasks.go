@@ -303,14 +303,9 @@ func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) string {
 	}
 	line, _ := TodoWriteView().Show(item)
 	text := taskLine(w, line, item, todo.OpenWaits(out.After.Items)(item))
-	var after []string
-	for _, i := range out.After.Items {
-		if slices.Contains(i.Waits(), item.ID) {
-			after = append(after, i.ID)
-		}
-	}
+	after := slices.DeleteFunc(slices.Clone(out.After.Items), func(i todo.Item) bool { return !slices.Contains(i.Waits(), item.ID) })
 	if len(after) > 0 {
-		text += " [" + fmt.Sprintf(w.Blocks, numbers(after)) + "]"
+		text += " [" + fmt.Sprintf(w.Blocks, numbers(TodoWriteView().IDs(after))) + "]"
 	}
 	if item.Details != "" {
 		text += "\n" + item.Details

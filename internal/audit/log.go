@@ -168,11 +168,8 @@ func (a *audited) Update(ctx context.Context, key board.Key, change func(board.T
 	var saved []line
 	err := a.Store.Update(ctx, key, func(tx board.Tx) error {
 		t := &auditedTx{Tx: tx, imports: a.imports}
-		saved = nil // a previous run was not stored
 		err := change(t)
-		if err == nil {
-			saved = t.saved
-		}
+		saved = t.saved // of the last run: others were not stored
 		return err
 	})
 	unknown := errors.Is(err, board.ErrUnknownOutcome)

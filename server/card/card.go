@@ -35,10 +35,7 @@ var (
 // page returns all files as one HTML page, because a page of MCP Apps cannot load others.
 var page = sync.OnceValue(func() string {
 	read := func(name string) string {
-		data, err := files.ReadFile(name)
-		if err != nil {
-			panic(err) // the file is embedded
-		}
+		data, _ := files.ReadFile(name) // it is embedded
 		return string(data)
 	}
 	return strings.NewReplacer("{{style}}", Colours+read("card.css"), "{{script}}", read("safe.js")+Took+read("card.js")).Replace(read("card.html"))

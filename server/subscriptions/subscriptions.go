@@ -104,11 +104,18 @@ func (r *Hub) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, sub := range r.clients {
-		for w, c := range sub.wants {
-			if w.uri == Current && w.conversation == conversation && sub.Principal == of.Principal {
-				c.pending = true
-				board.Signal(sub.wake)
-			}
+		if sub.Principal == of.Principal {
+			sub.notify(func(w want) bool { return w.uri == Current && w.conversation == conversation })
+		}
+	}
+}
+
+// notify makes the wants pending for which which returns true. The caller must hold the hub's mu.
+func (s *subscriber) notify(which func(want) bool) {
+	for w, c := range s.wants {
+		if which(w) {
+			c.pending = true
+			board.Signal(s.wake)
 		}
 	}
 }
@@ -226,9 +233,9 @@ func (r *Hub) Open(c Client) *Stream {
 	}
 	s.sub.stream = s
 	for _, c := range s.sub.wants {
-		c.pending, c.seen = true, -1
-		board.Signal(s.sub.wake)
+		c.seen = -1
 	}
+	s.sub.notify(func(want) bool { return true })
 	return s
 }
 
@@ -273,20 +280,10 @@ func (s *Stream) beginToWatch() {
 	s.watcher = s.hub.Board.For(s.sub.Identity).WatchRevisions(func(l todo.Snapshot) bool {
 		s.hub.mu.Lock()
 		defer s.hub.mu.Unlock()
-		s.sub.changed(l.List)
+		// Any list may have become a conversation's current one, perhaps in another process.
+		s.sub.notify(func(w want) bool { return w.uri == Current || w.uri == All || w.uri == One+l.List.ID })
 		return false // so that the watcher keeps nothing
 	})
-}
-
-// changed marks the resources that a change of a list affects. The caller must hold the hub's mu. Any list may have
-// become a conversation's current one, perhaps in another process.
-func (s *subscriber) changed(list todo.List) {
-	for w, c := range s.wants {
-		if w.uri == Current || w.uri == All || w.uri == One+list.ID {
-			c.pending = true
-			board.Signal(s.wake)
-		}
-	}
 }
 
 // due returns the URIs that the client is to be notified of now. Of [Current] it reads whether the list has changed,
