@@ -67,8 +67,7 @@ func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.C
 	return before, err
 }
 
-// gemini is the name of Gemini CLI in hooks and lists.
-const gemini = "gemini"
+const gemini = "gemini" // the name of Gemini CLI in hooks and lists
 
 // isGemini reports whether the host is Gemini CLI, whose MCP messages do not identify the chat.
 func (e Event) isGemini() bool { return e.client() == gemini }

@@ -53,8 +53,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 // not in the file yet. Neither pattern occurs in a text, whose quotes are escaped.
 var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]{8,64})"`)
 
-// maxEnd is how many bytes of a chat's file are read at its beginning and at its end.
-const maxEnd = 1 << 20
+const maxEnd = 1 << 20 // how many bytes of a chat's file are read at its beginning and at its end
 
 // forkedFrom returns the id of the chat that this one was forked from; empty if its file has none.
 func (e Event) forkedFrom() string {

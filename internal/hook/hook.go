@@ -93,8 +93,7 @@ type Event struct {
 	id string // the operation id of the event's write; empty unless the event was in the spool
 }
 
-// promptText is a prompt: a JSON string, in Kimi Code an array of parts.
-type promptText string
+type promptText string // a prompt: a JSON string, in Kimi Code an array of parts
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (p *promptText) UnmarshalJSON(data []byte) error {
@@ -477,7 +476,6 @@ func (e Event) leave(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// endSubs ends the chats of the chat's sub-agents.
 func (e Event) endSubs(ctx context.Context, lists board.Lists, end func(*todo.Chat, time.Time)) error {
 	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
 	for _, c := range all {

@@ -136,7 +136,6 @@ func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func()
 	return nil, nil
 }
 
-// bytes returns the size of the file; 0 if there is none.
 func (s Spool) bytes() int64 {
 	info, err := os.Lstat(s.File)
 	if err != nil {
@@ -283,10 +282,8 @@ type spooled struct {
 // The states of an event. They are overwritten in place, so the checksum leaves them out.
 const waits, isDone, isDamaged = '+', '-', '!'
 
-// headSize is the size of a line before its event, and emptySize that of a file that keeps an id alone.
-const headSize, emptySize = 31, 32
+const headSize, emptySize = 31, 32 // the size of a line before its event, and of a file that only keeps an id
 
-// record returns a line.
 func record(state byte, id int64, event []byte) []byte {
 	return append(append(head(state, id, event), event...), '\n')
 }
@@ -417,5 +414,4 @@ func (f *Front) Settle(ctx context.Context) {
 	}
 }
 
-// draining is the key of a value in the contexts of [Spool.Drain].
-type draining struct{}
+type draining struct{} // the key of a value in the contexts of [Spool.Drain]

@@ -16,8 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// saying words something in a language; nil says nothing.
-type saying func(prompts.Words) string
+type saying func(prompts.Words) string // words something in a language; nil says nothing
 
 // tell asks about for each of some conversations, and returns the first text that comes of it; empty for none.
 // Without conversations they are the agent's: for our tools, then for its host's own.
@@ -43,7 +42,6 @@ func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Tar
 	return "", nil
 }
 
-// hasOpen reports whether the agent has an open list.
 func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err error) {
 	_, err = e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
@@ -127,8 +125,7 @@ func (e Event) asks(ctx context.Context, lists board.Lists) error {
 	})
 }
 
-// planQuestion is what an agent with a plan asks.
-const planQuestion = "Go on with this plan?"
+const planQuestion = "Go on with this plan?" // what an agent with a plan asks
 
 // question returns what the agent asks; empty for nothing.
 func (e Event) question() string {
@@ -167,7 +164,6 @@ func (e Event) question() string {
 	return strings.TrimSpace(tool+" "+of) + "?"
 }
 
-// show tells the agent of its open list.
 func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Show(ctx, t)

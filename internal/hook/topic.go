@@ -60,8 +60,7 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// otherAge is how long ago other chats were used at most.
-const otherAge = 7 * 24 * time.Hour
+const otherAge = 7 * 24 * time.Hour // how long ago other chats were used at most
 
 // others returns the other main agents' chats of the host's process, which must be known.
 func (e Event) others(ctx context.Context, lists board.Lists) ([]todo.Chat, error) {

@@ -109,7 +109,6 @@ func shownPath(path []any) string {
 	return strings.ReplaceAll(text, "/", ".")
 }
 
-// edit is an edit of one file.
 type edit struct {
 	format
 	before file

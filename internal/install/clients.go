@@ -54,7 +54,6 @@ const (
 
 func (s *hookSetup) isPlugin() bool { return filepath.Ext(s.file) == ".js" }
 
-// isList reports whether all hooks are in one list, each with its event.
 func (s *hookSetup) isList() bool { return filepath.Ext(s.file) == ".toml" }
 
 // mirrorHook returns the hook that mirrors a host's built-in tools.
@@ -68,7 +67,6 @@ func mirrorHook(event, host string) hookEntry {
 	return hookEntry{Mirror, event, strings.Join(names, "|")}
 }
 
-// likeClaudeCode returns the hooks of a client with Claude Code's events, and more.
 func likeClaudeCode(mirrors hookEntry, more ...hookEntry) []hookEntry {
 	return append([]hookEntry{
 		mirrors, {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"}, {event: "SubagentStop"},
@@ -110,7 +108,6 @@ func Clients() (all []Client) {
 	return all
 }
 
-// hookSetups returns the hooks of each client, by its name.
 func hookSetups() map[string]*hookSetup {
 	ourCalls := "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")" // whatever the server's name
 	return map[string]*hookSetup{
@@ -179,13 +176,11 @@ func hookSetups() map[string]*hookSetup {
 	}
 }
 
-// sidebarFile is outside opencode's folder of plugins, which is for another kind of plugins.
-const sidebarFile = "todo-mcp-sidebar.js"
+const sidebarFile = "todo-mcp-sidebar.js" // outside opencode's folder of plugins, which is for another kind of plugins
 
 // Kind is what hooks of a client are for. A person chooses by kinds.
 type Kind = string
 
-// The kinds.
 const (
 	Mirror  Kind = "mirror"
 	Calls   Kind = "calls"

@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// entry returns the client's entry for a server.
 func (c Client) entry(name string, s Server) object {
 	form := c.Stdio
 	if s.URL != "" {

@@ -23,7 +23,6 @@ type format struct {
 	write func(data []byte, value any, path []any) ([]byte, error)
 }
 
-// formatOf returns the format for a file's name.
 func formatOf(path string) format {
 	switch filepath.Ext(path) {
 	case ".js":
@@ -34,8 +33,7 @@ func formatOf(path string) format {
 	return format{readJSON, setJSON}
 }
 
-// newItem is the index of an item to append.
-const newItem = -1
+const newItem = -1 // the index of an item to append
 
 func readTOML(data []byte) (root map[string]any, err error) {
 	err = toml.Unmarshal(data, &root)
@@ -189,7 +187,6 @@ var (
 	sidebarPlugin string
 )
 
-// plugin returns the text of the plugin that runs a shell command for hooks of some kinds in a host.
 func plugin(host, command string, kinds []Kind) string {
 	quoted, _ := json.Marshal(command) // a JSON string is a JavaScript string
 	all, _ := json.Marshal(kinds)
@@ -197,10 +194,8 @@ func plugin(host, command string, kinds []Kind) string {
 		`const host = "opencode"`, `const host = "`+host+`"`).Replace(opencodePlugin)
 }
 
-// sidebarCommand is the command whose output the sidebar draws.
-const sidebarCommand = "show --json"
+const sidebarCommand = "show --json" // the command whose output the sidebar draws
 
-// sidebar returns the text of the plugin that draws the output of a shell command.
 func sidebar(command string) string {
 	quoted, _ := json.Marshal(command)
 	return strings.Replace(sidebarPlugin, `"todo-mcp `+sidebarCommand+`"`, string(quoted), 1)

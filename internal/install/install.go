@@ -19,8 +19,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
-// defaultName is the name of the server's entry, unless another server has it.
-const defaultName = "todo"
+const defaultName = "todo" // the name of the server's entry, unless another server has it
 
 // Options say what to add.
 type Options struct {
@@ -49,8 +48,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// mcpPath is the path of MCP on a server.
-const mcpPath = "/mcp"
+const mcpPath = "/mcp" // the path of MCP on a server
 
 var slashForm = regexp.MustCompile(`^([^?]*` + mcpPath + `)/(\?.*)?$`)
 

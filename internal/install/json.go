@@ -57,8 +57,7 @@ func errorAt(data []byte, n int, text string) error {
 	return fmt.Errorf(":%d:%d: %s", line, column, text)
 }
 
-// maxDepth is how deep brackets may be nested: the parser recurses for each.
-const maxDepth = 10_000
+const maxDepth = 10_000 // how deep brackets may be nested: the parser recurses for each
 
 // isTooDeep reports whether brackets outside of strings are nested deeper than maxDepth.
 func isTooDeep(data []byte) bool {

@@ -127,8 +127,7 @@ func (m Machine) Command(fromDesktop bool) ([]string, error) {
 	return []string{m.Executable}, nil
 }
 
-// programName is the name of the command and of the package on npm.
-const programName = "todo-mcp"
+const programName = "todo-mcp" // the name of the command and of the package on npm
 
 // exists reports whether there is a file, a folder or a link, also one that leads nowhere.
 func exists(path string) bool {
@@ -143,7 +142,6 @@ func IsSameFile(a, b string) bool {
 	return xErr == nil && yErr == nil && os.SameFile(x, y)
 }
 
-// folderExists reports whether a file's folder exists.
 func folderExists(path string) bool { return exists(filepath.Dir(path)) }
 
 // Typed returns what a person types in a shell to run a command of this program.
@@ -159,8 +157,7 @@ func (m Machine) Typed(words ...string) string {
 	return sh.Command(append(command, words...)...)
 }
 
-// oneWord matches a word of a command.
-const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
+const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+` // matches a word of a command
 
 // shellForm matches a command that runs one program, perhaps with variables set. Groups: a runner of packages
 // such as npx, the program, its first argument.

@@ -48,7 +48,6 @@ func writeDay(d account.Day, day, project, list string, escaped func(string) str
 	return b.String()
 }
 
-// heading escapes a text for a heading.
 func heading(text string) string { return strings.ReplaceAll(escape(text), "#", `\#`) }
 
 // dayNotes returns a list's state, what its agent asks, how long it worked and its client.

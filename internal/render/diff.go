@@ -72,7 +72,6 @@ func diffLine(d todo.Difference, after todo.Snapshot) string {
 	return "~ " + changeLine(after, d.Before, d.After)
 }
 
-// changeLine describes how an item of s changed.
 func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	line, what := Safe(after.Text), ""
 	if before.Text != after.Text {

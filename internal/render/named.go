@@ -11,8 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// minPrefix is the minimum length of the beginning of an id: a shorter one would match by chance.
-const minPrefix = 4
+const minPrefix = 4 // the minimum length of the beginning of an id: a shorter one would match by chance
 
 // Named returns the lists, in their order, that a person means by a text. The first of these matches that finds any
 // decides:
@@ -79,7 +78,6 @@ func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
 	return apart
 }
 
-// titles returns the folded titles and name of a list.
 func titles(l todo.Snapshot) []string {
 	return []string{fold(l.Title()), fold(ListTitle(l)), fold(l.List.Name)}
 }

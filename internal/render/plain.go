@@ -67,8 +67,7 @@ func Heading(s todo.Snapshot, title string) string {
 	return fmt.Sprintf("%s (rev %d, %d of %d done)", title, s.Revision, n.Done, n.Total)
 }
 
-// look is how a status is shown; color is an ANSI colour (SGR).
-type look struct{ marker, sign, color string }
+type look struct{ marker, sign, color string } // how a status is shown; color is an ANSI colour (SGR)
 
 // Marker returns the marker of a status in plain text, as "[x]".
 func Marker(status todo.Status) string { return looks[status].marker }
@@ -110,7 +109,6 @@ func StatusLine(s todo.Snapshot, asks string) string {
 // question returns "asks: " with what an agent asks, safe to display; "" for nothing.
 func question(asks string) string { return strings.TrimSuffix("asks: "+Safe(asks), "asks: ") }
 
-// joined joins the parts that are not empty.
 func joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }

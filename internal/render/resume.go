@@ -12,8 +12,7 @@ import (
 // chatID matches ids of chats that a shell cannot take for an option or for several words.
 var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// volume matches the start of an absolute path of Windows.
-var volume = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`)
+var volume = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`) // matches the start of an absolute path of Windows
 
 // ResumeCommand returns the command that resumes the chat of a list in its folder, for a POSIX shell, or for
 // PowerShell if the folder is one of Windows: `cd '/src/shop' && claude --resume 4f1c`. It is empty if the chat

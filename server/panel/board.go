@@ -29,7 +29,6 @@ const (
 	restRows                  = 8    // how many rows of finished lists, or of those left open, the board has
 )
 
-// boardPage is a page with many lists.
 type boardPage struct {
 	frame
 	warning  string // what is wrong with the store, a line each
@@ -40,7 +39,6 @@ type boardPage struct {
 	more     Node   // a link to what else may be found
 }
 
-// section is a part of the board.
 type section struct {
 	id, name, note, href string
 	count                string
@@ -345,7 +343,6 @@ func firstSteps(r *edge.Request) Node {
 		If(here, toType("Or see it move first:", program()+" demo")))
 }
 
-// greeting says whether a client has connected.
 func greeting(r *edge.Request) string {
 	if client, any := r.Greeted(); any {
 		return render.AgentOf(client).Name + " is connected. Waiting for its first list"
@@ -365,7 +362,6 @@ func program() string {
 	return path
 }
 
-// toType draws a text that a person copies, and what for.
 func toType(purpose, text string) Node {
 	return Group{P(Class("label"), Text(purpose)), Div(Class("cmd"), Code(Text(text)),
 		Button(Class("btn"), Type("button"), Attr("data-copy"), Attr("hidden"), action("copy", "Copy", "")))}

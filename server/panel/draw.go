@@ -25,7 +25,6 @@ type drawing struct {
 	apart map[string]string // see [render.Apart]; nil if only one list was read
 }
 
-// drawn returns a node as HTML.
 func drawn(n Node) string {
 	var b strings.Builder
 	_ = Group{n}.Render(&b) // a Builder does not fail
@@ -56,13 +55,11 @@ func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
 
-// question draws a bar with what an agent asks.
 func question(f *account.Group) Node {
 	text := asked(f)
 	return If(text != "", P(Class("bar overridden"), ID("asks-"+f.Main.List.ID), formatted(text)))
 }
 
-// subLine draws a sub-agent's list as one line.
 func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
 	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID].State]
 	at := cmp.Or(ended, d.at(&account.Group{Main: s, States: f.States}))
@@ -179,7 +176,6 @@ func formatted(text string, attributes ...Node) Node {
 	return El("bdi", Group(attributes), rich(text, ""))
 }
 
-// by draws the agent, the branch, the state and its time.
 func (d drawing) by(f *account.Group) Node {
 	state := f.State()
 	word := stateWords[state]
@@ -200,8 +196,7 @@ func progressOf(p todo.Progress, of string) Node {
 		span("n", Textf("%d%s%d", p.Done, of, p.Total)), If(p.Failed > 0, span("small bad", Textf("%d failed", p.Failed)))}
 }
 
-// clock and full are the formats of a revision's time.
-const clock, full = "15:04:05", "Mon 2 Jan 2006, 15:04:05"
+const clock, full = "15:04:05", "Mon 2 Jan 2006, 15:04:05" // the formats of a revision's time
 
 func (d drawing) ago(t time.Time) Node {
 	full := t.In(d.now.Location()).Format(full)
@@ -226,7 +221,6 @@ func button(e todo.Edit, content ...Node) Node {
 	return Button(Type("button"), Data("edit", string(data)), Group(content))
 }
 
-// menu is the button that opens the menu of an item or a list.
 var menu = Button(Type("button"), Class("icon more"), Attr("data-menu"), Aria("label", "Actions"), glyph("more"))
 
 func action(icon, name, key string) Node {

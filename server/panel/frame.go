@@ -32,7 +32,6 @@ const (
 		`<path class="on" d="M3 9h12"/></svg>`
 )
 
-// frame is what every page has around its content.
 type frame struct {
 	board     *groups        // all lists; nil on the page of one, which does not read them
 	reader    board.Identity // who reads the page
@@ -53,8 +52,7 @@ type frame struct {
 	list          Group
 }
 
-// crumb is a step of the path to a page.
-type crumb struct{ name, href string }
+type crumb struct{ name, href string } // a step of the path to a page
 
 // of sets what depends on the request. s has all lists; nil if they were not read.
 func (f *frame) of(r *edge.Request, s *groups) {

@@ -17,8 +17,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// maxTicks is how many revisions the timeline has, and logRows how many the log beside a list.
-const maxTicks, logRows = 120, 7
+const maxTicks, logRows = 120, 7 // how many revisions the timeline has, and the log beside a list
 
 // revision is what a revision of a list changed.
 type revision struct {

@@ -150,14 +150,12 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 	}
 }
 
-// maxSubItems is how many items of a sub-agent's list the page of its main list shows.
-const maxSubItems = 50
+const maxSubItems = 50 // how many items of a sub-agent's list the page of its main list shows
 
 // longList is the number of items from which browsers lay out only the visible ones. A class says so, since
 // a counting selector would count all items at each change.
 const longList = 200
 
-// addFrame sets the frame around the list.
 func (page *listPage) addFrame() {
 	l, title := page.Main, titleOf(page.Main)
 	page.view, page.class, page.seq, page.head = "list", "one", page.Seq(), title
@@ -187,7 +185,6 @@ func (page *listPage) main() Node {
 	return page.frame.main(classes{"two": true, "idle": page.State() == todo.Idle, "in-turn": page.inTurn}, page.live(), page.side())
 }
 
-// live draws the list as it stands.
 func (page *listPage) live() Node {
 	l, progress, state, isOurs := page.Main, page.Progress(), page.State(), !page.Main.List.Mirrored
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
@@ -223,7 +220,6 @@ func (page *listPage) live() Node {
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
 }
 
-// unseenBar draws a bar that says how many of a person's changes the agent has not seen.
 func (page *listPage) unseenBar() Node {
 	changes, all, when := "change", "", "with its next write"
 	if page.unseen > 1 {
@@ -350,7 +346,6 @@ func (page *listPage) side() Node {
 		H2(Class("label"), Text(head)), Ol(log...), keys)
 }
 
-// facts draws the list's project, folder, agent and times.
 func (page *listPage) facts() Node {
 	var facts Group
 	l, created := page.Main, page.Main.List.Created

@@ -15,10 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
-// maxDayItems is how many items of a list the page of a day shows.
-const maxDayItems = 12
+const maxDayItems = 12 // how many items of a list the page of a day shows
 
-// dayPage is the page of what was done on a day.
 type dayPage struct {
 	frame
 	drawing
@@ -91,7 +89,6 @@ func (page *dayPage) project(p account.DayProject) Node {
 		Ul(Class("rows days"), g.Map(p.Lists, page.list)))
 }
 
-// list draws what was done in a list.
 func (page *dayPage) list(l account.DayList) Node {
 	items := slices.Concat(l.FailedItems, l.WaitingItems, l.CompletedItems, l.OpenItems)
 	shown := min(len(items), maxDayItems)

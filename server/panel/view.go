@@ -129,14 +129,12 @@ func itemOf(i todo.Item, rests bool) itemView {
 	return v
 }
 
-// laterOf returns the view of an item that waits for the end of the turn.
 func laterOf(i todo.Item) itemView {
 	v := itemOf(i, true)
 	v.Yours, v.Fixed, v.Later = "after this turn", true, true
 	return v
 }
 
-// cutItem cuts the texts of an item to what cards and rows show.
 func cutItem(v itemView) itemView {
 	v.Title, v.Reason = todo.Cut(v.Title, maxShown), todo.Cut(v.Reason, maxShown)
 	return v
@@ -231,10 +229,8 @@ func verbs(d todo.Difference) (out []string) {
 	return out
 }
 
-// count returns "1 list" or "3 lists".
 func count(n int, noun string) string { return render.Count(n, noun, noun+"s") }
 
-// word returns one for 1, else many.
 func word(n int, one, many string) string {
 	if n == 1 {
 		return one
