@@ -80,17 +80,15 @@ func (e Event) endsWithPlan() bool {
 func failure(file []byte) (text string, at time.Time) {
 	for _, data := range slices.Backward(bytes.Split(file, []byte("\n"))) {
 		var line struct {
-			Type    string         `json:"type"`
-			At      time.Time      `json:"timestamp"`
-			Content jsontext.Value `json:"content"`
+			Type    string
+			At      time.Time `json:"timestamp"`
+			Content jsontext.Value
 			Payload struct {
-				Type  string `json:"type"`
-				Error struct {
-					Message string `json:"message"`
-				} `json:"error"`
-			} `json:"payload"`
+				Type  string
+				Error struct{ Message string }
+			}
 		}
-		if json.Unmarshal(data, &line, jsontext.AllowInvalidUTF8(true)) != nil {
+		if json.Unmarshal(data, &line, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 			continue // the first line is cut
 		}
 		switch {

@@ -270,7 +270,7 @@ func (e Event) describe(err error) error {
 	return fmt.Errorf("%s: %w", strings.TrimSpace(todo.Cut(e.Name, 64)+" "+todo.Cut(e.Tool, 64)), err)
 }
 
-// act is what is done for an event. do returns what the agent is to be told.
+// act handles an event. do returns a text for the agent, empty for none.
 type act struct {
 	do      func(context.Context, board.Lists) (told string, err error)
 	isLater bool // the host waits for nothing of it: another process may do it later
@@ -281,7 +281,7 @@ func later(do func(context.Context, board.Lists) error) *act {
 	return &act{func(ctx context.Context, lists board.Lists) (string, error) { return "", do(ctx, lists) }, true}
 }
 
-// action returns what is to be done; nil for nothing.
+// action returns the act for the event; nil if there is nothing to do.
 func (e Event) action() (*act, error) {
 	switch strings.ToLower(e.Name) {
 	case "pretooluse", "beforetool":

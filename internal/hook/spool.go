@@ -99,11 +99,6 @@ func (s Spool) add(ctx context.Context, e Event) (waiting int, err error) {
 
 // add appends an event, and returns how many wait now.
 func (f *spoolFile) add(event []byte) (waiting int, err error) {
-	for _, r := range f.all {
-		if r.state == waits {
-			waiting++
-		}
-	}
 	if f.size == 0 { // the file, and folders above it, may be new
 		for dir := range atomicfile.Above(f.Name()) {
 			atomicfile.SyncFolder(dir)
@@ -111,14 +106,14 @@ func (f *spoolFile) add(event []byte) (waiting int, err error) {
 	}
 	line := record(waits, max(time.Now().UnixNano(), f.last+1), event)
 	end := f.size + int64(len(line))
-	if waiting >= maxSpooled || end > maxSpool {
-		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", waiting, f.size, maxSpooled, maxSpool)
+	if f.waiting >= maxSpooled || end > maxSpool {
+		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", f.waiting, f.size, maxSpooled, maxSpool)
 	}
 	_, err = f.WriteAt(line, f.size)
 	if err = errors.Join(err, f.Truncate(end)); err != nil { // a process that was killed may have left half a line
 		return 0, errors.Join(err, f.Truncate(f.size))
 	}
-	return waiting + 1, nil
+	return f.waiting + 1, nil
 }
 
 // lock waits for a lock. It returns nil if the file becomes smaller than size: another process has done the
@@ -315,6 +310,7 @@ func (r spooled) event() (e Event, a *act, err error) {
 type spoolFile struct {
 	*os.File
 	all        []spooled
+	waiting    int // how many of all wait
 	size, last int64
 }
 
@@ -363,6 +359,7 @@ func (f *spoolFile) read(size int64) error {
 				r.id, f.last = id, max(f.last, id)
 				if r.state = line[0]; r.state != isDone && r.state != isDamaged {
 					r.state = waits
+					f.waiting++
 				}
 			}
 		}

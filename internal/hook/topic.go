@@ -110,22 +110,27 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	return e.show(ctx, lists)
 }
 
-// takeTopic records the event's topics in the chat, and what heard adds. While the agent has an open list, a
-// prompt may be about that or about the next one.
+// takeTopic records in the chat the title and the prompt of the event, and what heard adds. While the agent has an
+// open list, a prompt may be about that or about the next one. Without words in a prompt the topic is the
+// folder's name with its branch, unless that is a main branch, which says nothing of the task.
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
-	topics := e.topics()
-	if len(topics) > 0 {
+	var topics []todo.Topic
+	if e.Agent == "" && e.Title != "" {
+		topics = append(topics, todo.Topic{Text: e.Title, From: todo.FromHost})
+	}
+	if typed, isTyped := e.typed(); isTyped && e.Agent == "" {
 		works, err := e.hasOpen(ctx, lists)
 		if err != nil {
 			return was, err
 		}
-		for i := range topics {
-			switch {
-			case works && topics[i].From == todo.FromPrompt:
-				topics[i].From = todo.FromMeanwhile
-			case works && topics[i].From == todo.FromFolder:
-				topics[i].Text = ""
-			}
+		text, place := firstLine(typed), todo.List{Workspace: e.Folder, Branch: e.Branch}
+		switch {
+		case text != "" && works:
+			topics = append(topics, todo.Topic{Text: text, From: todo.FromMeanwhile})
+		case text != "":
+			topics = append(topics, todo.Topic{Text: text, From: todo.FromPrompt})
+		case !works && place.OffMain() != "":
+			topics = append(topics, todo.Topic{Text: place.Place(), From: todo.FromFolder})
 		}
 	}
 	return lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
@@ -136,24 +141,6 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 		}
 		heard(c, at)
 	})
-}
-
-// topics returns what the event says the chat is about: its title, and its prompt or else the project.
-func (e Event) topics() (topics []todo.Topic) {
-	if e.Agent != "" {
-		return nil
-	}
-	if e.Title != "" {
-		topics = append(topics, todo.Topic{Text: e.Title, From: todo.FromHost})
-	}
-	if typed, isTyped := e.typed(); isTyped {
-		topic := todo.Topic{Text: firstLine(typed), From: todo.FromPrompt}
-		if topic.Text == "" {
-			topic = todo.Topic{Text: e.project(), From: todo.FromFolder}
-		}
-		topics = append(topics, topic)
-	}
-	return topics
 }
 
 // typed returns the prompt; ok is false if no person typed it, but the host or a hook made it.
@@ -182,14 +169,6 @@ func firstLine(prompt string) string {
 		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 			return line
 		}
-	}
-	return ""
-}
-
-// project returns the folder's name with its branch; empty on a main branch, which says nothing of the task.
-func (e Event) project() string {
-	if l := (todo.List{Workspace: e.Folder, Branch: e.Branch}); l.OffMain() != "" {
-		return l.Place()
 	}
 	return ""
 }

@@ -142,14 +142,10 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 
 // waitsForAgents reports whether sub-agents run in the background: the end of one begins the next turn.
 func (e Event) waitsForAgents() bool {
-	var tasks []struct{ Type, Status string }
+	type task struct{ Type, Status string }
+	var tasks []task
 	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // after an error none is known
-	for _, t := range tasks {
-		if t.Type == "subagent" && (t.Status == "running" || t.Status == "pending") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tasks, func(t task) bool { return t.Type == "subagent" && (t.Status == "running" || t.Status == "pending") })
 }
 
 // lastQuestion returns the question that a text ends with, without its markup; empty for none.
