@@ -188,11 +188,11 @@ type place struct {
 }
 
 // called returns the command or the call of the tool of a hook; empty for a hook of another program.
-func (h hookFile) called(hook map[string]any) string {
+func (h hookFile) called(value any) string {
+	hook, _ := value.(map[string]any)
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
 	if name, _ := hook["server"].(string); name != "" && hook["tool"] == toolName {
-		input, _ := hook["input"].(map[string]any)
-		return toolCall(name, input["finish"] != nil)
+		return toolCall(name, at(hook["input"], []any{"finish"}) != nil)
 	}
 	if h.machine.runs(command, hookName) {
 		return command
@@ -216,17 +216,15 @@ func (h hookFile) places() (all []place, err error) {
 	if h.isList() {
 		hooks, _ := h.root[hooksKey].([]any)
 		for n, value := range hooks {
-			hook, _ := value.(map[string]any)
-			event, _ := hook[eventKey].(string)
-			all = append(all, h.placesIn(hook, event, hooksKey, n)...)
+			event, _ := at(value, []any{eventKey}).(string)
+			all = append(all, h.placesIn(value, event, hooksKey, n)...)
 		}
 		return all, lineErr
 	}
 	events, err := h.object(hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
 		groups, _ := events[event].([]any)
-		for n, value := range groups {
-			group, _ := value.(map[string]any)
+		for n, group := range groups {
 			all = append(all, h.placesIn(group, event, hooksKey, event, n)...)
 		}
 	}
@@ -234,18 +232,17 @@ func (h hookFile) places() (all []place, err error) {
 }
 
 // placesIn returns the hooks of this program in the group at a path.
-func (h hookFile) placesIn(group map[string]any, event string, path ...any) (here []place) {
-	matcher, _ := group["matcher"].(string)
+func (h hookFile) placesIn(group any, event string, path ...any) (here []place) {
+	matcher, _ := at(group, []any{"matcher"}).(string)
 	if matcher == "*" { // the same as none
 		matcher = ""
 	}
 	hooks := []any{group}
 	if !h.flat {
-		hooks, _ = group[hooksKey].([]any)
+		hooks, _ = at(group, []any{hooksKey}).([]any)
 	}
 	for i, value := range hooks {
-		hook, _ := value.(map[string]any)
-		if called := h.called(hook); called != "" {
+		if called := h.called(value); called != "" {
 			here = append(here, place{event, matcher, append(slices.Clip(path), hooksKey, i), called})
 		}
 	}
@@ -333,10 +330,7 @@ func (h hookFile) setStatusLine() error {
 
 // toolCall returns a call of the tool as it is shown.
 func toolCall(server string, finish bool) string {
-	if finish {
-		return server + "." + toolName + finishQuery
-	}
-	return server + "." + toolName
+	return server + "." + toolName + map[bool]string{true: finishQuery}[finish]
 }
 
 // isCalled reports whether the client calls the tool for an entry.

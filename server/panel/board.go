@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -352,11 +353,8 @@ func greeting(r *edge.Request) string {
 
 // program returns the path of this program, quoted for a shell.
 func program() string {
-	path, err := os.Executable()
-	if err != nil {
-		return "todo-mcp"
-	}
-	if strings.ContainsAny(path, " '()&;") {
+	path, _ := os.Executable()
+	if path = cmp.Or(path, "todo-mcp"); strings.ContainsAny(path, " '()&;") {
 		return `"` + path + `"`
 	}
 	return path

@@ -43,10 +43,7 @@ func New(process string, now func() time.Time) *Panel {
 	}
 	p := &Panel{process: process, now: now, began: time.Now()}
 	text := func(name string) string {
-		data, err := files.ReadFile(name)
-		if err != nil {
-			panic(err) // the file is embedded
-		}
+		data, _ := files.ReadFile(name) // embedded
 		return string(data)
 	}
 	p.assets = map[string]string{
