@@ -214,7 +214,7 @@ func (d drawing) took(v itemView) Node {
 
 // button draws a button by which the script sends an edit.
 func button(e todo.Edit, content ...Node) Node {
-	data, _ := json.Marshal(e) // which has only strings and numbers
+	data, _ := json.Marshal(e) // an edit always has a JSON
 	return Button(Type("button"), Data("edit", string(data)), Group(content))
 }
 

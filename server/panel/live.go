@@ -38,15 +38,9 @@ type openPage struct {
 	unseen  bool   // the page says that a person's edit waits to be seen
 }
 
-// standingKey is a user and the time of a look at all lists.
-type standingKey struct {
-	whose string
-	at    time.Time
-}
-
-// updateKey identifies an update of a list: by the Seq of a write or of what a hook told, or by a time. own is
-// true for the list's own page.
-type updateKey struct {
+// sharedKey identifies what open pages share: how all lists of a user stand at a time, or an update of one list, by
+// the Seq of a write or of what a hook told, or by a time. own is true for the list's own page.
+type sharedKey struct {
 	whose, list string
 	own         bool
 	seq         int64
@@ -109,7 +103,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	}
 	o.version, o.waits = now.version, now.waits
 	if o.list != "" {
-		u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
+		u, err := o.panel.update(ctx, o.request.Lists, sharedKey{list: o.list, own: true}, false)
 		if err != nil {
 			return err
 		}
@@ -190,7 +184,7 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 			continue
 		}
 		done[id] = true
-		if err := o.send(ctx, updateKey{list: id, seq: max(l.Seq, l.Stood)}, l.Writer.Person); err != nil {
+		if err := o.send(ctx, sharedKey{list: id, seq: max(l.Seq, l.Stood)}, l.Writer.Person); err != nil {
 			return err
 		}
 	}
@@ -209,7 +203,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	o.waits = now.waits
 	if place := now.places[o.list]; o.list != "" && (o.unseen || place != o.place) {
 		o.place = place
-		err = o.send(ctx, updateKey{list: o.list, at: due}, false)
+		err = o.send(ctx, sharedKey{list: o.list, at: due}, false)
 	} else if o.list == "" && now.version != o.version {
 		o.version, stale = now.version, true
 	}
@@ -220,7 +214,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 }
 
 // send sends an update of a list, unless its own page shows that already.
-func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
+func (o *openPage) send(ctx context.Context, k sharedKey, person bool) error {
 	k.whose, k.own = whose(o.request), o.list != ""
 	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
 	if err != nil || k.own && o.version == u.version {
@@ -238,11 +232,11 @@ func whose(r *edge.Request) string { return r.Principal + "\x00" + r.Subject }
 
 // standing reads the board, once for all open pages of a user at a time.
 func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*groups, error) {
-	return p.standings.Get(ctx, standingKey{whose(r), at}, func() (groups, error) { return p.readBoard(ctx, r) })
+	return p.standings.Get(ctx, sharedKey{whose: whose(r), at: at}, func() (groups, error) { return p.readBoard(ctx, r) })
 }
 
 // update reads and draws a list for open pages.
-func (p *Panel) update(ctx context.Context, lists board.Lists, k updateKey, person bool) (u update, err error) {
+func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, person bool) (u update, err error) {
 	c := change{ID: k.list, Person: person}
 	f, err := readGroup(ctx, lists, k.list)
 	switch {

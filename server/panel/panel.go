@@ -31,8 +31,8 @@ type Panel struct {
 	now       func() time.Time
 	assets    map[string]string // the files that pages load, by path
 	began     time.Time
-	standings sse.Shared[standingKey, groups]
-	updates   sse.Shared[updateKey, update]
+	standings sse.Shared[sharedKey, groups]
+	updates   sse.Shared[sharedKey, update]
 }
 
 // New returns the panel of a process: a page reloads when its stream reconnects to another one. now is
