@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,25 +77,22 @@ func (e Event) isGemini() bool { return e.client() == gemini }
 // and to the end of a turn.
 func (e Event) isKimi() bool { return e.ClientType != "" }
 
-// transcripts are the folders of chats' files, with the names of their hosts.
-var transcripts = [][2]string{{"/.claude/", "claude-code"}, {"/.codex/", "codex"}, {"/.qwen/", "qwen-code"}, {"/.gemini/", gemini}}
-
 // client returns the name of the host; empty if the event does not tell.
 func (e Event) client() string {
-	switch strings.ToLower(e.Name) {
-	case "beforeagent", "afteragent", "beforetool", "aftertool", "precompress":
+	isIn := func(folder string) bool { return strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), folder) }
+	switch name := strings.ToLower(e.Name); {
+	case slices.Contains([]string{"beforeagent", "afteragent", "beforetool", "aftertool", "precompress"}, name):
 		return gemini
-	}
-	if e.Host != "" {
+	case e.Host != "":
 		return e.Host
-	}
-	path := strings.ReplaceAll(e.Transcript, `\`, "/")
-	for _, t := range transcripts {
-		if strings.Contains(path, t[0]) {
-			return t[1]
-		}
-	}
-	switch {
+	case isIn("/.claude/"):
+		return "claude-code"
+	case isIn("/.codex/"):
+		return "codex"
+	case isIn("/.qwen/"):
+		return "qwen-code"
+	case isIn("/.gemini/"):
+		return gemini
 	case e.isKimi():
 		return "kimi-code"
 	case e.Cursor != "":

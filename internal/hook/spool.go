@@ -39,7 +39,7 @@ type Spool struct {
 const (
 	maxSpooled, maxSpool = 1000, 64 << 20 // how many events there may be, and of how many bytes
 	maxLeft              = 64             // a hook that finds so many applies them itself
-	keepFor              = 24 * time.Hour // how long an event is kept on which the store fails
+	keepFor              = 24 * time.Hour // how long the store may fail on an event before it is set aside
 	lockTimeout          = 2 * time.Second
 	lockEvery            = 2 * time.Millisecond // how often a lock is tried
 

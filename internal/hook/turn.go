@@ -184,8 +184,6 @@ func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) 
 	if e.Agent != "" || !e.endsTurn() || e.waitsForAgents() {
 		return "", nil
 	}
-	tick := time.NewTicker(wakeTick)
-	defer tick.Stop()
 	for began, rested := time.Now(), false; !isOver(); {
 		if isAlive, isKnown := process.IsAlive(e.Process); isKnown && !isAlive {
 			return "", nil
@@ -204,9 +202,7 @@ func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) 
 				return text, err
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if !board.Sleep(ctx, wakeTick) {
 			return "", nil
 		}
 	}

@@ -93,7 +93,7 @@ func (f *frame) page(main Node) string {
 	})
 	n := lists.waits // how many wait for a person; on the page of one list the script sets it
 	waits := A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", fmt.Sprint(n)),
-		If(n == 0, Attr("hidden")), Textf("%d %s for you", n, word(n, "waits", "wait")))
+		If(n == 0, Attr("hidden")), Text(render.Count(n, "waits", "wait")+" for you"))
 	view := func(name, icon, href, view string) Node {
 		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(f.view == view, Aria("current", "page")), glyph(icon))
 	}

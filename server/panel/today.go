@@ -74,11 +74,12 @@ func (page *dayPage) draw() string {
 
 // tally draws the numbers of what was done that are not 0.
 func tally(t account.Tally) Node {
-	number := func(n int, class, word string) Node {
+	number := func(n int, class, one, many string) Node {
+		_, word, _ := strings.Cut(render.Count(n, one, many), " ")
 		return If(n > 0, Span(Class(class), B(Text(fmt.Sprint(n))), Text(" "+word)))
 	}
-	return Group{number(t.Lists, "", word(t.Lists, "list", "lists")), number(t.Completed, "", "done"), number(t.Failed, "bad", "failed"),
-		number(t.Waiting, "waiting", word(t.Waiting, "waits", "wait")), number(t.Open, "", "open"),
+	return Group{number(t.Lists, "", "list", "lists"), number(t.Completed, "", "done", "done"), number(t.Failed, "bad", "failed", "failed"),
+		number(t.Waiting, "waiting", "waits", "wait"), number(t.Open, "", "open", "open"),
 		If(t.Worked > 0, Span(B(Text(spaced(render.Took(t.Took())))), Text(" worked")))}
 }
 

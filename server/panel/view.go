@@ -230,10 +230,3 @@ func verbs(d todo.Difference) (out []string) {
 }
 
 func count(n int, noun string) string { return render.Count(n, noun, noun+"s") }
-
-func word(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
