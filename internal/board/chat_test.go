@@ -272,19 +272,3 @@ func heldBy(t *rapid.T, store board.Store, chat string) map[string]bool {
 	}
 	return held
 }
-
-// What a process wrote before its chat was proved is that chat's: its next plan puts it away.
-func TestTakenOverIsPutAway(t *testing.T) {
-	b := newBoard(t, memory.New())
-	process := board.Conversation{Key: "process:p", Hint: true, Client: "claude-code", Workspace: "/w"}
-	proved := board.Conversation{Key: todo.ChatKey("x"), Chat: "x", Takes: process.Key, Client: "claude-code", Workspace: "/w"}
-	write := func(who board.Conversation, text string) board.Outcome {
-		return apply(t, b, whole(who, parseLines(fmt.Sprintf("p:%s-one p:%s-two", text, text))...))
-	}
-	one := write(process, "a").After
-	two := write(proved, "b")
-	before, err := b.As("").Load(t.Context(), one.List.ID, 0)
-	if err != nil || !before.Archived || two.After.List.Previous != one.List.ID || len(two.PutAway.Open) != 2 {
-		t.Errorf("archived %t, %v; previous %q, put away %+v", before.Archived, err, two.After.List.Previous, two.PutAway)
-	}
-}

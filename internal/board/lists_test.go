@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,42 +15,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
-
-// Nothing finds a deleted list, and its agent begins another one. It can be
-// brought back with its history.
-func TestDeleteAndBack(t *testing.T) {
-	d := newDesk(t)
-	a := d.hint("p1", "process:1")
-	first := a.writes("p:A p:B").After
-	ctx, lists := context.Background(), a.lists()
-	watcher := lists.Watch(nil)
-	defer watcher.Close()
-	_, err := lists.Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person())
-	checkErr(t, err)
-	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted {
-		t.Errorf("a watcher received %+v, %v", got, err)
-	}
-	if _, err := lists.Load(ctx, first.List.ID, 0); !errors.Is(err, board.ErrNotFound) {
-		t.Errorf("load: %v", err)
-	}
-	if found, err := lists.Find(ctx, board.Query{}); err != nil || len(found) != 0 {
-		t.Errorf("found %d, %v", len(found), err)
-	}
-	if _, err := lists.Apply(ctx, board.Write{Target: board.Target{List: first.List.ID}, Change: add("C")}); !errors.Is(err, board.ErrNotFound) {
-		t.Errorf("a write to it by id: %v", err)
-	}
-	if next := a.writes("c:A i:B").After; next.List.ID == first.List.ID {
-		t.Error("its agent wrote the deleted list")
-	}
-	_, err = lists.Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditUndelete}, person())
-	checkErr(t, err)
-	if s, err := lists.Load(ctx, first.List.ID, 0); err != nil || show(s) != show(first) || s.Revision != 3 {
-		t.Errorf("brought back: revision %d of %q, %v", s.Revision, show(s), err)
-	}
-	if _, err := d.board("p9").As("somebody").Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person()); !errors.Is(err, board.ErrNotFound) {
-		t.Errorf("34: by another principal: %v", err)
-	}
-}
 
 // More lists than one transaction removes are purged all the same.
 func TestPurgeMany(t *testing.T) {
@@ -254,5 +219,37 @@ func TestPages(t *testing.T) {
 	}
 	for page, err := range board.NewBoard(memory.New()).As("").Pages(t.Context(), board.Query{}) {
 		t.Errorf("a page of an empty store: %v, %v", page, err)
+	}
+}
+
+// edits makes a person's edit of a list.
+func (c chat) edits(list string, e todo.Edit) todo.Snapshot {
+	c.t.Helper()
+	out, err := c.board("person").As("").Edit(c.t.Context(), list, e, person())
+	checkErr(c.t, err)
+	return out.After
+}
+
+func later(s todo.Snapshot) (texts string) {
+	for _, i := range s.Later {
+		texts += " " + i.Text
+	}
+	return texts
+}
+
+// An edit that is too large is refused, and one without lines.
+func TestEditLimits(t *testing.T) {
+	for want, e := range map[string]todo.Edit{
+		"lines must be an array":                       {Do: todo.EditItems},
+		"at most 1000 items":                           {Do: todo.EditItems, Lines: make([]todo.Line, todo.MaxItems+1)},
+		"more than 4000 characters":                    {Do: todo.EditAdd, Text: strings.Repeat("x", todo.MaxText+1)},
+		"title: the text has more than 200 characters": {Do: todo.EditRename, Text: strings.Repeat("x", todo.MaxTitle+1)},
+		"the text has more than 4000 characters":       {Do: todo.EditBlock, Item: "1", Text: strings.Repeat("x", todo.MaxText+1)},
+	} {
+		_, err := e.Clean()
+		var input *todo.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", e.Do, err, want)
+		}
 	}
 }

@@ -24,6 +24,9 @@ type script struct {
 	*desk
 	chats map[string]chat
 	ids   []string
+	edits int       // how many people made
+	edit  todo.Edit // the last of them, and its list
+	of    string
 }
 
 // TestChatScripts plays each scene of testdata/chats.txt, and checks what every line
@@ -130,6 +133,9 @@ func (s *script) run(words []string) string {
 		return differences(todo.Diff(saw, l))
 	case "person":
 		return s.person(words[1], words[2], words[3:])
+	case "repeat":
+		s.edit.Text += strings.Join(words[1:], " ")
+		return s.sends()
 	default:
 		c, ok := s.chats[words[0]]
 		if !ok {
@@ -184,6 +190,8 @@ func (s *script) conversation(name string, words []string) chat {
 			c.who.Name = value
 		case "chat":
 			c.who.Chat, c.who.Key = value, "chat:"+value
+		case "takes":
+			c.who.Takes = value
 		case "client":
 			c.who.Client = value
 		case "workspace":
@@ -208,9 +216,10 @@ func (s *script) load(number string) todo.Snapshot {
 }
 
 func (s *script) id(number string) string {
-	n, err := strconv.Atoi(number)
-	checkErr(s.t, err)
-	return s.ids[n-1]
+	if n, err := strconv.Atoi(number); err == nil {
+		return s.ids[n-1]
+	}
+	return number // of no list
 }
 
 func (s *script) number(id string) int {
@@ -237,6 +246,13 @@ func (s *script) calls(c chat, verb string, words []string) string {
 		}
 		checkErr(s.t, err)
 		return cmp.Or(show(l), "an empty list")
+	case "says":
+		c.says(todo.Doing(words[0]), "")
+		return ""
+	case "news":
+		target.Conversation = c.who
+		l, news, err := c.lists().News(s.t.Context(), target, true)
+		return s.outcome(board.Outcome{After: l, Report: news}, err)
 	case "resumes":
 		checkErr(s.t, c.lists().SetCurrent(s.t.Context(), c.who, s.load(words[0])))
 		return ""
@@ -267,27 +283,56 @@ func (s *script) calls(c chat, verb string, words []string) string {
 	return s.outcome(c.apply(target, change))
 }
 
+// person makes an edit of a list, "1", or of one of its items, "1.2", who saw the revision "@3".
+// "1.later2" is the second that waits.
 func (s *script) person(kind, of string, words []string) string {
 	list, item, _ := strings.Cut(of, ".")
-	e := todo.Edit{Do: todo.EditKind(kind), Item: item, Text: strings.Join(words, " ")}
-	switch e.Do {
-	case todo.EditStatus:
-		e.Status, e.Text = todo.Status(words[0]), ""
-	case todo.EditMove:
-		e.To, _ = strconv.Atoi(words[0])
-		e.Text = ""
-	case todo.EditItems:
-		e.Lines = parseLines(e.Text)
-		e.Text = ""
-	case todo.EditRestore:
-		e.Revision, _ = strconv.ParseInt(words[0], 10, 64)
-		e.Text = ""
-	case todo.EditUndo:
-		e.From, _ = strconv.ParseInt(words[0], 10, 64)
-		e.Seen, _ = strconv.ParseInt(words[1], 10, 64)
-		e.Text = ""
+	if n, waits := strings.CutPrefix(item, "later"); waits {
+		item = s.load(list).Later[number(n)-1].ID
 	}
-	out, err := s.board("person").As("").Edit(s.t.Context(), s.id(list), e, person())
+	s.edits++
+	e := todo.Edit{Do: todo.EditKind(kind), Item: item, Operation: fmt.Sprint("edit ", s.edits)}
+	if n := len(words) - 1; n >= 0 && words[n][0] == '@' {
+		e.Seen, words = number(words[n][1:]), words[:n]
+	}
+	e.Text = strings.Join(words, " ")
+	if text, err := strconv.Unquote(e.Text); err == nil {
+		e.Text = text
+	}
+	switch e.Do {
+	case "later":
+		e.Do, e.After = todo.EditAdd, true
+	case todo.EditStatus:
+		e.Status, e.Text = todo.Status(e.Text), ""
+	case todo.EditMove:
+		e.To, e.Text = int(number(e.Text)), ""
+	case todo.EditItems:
+		lines, later, waits := strings.Cut(e.Text, "|")
+		if e.Lines, e.Text = parseLines(lines), ""; waits {
+			e.Later = strings.Fields(later)
+		}
+	case todo.EditRestore:
+		e.Revision, e.Text = number(e.Text), ""
+	case todo.EditUndo:
+		e.From, e.Seen, e.Text = number(words[0]), number(words[1]), ""
+	}
+	s.edit, s.of = e, s.id(list)
+	return s.sends()
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// sends sends the last edit twice, as a page does that got no answer.
+func (s *script) sends() string {
+	lists := s.board("person").As("")
+	out, err := lists.Edit(s.t.Context(), s.of, s.edit, person())
+	again, err2 := lists.Edit(s.t.Context(), s.of, s.edit, person())
+	if (err == nil) != (err2 == nil) || again.Changed || again.After.Revision != out.After.Revision || out.Changed && !out.After.Writer.Person {
+		s.t.Errorf("%+v, sent twice: %+v, %v", s.edit, again, err2)
+	}
 	return s.outcome(out, err)
 }
 
@@ -309,7 +354,10 @@ func (s *script) outcome(out board.Outcome, err error) string {
 	}
 	r := out.Report
 	say("unchanged", !out.Changed)
+	say("repeated", out.Repeated)
 	say("archived", after.Archived)
+	say("deleted", after.Deleted)
+	say("later%s", len(after.Later) > 0, later(after))
 	say("dropped %s", len(r.Dropped) > 0, texts(r.Dropped))
 	say("%s %s", len(r.Unseen) > 0, r.By, differences(r.Unseen))
 	say("ordered %s", len(r.Ordered) > 0, strings.Join(r.Ordered, " "))
@@ -347,6 +395,9 @@ func (s *script) details(l todo.Snapshot) string {
 		if is {
 			flags = append(flags, name)
 		}
+	}
+	if len(l.Later) > 0 {
+		flags = append(flags, "later"+later(l))
 	}
 	slices.Sort(flags)
 	return out + "; " + strings.Join(flags, ", ")
