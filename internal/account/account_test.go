@@ -131,6 +131,13 @@ func TestBoard(t *testing.T) {
 	if p := answered.Projects(); len(p) != 2 || p[0].Folder != "/src/web" {
 		t.Errorf("the folder with the newest list is not the first: %+v", p)
 	}
+	for hours, want := range map[int]int{14 * 24: 1, 14*24 + 11: 1, 14*24 + 13: 0} { // noon
+		lapsed := list("lapsed", hours, "pending")
+		lapsed.Archived, lapsed.Lapsed = true, true
+		if n := account.Sort(account.Groups([]todo.Snapshot{lapsed, away}, nil), noon()).Lapsed(noon()); n != want {
+			t.Errorf("%d lapsed today of %d hours", n, hours)
+		}
+	}
 	if n := account.Counts(b.Active); n[todo.Working] != 3 || n[todo.Waiting] != 1 {
 		t.Errorf("%v", n)
 	}

@@ -21,6 +21,8 @@ type desk struct {
 	store  board.Store
 	now    time.Time
 	boards map[string]*board.Board
+
+	archiveAfter time.Duration
 }
 
 func newDesk(t *testing.T) *desk {
@@ -44,7 +46,7 @@ func (d *desk) save(next todo.Snapshot) (saved todo.Snapshot, err error) {
 
 func (d *desk) board(process string) *board.Board {
 	if d.boards[process] == nil {
-		d.boards[process] = board.NewBoard(d.store, board.WithClock(func() time.Time { return d.now }))
+		d.boards[process] = board.NewBoard(d.store, board.WithClock(func() time.Time { return d.now }), board.WithArchiveAfter(d.archiveAfter))
 	}
 	return d.boards[process]
 }

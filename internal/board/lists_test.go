@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
@@ -48,89 +46,6 @@ func TestLookedAtListsStay(t *testing.T) {
 	if err != nil || len(on) != 2 {
 		t.Errorf("65: seen %+v, %v", on, err)
 	}
-}
-
-// A settled list that nobody changed for the time counts as archived without a
-// write, and one that is left open after two weeks, which is said that day. Brought back,
-// it stays for as long again.
-func TestArchiveAfter(t *testing.T) {
-	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock := board.WithClock(func() time.Time { return now })
-	store := memory.New()
-	b := newBoard(t, store, clock, board.WithArchiveAfter(24*time.Hour))
-	never := newBoard(t, store, clock)
-	lists := b.As("")
-	begin := func(key string, status todo.Status) string {
-		out, err := lists.Apply(ctx, board.Write{
-			Target: board.Target{Conversation: board.Conversation{Key: "session:" + key}},
-			Change: func(d *todo.Draft) error {
-				d.Replace(todo.CoreView(), []todo.Line{{Text: key, Status: string(status)}})
-				return nil
-			},
-		})
-		checkErr(t, err)
-		return out.After.List.ID
-	}
-	settled, open := begin("settled", todo.Failed), begin("open", todo.Pending)
-	expect := func(when string, list string, want bool) {
-		t.Helper()
-		s, err := lists.Load(ctx, list, 0)
-		checkErr(t, err)
-		found, err := lists.Find(ctx, board.Query{})
-		checkErr(t, err)
-		for _, f := range found {
-			if f.List.ID == list && f.Archived != want {
-				t.Errorf("%s: found archived %v", when, f.Archived)
-			}
-		}
-		if s.Archived != want {
-			t.Errorf("%s: loaded archived %v", when, s.Archived)
-		}
-	}
-	now = now.Add(24*time.Hour - 1)
-	expect("before", settled, false)
-	now = now.Add(1)
-	expect("after", settled, true)
-	expect("open", open, false)
-	if s, err := never.As("").Load(ctx, settled, 0); err != nil || s.Archived || s.Revision != 1 {
-		t.Errorf("with no time: archived %v, revision %d, %v", s.Archived, s.Revision, err)
-	}
-	if s, err := lists.Load(ctx, settled, 1); err != nil || s.Archived {
-		t.Errorf("a revision of its history is archived: %v, %v", s.Archived, err)
-	}
-	_, err := lists.Archive(ctx, settled, false, person())
-	checkErr(t, err)
-	expect("brought back", settled, false)
-	now = now.Add(24 * time.Hour)
-	expect("a day later", settled, true)
-
-	now = now.Add(todo.LapseAfter)
-	expect("its agent is here", open, false)
-	checkErr(t, lists.Leave(ctx, board.Conversation{Key: "session:open"}))
-	expect("left open for two weeks", open, true)
-	if s, err := never.As("").Load(ctx, open, 0); err != nil || s.Archived {
-		t.Errorf("with no time: archived %v, %v", s.Archived, err)
-	}
-	said := func(when time.Time, want int) {
-		t.Helper()
-		all, err := lists.Find(ctx, board.Query{})
-		checkErr(t, err)
-		states, err := lists.States(ctx, all...)
-		checkErr(t, err)
-		if b := account.Sort(account.Groups(all, states), when); len(b.Left) > 0 || b.Lapsed(when) != want {
-			t.Errorf("at %s %d are left open, and %d lapsed that day", when, len(b.Left), b.Lapsed(when))
-		}
-	}
-	said(now, 0) // it did two days ago
-	said(now.AddDate(0, 0, -2), 1)
-	_, err = lists.Archive(ctx, open, false, person())
-	checkErr(t, err)
-	expect("left open and brought back", open, false)
-	now = now.Add(todo.LapseAfter - 1)
-	expect("before two more weeks", open, false)
-	now = now.Add(1)
-	expect("after two more weeks", open, true)
-	said(now, 1)
 }
 
 // BAD-INPUT 107: A person and an agent change one item a hundred times → Each is told each time;

@@ -104,6 +104,8 @@ func (s *script) run(words []string) string {
 		by, err := time.ParseDuration(words[1])
 		checkErr(s.t, err)
 		s.now = s.now.Add(by)
+	case "archive-after":
+		s.archiveAfter = must(time.ParseDuration(words[1]))(s.t)
 	case "import":
 		items := []todo.Item{{ID: "1", Text: words[1], Status: todo.Pending}}
 		l, err := s.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: items})
@@ -209,8 +211,12 @@ func (s *script) conversation(name string, words []string) chat {
 	return c
 }
 
+// load returns a list as a board shows it, also a deleted one.
 func (s *script) load(number string) todo.Snapshot {
-	l, err := s.store.Load(s.t.Context(), s.id(number), 0)
+	l, err := s.board("viewer").As("").Load(s.t.Context(), s.id(number), 0)
+	if errors.Is(err, board.ErrNotFound) {
+		l, err = s.store.Load(s.t.Context(), s.id(number), 0)
+	}
 	checkErr(s.t, err)
 	return l
 }
@@ -391,7 +397,7 @@ func (s *script) details(l todo.Snapshot) string {
 		}
 	}
 	for name, is := range map[string]bool{"archived": l.Archived, "deleted": l.Deleted,
-		"order overridden": l.OrderOverridden(), "on the board": l.OnBoard(s.now)} {
+		"lapsed": l.Lapsed, "order overridden": l.OrderOverridden(), "on the board": l.OnBoard(s.now)} {
 		if is {
 			flags = append(flags, name)
 		}
