@@ -22,7 +22,7 @@ func TestDatabaseIsAway(t *testing.T) {
 	check(t, database.Stop("fast"))
 	served := make(chan *serving)
 	go func() {
-		s, err := newServing(t, "--store", address)
+		s, err := newServing(t, nil, "--store", address)
 		if err != nil {
 			t.Error(err)
 		}

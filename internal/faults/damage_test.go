@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 func onStore(store string, args ...string) (printed string, err error) {
@@ -76,7 +75,7 @@ func TestDamagedRow(t *testing.T) {
 				chats[i].Adds("Ship")
 				ids[i] = chats[i].Current()
 			}
-			before := must(programtest.Export(program, t.TempDir(), nil, store))(t)
+			before := must(export(t, store))(t)
 			newest, earlier := ids[4], ids[7]
 			damageRow(t, store, newest, 3)
 			damageRow(t, store, earlier, 2)
@@ -112,7 +111,7 @@ func TestDamagedRow(t *testing.T) {
 			s.Kill()
 			restored := begin(t)
 			follow(t, pageOf(t, "Damage", "sh"), "TODO_STORE="+store, "NEW="+restored)
-			after := must(programtest.Export(program, t.TempDir(), nil, restored))(t)
+			after := must(export(t, restored))(t)
 			for i, id := range ids {
 				want, got := before[id], after[id]
 				switch id {

@@ -66,7 +66,7 @@ func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, ack
 	dir := t.TempDir()
 	check(t, left.copyTo(dir))
 	path := filepath.Join(dir, storePath)
-	_, lost = checkStore(t, path, acks.Acks)
+	_, lost = checkStore(t, t.TempDir(), nil, path, acks.Acks)
 	// The key of sessions is whole or not there: nobody would replace a part of one.
 	if key, err := os.ReadFile(filepath.Join(filepath.Dir(path), "session.key")); err == nil && len(strings.TrimSpace(string(key))) != 64 {
 		t.Errorf("the session key has %d characters", len(key))
@@ -151,7 +151,7 @@ func TestPowerLossIsFound(t *testing.T) {
 		writeUntilPowerGoes(t, d, 600, []*writer{newWriter("w0")}, &acks)
 		dir := t.TempDir()
 		check(t, d.afterPowerLoss(luck{0, 4096, rand.New(rand.NewPCG(1, 1))}).copyTo(dir))
-		h, err := export(t, filepath.Join(dir, storePath))
+		h, err := export(t, "sqlite:"+filepath.Join(dir, storePath))
 		if err != nil {
 			h = nil // what is left is not even a store
 		}

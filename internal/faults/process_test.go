@@ -73,11 +73,7 @@ type serving struct {
 	url string
 }
 
-func newServing(t *testing.T, args ...string) (*serving, error) {
-	return newServingAs(t, nil, args...)
-}
-
-func newServingAs(t *testing.T, as *user, args ...string) (*serving, error) {
+func newServing(t *testing.T, as *user, args ...string) (*serving, error) {
 	args = append(append([]string{"serve", "--addr", "127.0.0.1:0"}, common...), args...)
 	p, err := programtest.Start(t, program, t.TempDir(), as, args...)
 	if err != nil {
@@ -89,17 +85,11 @@ func newServingAs(t *testing.T, as *user, args ...string) (*serving, error) {
 
 func mustServe(t *testing.T, args ...string) *serving {
 	t.Helper()
-	return mustServeAs(t, nil, args...)
-}
-
-func mustServeAs(t *testing.T, as *user, args ...string) *serving {
-	t.Helper()
-	s := must(newServingAs(t, as, args...))(t)
-	return s
+	return must(newServing(t, nil, args...))(t)
 }
 
 func newVisitor(t *testing.T, store, list string) (*agent, error) {
-	s, err := newServing(t, "--store", store)
+	s, err := newServing(t, nil, "--store", store)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +179,7 @@ func (o *outcomes) sort(a chattest.Answer, write string) outcome {
 func (o *outcomes) check(t *testing.T, path string, repeated bool) {
 	t.Helper()
 	var h history
-	h, o.lost = checkStore(t, path, o.acks.Acks)
+	h, o.lost = checkStore(t, t.TempDir(), nil, path, o.acks.Acks)
 	for _, write := range o.refused {
 		if h.Made(write) != 0 {
 			t.Errorf("the write %s was refused and is there", write)
@@ -202,21 +192,17 @@ func (o *outcomes) check(t *testing.T, path string, repeated bool) {
 	}
 }
 
-func export(t *testing.T, path string) (history, error) {
+// export reads the whole history of a store as a fresh process tells it.
+func export(t *testing.T, store string) (history, error) {
 	t.Helper()
-	return programtest.Export(program, t.TempDir(), nil, "sqlite:"+path)
+	return programtest.Export(program, t.TempDir(), nil, store)
 }
 
 // checkStore checks the file at path after a fault, which no process has open: a
-// fresh process reads every acknowledged write, no revision is missing, no write is
-// there in part, and the file is whole. It returns how many writes were lost. A file
-// that is not there has none: the fault came before it was made.
-func checkStore(t *testing.T, path string, acks []acknowledged) (history, int) {
-	t.Helper()
-	return checkStoreAs(t, t.TempDir(), nil, path, acks)
-}
-
-func checkStoreAs(t *testing.T, dir string, as *user, path string, acks []acknowledged) (history, int) {
+// fresh process, in a folder and as a user, reads every acknowledged write, no revision is
+// missing, no write is there in part, and the file is whole. It returns how many writes were
+// lost. A file that is not there has none: the fault came before it was made.
+func checkStore(t *testing.T, dir string, as *user, path string, acks []acknowledged) (history, int) {
 	t.Helper()
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) { // export refuses such a path
 		h := history{}
@@ -227,9 +213,8 @@ func checkStoreAs(t *testing.T, dir string, as *user, path string, acks []acknow
 		t.Errorf("the store cannot be read any more: %v", err)
 		return nil, len(acks)
 	}
-	lost := h.Check(t, acks)
 	checkIntegrity(t, path)
-	return h, lost
+	return h, h.Check(t, acks)
 }
 
 func checkIntegrity(t *testing.T, path string) {

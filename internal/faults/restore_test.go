@@ -217,7 +217,7 @@ func TestRestoreDrill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits for databases to begin
 			store, lose := d.begin(t)
-			s := mustServeAs(t, ownerOf(t, store), "--store", store)
+			s := must(newServing(t, ownerOf(t, store), "--store", store))(t)
 			w := startWriting(t, s)
 			before := w.await(t, size(100, 1000))
 			dir, _ := folderOfAUser(t)
@@ -227,13 +227,13 @@ func TestRestoreDrill(t *testing.T) {
 			took := time.Since(began)
 			during := w.await(t, 20)
 			w.stop()
-			whole := must(programtest.Export(program, t.TempDir(), nil, store))(t)
+			whole := must(export(t, store))(t)
 			s.Kill()
 			key := takeKey(t, store)
 			lose()
 			restored := d.restore(t, file)
 			giveKey(t, restored, key)
-			got := must(programtest.Export(program, t.TempDir(), nil, restored))(t)
+			got := must(export(t, restored))(t)
 			lost := got.Check(t, before)
 			for list, revisions := range got {
 				if n := len(revisions); n > len(whole[list]) || cmp.Diff(whole[list][:n], revisions) != "" {
@@ -324,7 +324,7 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 // all that was restored.
 func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat) {
 	t.Helper()
-	s := mustServeAs(t, ownerOf(t, store), "--store", store)
+	s := must(newServing(t, ownerOf(t, store), "--store", store))(t)
 	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")
 	watch.Expect("retry")
 	for i, c := range clients {

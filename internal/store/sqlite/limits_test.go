@@ -55,28 +55,21 @@ func TestLargeRevisions(t *testing.T) {
 	}
 }
 
-func contents(t testing.TB, s *Store) (string, error) {
+func contents(t testing.TB, s *Store) (text string, err error) {
 	t.Helper()
 	found, err := s.Find(t.Context(), board.Query{Deleted: true})
-	if err != nil {
-		return "", err
-	}
-	text := ""
 	for _, f := range found {
-		revisions, err := s.History(t.Context(), f.List.ID, 0, 0)
-		if err != nil {
-			return "", err
+		revisions, err1 := s.History(t.Context(), f.List.ID, 0, 0)
+		seen, err2 := s.Seen(t.Context(), board.Key{Principal: f.List.Principal, Chat: f.List.Conversation})
+		if err = errors.Join(err, err1, err2); err == nil && (len(revisions) == 0 || !reflect.DeepEqual(revisions[len(revisions)-1], f)) {
+			err = errors.New("the newest revision is not the newest")
 		}
-		seen, err := s.Seen(t.Context(), board.Key{Principal: f.List.Principal, Chat: f.List.Conversation})
 		if err != nil {
-			return "", err
-		}
-		if len(revisions) == 0 || !reflect.DeepEqual(revisions[len(revisions)-1], f) {
-			return "", errors.New("the newest revision is not the newest")
+			break
 		}
 		text += fmt.Sprintf("%+v %+v\n", revisions, seen)
 	}
-	return text, nil
+	return text, err
 }
 
 // BAD-INPUT 130
@@ -160,19 +153,14 @@ func TestAFullStoreTakesNewChats(t *testing.T) {
 	_, s := newStore(t, board.Keep{Bytes: 400_000, Abandoned: time.Nanosecond})
 	b := board.NewBoard(s)
 	defer b.Close()
+	var lines []todo.Line
+	for i := range 30 {
+		lines = append(lines, todo.Line{Text: fmt.Sprint("a finished item with a long text, which fills the store ", i), Status: "completed"})
+	}
 	for n := range 150 {
 		who := board.Conversation{Key: "session:" + fmt.Sprint(n), Lasts: time.Nanosecond}
-		_, err := b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who}, Change: func(d *todo.Draft) error {
-			var lines []todo.Line
-			for i := range 30 {
-				lines = append(lines, todo.Line{Text: fmt.Sprint("a finished item with a long text, which fills the store ", i), Status: "completed"})
-			}
-			d.Replace(todo.CoreView(), lines)
-			return nil
-		}})
-		if err != nil {
-			t.Fatalf("the list of chat %d: %v", n, err)
-		}
+		must(b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who},
+			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}))(t)
 	}
 }
 
@@ -203,16 +191,11 @@ func filled(t testing.TB, path string, lists int) *Store {
 	return s
 }
 
-// work returns a function that counts the pages of the file at path at which SQLite
-// has looked since it was last called, by connections that are opened from now on.
-func work(t testing.TB, path string) (pages func() int) {
-	return counted(t, path, sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss)
-}
+// looks count the pages at which SQLite looks.
+var looks = []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss}
 
-func missed(t testing.TB, path string) (pages func() int) {
-	return counted(t, path, sqlite.DBStatusCacheMiss)
-}
-
+// counted returns a function that returns by how much counters of SQLite grew since it was last
+// called, for the file at path, by connections that are opened from now on.
 func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages func() int) {
 	var mu sync.Mutex
 	var all []sqlite.DBStatus
@@ -253,7 +236,7 @@ func TestWorkDoesNotGrowWithLists(t *testing.T) {
 	looked := make(map[string][]int)
 	for _, lists := range []int{100, 1000} {
 		path := filepath.Join(t.TempDir(), "todo.db")
-		pages := work(t, path)
+		pages := counted(t, path, looks...)
 		s := filled(t, path, lists)
 		for _, step := range storetest.Steps() {
 			step.Do(t, s, 0) // so that its statements are prepared

@@ -24,7 +24,7 @@ import (
 // has written it reads the list and what its chat has seen once.
 func TestSteadyUpdateReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	read, pages, wrote := missed(t, path), work(t, path), counted(t, path, sqlite.DBStatusCacheWrite)
+	read, pages, wrote := counted(t, path, sqlite.DBStatusCacheMiss), counted(t, path, looks...), counted(t, path, sqlite.DBStatusCacheWrite)
 	s := filled(t, path, 200)
 	key := board.Key{Chat: "session:c"}
 	first := snapshot("a", 1)
