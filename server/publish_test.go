@@ -133,11 +133,7 @@ func TestAboutTheServer(t *testing.T) {
 		if !strings.Contains(instructions[:min(len(instructions), 150)], tool) || strings.Contains(said, "{{") {
 			t.Errorf("%s does not name %s at once: %.200s", first, tool, instructions)
 		}
-		for _, want := range []string{`"websiteUrl":"http://127.0.0.1:8765/"`, `"description":"Keeps`, `"mimeType":"image/svg+xml"`, `"title":"Todo lists"`} {
-			if !strings.Contains(said, want) {
-				t.Errorf("%s lacks %s: %s", first, want, said)
-			}
-		}
+		servertest.Has(t, first, said, `"websiteUrl":"http://127.0.0.1:8765/"`, `"description":"Keeps`, `"mimeType":"image/svg+xml"`, `"title":"Todo lists"`)
 		icon := regexp.MustCompile(`"src":"([^"]*)"`).FindStringSubmatch(said)
 		if len(icon) == 0 || len(icon[1]) > 1000 || strings.Contains(icon[1], " ") ||
 			!strings.Contains(string(panel), strings.ReplaceAll(icon[1], "%20", " ")) {

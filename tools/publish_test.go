@@ -136,9 +136,7 @@ func TestReplacedPrompts(t *testing.T) {
 	if got := tools.Find(list, "SetTodoList").Description; got != "Mine." {
 		t.Errorf("description = %q", got)
 	}
-	if got := tools.Find(list, "TodoWrite").Description; !strings.Contains(got, "todo list") {
-		t.Errorf("the description of TodoWrite is not the embedded one: %q", got)
-	}
+	servertest.Has(t, "the embedded description", tools.Find(list, "TodoWrite").Description, "todo list")
 
 	for name, create := range map[string]func(path string) error{
 		"empty":    func(p string) error { return os.WriteFile(p, nil, 0o600) },

@@ -112,48 +112,31 @@ func TestEventsResume(t *testing.T) {
 		t.Errorf("resumed with %s and %s", first, second)
 	}
 	other := servertest.OpenStream(t, "GET", url+"/api/events?after=1000000", "")
-	if _, _, data := other.Event(); !strings.Contains(data, `"name":"b"`) {
-		t.Errorf("after another store's id: %s", data)
-	}
-	if status := servertest.GetJSON(t, url+"/api/events?after=x", nil); status != 400 {
-		t.Errorf("a bad id: %d", status)
-	}
+	_, _, data := other.Event()
+	servertest.Has(t, "after another store's id", data, `"name":"b"`)
 }
 
 func TestAPI(t *testing.T) {
 	_, url := servertest.Site(t)
-	var lists []map[string]any
-	if status := servertest.GetJSON(t, url+"/api/lists", &lists); status != 200 || len(lists) != 0 {
-		t.Errorf("no lists: %d %v", status, lists)
+	get := func(path string, status int, texts ...string) {
+		t.Helper()
+		servertest.Is(t, path, status, texts...)(servertest.Ask(t, "GET", url+path, ""))
 	}
+	get("/api/lists", 200, "[]")
 	write := servertest.Writer(t, url, "tester")
 	write(servertest.Todos("pending", "A"))
 	write(servertest.Todos("pending", "A", "B"))
-	servertest.GetJSON(t, url+"/api/lists", &lists)
-	if len(lists) != 1 || lists[0]["revision"] != 2.0 {
-		t.Fatalf("lists: %v", lists)
-	}
-	list := url + "/api/lists/" + lists[0]["list"].(string)
-	var one map[string]any
-	if status := servertest.GetJSON(t, list+"?revision=1", &one); status != 200 || !strings.Contains(fmt.Sprint(one["items"]), "text:A") {
-		t.Errorf("revision 1: %d %v", status, one)
-	}
-	if servertest.GetJSON(t, list, &one); one["all_completed"] != false {
-		t.Errorf("P5: %v", one)
-	}
+	list := "/api/lists/" + servertest.ListIDs(t, url)[0]
+	get("/api/lists", 200, `"revision":2,`)
+	get(list+"?revision=1", 200, `"text":"A"`, `"revision":1,`)
+	get(list, 200, `"all_completed":false`) // P5
 	write(servertest.Todos("completed", "B"))
-	if servertest.GetJSON(t, list, &one); one["all_completed"] != true {
-		t.Errorf("P5: %v", one)
-	}
+	get(list, 200, `"all_completed":true`)
 	var history []map[string]any
-	if servertest.GetJSON(t, list+"/history?after=1", &history); len(history) != 2 || history[0]["revision"] != 2.0 {
+	if servertest.GetJSON(t, url+list+"/history?after=1", &history); len(history) != 2 || history[0]["revision"] != 2.0 {
 		t.Errorf("history: %v", history)
 	}
-	for path, want := range map[string]int{
-		"/api/lists/none": 404, "/api/lists/none/history": 404, "/api/lists?limit=x": 400, "/api/lists/" + lists[0]["list"].(string) + "?revision=9": 404,
-	} {
-		if status := servertest.GetJSON(t, url+path, nil); status != want {
-			t.Errorf("%s: status %d", path, status)
-		}
+	for path, want := range map[string]int{"/api/lists/none": 404, "/api/lists/none/history": 404, "/api/lists?limit=x": 400, list + "?revision=9": 404, "/api/events?after=x": 400} {
+		get(path, want)
 	}
 }

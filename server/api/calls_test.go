@@ -1,12 +1,10 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
@@ -120,11 +118,8 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	// Nobody reads the answer yet, so the server blocks while it writes it. The
 	// call must have been sent by then.
 	go p.Send(servertest.Call(1, "write_todos", servertest.Todos("pending", "A")))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	call, err := calls.Next(ctx)
-	if err != nil || call.List.Items[0].Text != "A" {
-		t.Fatalf("W2: %+v, %v", call, err)
+	if call := servertest.Must(calls.Next(t.Context()))(t); call.List.Items[0].Text != "A" {
+		t.Fatalf("W2: %+v", call)
 	}
 	if a := p.Read(); a.Result.IsError {
 		t.Errorf("answer %s", a.Raw)

@@ -46,9 +46,7 @@ func TestSignInBelowAPath(t *testing.T) {
 			visit("GET", list, nil, "/signin", `value="`+list+`"`)
 			visit("POST", "/signin", url.Values{"token": {token}, "to": {list}}, list, "Sign out")
 			in := s.post(t, token, "/")
-			if set := in.header.Get("Set-Cookie"); !strings.Contains(set, "; Path="+c.cookiePath+";") {
-				t.Errorf("the cookie: %s", set)
-			}
+			servertest.Has(t, "the cookie", in.header.Get("Set-Cookie"), "; Path="+c.cookiePath+";")
 			visit("POST", "/signout", nil, "/signin", "Token")
 		})
 	}

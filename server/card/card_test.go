@@ -33,9 +33,7 @@ const (
 func TestAppPage(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.Initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ui://todo/list.html"}}`)
-	if hello := p.Read(); !strings.Contains(hello.Raw, `"extensions":{"io.modelcontextprotocol/ui":{}}`) {
-		t.Errorf("the extension is not announced: %s", hello.Raw)
-	}
+	servertest.Has(t, "the extension", p.Read().Raw, `"extensions":{"io.modelcontextprotocol/ui":{}}`)
 	var a struct {
 		Result struct {
 			Contents []struct {

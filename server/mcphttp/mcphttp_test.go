@@ -169,9 +169,7 @@ func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 	get := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "tester"))
 	h.Close()
 	get.End()
-	if answer := stream.Data(); !strings.Contains(answer, `"id":"L","result"`) {
-		t.Errorf("the stream ends with %s", answer)
-	}
+	servertest.Has(t, "the end of the stream", stream.Data(), `"id":"L","result"`)
 	stream.Expect(": the server stops")
 	stream.End()
 }

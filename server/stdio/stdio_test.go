@@ -227,9 +227,7 @@ func TestStdioBothEras(t *testing.T) {
 	if a := p.Read(); !strings.Contains(a.Raw, `"resultType"`) || a.Text() == "" {
 		t.Errorf("sessionless call: %s", a.Raw)
 	}
-	if a := p.Read(); !strings.Contains(a.Raw, `"protocolVersion":"`+servertest.Legacy+`"`) {
-		t.Errorf("initialize: %s", a.Raw)
-	}
+	servertest.Has(t, "initialize", p.Read().Raw, `"protocolVersion":"`+servertest.Legacy+`"`)
 	if a := p.Read(); a.Text() != "Todo list:\n- [pending] A" {
 		t.Errorf("the list over the other era: %s", a.Raw)
 	}
@@ -241,16 +239,12 @@ func TestStdioSubscriptions(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.Initialize(1, "tester"), `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`,
 		servertest.Call(3, "TodoWrite", servertest.Todos("pending", "A")))
-	if got := p.Until("notifications/resources/updated"); !strings.Contains(string(got.Params), `"uri":"todo://list"`) {
-		t.Errorf("notification: %s", got.Raw)
-	}
+	servertest.Has(t, "notification", string(p.Until("notifications/resources/updated").Params), `"uri":"todo://list"`)
 	go p.Send(`{"jsonrpc":"2.0","id":4,"method":"resources/unsubscribe","params":{"uri":"todo://list"}}`,
 		`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},`+servertest.Meta+`}}`)
 	p.Until("notifications/subscriptions/acknowledged")
 	go p.Send(servertest.ModernCall(5, "TodoWrite", servertest.Todos("completed", "A")))
-	if got := p.Until("notifications/resources/updated"); !strings.Contains(got.Raw, `"io.modelcontextprotocol/subscriptionId":"L"`) {
-		t.Errorf("notification is not tagged: %s", got.Raw)
-	}
+	servertest.Has(t, "its tag", p.Until("notifications/resources/updated").Raw, `"io.modelcontextprotocol/subscriptionId":"L"`)
 	go p.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L",` + servertest.Meta + `}}`)
 	for string(p.Read().ID) != `"L"` {
 	}

@@ -73,9 +73,7 @@ func (s session) ask(t *testing.T, requests ...string) (answer string) {
 func (s session) firstList(t *testing.T) {
 	t.Helper()
 	plan := `{"todos":[{"content":"Bake bread","activeForm":"Baking bread","status":"in_progress"}]}`
-	if answer := s.ask(t, servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", plan)); !strings.Contains(answer, "Todo list updated") {
-		t.Errorf("the answer is %s", answer)
-	}
+	servertest.Has(t, "the answer", s.ask(t, servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", plan)), "Todo list updated")
 }
 
 // end closes a server's input and returns how it ends.
