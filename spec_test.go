@@ -29,9 +29,8 @@ func cited(t *testing.T) map[string]string {
 		if !slices.Contains([]string{".go", ".txtar", ".js", ".css", ".html", ".md"}, filepath.Ext(path)) || path == "spec_test.go" {
 			return nil
 		}
-		data, err := os.ReadFile(path)
-		texts[path] = string(data)
-		return err
+		texts[path] = text(t, path)
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,9 +38,10 @@ func cited(t *testing.T) map[string]string {
 	return texts
 }
 
-func spec(t *testing.T, name string) string {
+// text returns the text of a file of the repository.
+func text(t *testing.T, path ...string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("docs", "spec", name))
+	data, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ var (
 // Every rule that code, tests or documents cite is in docs/spec, and every
 // document they name exists.
 func TestCitedRulesExist(t *testing.T) {
-	variants, bad := spec(t, "variants.md"), spec(t, "bad-input.md")
+	variants, bad := text(t, "docs", "spec", "variants.md"), text(t, "docs", "spec", "bad-input.md")
 	defined := make(map[string]bool)
 	for _, m := range regexp.MustCompile(`(?m)^- \*\*([VTCWKPHD]\d+)\*\*`).FindAllStringSubmatch(variants, -1) {
 		defined[m[1]] = true
@@ -84,10 +84,10 @@ func TestCitedRulesExist(t *testing.T) {
 	if len(defined) < 100 {
 		t.Fatalf("docs/spec defines %d rules only: its form changed", len(defined))
 	}
-	for path, text := range cited(t) {
+	for path, has := range cited(t) {
 		var ids []string
-		ids = append(ids, rule.FindAllString(text, -1)...)
-		for _, n := range rowsCited(text) {
+		ids = append(ids, rule.FindAllString(has, -1)...)
+		for _, n := range rowsCited(has) {
 			ids = append(ids, fmt.Sprint("BAD-INPUT ", n))
 		}
 		for _, id := range ids {
@@ -95,10 +95,10 @@ func TestCitedRulesExist(t *testing.T) {
 				t.Errorf("%s cites %s, which docs/spec does not have", path, id)
 			}
 		}
-		if m := elsewhere.FindString(text); m != "" {
+		if m := elsewhere.FindString(has); m != "" {
 			t.Errorf("%s cites %s: the rules are in docs/spec", path, m)
 		}
-		for _, name := range document.FindAllString(text, -1) {
+		for _, name := range document.FindAllString(has, -1) {
 			if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
 				t.Errorf("%s names %s, which does not exist", path, name)
 			}
@@ -121,11 +121,11 @@ var badInputRow = regexp.MustCompile(`(?m)^[ \t]*(//|#) BAD-INPUT (\d+): (.*(?:\
 // badInputRows returns the rows of bad input, which tests say.
 func badInputRows(t *testing.T) map[int]string {
 	rows := make(map[int]string)
-	for path, text := range cited(t) {
+	for path, has := range cited(t) {
 		if !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".txtar") && !strings.Contains(filepath.ToSlash(path), "/storetest/") {
 			continue
 		}
-		for _, m := range badInputRow.FindAllStringSubmatch(text, -1) {
+		for _, m := range badInputRow.FindAllStringSubmatch(has, -1) {
 			row := regexp.MustCompile(`\n[ \t]*`+m[1]+` `).ReplaceAllString(m[3], " ")
 			comes, happens, ok := strings.Cut(row, " → ")
 			if !ok {
@@ -146,7 +146,7 @@ func badInputRows(t *testing.T) map[int]string {
 func TestBadInput(t *testing.T) {
 	path, said := filepath.Join("docs", "spec", "bad-input.md"), badInputRows(t)
 	last, seen := 0, make(map[int]bool)
-	lines := strings.Split(spec(t, "bad-input.md"), "\n")
+	lines := strings.Split(text(t, path), "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "## ") {
 			last = 0
@@ -182,57 +182,28 @@ func TestBadInput(t *testing.T) {
 // Every row of the table of past bugs cites where the bug was seen, and names a test
 // of ours that exists.
 func TestPastBugsNameTheirTests(t *testing.T) {
-	promises, err := os.ReadFile(filepath.Join("docs", "reliability.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range namedTests(string(promises)) {
-		if !declares(t, n.dir, n.function) {
-			t.Errorf("docs/reliability.md: there is no %s in %s", n.function, n.dir)
-		}
-	}
-	table, err := os.ReadFile(filepath.Join("internal", "faults", "BUGS.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := regexp.MustCompile(`(?m)^\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(string(table), -1)
+	checkNamed(t, text(t, "docs", "reliability.md"))
+	rows := regexp.MustCompile(`(?m)^\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(text(t, "internal", "faults", "BUGS.md"), -1)
 	if len(rows) < 12 {
 		t.Fatalf("%d rows: the table's form changed", len(rows))
 	}
 	for _, row := range rows[1:] { // behind the head
-		named := namedTests(row[3])
-		if len(named) == 0 || !strings.Contains(row[1], "](https://github.com/") {
+		if checkNamed(t, row[3]) == 0 || !strings.Contains(row[1], "](https://github.com/") {
 			t.Errorf("no test or no source: %s", row[0])
 		}
-		for _, n := range named {
-			if !declares(t, n.dir, n.function) {
-				t.Errorf("%s: there is no %s in %s", row[1], n.function, n.dir)
-			}
+	}
+}
+
+// checkNamed checks that the tests exist which a text names, as "server/edge: TestHTTPGuard",
+// and returns how many these are.
+func checkNamed(t *testing.T, in string) int {
+	t.Helper()
+	named := regexp.MustCompile("`?([a-z0-9./_-]+): ?(Test\\w+|Fuzz\\w+|Benchmark\\w+)`?").FindAllStringSubmatch(in, -1)
+	for _, m := range named {
+		files, _ := filepath.Glob(filepath.Join(filepath.FromSlash(m[1]), "*_test.go"))
+		if !slices.ContainsFunc(files, func(file string) bool { return strings.Contains(text(t, file), "func "+m[2]+"(") }) {
+			t.Errorf("there is no %s in %s", m[2], m[1])
 		}
 	}
-}
-
-// named is a test as a table names it: its folder and its function.
-type named struct{ dir, function string }
-
-// namedTests returns the tests that a cell of a table names, as "server/edge:
-// TestHTTPGuard".
-func namedTests(cell string) (out []named) {
-	for _, m := range regexp.MustCompile("`?([a-z0-9./_-]+): ?(Test\\w+|Fuzz\\w+|Benchmark\\w+)`?").FindAllStringSubmatch(cell, -1) {
-		out = append(out, named{m[1], m[2]})
-	}
-	return out
-}
-
-// declares reports whether a package's tests have a function.
-func declares(t *testing.T, dir, function string) bool {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.ContainsFunc(files, func(file string) bool {
-		data, err := os.ReadFile(file)
-		return err == nil && strings.Contains(string(data), "func "+function+"(")
-	})
+	return len(named)
 }

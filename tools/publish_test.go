@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -126,59 +127,42 @@ func TestTokenBudget(t *testing.T) {
 	}
 }
 
-// K4: a file in the user's folder replaces a description; prompts.New fails on
-// a bad file and names it.
+// K4: a file in the user's folder replaces a text, as editors of Windows write it, too
+// (BAD-INPUT 162); prompts.New fails on a bad file and names it.
 func TestReplacedPrompts(t *testing.T) {
 	dir := t.TempDir()
-	servertest.Check(t, os.WriteFile(filepath.Join(dir, "SetTodoList.md"), []byte("Mine.\n"), 0o600))
+	put := func(name, text string) {
+		t.Helper()
+		servertest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	put("SetTodoList.md", "Mine.\n")
 	texts := servertest.Must(prompts.New(dir, "en"))(t)
 	list := newTools(t, func(o *tools.Options) { o.Texts = texts })
 	if got := tools.Find(list, "SetTodoList").Description; got != "Mine." {
 		t.Errorf("description = %q", got)
 	}
 	servertest.Has(t, "the embedded description", tools.Find(list, "TodoWrite").Description, "todo list")
-
-	for name, create := range map[string]func(path string) error{
-		"empty":    func(p string) error { return os.WriteFile(p, nil, 0o600) },
-		"a folder": func(p string) error { return os.Mkdir(p, 0o700) },
-		"a mark":   func(p string) error { return os.WriteFile(p, []byte("Ask {{ user }}."), 0o600) },
-	} {
-		dir := t.TempDir()
-		servertest.Check(t, create(filepath.Join(dir, "TodoWrite.md")))
-		if _, err := prompts.New(dir, "en"); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
-			t.Errorf("%s: error = %v, should name TodoWrite.md", name, err)
-		}
-	}
-	plan := filepath.Join(dir, "plan.md")
 	for text, want := range map[string]string{
-		"Plan {{ goal }}, {{goal}}.": "Plan {{goal}}, {{goal}}.", "Plan it.": "Plan it.", "Plan {{Goal}}.": "", "{{goal}} {{}}": "",
+		"Plan {{ goal }}, {{goal}}.": "Plan {{goal}}, {{goal}}.", "Plan it.": "Plan it.",
+		"\xef\xbb\xbfMine: é.\r\n": "Mine: é.", "\xff\xfeM\x00i\x00n\x00e\x00:\x00 \x00\xe9\x00.\x00\r\x00\n\x00": "Mine: é.",
 	} {
-		servertest.Check(t, os.WriteFile(plan, []byte(text), 0o600))
-		texts, err := prompts.New(dir, "en")
-		if err == nil {
-			text = texts.Text("plan")
-		}
-		if want == "" && (err == nil || !strings.HasSuffix(err.Error(), "allowed are: {{goal}}")) || want != "" && text != want {
+		put("plan.md", text)
+		if texts, err := prompts.New(dir, "en"); err != nil || texts.Text("plan") != want {
 			t.Errorf("%q, want %q: %v", text, want, err)
 		}
 	}
-	// BAD-INPUT 162: as editors of Windows write it, too.
-	for _, text := range []string{"\xef\xbb\xbfMine: é.\r\n", "\xff\xfeM\x00i\x00n\x00e\x00:\x00 \x00\xe9\x00.\x00\r\x00\n\x00"} {
-		servertest.Check(t, os.WriteFile(plan, []byte(text), 0o600))
-		texts, err := prompts.New(dir, "en")
-		if err != nil {
-			t.Fatalf("162: %q: %v", text, err)
-		}
-		if got := texts.Text("plan"); got != "Mine: é." {
-			t.Errorf("162: %q is read as %q", text, got)
-		}
+	for text, want := range map[string]string{
+		"Plan {{Goal}}.": "allowed are: {{goal}}", "{{goal}} {{}}": "allowed are: {{goal}}", "": "plan.md: the file is empty", "\xef\xbb\xbf": "plan.md: the file is empty",
+	} {
+		put("plan.md", text)
+		_, err := prompts.New(dir, "en")
+		servertest.Has(t, text, fmt.Sprint(err), want)
 	}
-	servertest.Check(t, os.WriteFile(plan, []byte("\xef\xbb\xbf"), 0o600))
-	if _, err := prompts.New(dir, "en"); err == nil || !strings.Contains(err.Error(), "plan.md: the file is empty") {
-		t.Errorf("162: a mark alone: %v", err)
-	}
-	if _, err := prompts.New(filepath.Join(dir, "none"), "en"); err == nil {
-		t.Error("a missing folder was accepted")
+	put("plan.md", "Plan it.")
+	servertest.Check(t, os.Mkdir(filepath.Join(dir, "TodoWrite.md"), 0o700))
+	for folder, want := range map[string]string{dir: "TodoWrite.md", filepath.Join(dir, "none"): "none"} {
+		_, err := prompts.New(folder, "en")
+		servertest.Has(t, folder, fmt.Sprint(err), want)
 	}
 }
 

@@ -35,6 +35,7 @@ var update = flag.Bool("update", false, "rewrite the answers in testdata")
 //	> person EDIT     edits the list as the panel does
 //	> structured      the structured content of the last answer
 //	> items           the list as it is stored
+//	> title           its title
 //	> set NAME VALUE  a setting, before the first call
 //
 // Arguments of TodoWrite may be a plan in short, as "p:Text c:Text", with a reason behind a
@@ -165,6 +166,8 @@ func (s *session) run(command string) string {
 		return strings.ReplaceAll(string(raw), strconv.Quote(s.list().List.ID), `"ID"`)
 	case "items":
 		return s.items()
+	case "title":
+		return s.list().Title()
 	}
 	operation := ""
 	if rest, ok := strings.CutPrefix(args, "op="); ok {
@@ -341,45 +344,4 @@ func (s *session) list() todo.Snapshot {
 		return todo.Snapshot{}
 	}
 	return snapshot
-}
-
-// A whole-list tool names the list that it begins, and one without a title; what the list was given
-// it leaves as it is (T11). A title of another kind is passed over.
-func TestPlansAreNamed(t *testing.T) {
-	s, named := newSession(t, func(*tools.Options) {}), 0
-	for _, tool := range s.tools {
-		if !strings.Contains(string(tool.InputSchema()), `"Of a new plan"`) {
-			continue
-		}
-		named++
-		text, args := fmt.Sprint("First by tool ", named), map[string]any{}
-		item := map[string]string{"id": "1", "status": "pending", "activeForm": "Doing", "text": text}
-		list := map[string]string{"update_plan": "plan", "manage_todo_list": "todoList"}[tool.Name]
-		if list == "" {
-			list = "todos"
-		}
-		if tool.Name == "TodoWrite" || tool.Name == "write_todos" {
-			delete(item, "id")
-		}
-		if tool.Name == "manage_todo_list" {
-			item["status"] = "not-started"
-		}
-		args[list] = []any{item}
-		write := func(title any, want string) {
-			t.Helper()
-			args["title"] = title
-			raw := servertest.Must(json.Marshal(args))(t)
-			if result := s.answer(tool, string(raw), ""); result.IsError || s.list().Title() != want {
-				t.Errorf("%s: %.20q: the list is called %.20q, want %.20q; %s", tool.Name, title, s.list().Title(), want, result.Text)
-			}
-		}
-		write(7, text)
-		write(" Write\n a \x1bparser ", "Write a parser")
-		write("Another", "Write a parser")
-		item["text"] = fmt.Sprint("Then by tool ", named)
-		write(strings.Repeat("x", 2*todo.MaxTitle), strings.Repeat("x", todo.MaxTitle))
-	}
-	if named != 9 {
-		t.Errorf("%d tools name their plans", named)
-	}
 }
