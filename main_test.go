@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// allowedImports returns, for each package of this module, the packages of this
-// module that it may import (docs/spec/architecture.md). A path that ends in
-// "/..." also allows all packages below it.
+// allowedImports returns, for each package of this module, the packages of this module that it may
+// import (docs/spec/architecture.md). A path that ends in "/..." also allows all packages below it.
 func allowedImports() map[string][]string {
 	model, board := "internal/todo", "internal/board"
 	everything := []string{"server/...", "server", "tools", "prompts", model, board, "internal/store/...", "internal/store", "internal/account", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install", "internal/hook", "internal/notify", "internal/clients"}
@@ -146,8 +145,7 @@ func imports(t *testing.T, path string) (out []string) {
 	return out
 }
 
-// matchesAny reports whether a package's path matches one of patterns, see
-// allowedImports.
+// matchesAny reports whether a package's path matches one of patterns, see allowedImports.
 func matchesAny(imported string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		prefix, below := strings.CutSuffix(pattern, "/...")

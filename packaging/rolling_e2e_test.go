@@ -171,8 +171,7 @@ func (s *site) call(ctx context.Context) error {
 	return nil
 }
 
-// BAD-INPUT 58: behind the proxy of the Compose file, with TLS and tokens, the two
-// replicas are restarted one after the other, and no call fails.
+// BAD-INPUT 58: behind the proxy of the Compose file no call fails in a rolling restart.
 func TestRollingRestartBehindTheProxy(t *testing.T) {
 	s := newSite(t)
 	s.token = s.newToken(t, "ann")

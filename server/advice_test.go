@@ -21,8 +21,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// T7: a model can do what an error tells it, with the arguments that the listed schema
-// allows.
+// T7: a model can do what an error tells it, with the arguments that the listed schema allows.
 func TestAdviceCanBeFollowed(t *testing.T) {
 	plan := func(n int) string { return strings.Repeat("p:x ", n-1) + "p:x" }
 	steps := func(n, length int) string {

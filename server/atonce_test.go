@@ -9,8 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 )
 
-// BAD-INPUT 44, 51: a call that two processes make at once with one id is applied
-// once, and both get the same answer.
+// BAD-INPUT 44, 51: a call of two processes at once with one id.
 func TestRepeatAtOnceSameAnswer(t *testing.T) {
 	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
 		chats := []*chattest.Chat{r.Connect().Conversation("c"), open().Connect().Conversation("c")}

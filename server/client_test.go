@@ -14,9 +14,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// The client of the official Go SDK works over HTTP and over a pipe, in both
-// eras: tools of two variants, resources, prompts, completion and a
-// subscription.
+// The client of the official Go SDK works over HTTP and over a pipe, in both eras: tools of two
+// variants, resources, prompts, completion and a subscription.
 func TestOfficialClient(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *server.Server) mcp.Transport{
 		"http": func(t *testing.T, s *server.Server) mcp.Transport {
@@ -36,8 +35,7 @@ func TestOfficialClient(t *testing.T) {
 	}
 }
 
-// useAsClient connects the SDK's client and uses each feature of the server
-// once.
+// useAsClient connects the SDK's client and uses each feature of the server once.
 func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	ctx := t.Context()
 	updated := make(chan string, 10)

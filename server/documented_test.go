@@ -11,8 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// The documents have the tables of clients that the program has. -update rewrites
-// them.
+// The documents have the tables of clients that the program has. -update rewrites them.
 func TestDocumentedClients(t *testing.T) {
 	checkTable(t, "variants.md", "listed", listedTable())
 	checkTable(t, "variants.md", "clients", clientsTable())

@@ -72,8 +72,7 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 	return string(data), a.Error != nil || a.Result.IsError
 }
 
-// check fails unless every list is one that may be stored, and the other
-// principal's is as it was.
+// check fails unless every list is one that may be stored, and the other principal's is as it was.
 func (f *fuzzed) check(t *testing.T) {
 	t.Helper()
 	if now, err := f.store.Load(t.Context(), f.foreign.List.ID, 0); err != nil || !now.Equal(f.foreign) {
@@ -94,10 +93,9 @@ func (f *fuzzed) check(t *testing.T) {
 	}
 }
 
-// A call of any tool with any arguments and any _meta, in both eras: what is
-// refused changes nothing, what is applied leaves lists that may be stored, a
-// repeat with an operation's id changes nothing, and another principal's list is
-// neither shown nor changed.
+// A call of any tool with any arguments and any _meta, in both eras: what is refused changes
+// nothing, what is applied leaves lists that may be stored, a repeat with an operation's id changes
+// nothing, and another principal's list is neither shown nor changed.
 func FuzzCall(f *testing.F) {
 	for n, args := range []string{
 		servertest.Todos("pending", "A", "B"), `{"todos":[{"title":"A","status":"done"}]}`, `{"items":["A","\ud800"]}`, `{"id":"1","status":"completed"}`,

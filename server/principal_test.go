@@ -11,9 +11,7 @@ import (
 // missing is the id of no list.
 const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 
-// BAD-INPUT 34: by whatever message, another principal's list is answered like one
-// that does not exist, is not changed, not held afterwards, and in no list of
-// lists.
+// BAD-INPUT 34: by whatever message; the list is not held afterwards, and in no list of lists.
 func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
 		foreign := chattest.Foreign(t, r.Store)

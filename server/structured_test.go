@@ -38,10 +38,9 @@ func overEras(t *testing.T, client string, edit func(*server.Config), run func(r
 // tokens estimates a number of tokens, as the budgets of the tools do.
 func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
 
-// V3: what the model of each known client sees of a write of ten items is at
-// most 30 tokens; docs/cost.md has the figures. Both eras count, but for cline: it
-// shows the whole result, and does not speak the sessionless protocol, whose
-// results have 25 tokens of the protocol's own.
+// V3: what the model of each known client sees of a write of ten items is at most 30 tokens;
+// docs/cost.md has the figures. Both eras count, but for cline: it shows the whole result, and does
+// not speak the sessionless protocol, whose results have 25 tokens of the protocol's own.
 func TestTokensSeen(t *testing.T) {
 	const plan = "c:Read the specification c:Design the storage layer c:Write the schema migration i:Implement the save path " +
 		"p:Handle revision conflicts p:Add the watcher interface p:Write the conformance suite p:Measure group commit speed " +
@@ -162,9 +161,8 @@ func TestModelSeesWhatItMust(t *testing.T) {
 	}
 }
 
-// V3: tools are listed with output schemas only where every result has
-// structured content. The first tool listed is to be loaded at once: for Claude
-// Code that is TodoWrite, in both eras.
+// V3: tools are listed with output schemas only where every result has structured content. The
+// first tool listed is to be loaded at once: for Claude Code that is TodoWrite, in both eras.
 func TestListedFor(t *testing.T) {
 	for _, c := range []struct {
 		client          string

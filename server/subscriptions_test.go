@@ -55,9 +55,8 @@ func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 	}
 }
 
-// The acknowledgement is the first message of a stream of subscriptions/listen,
-// also where nothing is subscribed to and the answer follows at once. mcp-go lets
-// the answer overtake it, or drops it.
+// The acknowledgement is the first message of a stream of subscriptions/listen, also where nothing
+// is subscribed to and the answer follows at once. mcp-go lets the answer overtake it, or drops it.
 func TestListenIsAcknowledgedFirst(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {
 		c := r.Connect()

@@ -80,8 +80,7 @@ func words(listed []any) map[todo.Status]string {
 	return w
 }
 
-// arguments returns the arguments that write items back as the variant shows
-// them.
+// arguments returns the arguments that write items back as the variant shows them.
 func (v variant) arguments(items []todo.Item, ids bool) []byte {
 	out := []map[string]string{}
 	for _, item := range items {

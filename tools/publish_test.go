@@ -91,8 +91,7 @@ func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 	}
 }
 
-// tokens estimates a number of tokens, in which the budgets are set, as runes /
-// 4.
+// tokens estimates a number of tokens, in which the budgets are set, as runes / 4.
 func tokens(parts ...string) int {
 	n := 0
 	for _, p := range parts {
@@ -166,8 +165,7 @@ func TestReplacedPrompts(t *testing.T) {
 	}
 }
 
-// Every language has every sentence, with the same formatting verbs in the same
-// order.
+// Every language has every sentence, with the same formatting verbs in the same order.
 func TestWords(t *testing.T) {
 	verbs := func(s string) string {
 		var out strings.Builder

@@ -123,8 +123,7 @@ func textsIn(t testing.TB, language string) *prompts.Texts {
 	return servertest.Must(prompts.New("", language))(t)
 }
 
-// session is one conversation that uses all tools, on a board and a store in
-// memory.
+// session is one conversation that uses all tools, on a board and a store in memory.
 type session struct {
 	t       testing.TB
 	board   *board.Board
@@ -232,9 +231,8 @@ func todos(plan string) string {
 	return `{"todos":[` + strings.Join(items, ",") + `]}`
 }
 
-// call calls a tool and checks what every result must satisfy: the structured
-// content conforms to the output schema, and a failed call says first that it is
-// an error and changes nothing.
+// call calls a tool and checks what every result must satisfy: the structured content conforms to
+// the output schema, and a failed call says first that it is an error and changes nothing.
 func (s *session) call(name, args, operation string) tools.Result {
 	s.t.Helper()
 	before := s.list()
@@ -261,9 +259,8 @@ func (s *session) call(name, args, operation string) tools.Result {
 // in every language.
 var noChange = regexp.MustCompile(`(?m)[ \n]\((no change|无变化|không thay đổi)\)$`)
 
-// checkText checks that a client that is given the text, the list in short and
-// the display lacks nothing of the structured content (V3, K3). raw is the
-// structured content as JSON.
+// checkText checks that a client that is given the text, the list in short and the display lacks
+// nothing of the structured content (V3, K3). raw is the structured content as JSON.
 func (s *session) checkText(name string, result tools.Result, raw []byte) {
 	s.t.Helper()
 	var c struct {

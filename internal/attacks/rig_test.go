@@ -1,9 +1,8 @@
 //go:build e2e && linux
 
-// Package attacks attacks the program as a stranger or a slow client would, and
-// measures what that costs: the most memory that the process had, and how long
-// others waited. `make attacks` prints the table at full size; `make test` runs a
-// short form, with the same bounds.
+// Package attacks attacks the program as a stranger or a slow client would, and measures what that
+// costs: the most memory that the process had, and how long others waited. `make attacks` prints
+// the table at full size; `make test` runs a short form, with the same bounds.
 package attacks
 
 import (
@@ -38,8 +37,7 @@ type process struct {
 	url string // of a server
 }
 
-// start starts the program. It may open as many files as descriptors says; 0 is
-// any number.
+// start starts the program. It may open as many files as descriptors says; 0 is any number.
 func start(t *testing.T, descriptors int, program string, args ...string) *process {
 	t.Helper()
 	script := `exec "$@"`
@@ -87,8 +85,7 @@ func (p *process) end(do func() error) time.Duration {
 	return time.Since(began)
 }
 
-// awaitLog waits until the log has n lines with a text, and returns how long
-// that took.
+// awaitLog waits until the log has n lines with a text, and returns how long that took.
 func (p *process) awaitLog(n int, text string) time.Duration {
 	p.Helper()
 	began, look := time.Now(), time.NewTicker(10*time.Millisecond)

@@ -1,9 +1,8 @@
 //go:build e2e && linux
 
-// Package conformance runs the official conformance suite of MCP, from npm,
-// against a running `todo-mcp serve` (`make conformance`). Each check that does not
-// pass is in testdata/expected.txt with the reason; any other result than written
-// there fails the test, also a better one.
+// Package conformance runs the official conformance suite of MCP, from npm, against a running
+// `todo-mcp serve` (`make conformance`). Each check that does not pass is in testdata/expected.txt
+// with the reason; any other result than written there fails the test, also a better one.
 package conformance
 
 import (
@@ -154,8 +153,7 @@ func node(t *testing.T) string {
 	return found[0]
 }
 
-// serve runs `todo-mcp serve` on a free port until the test ends, and returns its
-// address.
+// serve runs `todo-mcp serve` on a free port until the test ends, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	p := servertest.Must(programtest.Start(t, programtest.Build(t), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all"))(t)

@@ -183,8 +183,7 @@ func TestSilentServerIsLost(t *testing.T) {
 	}
 }
 
-// A permanent refusal ends Follow with an error that says what to do; a
-// temporary one is retried.
+// A permanent refusal ends Follow with an error that says what to do; a temporary one is retried.
 func TestRefusals(t *testing.T) {
 	for _, a := range []struct {
 		status     int
@@ -264,8 +263,7 @@ func TestRefusalsAfterConnecting(t *testing.T) {
 	servertest.Has(t, "the end", next(), "another token")
 }
 
-// Follow keeps trying to reach a server that is not up yet, and pauses longer
-// before each try.
+// Follow keeps trying to reach a server that is not up yet, and pauses longer before each try.
 func TestServerNotYetUp(t *testing.T) {
 	ts := httptest.NewServer(http.NotFoundHandler())
 	ts.Close()

@@ -45,9 +45,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A list is sent again when its agent asks, without an id, since a stream resumes by
-// revisions: it misses none, and sends no more than before. How the list stands then,
-// /api/states says.
+// A list is sent again when its agent asks, without an id, since a stream resumes by revisions: it
+// misses none, and sends no more than before. How the list stands then, /api/states says.
 func TestEventsSayThatAnAgentAsks(t *testing.T) {
 	s, url := servertest.Site(t)
 	ask, other := servertest.Writer(t, url, "tester"), servertest.Writer(t, url, "tester")

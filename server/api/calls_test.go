@@ -126,8 +126,7 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	}
 }
 
-// W3: /api/workspace returns the history in the three forms that a front end
-// reads when it reloads.
+// W3: /api/workspace returns the history in the three forms that a front end reads when it reloads.
 func TestWorkspace(t *testing.T) {
 	_, url := servertest.Site(t)
 	type answer struct {
@@ -239,9 +238,8 @@ func TestWorkspaceHasTheChatsPlans(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 60, W3: the pages of a chat's history lead through all of its plans, each message
-// once, also when another list becomes the newest meanwhile; a chat of very many plans has the
-// last hundred.
+// BAD-INPUT 60, W3: the pages of a chat's history lead through its last hundred plans, each message
+// once, also when another list becomes the newest meanwhile.
 func TestWorkspacePagesOverPlans(t *testing.T) {
 	_, address := servertest.Site(t)
 	one, other := servertest.Writer(t, address, "one"), servertest.Writer(t, address, "other")

@@ -124,8 +124,7 @@ func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 60: the pages that the header Link leads through are the whole
-// history, each revision once; none is larger than a megabyte or so.
+// BAD-INPUT 60: the pages are the whole history, each revision once.
 func TestHistoryPages(t *testing.T) {
 	const revisions = 40
 	web := servertest.Serve(t, servertest.New(t, longHistory(t, revisions, 100), nil), nil)
@@ -147,8 +146,7 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 60: a stream that begins with all lists, and one that comes back, hold a few
-// of them at a time.
+// BAD-INPUT 60: a stream that catches up reads a few lists at a time.
 func TestStreamsCatchUpInPieces(t *testing.T) {
 	const lists = 40
 	store := &weighing{Store: memory.New()}
@@ -197,8 +195,7 @@ func TestAllListsAreReadByFew(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 60: the pages of all lists are as large as an answer may be, or as ?limit=
-// says, and lead through each list once.
+// BAD-INPUT 60: the pages lead through each list once.
 func TestListPages(t *testing.T) {
 	s, base := servertest.Site(t)
 	const lists = 110

@@ -39,10 +39,9 @@ func page(t *testing.T, api, html, script string) string {
 
 const planA = `{"todos":[{"content":"Read <b>","activeForm":"Reading","status":"completed"},{"content":"Write","activeForm":"Writing","status":"in_progress"},{"content":"Ship","activeForm":"Shipping","status":"pending"}]}`
 
-// checkSample opens a sample on the list of one chat, which another chat writes
-// beside, and checks that it shows its first state and its changes alone. shown is
-// a script that returns what it shows, a word for the look of each item before its
-// text.
+// checkSample opens a sample on the list of one chat, which another chat writes beside, and checks
+// that it shows its first state and its changes alone. shown is a script that returns what it
+// shows, a word for the look of each item before its text.
 func checkSample(t *testing.T, address, api, shown string) {
 	t.Helper()
 	first, second := servertest.Writer(t, api, "one"), servertest.Writer(t, api, "two")

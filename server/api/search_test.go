@@ -56,9 +56,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// /api/today is the account of a day in a time zone.
-//
-// Days, zones and searches that are none are refused (BAD-INPUT 127).
+// /api/today is the account of a day in a time zone (BAD-INPUT 127).
 func TestToday(t *testing.T) {
 	s, site := servertest.Site(t)
 	list := servertest.Apply(t, s.Board.As(""), servertest.In("chat"), func(d *todo.Draft) {

@@ -90,9 +90,8 @@ func TestLinksFromOtherSites(t *testing.T) {
 	}
 }
 
-// Failed sign-ins are counted by network, on the page too, and not where nothing
-// was tried: agents behind one address must be told how to sign in. Who has a token is
-// not held up.
+// Failed sign-ins are counted by network, on the page too, and not where nothing was tried: agents
+// behind one address must be told how to sign in. Who has a token is not held up.
 func TestWhatFailedSignInsAreLimited(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
 	counted := func(what string, status, least int, ask func(i int) answer) {

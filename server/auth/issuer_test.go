@@ -108,10 +108,6 @@ func newIssuerSite(t *testing.T, edit func(*auth.IssuerConfig)) (*issuer, *site)
 // withClient has an issuer's site sign people in.
 func withClient(c *auth.IssuerConfig) { c.ClientID = "panel" }
 
-// BAD-INPUT 29 and 31: a token that is not the issuer's, for this server and in its
-// time is refused with the address of the resource's metadata, and leads the
-// server nowhere.
-//
 // BAD-INPUT 31: A token in the query string, for another audience or purpose, with `alg=none`,
 // confused keys, a hostile `kid`, `jku`, `x5u` or `jwk` → 401; no log has it. An unknown key costs
 // the issuer five requests, then one in 10 s
@@ -167,9 +163,6 @@ func TestResourceMetadata(t *testing.T) {
 	s.ask(t, "GET "+path, "").is(t, path, 200, `"resource":"`+s.URL+`/mcp"`, `"authorization_servers":["`+i.URL+`"]`, `"scopes_supported":["todos:read","todos:write"]`)
 }
 
-// BAD-INPUT 33, 35: scopes say what a token may do and its claim whose lists it
-// opens, in the forms that issuers write them.
-//
 // BAD-INPUT 35: A tenant in an argument, header or query; a token without one, or with two, where
 // one is needed → Ignored; 403
 func TestScopesAndTeams(t *testing.T) {
@@ -271,8 +264,7 @@ func askedAgain(t *testing.T, s *site, token string) answer {
 	return a
 }
 
-// BAD-INPUT 31: keys are read where the issuer says that they are, and from no other host
-// to where that leads.
+// BAD-INPUT 31: keys are read from no other host to where the issuer's address leads.
 func TestKeysElsewhere(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	elsewhere := newIssuer(t)

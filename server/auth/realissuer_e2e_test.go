@@ -28,8 +28,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// newRealSite serves to who signs in with an OpenID Connect provider that runs
-// beside it.
+// newRealSite serves to who signs in with an OpenID Connect provider that runs beside it.
 func newRealSite(t *testing.T) *site {
 	t.Helper()
 	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -88,9 +87,8 @@ func TestSignInWithARealIssuer(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Focus(`#who button`), servertest.Press(kb.Enter), chromedp.WaitVisible(`#token`))
 }
 
-// Who may only look sees no control that edits; keys and clicks that edit do
-// nothing. Changes of others arrive. When the token is revoked, the open page leads to the one
-// for signing in.
+// Who may only look sees no control that edits; keys and clicks that edit do nothing. Changes of
+// others arrive. When the token is revoked, the open page leads to the one for signing in.
 func TestViewerInABrowser(t *testing.T) {
 	s := newSite(t, nil, nil)
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
@@ -125,9 +123,8 @@ func TestViewerInABrowser(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.WaitVisible(`#token`))
 }
 
-// A real MCP client that knows nothing but the server's address finds the issuer,
-// registers there, signs in with PKCE for this server and calls the tools, in the
-// lists of who signed in.
+// A real MCP client that knows nothing but the server's address finds the issuer, registers there,
+// signs in with PKCE for this server and calls the tools, in the lists of who signed in.
 func TestRealClientSignsIn(t *testing.T) {
 	s := newRealSite(t)
 	const redirect = "http://127.0.0.1:9/callback"

@@ -219,8 +219,7 @@ func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(bob)...).is(t, "another one", 200)
 }
 
-// BAD-INPUT 34, 35: by every route, somebody else's list is answered like one that
-// does not exist, whatever the request says of tenants, and is not changed.
+// BAD-INPUT 34, 35: by every route, whatever the request says of tenants.
 func TestIdentitiesAreWalledOff(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
@@ -287,8 +286,7 @@ func TestSessionsAreOfTheirIdentity(t *testing.T) {
 	s.ask(t, "POST /mcp", call, in(ann)...).is(t, "in one's own session", 200, "updated")
 }
 
-// BAD-INPUT 33: who may only read is refused every change, in both eras, with the
-// scope that is missing; reading works.
+// BAD-INPUT 33: a refusal names the scope that is missing; reading works.
 func TestReadersCannotWrite(t *testing.T) {
 	s := newSite(t, nil, nil)
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})

@@ -58,8 +58,7 @@ func TestAppTellsTheModel(t *testing.T) {
 	c.expectNoRequests()
 }
 
-// A refused tick is told to nobody, and a host that takes no word for its model is sent
-// none.
+// A refused tick is told to nobody, and a host that takes no word for its model is sent none.
 func TestAppTellsWhatIsSaved(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	c.mount(full)

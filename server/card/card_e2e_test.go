@@ -21,9 +21,8 @@ const plan = `{todos: [
 	{content: 'Update the documentation of every setting that the migration renames, with an example for each', activeForm: 'Updating', status: 'pending'},
 	{content: 'Ship it', activeForm: 'Shipping', status: 'pending'}]}`
 
-// In a host built on the real AppBridge, the page draws the input before the
-// result and then the result, follows theme and size, refreshes while an item
-// is in progress, and stops at teardown.
+// In a host built on the real AppBridge, the page draws the input before the result and then the
+// result, follows theme and size, refreshes while an item is in progress, and stops at teardown.
 func TestAppInChat(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	if only := servertest.Eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_view,todo_list_tick" {
@@ -64,8 +63,7 @@ func TestAppInChat(t *testing.T) {
 	c.expectNoRequests()
 }
 
-// The page draws the result of every variant, and shows the text of a result
-// without a list.
+// The page draws the result of every variant, and shows the text of a result without a list.
 func TestAppVariants(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, func(c *server.Config) { c.List = "one" }))
 	c.mount(``)
@@ -142,9 +140,8 @@ func TestAppWithoutStructuredContent(t *testing.T) {
 	c.rows("pending No list")
 }
 
-// When a host refuses the view tool because it was not listed, the page reads
-// the list's resource instead. It sends no request to a host that offers
-// neither tools nor resources.
+// When a host refuses the view tool because it was not listed, the page reads the list's resource
+// instead. It sends no request to a host that offers neither tools nor resources.
 func TestAppRefreshesWithoutTool(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	c.mount(``)
@@ -167,8 +164,7 @@ func TestAppRefreshesWithoutTool(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 37, 40: hostile text does not run and its invisible characters
-// are shown as escapes; ordinary text of every script is unchanged.
+// BAD-INPUT 37, 40: ordinary text of every script is unchanged.
 func TestAppHostileText(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	hostile := []string{

@@ -14,8 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// withApps returns an initialize request of a client that shows apps of a media
-// type.
+// withApps returns an initialize request of a client that shows apps of a media type.
 func withApps(client, mime string) string {
 	return strings.Replace(servertest.Initialize(1, client), `"capabilities":{}`,
 		`"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["`+mime+`"]}}}`, 1)

@@ -83,8 +83,7 @@ func (c *chat) mount(args string) {
 	c.t.Fatal("the page's frame never came")
 }
 
-// newFrame returns a frame of the browser that was not there before; empty when there is
-// none.
+// newFrame returns a frame of the browser that was not there before; empty when there is none.
 func (c *chat) newFrame() (id target.ID) {
 	c.t.Helper()
 	targets := servertest.Must(chromedp.Targets(c.ctx))(c.t)
@@ -105,8 +104,7 @@ func (c *chat) call(tool, args string) {
 	c.host("result()")
 }
 
-// rows is a script that returns the items as drawn: "status title", joined by
-// "|".
+// rows is a script that returns the items as drawn: "status title", joined by "|".
 const rows = `[...document.querySelectorAll('#items li')].map((e) => e.classList[0] + ' ' + e.querySelector('bdi').textContent).join('|')`
 
 // rows waits until the page shows these items.
@@ -116,8 +114,7 @@ func (c *chat) rows(want ...string) {
 	c.until(rows + " === " + string(text))
 }
 
-// expectNoRequests checks that the page neither made nor attempted network
-// requests.
+// expectNoRequests checks that the page neither made nor attempted network requests.
 func (c *chat) expectNoRequests() {
 	c.t.Helper()
 	if requests := servertest.Eval[string](c.t, c.frame, `[...stopped, ...performance.getEntriesByType('resource').map((e) => e.name)].join()`); requests != "" {

@@ -43,8 +43,7 @@ func texts() (out []string) {
 	return out
 }
 
-// BAD-INPUT 37: Safe in Go, for the panel and the terminal, and safe in
-// JavaScript, for the card, return the same.
+// BAD-INPUT 37: Safe in Go and safe in JavaScript return the same.
 func TestSafeIsTheSameInJavaScript(t *testing.T) {
 	in := texts()
 	data := servertest.Must(json.Marshal(in))(t)

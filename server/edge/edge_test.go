@@ -81,10 +81,8 @@ func with(headers ...string) (set []string) {
 	return set
 }
 
-// BAD-INPUT 62: a page of another site cannot make the browser open a stream or
-// ask for an answer that it does not read. A person may follow a link to a page.
-// BAD-INPUT 2: a page of the same host that came without TLS is a foreign one where the
-// server has TLS. Browsers then come with TLS alone, unless the host may have others.
+// BAD-INPUT 2: a page of the same host that came without TLS is a foreign one where the server has
+// TLS. Browsers then come with TLS alone, unless the host may have others.
 func TestPagesWithoutTLS(t *testing.T) {
 	for public, lasting := range map[string]string{"https://todo.example": "max-age=15552000", "https://todo.example:8765": ""} {
 		web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
@@ -175,8 +173,7 @@ func TestReadyMeansWritable(t *testing.T) {
 	ready("it can write again", http.StatusOK)
 }
 
-// BAD-INPUT 63: when MaxStreams streams of any kind are open, or half of them of one
-// client address, the next is refused with 429. Closing one makes another possible.
+// BAD-INPUT 63: half of MaxStreams are one address's. Where one is closed there is room again.
 func TestStreamCap(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.MaxStreams, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}

@@ -16,9 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 50: when the store does not answer, every route and every tool
-// call, resource and prompt ends at the timeout. A stream that must first read
-// from the store ends as well.
+// BAD-INPUT 50: while the store does not answer, routes, calls and streams end at the timeout.
 func TestStuckStoreTimesOut(t *testing.T) {
 	timeout := 50 * time.Millisecond
 	log := &servertest.Log{}
@@ -54,8 +52,7 @@ func TestStuckStoreTimesOut(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: a reader that disconnects while the server reads the store is not
-// a failure: nothing is logged.
+// BAD-INPUT 50: a reader that leaves during a read is no failure.
 func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	store := &servertest.Failing{Store: memory.New(), Fault: func(string, string) error { leave(); return context.Canceled }}
@@ -69,10 +66,8 @@ func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	}
 }
 
-// A handler's failure is answered with a status, and logged in one line if it is the
-// server's: of a panic, which ends only its request, and of a cancellation that is not
-// the caller's (BAD-INPUT 50); a quota that is reached is a warning. A person's mistake is told and not logged. When the caller
-// has cancelled the request there is neither.
+// A failure of the server is one line of the log (BAD-INPUT 50). A quota is a warning; what a person
+// did wrong, or a caller cancelled, is not logged.
 func TestFailuresOfAHandler(t *testing.T) {
 	log := &servertest.Log{}
 	e := newSite(t, nil, func(c *edge.Config) { c.Log = log.Logger() })

@@ -109,8 +109,7 @@ func TestHTTP2UnreadAnswers(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 58: a server that stops answers, over HTTP/2 too, the calls that it still
-// works at, however long after the time that a piece of an answer then has.
+// BAD-INPUT 58: a server that stops answers the calls in hand, over HTTP/2 too, however long they take.
 func TestHTTP2CallsInHandAreAnswered(t *testing.T) {
 	begun := make(chan *edge.Edge, 1)
 	address := serveTLS(t, time.Second, func(e *edge.Edge) {

@@ -7,10 +7,6 @@ import (
 	"testing"
 )
 
-// The address for operators has metrics, profiles and probes, and neither lists nor
-// the flags of the process, which may be secret. Pages of other sites, and foreign
-// names of a loopback address, are refused (BAD-INPUT 89).
-//
 // BAD-INPUT 89: On `--admin-addr`: a foreign page or Host; a request for lists → 403; 404
 func TestAdmin(t *testing.T) {
 	e := newSite(t, nil, nil)

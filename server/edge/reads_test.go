@@ -113,10 +113,7 @@ func ask(t *testing.T, url string) (status int, body string) {
 	return res.StatusCode, body
 }
 
-// BAD-INPUT 50 and 130: whichever read of a request fails, there is no panic. A store that
-// fails, or is late, is 503 with why, or the end of a stream, and one line of the log. A
-// list that is damaged, or was deleted since the read before, takes nothing of the others
-// with it.
+// BAD-INPUT 50 and 130, for each read of each request. A list that is damaged or gone takes no other with it.
 func TestEachReadThatFails(t *testing.T) {
 	faults := &servertest.Nth{}
 	store := &servertest.Failing{Store: memory.New()}

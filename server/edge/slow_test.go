@@ -38,8 +38,7 @@ func askAndStall(t *testing.T, address string) (line string) {
 	return servertest.Must(bufio.NewReaderSize(conn, 16).ReadString('\n'))(t)
 }
 
-// BAD-INPUT 61: an answer that nobody reads is given up after the write timeout,
-// and its memory is free again.
+// BAD-INPUT 61: the memory of an answer that nobody reads is free again.
 func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	e := newLargeSite(t, 250*time.Millisecond)
 	const n = 10
@@ -61,8 +60,7 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: of one client no more than 64 MB of answers wait to be read; what is
-// asked for beyond that is refused until some are read or given up.
+// BAD-INPUT 61: what one client asks for beyond 64 MB is refused until some is read or given up.
 func TestUnreadAnswersOfOneClientAreFew(t *testing.T) {
 	address, stop := serve(t, newLargeSite(t, time.Minute))
 	defer stop()
@@ -85,8 +83,7 @@ func TestUnreadAnswersOfOneClientAreFew(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61, 63: of an answer that nobody reads the system keeps little. What it
-// keeps is no memory of this process, so that nothing else bounds it.
+// BAD-INPUT 61, 63: the system keeps little of an answer; nothing else bounds that.
 func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 	e := newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 250 * time.Millisecond })
 	taken := make(chan int, 1)
@@ -164,8 +161,7 @@ func testSlowRequests(t *testing.T, address string) {
 	}
 }
 
-// BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
-// more than a second.
+// BAD-INPUT 61: unread answers delay the end by a second at most.
 func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
 	address, stop := serve(t, newLargeSite(t, time.Minute))
 	askAndStall(t, address)

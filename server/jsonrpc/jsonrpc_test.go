@@ -10,9 +10,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// The scanner finds the id and the method wherever they are in a message,
-// written in pieces of any size. For a message that is not a request it returns
-// no id.
+// The scanner finds the id and the method wherever they are in a message, written in pieces of any
+// size. For a message that is not a request it returns no id.
 func TestScanner(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for name, c := range map[string]struct{ message, id, method string }{
@@ -76,9 +75,6 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// The answer to a refused request has the request's id when that is valid and
-// unique (BAD-INPUT 16 and 21), else null.
-//
 // BAD-INPUT 16: JSON deeper than 64 levels, a key twice or in two cases, a control character in a
 // key, a protocol key in another case, bytes behind the message, a batch, invalid UTF-8 → Refused
 //

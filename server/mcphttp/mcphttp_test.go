@@ -82,8 +82,6 @@ func TestHTTPTooLargeBodies(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16, 21 and 81: bad messages are refused over HTTP in both eras.
-//
 // BAD-INPUT 81: A message without a method that is no response → An error with its id
 func TestHTTPBadMessages(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
@@ -228,8 +226,7 @@ func TestResumeSaysTextsAreData(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 42: list names with other characters than allowed are refused, in the address and
-// in the header.
+// BAD-INPUT 42: in the address and in the header.
 func TestHTTPListNames(t *testing.T) {
 	_, base := servertest.Site(t)
 	id := servertest.Session(t, base+"/mcp", "tester")

@@ -58,9 +58,8 @@ func TestStreamsBeginWithoutTheStore(t *testing.T) {
 	servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
 }
 
-// The stream of a session begins with an id, from 2025-11-25 on, and every message on
-// it has one: without, a client may give up the session when the stream has ended a few
-// times.
+// The stream of a session begins with an id, from 2025-11-25 on, and every message on it has one:
+// without, a client may give up the session when the stream has ended a few times.
 func TestStreamsHaveIDs(t *testing.T) {
 	for version, primed := range map[string]bool{"2025-11-25": true, "2025-06-18": false} {
 		web := servertest.Serve(t, servertest.New(t, nil, nil), nil)

@@ -32,8 +32,7 @@ func TestHTTPForgedSessions(t *testing.T) {
 	servertest.Is(t, "no session", 400, "initialize")(servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))))
 }
 
-// BAD-INPUT 34: a call that names in _meta a version with sessions, or one that mcp-go
-// cannot read, needs the id of a session as any other does.
+// BAD-INPUT 34: whatever version _meta names, a call needs the id of a session.
 func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
@@ -75,8 +74,7 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	servertest.Is(t, "ended", 404)(servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 }
 
-// BAD-INPUT 14: an abandoned session uses no memory, whatever version its initialize
-// names in _meta (docs/spec/protocol.md: mcp-go keeps 10 kB for each, for ever).
+// BAD-INPUT 14: whatever version initialize names in _meta. (mcp-go keeps 10 kB for each, for ever.)
 func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	const version = `"io.modelcontextprotocol/protocolVersion":`

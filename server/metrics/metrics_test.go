@@ -64,8 +64,7 @@ func TestMetrics(t *testing.T) {
 	)
 }
 
-// BAD-INPUT 28: a call that its client cancels, or whose client hangs up, is no failure of the
-// server's, neither in the metrics nor in the log.
+// BAD-INPUT 28: a call that its client cancels or leaves is no failure, in metrics and log.
 func TestCancelledCalls(t *testing.T) {
 	for name, cancel := range map[string]func(base, session string, hangUp func()){
 		"cancels": func(base, session string, _ func()) {
@@ -148,11 +147,7 @@ func TestWhoseFailureACallIs(t *testing.T) {
 	}
 }
 
-// No word that a client made up becomes a label, and no text of an item: the number
-// of series is bounded (BAD-INPUT 88).
-//
-// BAD-INPUT 88: Methods, tools, ids and texts made up by clients → None becomes a label of a
-// metric
+// BAD-INPUT 88: Methods, tools, ids and texts made up by clients → None becomes a label of a metric
 func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 	base := measured(t, memory.New())
 	id := servertest.Session(t, base+"/mcp", "marker-client")

@@ -14,8 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// Idle streams get comments, and messages between
-// the comments arrive whole.
+// Idle streams get comments, and messages between the comments arrive whole.
 func TestKeepAlive(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.KeepAlive = 5 * time.Millisecond })
 	url := web.URL + "/mcp"
@@ -39,8 +38,7 @@ func TestKeepAlive(t *testing.T) {
 	streams["events"].Expect(`"revision":1`)
 }
 
-// BAD-INPUT 61: a reader that stops reading loses its stream. It delays neither
-// the writer nor other readers, and memory does not grow.
+// BAD-INPUT 61: a reader that stops loses its stream, and delays nobody.
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout, c.MaxStreams = 3*time.Second, 4 }) // two of this address

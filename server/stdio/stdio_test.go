@@ -45,8 +45,7 @@ func TestStdioKeepsOrderAndAnswersBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16, 21, 27 and 81: each bad line is answered with an error, and the
-// next call is answered as usual.
+// BAD-INPUT 16, 21, 27 and 81: the next call is answered as usual.
 func TestStdioBadLines(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	for name, line := range servertest.BadMessages() {
@@ -60,8 +59,7 @@ func TestStdioBadLines(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 162: byte order marks before the first message, which shells put there, are no part of
-// it.
+// BAD-INPUT 162: byte order marks before the first message are no part of it.
 func TestStdioMarks(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send("\ufeff\ufeff"+servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")))
@@ -148,10 +146,8 @@ func (e *filler) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 27: a line of 100 MB, or 40 in the short form, is refused without keeping it in memory. The
-// answer has the message's id, wherever that is in the message, so that the
-// client does not wait until its own timeout; a response is not answered. The next call is
-// answered as usual. What other messages are answered, TestTooLarge in package jsonrpc says.
+// BAD-INPUT 27: the answer has the message's id, wherever that is; a response is not answered.
+// (40 MB in the short form.)
 func TestStdioLongLine(t *testing.T) {
 	long := 40 << 20
 	if os.Getenv("TODO_LONG") != "" {
@@ -197,8 +193,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BAD-INPUT 27: when stdout is closed, the server ends, and all
-// acknowledged calls are stored.
+// BAD-INPUT 27: what was acknowledged before standard output closed is stored.
 func TestStdioClosedOut(t *testing.T) {
 	store := memory.New()
 	s := servertest.New(t, store, nil)
@@ -250,8 +245,7 @@ func TestStdioSubscriptions(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 68: two streams of one id are acknowledged and answered both, and the process
-// ends with its input.
+// BAD-INPUT 68: two streams of one id are both answered.
 func TestStdioStreamsOfOneID(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
@@ -280,9 +274,7 @@ func (r *onceThenSilent) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 58: every message that was read before the server is stopped is
-// answered, also those that wait for their turn. The half of a message
-// is not.
+// BAD-INPUT 58: all that was read is answered, but for half of a message.
 func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 	store := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
 	s := servertest.New(t, store, nil)

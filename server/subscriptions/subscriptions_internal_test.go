@@ -30,9 +30,8 @@ func (s silent) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
 	return nil, ctx.Err()
 }
 
-// Streams that all want their current list read leave the store's connections to
-// others, and a store that does not answer holds up what else they are told for a
-// bounded time.
+// Streams that all want their current list read leave the store's connections to others, and a
+// store that does not answer holds up what else they are told for a bounded time.
 func TestCurrentListsAreReadInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := silent{memory.New(), new(atomic.Int32)}
@@ -59,8 +58,7 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 	})
 }
 
-// newHub returns a hub on a store with room for so many subscriptions of one client and of
-// all.
+// newHub returns a hub on a store with room for so many subscriptions of one client and of all.
 func newHub(t *testing.T, store board.Store, most, all int) *Hub {
 	b := board.NewBoard(store)
 	t.Cleanup(b.Close)
@@ -115,8 +113,7 @@ func serve(t *testing.T, r *Hub, c Client, told chan<- mcp.JSONRPCNotification) 
 	return s
 }
 
-// BAD-INPUT 64: the subscriptions of a session without a stream end after a while, and of
-// one that has unsubscribed from all at once.
+// BAD-INPUT 64: those of a session without a stream, and of one that has unsubscribed.
 func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHub(t, memory.New(), 1, 1)
@@ -136,8 +133,7 @@ func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	})
 }
 
-// A change of the current list is noticed from the subscription on, and one of another
-// list is not.
+// A change of the current list is noticed from the subscription on, and one of another list is not.
 func TestAChangeOfTheCurrentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, who := newHub(t, memory.New(), 2, 20), board.Conversation{Key: "chat:a"}
@@ -170,8 +166,7 @@ func (f failing) Seen(ctx context.Context, k board.Key) ([]board.Seen, error) {
 	return f.Store.Seen(ctx, k)
 }
 
-// BAD-INPUT 50: a current list that could not be read is read again when a list changes,
-// whoever began that.
+// BAD-INPUT 50: a current list that could not be read is read again when a list changes.
 func TestACurrentListIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := failing{memory.New(), new(atomic.Bool)}
@@ -190,8 +185,7 @@ func TestACurrentListIsReadAgain(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 64: one who signed in may have half of all, in any number of sessions; so others
-// have room.
+// BAD-INPUT 64: one who signed in may have half of all, in any number of sessions.
 func TestSubscriptionsAreCountedByUser(t *testing.T) {
 	r := newHub(t, memory.New(), 1, 4)
 	for n, c := range []struct {

@@ -84,8 +84,7 @@ func TestBadEventsOverHTTP(t *testing.T) {
 	}
 }
 
-// A store that fails is the server's fault, which it says, and logs without what the sender
-// wrote.
+// A store that fails is the server's fault, which it says, and logs without what the sender wrote.
 func TestHookOnAStoreThatFails(t *testing.T) {
 	log := &servertest.Log{}
 	st := &servertest.Failing{Store: memory.New()}

@@ -83,8 +83,7 @@ func askRoutes(t *testing.T, site *httptest.Server, list string) {
 	}
 }
 
-// askEverything sends requests to every route, and all messages over HTTP and on
-// stdio.
+// askEverything sends requests to every route, and all messages over HTTP and on stdio.
 func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list string) {
 	t.Helper()
 	askRoutes(t, site, list)
@@ -103,11 +102,7 @@ func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list s
 	send(t, http.MethodDelete, site.URL+"/mcp", "", "Mcp-Session-Id", session)
 }
 
-// The log never has a text of a list or of a request, at its finest level, whether
-// the store works or fails, on any route and by any tool (BAD-INPUT 91).
-//
-// BAD-INPUT 91: Any text, by any way, while the store works or fails → Not in the log, at any
-// level
+// BAD-INPUT 91: Any text, by any way, while the store works or fails → Not in the log, at any level
 func TestLogHasNoTexts(t *testing.T) {
 	log := &servertest.Log{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -30,8 +30,7 @@ func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary, &programtest.T
 // root is the folder of the repository.
 var root = filepath.Join("..", "..", "..")
 
-// The documents say what the program's own texts cost: a change of them is a change of
-// these.
+// The documents say what the program's own texts cost: a change of them is a change of these.
 func TestDocuments(t *testing.T) {
 	m := servertest.Must(newMeter())(t)
 	measured := servertest.Must(os.ReadFile(filepath.Join(root, results)))(t)
@@ -64,8 +63,7 @@ func holds(t *testing.T, path string, sections []page.Section) {
 	}
 }
 
-// Each client whose model is known to be shown instructions, or not, is one that
-// the server knows.
+// Each client whose model is known to be shown instructions, or not, is one that the server knows.
 func TestInstructedClientsAreKnown(t *testing.T) {
 	found := map[string]int{}
 	for _, known := range clients.All() {

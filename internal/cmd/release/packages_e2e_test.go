@@ -83,9 +83,8 @@ func (s session) end() error {
 	return s.Wait()
 }
 
-// From an empty home folder, npx fetches two packages and no others, and the program
-// speaks MCP at once; the second time it fetches nothing. What the program installs
-// into a client is npx.
+// From an empty home folder, npx fetches two packages and no others, and the program speaks MCP at
+// once; the second time it fetches nothing. What the program installs into a client is npx.
 func (r release) testNpx(t *testing.T) {
 	reg := newRegistry(t, r)
 	c := newComputer(t, reg.url)
@@ -121,9 +120,6 @@ func (r release) testNpx(t *testing.T) {
 	}
 }
 
-// The packed packages can be installed without a network. Without its platform's package
-// the program is missed with a cure, and nothing on standard output (BAD-INPUT 100).
-//
 // BAD-INPUT 100: The npm package without its platform's program → Exit status 1 and the cure on
 // standard error
 func (r release) testOffline(t *testing.T) {
@@ -212,9 +208,8 @@ func (c computer) testTerminal(t *testing.T, command []string) {
 	}
 }
 
-// The bundle passes the check of its makers, who also unpack it. The command that they
-// make of its manifest answers, with the tools that the manifest names, and the user's
-// settings reach it.
+// The bundle passes the check of its makers, who also unpack it. The command that they make of its
+// manifest answers, with the tools that the manifest names, and the user's settings reach it.
 func (r release) testBundle(t *testing.T) {
 	modules := servertest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
 	c := newComputer(t, "")
