@@ -1,10 +1,14 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -44,4 +48,36 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 			t.Errorf("%s %s: log %q", method, params, lines)
 		}
 	}
+}
+
+// BAD-INPUT 44, 51: a call of two processes at once with one id.
+func TestRepeatAtOnceSameAnswer(t *testing.T) {
+	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
+		chats := []*chattest.Chat{r.Connect().Conversation("c"), open().Connect().Conversation("c")}
+		const times = 40
+		for n := range times {
+			var work sync.WaitGroup
+			answers := make([]string, len(chats))
+			for i, c := range chats {
+				work.Go(func() { answers[i] = c.InOperation(fmt.Sprint("op-", n)).Adds("Step").Says("1 created").Text() })
+			}
+			work.Wait()
+			if answers[0] != answers[1] {
+				t.Errorf("44: %d: answers\n%s\n%s", n, answers[0], answers[1])
+			}
+		}
+		r.Expect(strings.TrimSpace(strings.Repeat("p:Step ", times)))
+	})
+}
+
+// A list that only persons wrote, as after an import, has no revision by an agent.
+func TestNoRevisionByAnAgent(t *testing.T) {
+	chattest.Over(t, func(r *chattest.Rig) {
+		l := r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}},
+			Writer: todo.Writer{Person: true}, Change: chattest.Adds("A")})
+		a := r.Connect().Does("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, l.List.ID))
+		if said := string(a.Result.Meta["todo-mcp/list"]); !strings.Contains(said, `"revision":1`) || strings.Contains(said, `"written"`) {
+			t.Error(said)
+		}
+	})
 }

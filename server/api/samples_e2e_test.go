@@ -134,3 +134,5 @@ createRoot(document.getElementById('root')).render(<TodoList base="" list={list}
 		}
 	}
 }
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }

@@ -1,10 +1,14 @@
 package edge_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,4 +106,183 @@ func TestFailuresOfAHandler(t *testing.T) {
 	if answer, lines := get(ctx, e, "/waits"), log.Take(); lines != nil || answer.Body.Len() > 0 {
 		t.Errorf("log %q, answer %s", lines, answer.Body)
 	}
+}
+
+// fleet makes lists of all kinds, of which each has a text of its own, and returns the
+// texts by id: one with a sub-agent's list and a change by a person, and others that are
+// worked on, finished, left open, archived and deleted.
+func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) {
+	t.Helper()
+	lists := b.As("")
+	texts = make(map[string]string)
+	write := func(key, text string, status todo.Status, begin todo.List) string {
+		w := servertest.In(key)
+		w.Begin, w.Target.Agent = begin, begin.Agent
+		var id string
+		for range 2 {
+			id = servertest.Apply(t, lists, w, func(d *todo.Draft) {
+				if len(d.Items()) == 0 {
+					d.Append(text, text+" again")
+				}
+				for _, i := range d.Items() {
+					d.SetStatus(i.ID, status)
+				}
+				if status == todo.InProgress {
+					d.Append("Next")
+				}
+			}).List.ID
+		}
+		texts[id] = text
+		return id
+	}
+	edit := func(id string, e todo.Edit) {
+		servertest.Must(lists.Edit(t.Context(), id, e, todo.Writer{Client: "panel"}))(t)
+	}
+	main = write("main", "Keel", todo.InProgress, todo.List{Workspace: "/src/keel"})
+	write("main/agent:helper", "Caulk", todo.InProgress, todo.List{ParentConversation: "main", Agent: "helper", Workspace: "/src/keel"})
+	edit(main, todo.Edit{Do: todo.EditText, Item: "1", Text: "Keel anew"})
+	write("mast", "Mast", todo.InProgress, todo.List{Workspace: "/src/mast"})
+	write("sail", "Sail", todo.Completed, todo.List{Workspace: "/src/sail"})
+	write("rope", "Rope", todo.Pending, todo.List{Workspace: "/src/rope"})
+	servertest.Check(t, lists.Leave(t.Context(), board.Conversation{Key: "rope"}))
+	edit(write("pump", "Pump", todo.Pending, todo.List{Workspace: "/src/pump"}), todo.Edit{Do: todo.EditArchive})
+	gone := write("gone", "Gone", todo.Pending, todo.List{})
+	edit(gone, todo.Edit{Do: todo.EditDelete})
+	delete(texts, gone)
+	return texts, main
+}
+
+// reads returns the requests that read lists: all routes of an edge, and their queries.
+func reads(e *edge.Edge, list string) (paths []string) {
+	queries := map[string][]string{
+		"/":                               {"?show=left", "?show=finished", "?show=past", "?show=archived", "?project=/src/keel", "?project=/src/none", "?q=e", "?q=keel&history=true"},
+		"/lists/" + list:                  {"?revision=1", ".md", ".md?revision=1"},
+		"/today":                          {"?day=2026-01-02"},
+		"/panel/events":                   {"?after=0", "?list=" + list},
+		"/api/lists":                      {"?limit=1", "?search=keel", "?search=keel&history=true"},
+		"/api/lists/" + list:              {"?revision=1"},
+		"/api/lists/" + list + "/history": {"?after=1"},
+		"/api/workspace":                  {"?list=" + list, "?list=none"},
+		"/api/events":                     {"?after=0", "?after=0&list=" + list},
+		"/api/stream":                     {"?list=" + list},
+	}
+	for _, route := range e.Routes() {
+		path, isRead := strings.CutPrefix(route, "GET ")
+		if !isRead || path == "/mcp" || path == "/readyz" {
+			continue
+		}
+		path = strings.NewReplacer("{$}", "", "{id}", list).Replace(path)
+		paths = append(paths, path)
+		for _, query := range queries[path] {
+			paths = append(paths, path+query)
+		}
+	}
+	return paths
+}
+
+// ask sends a request, and returns its answer; of a stream the first events.
+func ask(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req := servertest.Must(http.NewRequestWithContext(ctx, "GET", url, nil))(t)
+	res := servertest.Must(http.DefaultClient.Do(req))(t)
+	defer res.Body.Close()
+	isStream := res.Header.Get("Content-Type") == "text/event-stream"
+	enough := func() bool { // the retry line alone, where a stream has nothing to say yet
+		events := strings.Count(body, "\n\n")
+		return isStream && (events > 1 || events == 1 && !strings.Contains(url, "/panel/") && !strings.Contains(url, "after="))
+	}
+	for lines := bufio.NewReader(res.Body); !enough(); {
+		line, err := lines.ReadString('\n')
+		if body += line; err != nil {
+			break
+		}
+	}
+	return res.StatusCode, body
+}
+
+// BAD-INPUT 50 and 130, for each read of each request. A list that is damaged or gone takes no other with it.
+func TestEachReadThatFails(t *testing.T) {
+	faults := &servertest.Nth{}
+	store := &servertest.Failing{Store: memory.New()}
+	log := &servertest.Log{}
+	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
+	texts, list := fleet(t, s.Board)
+	store.Fault = faults.Fault
+	e := servertest.Handler(t, s, nil)
+	var handlers sync.WaitGroup
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Add(1)
+		defer handlers.Done()
+		e.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { e.Close(); site.Close() })
+	// A stream that its reader has left may still read the store: the next request waits for its end.
+	ask := func(path string) (int, string) { defer handlers.Wait(); return ask(t, site.URL+path) }
+	for _, path := range reads(e, list) {
+		faults.Fail(0, nil)
+		status, want := ask(path)
+		if lines := log.Take(); status >= 500 || lines != nil {
+			t.Fatalf("%s: %d, log %q", path, status, lines)
+		}
+		for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, board.ErrNotFound, board.ErrDamaged} {
+			for n := 1; ; n++ {
+				faults.Fail(n, fmt.Errorf("read: %w", fault))
+				a := answered{path: path, fault: fault, want: want}
+				a.status, a.body = ask(path)
+				a.read, a.list = faults.Failed()
+				if a.lines = log.Take(); a.read == "" {
+					break // the request makes fewer reads
+				}
+				if problem := a.judge(texts); problem != "" {
+					t.Errorf("GET %s, read %d (%s %s): %v: %s: %d %.200q, log %.600q",
+						path, n, a.read, texts[a.list], fault, problem, a.status, a.body, a.lines)
+				}
+			}
+		}
+	}
+}
+
+// answered is the answer to a request of which one read failed.
+type answered struct {
+	path       string
+	fault      error
+	read, list string // the method that failed, and the list that it named
+	want, body string // without and with the fault
+	status     int
+	lines      []string // of the log
+}
+
+// isWhole reports whether the answer has all lists that it has without the fault, but for
+// the one that could not be read.
+func (a answered) isWhole(texts map[string]string) bool {
+	for id, text := range texts {
+		if id != a.list && strings.Contains(a.want, text) && !strings.Contains(a.body, text) {
+			return false
+		}
+	}
+	return a.status == http.StatusOK && a.lines == nil
+}
+
+// judge says what is wrong with the answer; empty for nothing.
+func (a answered) judge(texts map[string]string) string {
+	isOf := a.list != "" && strings.Contains(a.path, a.list)
+	isOne := errors.Is(a.fault, board.ErrNotFound) || errors.Is(a.fault, board.ErrDamaged)
+	says := map[error]string{servertest.ErrDisk: "the store failed", context.DeadlineExceeded: "did not answer in time", board.ErrDamaged: "is damaged"}[a.fault]
+	isFailure := a.status == http.StatusServiceUnavailable && strings.Contains(a.body, says) && len(a.lines) == 1
+	isEnded := strings.Contains(a.path, "/events") && a.status == http.StatusOK && len(a.lines) == 1
+	switch {
+	case strings.Contains(fmt.Sprint(a.lines), "panic") || a.status == http.StatusInternalServerError:
+		return "a panic"
+	case a.isWhole(texts): // what it read was of no consequence, such as who looked at a list
+	case isOne && a.read != "Load": // of several lists a store leaves out those that it cannot read
+	case isOne && !isOf:
+		return "others are gone with it"
+	case errors.Is(a.fault, board.ErrNotFound) && a.status == http.StatusNotFound && a.lines == nil:
+	case !errors.Is(a.fault, board.ErrNotFound) && (isFailure || isEnded):
+	default:
+		return "not answered, and logged once, as what it is"
+	}
+	return ""
 }
