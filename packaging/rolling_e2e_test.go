@@ -54,7 +54,7 @@ type site struct {
 	database           *postgrestest.Server
 	store              string
 	http, admin, proxy string // ports
-	address, token     string
+	address            string
 	client             *http.Client
 }
 
@@ -151,33 +151,10 @@ func (s *site) proxies(t *testing.T, command, config string, args ...string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 }
 
-// call makes one call through the proxy.
-func (s *site) call(ctx context.Context) error {
-	body := servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", fmt.Sprint("A ", time.Now().UnixNano())))
-	req, err := http.NewRequestWithContext(ctx, "POST", s.address+"/mcp", strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	headers := append(servertest.ModernHeaders("tools/call", "TodoWrite"), "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "Authorization", "Bearer "+s.token)
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := s.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(answer), "updated") {
-		return fmt.Errorf("%s %s: %w", res.Status, answer, err)
-	}
-	return nil
-}
-
 // BAD-INPUT 58: behind the proxy of the Compose file no call fails in a rolling restart.
 func TestRollingRestartBehindTheProxy(t *testing.T) {
 	s := newSite(t)
-	s.token = s.newToken(t, "ann")
+	ann := s.newTenant(t, "ann")
 	replicas := map[string]*programtest.Process{"127.0.0.2": nil, "127.0.0.3": nil}
 	for ip := range replicas {
 		replicas[ip] = s.replica(t, ip)
@@ -190,8 +167,11 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 	var calls programtest.Journal
 	for range 4 {
 		agents.Go(func() {
+			chat := chattest.OverHTTP(t, chattest.Sessionless, "tester", s.address+"/mcp")
+			chat.HTTP = &http.Client{Transport: ann}
 			for ctx.Err() == nil {
-				if err := s.call(context.WithoutCancel(ctx)); err != nil {
+				a, err := chat.Try("TodoWrite", servertest.Todos("pending", fmt.Sprint("A ", time.Now().UnixNano())))
+				if err := errors.Join(err, a.Refused()); err != nil {
 					t.Errorf("55: a call fails in a rolling restart: %v", err)
 				}
 				calls.Add(programtest.Acknowledged{})

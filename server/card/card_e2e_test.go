@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -255,15 +254,13 @@ func (c *chat) mount(args string) {
 	c.t.Helper()
 	c.newFrame()
 	c.host("mount(" + args + ")")
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if id := c.newFrame(); id != "" {
-			frame, cancel := chromedp.NewContext(c.ctx, chromedp.WithTargetID(id))
-			c.t.Cleanup(cancel)
-			c.frame = frame
-			return
-		}
+	id := c.newFrame()
+	for id == "" {
+		id = c.newFrame()
 	}
-	c.t.Fatal("the page's frame never came")
+	frame, cancel := chromedp.NewContext(c.ctx, chromedp.WithTargetID(id))
+	c.t.Cleanup(cancel)
+	c.frame = frame
 }
 
 // newFrame returns a frame of the browser that was not there before; empty when there is none.

@@ -129,61 +129,24 @@ func TestAppListingAfterRestart(t *testing.T) {
 	}
 }
 
-// The view tool can be called in both eras whether it is listed or not. It
-// returns the newest revision with core statuses, in agreement with its output
-// schema, and a tool error for a list that does not exist.
-func TestAppView(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	_, header, _ := servertest.Post(t, web.URL+"/mcp", withApps("somebody", appMIME))
-	id := []string{"Mcp-Session-Id", header.Get("Mcp-Session-Id")}
-	_, _, body := servertest.Post(t, web.URL+"/mcp", listing, id...)
-	_, raw := servertest.Listed(t, body)
-	schema := viewSchema(t, raw[viewTool])
-
-	callView := func(args string) []servertest.Answer {
-		t.Helper()
-		_, _, apps := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), id...)
-		_, _, noApps := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "no-apps"))
-		_, _, modern := servertest.Post(t, web.URL+"/mcp", servertest.ModernCall(3, viewTool, args), servertest.ModernHeaders("tools/call", viewTool)...)
-		return []servertest.Answer{servertest.Parse(t, apps), servertest.Parse(t, noApps), servertest.Parse(t, modern)}
-	}
-	servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "create_todos", `{"items":["One","Two","Three"]}`), id...)
-	_, _, body = servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "update_todo", `{"id":"2","status":"failed"}`), id...)
-	var written struct{ List string }
-	if err := json.Unmarshal(servertest.Parse(t, body).Result.Structured, &written); err != nil || written.List == "" {
-		t.Fatalf("%v: %s", err, body)
-	}
-	want := fmt.Sprintf(`{"message":"0 of 3 completed","display":[{"type":"todo","items":[{"id":"1","title":"One","status":"pending"},{"id":"2","title":"Two","status":"failed"},{"id":"3","title":"Three","status":"pending"}]}],"list":%q,"revision":2,"counts":{"failed":1,"pending":2}}`, written.List)
-	for _, a := range callView(fmt.Sprintf(`{"list_id":%q}`, written.List)) {
-		if got := string(a.Result.Structured); got != want || a.Result.IsError || a.Text() != "0 of 3 completed" {
-			t.Errorf("got  %s\nwant %s", a.Raw, want)
-		}
-		var structured any
-		if err := json.Unmarshal(a.Result.Structured, &structured); err != nil || schema.Validate(structured) != nil {
-			t.Errorf("%s: %v, %v", a.Result.Structured, err, schema.Validate(structured))
-		}
-	}
-	for args, text := range map[string]string{`{"list_id":"nothere"}`: "list_id: There is no such list", `{}`: "list_id: Required",
-		`{"list_id":""}`: "list_id: Required", `{"list_id":[]}`: "list_id: "} {
-		for _, a := range callView(args) {
-			if a.Error != nil || !a.Result.IsError || !strings.Contains(a.Text(), text) {
-				t.Errorf("%s: %s", args, a.Raw)
-			}
-		}
-	}
-}
-
-// viewSchema compiles the output schema of the view tool as listed.
-func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Resolved {
-	t.Helper()
+// V1, V3: the view tool has an output schema that strict clients take, and answers by it. (What it
+// answers: testdata/page.txtar of package server.)
+func TestViewSchema(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	go p.Send(withApps("somebody", appMIME), listing, servertest.Call(3, "create_todos", `{"items":["One","Two"]}`))
+	p.Read()
+	_, raw := servertest.Listed(t, p.Read().Raw)
 	var published struct{ OutputSchema jsonschema.Schema }
-	if err := json.Unmarshal(tool, &published); err != nil {
-		t.Fatalf("%v: %s", err, tool)
-	}
+	servertest.Check(t, json.Unmarshal(raw[viewTool], &published))
 	for _, bad := range []string{"$ref", "$defs", "$schema", "$id"} {
-		if strings.Contains(string(tool), bad) {
+		if strings.Contains(string(raw[viewTool]), bad) {
 			t.Errorf("V1: the view tool's schemas have %s", bad)
 		}
 	}
-	return servertest.Must(published.OutputSchema.Resolve(nil))(t)
+	var written struct{ List string }
+	servertest.Check(t, json.Unmarshal(p.Read().Result.Structured, &written))
+	go p.Send(servertest.Call(4, viewTool, fmt.Sprintf(`{"list_id":%q}`, written.List)))
+	var structured any
+	servertest.Check(t, json.Unmarshal(p.Read().Result.Structured, &structured))
+	servertest.Check(t, servertest.Must(published.OutputSchema.Resolve(nil))(t).Validate(structured))
 }
