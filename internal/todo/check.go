@@ -85,16 +85,15 @@ func (s Snapshot) Check() error {
 	}
 	seen := make(map[string]bool, len(s.Items))
 	for n, item := range s.all() {
-		if err := item.Check(); err != nil {
+		switch err := item.Check(); {
+		case err != nil:
 			return fmt.Errorf("item %d: %w", n+1, err)
-		}
-		if item.ID == "" || seen[item.ID] {
+		case item.ID == "" || seen[item.ID]:
 			return fmt.Errorf("item %d: id %q is missing or a repeat", n+1, item.ID)
-		}
-		seen[item.ID] = true
-		if isLater := n >= len(s.Items); isLater != strings.HasPrefix(item.ID, laterPrefix) {
+		case n >= len(s.Items) != strings.HasPrefix(item.ID, laterPrefix):
 			return fmt.Errorf("item %d: what waits for the end of a turn, and nothing else, has an id as later-1", n+1)
 		}
+		seen[item.ID] = true
 	}
 	return nil
 }

@@ -46,13 +46,7 @@ func (e *UnclearError) Error() string {
 type InputError struct{ Problems []Problem }
 
 // Error joins the problems with semicolons, for people and logs. Variants format Problems for models.
-func (e *InputError) Error() string {
-	texts := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		texts[i] = p.String()
-	}
-	return strings.Join(texts, "; ")
-}
+func (e *InputError) Error() string { return strings.Join(each(e.Problems, Problem.String), "; ") }
 
 // ErrMirrored refuses a change of a list that is [List.Mirrored].
 var ErrMirrored = errors.New("the agent keeps this list in a todo tool of its own: it can only be changed there")

@@ -18,8 +18,13 @@ import (
 // order is that of mine, or of theirs if only theirs changed it; an item of theirs alone follows the
 // item that it follows there. next returns the ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
-	renamed := make(map[string]string) // the ids of mine's new items
-	inBase, stored, added := Near(base), Near(theirs), addedByText(base, theirs)
+	renamed := make(map[string]string)                                         // the ids of mine's new items
+	inBase, stored, added := Near(base), Near(theirs), make(map[string][]Item) // added by theirs, by folded text
+	for n, i := range theirs {
+		if _, known := inBase(n, i.ID); !known {
+			added[Fold(i.Text)] = append(added[Fold(i.Text)], i)
+		}
+	}
 	out := make([]Item, 0, len(mine))
 	for n, item := range mine {
 		before, known := inBase(n, item.ID)
@@ -83,17 +88,6 @@ func withMissing(items, others []Item, stays func(Item) bool) []Item {
 		out = append(append(out, item), following[item.ID]...)
 	}
 	return out
-}
-
-// addedByText returns the items that theirs added, by folded text, in order.
-func addedByText(base, theirs []Item) map[string][]Item {
-	inBase, added := Near(base), make(map[string][]Item)
-	for n, i := range theirs {
-		if _, known := inBase(n, i.ID); !known {
-			added[Fold(i.Text)] = append(added[Fold(i.Text)], i)
-		}
-	}
-	return added
 }
 
 func mergeFields(base, theirs, mine Item) Item {

@@ -81,11 +81,7 @@ func (s Snapshot) OrderOverridden() bool {
 }
 
 func idsOf(items []Item) string {
-	ids := make([]string, len(items))
-	for i, item := range items {
-		ids[i] = item.ID
-	}
-	return strings.Join(ids, ",")
+	return strings.Join(each(items, func(i Item) string { return i.ID }), ",")
 }
 
 func itemsOf(ids string) (items []Item) {

@@ -48,13 +48,8 @@ const (
 // PutAway returns what is reported of a list when it is put away.
 func (s Snapshot) PutAway() PutAway { return PutAway{Title: s.Title(), Open: open(s.Items)} }
 
-func open(items []Item) (out []Item) {
-	for _, item := range items {
-		if !item.Status.Settled() {
-			out = append(out, item)
-		}
-	}
-	return out
+func open(items []Item) []Item {
+	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Status.Settled() })
 }
 
 // Tell adds what others changed from base to newest, for the writing agent. It leaves out what the agent
@@ -100,10 +95,13 @@ func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) 
 	}
 }
 
-func texts(items []Item) []string {
-	out := make([]string, len(items))
-	for i, item := range items {
-		out[i] = item.Text
+func texts(items []Item) []string { return each(items, func(i Item) string { return i.Text }) }
+
+// each returns a text of each value.
+func each[T any](values []T, of func(T) string) []string {
+	out := make([]string, len(values))
+	for n, v := range values {
+		out[n] = of(v)
 	}
 	return out
 }
