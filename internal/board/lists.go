@@ -212,30 +212,21 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
-		_ = l.setSeen(ctx, Seen{Key: a.key, List: a.list.List.ID, Revision: a.list.Revision})
+		seen := Seen{Key: a.key, List: a.list.List.ID, Revision: a.list.Revision}
+		_ = l.update(ctx, a.key, func(tx Tx) error { return l.see(ctx, tx, seen) })
 	}
 	return a.list, err
 }
 
-// setSeen is [Lists.see] in an update of its own.
-func (l Lists) setSeen(ctx context.Context, s Seen) error {
-	if err := l.update(ctx, s.Key, func(tx Tx) error { return l.see(ctx, tx, s) }); err != nil {
-		return fmt.Errorf("save what the chat has seen: %w", err)
-	}
-	return nil
-}
-
 // Look notes that a person looked at a list, for [Leaving]. It ignores errors, and takes a second at most.
 func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
-	if l.readOnly {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	key := Key{Principal: s.List.Principal, Chat: todo.PersonChat}
 	on, err := l.board.store.SeenOn(ctx, key.Principal, s.List.ID)
 	if err == nil && !slices.ContainsFunc(on, func(c Seen) bool { return c.Key == key }) {
-		_ = l.setSeen(ctx, Seen{Key: key, List: s.List.ID, Revision: s.Revision})
+		seen := Seen{Key: key, List: s.List.ID, Revision: s.Revision}
+		_ = l.update(ctx, key, func(tx Tx) error { return l.see(ctx, tx, seen) })
 	}
 }
 
