@@ -90,18 +90,14 @@ func (b *Board) Close() {
 // Identity is who reads and writes lists, as sign-in found it. The zero Identity
 // is the server itself, which needs no sign-in.
 type Identity struct {
-	// Principal owns the lists: a person, a program or a team; empty is the server itself.
-	Principal string
-	// Subject identifies the person or program that signed in among those of one principal.
-	// It never changes; empty without sign-in.
-	Subject string
-	// User is the name of the same, for people and logs. It may change, and two may have the same.
-	User     string
-	ReadOnly bool // may see the lists and change nothing
+	Principal string // who owns the lists: a person, a program or a team; empty is the server itself
+	// Subject identifies the person or program that signed in among those of one principal. It never changes;
+	// empty without sign-in.
+	Subject  string
+	User     string // their name, for people and logs; it may change, and two may have the same
+	ReadOnly bool   // may see the lists and change nothing
 }
 
 // For returns the lists of an identity's principal. Writes are in the name of its User, and
 // refused if it is ReadOnly.
-func (b *Board) For(id Identity) Lists {
-	return Lists{board: b, principal: id.Principal, subject: id.Subject, user: id.User, readOnly: id.ReadOnly}
-}
+func (b *Board) For(id Identity) Lists { return Lists{board: b, id: id} }

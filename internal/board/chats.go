@@ -22,11 +22,11 @@ func (l Lists) Chat(ctx context.Context, c Conversation) (todo.Chat, error) {
 }
 
 // has reports whether a chat is of the identity's own user.
-func (l Lists) has(c todo.Chat) bool { return c.Principal == l.principal && c.User == l.subject }
+func (l Lists) has(c todo.Chat) bool { return c.Principal == l.id.Principal && c.User == l.id.Subject }
 
 // OwnChats reads the chats of the identity's own user that were used since a time.
 func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, error) {
-	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.principal, User: &l.subject, UsedSince: since})
+	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.id.Principal, User: &l.id.Subject, UsedSince: since})
 }
 
 // Hear changes the chat of a conversation as heard does, and makes the chat if it is new. It
@@ -61,7 +61,7 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 		}
 	}
 	if err == nil {
-		err = l.update(ctx, Key{l.principal, c.Key, c.Mirrors}, func(tx Tx) error {
+		err = l.update(ctx, Key{l.id.Principal, c.Key, c.Mirrors}, func(tx Tx) error {
 			err := change(tx)
 			if err == nil && next != was {
 				_, err = tx.SaveChat(ctx, next)
@@ -90,7 +90,7 @@ func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text s
 }
 
 func (l Lists) chatKey(kind KeyKind, text string) ChatKey {
-	return ChatKey{l.principal, l.subject, kind, todo.HostID(text)}
+	return ChatKey{l.id.Principal, l.id.Subject, kind, todo.HostID(text)}
 }
 
 // Keyed returns the chat to which a key leads by [Lists.HearKey]; the zero Chat for none.
@@ -104,14 +104,14 @@ func (l Lists) Keyed(ctx context.Context, kind KeyKind, text string) (todo.Chat,
 
 // newChat returns a new chat for a conversation.
 func (l Lists) newChat(c Conversation) todo.Chat {
-	return todo.Chat{ID: c.Key, Principal: l.principal, User: l.subject, Client: c.Client, HostID: c.Chat, Folder: c.Workspace,
+	return todo.Chat{ID: c.Key, Principal: l.id.Principal, User: l.id.Subject, Client: c.Client, HostID: c.Chat, Folder: c.Workspace,
 		Parent: c.Parent, Agent: c.Agent, Began: l.board.now().Round(0).UTC()}
 }
 
 // TryWrite finds out whether the store can be written. It writes one row, the same each time,
 // which no list shows.
 func (l Lists) TryWrite(ctx context.Context) error {
-	_, err := l.claim(ctx, l.principal, "probe", 0)
+	_, err := l.claim(ctx, l.id.Principal, "probe", 0)
 	return err
 }
 
@@ -119,7 +119,7 @@ func (l Lists) TryWrite(ctx context.Context) error {
 // to a person. It returns zero if the caller is to do it, or the time of an earlier claim within
 // the given time, which is at most [NoticeAge]. If the caller ends first, the task is not done.
 func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
-	of := l.principal
+	of := l.id.Principal
 	if l.all {
 		of = list.Principal
 	}
@@ -128,7 +128,7 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 
 // claim claims a task for the identity's own user; of is the principal that the notice counts for.
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
-	n := Notice{of, strings.TrimSpace(todo.Cut(l.subject, todo.MaxLabel) + " " + what)}
+	n := Notice{of, strings.TrimSpace(todo.Cut(l.id.Subject, todo.MaxLabel) + " " + what)}
 	err = l.update(ctx, Key{Chat: n.What}, func(tx Tx) (err error) {
 		earlier, err = tx.Claim(ctx, n, l.board.now(), within)
 		return err
@@ -187,10 +187,10 @@ func saveChat(ctx context.Context, tx Tx, heard *todo.Chat) (left *todo.Chat, er
 // another one of the same user, knows the list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	c = l.Own(c)
-	on, err := l.board.store.SeenOn(ctx, l.principal, list)
+	on, err := l.board.store.SeenOn(ctx, l.id.Principal, list)
 	isOwn := slices.ContainsFunc(on, func(s Seen) bool { return s.Chat == c.Key })
 	if err == nil && !isOwn {
-		isUsers := func(c todo.Chat) bool { return c.ID != "" && c.User == l.subject }
+		isUsers := func(c todo.Chat) bool { return c.ID != "" && c.User == l.id.Subject }
 		isOwn, err = anyChat(ctx, l.board.store, on, func(Seen) bool { return true }, isUsers)
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 		return errNoSnapshot
 	}
 	_, err = l.Hear(ctx, c, func(*todo.Chat, time.Time) {}, func(tx Tx, chat string) error {
-		return l.see(ctx, tx, Seen{Key: Key{l.principal, chat, c.Mirrors}, List: list, Revision: s.Revision, Current: true})
+		return l.see(ctx, tx, Seen{Key: Key{l.id.Principal, chat, c.Mirrors}, List: list, Revision: s.Revision, Current: true})
 	})
 	return err
 }

@@ -70,9 +70,9 @@ type attempt struct {
 // names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
 	who := a.Conversation
-	a.sent, a.key = todo.Sent{Lines: a.Lines, View: a.View}, Key{a.principal, who.Key, who.Mirrors}
+	a.sent, a.key = todo.Sent{Lines: a.Lines, View: a.View}, Key{a.id.Principal, who.Key, who.Mirrors}
 	if who.Name != "" {
-		a.named, err = a.read.Named(ctx, a.principal, who.Name)
+		a.named, err = a.read.Named(ctx, a.id.Principal, who.Name)
 	}
 	if err == nil && who.Key != "" {
 		a.known, err = a.read.Seen(ctx, a.key)
@@ -97,7 +97,7 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if !a.all && a.list.Revision > 0 && a.list.List.Principal != a.principal {
+	if !a.all && a.list.Revision > 0 && a.list.List.Principal != a.id.Principal {
 		return ErrNotFound
 	}
 	if a.begins {
@@ -123,7 +123,7 @@ func (a *attempt) takeOver(ctx context.Context) error {
 	if err != nil || chat.ID == "" || chat.HostID != "" {
 		return err
 	}
-	if a.taken, err = a.read.Seen(ctx, Key{a.principal, who.Takes, who.Mirrors}); err == nil && len(a.taken) > 0 {
+	if a.taken, err = a.read.Seen(ctx, Key{a.id.Principal, who.Takes, who.Mirrors}); err == nil && len(a.taken) > 0 {
 		a.known = a.taken
 	}
 	return err
@@ -231,7 +231,7 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	if len(current.Items) == 0 || a.seen(current) <= 0 {
 		return nil
 	}
-	if a.shown, err = a.lastShown(ctx, current); err != nil {
+	if a.shown, err = revision(ctx, a.read, current, a.seen(current)); err != nil {
 		return err
 	}
 	if len(a.Lines) == 0 {
@@ -362,7 +362,7 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 
 // candidates returns the open lists with which a conversation that is not certain may go on.
 func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
-	found, err := a.read.Find(ctx, Query{Principal: &a.principal, Client: a.Conversation.Client,
+	found, err := a.read.Find(ctx, Query{Principal: &a.id.Principal, Client: a.Conversation.Client,
 		Workspace: &a.Conversation.Workspace, UpdatedSince: a.board.now().Add(-CandidateAge), Limit: maxCandidates})
 	return slices.DeleteFunc(found, func(l todo.Snapshot) bool {
 		return l.List.Name != "" || l.Archived || !l.Open() || !a.mayBeOf(l)

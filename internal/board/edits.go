@@ -159,7 +159,7 @@ func (a *attempt) release(ctx context.Context, ended bool) error {
 // the list if the turn has ended, or none is known. It returns [ErrNotFound] when there is no list.
 func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapshot, news todo.Report, err error) {
 	a, err := l.choose(ctx, t)
-	if err != nil || l.readOnly {
+	if err != nil || l.id.ReadOnly {
 		return a.list, news, err
 	}
 	if isDue, err := a.hasDue(ctx, ended); err != nil || !isDue && a.seen(a.list) >= a.list.Revision {

@@ -9,42 +9,32 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
+// Errors of boards and stores.
 var (
-	// ErrNotFound: there is no such list or revision, or it belongs to another principal.
-	ErrNotFound = errors.New("no such list")
+	ErrNotFound        = errors.New("no such list") // no such list or revision, or another principal's
+	ErrOperationReused = errors.New("operation id already used for a different write")
+	ErrCorrupt         = errors.New("store is damaged")
+	ErrDamaged         = fmt.Errorf("%w", ErrCorrupt)    // of one row: a read of several returns the others
+	ErrTooManyLists    = errors.New("too many lists")    // of a principal, or begun by a chat, see [Keep]
+	ErrStoreFull       = errors.New("the store is full") // see [Keep]
+	ErrReadOnly        = errors.New("these lists may only be read")
+	ErrUnavailable     = errors.New("the database does not answer")
+	ErrClosed          = errors.New("closed") // the store, or the board
 	// ErrUnknownOutcome: the write may have been applied. It is safe to repeat with the same operation id.
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
-	// ErrOperationReused: the operation id was used for another write.
-	ErrOperationReused = errors.New("operation id already used for a different write")
 	// ErrEarlier: the store is of an earlier version. A server moves it to this one as it starts.
 	ErrEarlier = errors.New("the store is of an earlier todo-mcp: restart your client, which moves it to this version")
 	// ErrTooNew: the store is of a newer version, perhaps since it was opened.
 	ErrTooNew = errors.New("a newer todo-mcp has moved the store to its version: restart your client, with that todo-mcp")
-	// ErrCorrupt: the store's content cannot be read.
-	ErrCorrupt = errors.New("store is damaged")
-	// ErrDamaged: one row is damaged; it wraps ErrCorrupt. A read of several rows returns the others.
-	ErrDamaged = fmt.Errorf("%w", ErrCorrupt)
-	// ErrTooManyLists: the principal has, or the conversation began, as many lists as [Keep] allows.
-	ErrTooManyLists = errors.New("too many lists")
-	// ErrStoreFull: the store has the size that [Keep] allows.
-	ErrStoreFull = errors.New("the store is full")
-	// ErrReadOnly: the identity may see the lists and not change them.
-	ErrReadOnly = errors.New("these lists may only be read")
-	// ErrUnavailable: the database of the store cannot be reached, or is starting.
-	ErrUnavailable = errors.New("the database does not answer")
-	// ErrClosed: the store or board is closed.
-	ErrClosed = errors.New("closed")
 )
 
 // FullError refuses a save for which there is no room. It wraps [ErrTooManyLists] or [ErrStoreFull].
 type FullError struct {
-	Err error
-	// Detail says which setting bounds what, and what to do.
-	Detail string
+	Err    error
+	Detail string // which setting bounds what, and what to do
 }
 
 func (e *FullError) Error() string { return e.Err.Error() + ": " + e.Detail }
-
 func (e *FullError) Unwrap() error { return e.Err }
 
 // Kind is what an error means to the caller.
@@ -86,9 +76,9 @@ func KindOf(err error) Kind {
 			return known.kind
 		}
 	}
-	var input *todo.InputError
-	var taken *todo.TakenError
-	if errors.As(err, &input) || errors.As(err, &taken) || errors.Is(err, todo.ErrCycle) {
+	_, isInput := errors.AsType[*todo.InputError](err)
+	_, isTaken := errors.AsType[*todo.TakenError](err)
+	if isInput || isTaken || errors.Is(err, todo.ErrCycle) {
 		return KindInvalid
 	}
 	return KindFailed

@@ -16,22 +16,21 @@ const TrashAge = 24 * time.Hour
 // Keep is how much a store keeps. The zero value keeps everything. A list's newest revision is always kept.
 type Keep struct {
 	Revisions int // how many of a list's newest revisions are kept; 0 is all
-	// Lists is how many lists a principal may have, and Begun how many one conversation may begin in a day; 0
-	// is any number. A save that would begin one more fails with [ErrTooManyLists].
+	// Lists is how many lists a principal may have, and Begun how many one conversation may begin in a day; 0 is
+	// any number. A save that would begin one more fails with [ErrTooManyLists].
 	Lists, Begun int
 	// Bytes is the size that the store may grow to, and of it a [share] for each principal who signed in; 0
 	// is any. When [Full] of either is in use no list begins any more, and when all of it is, none changes:
 	// these saves fail with [ErrStoreFull].
-	Bytes int64
-	// Abandoned is for how long nobody has changed the lists that [Keep.MakeRoom] may remove; 0 removes none.
-	Abandoned time.Duration
-	// Finished is how old a finished list gets, since its last change and since it came to the store, before
-	// it is removed although there is room; 0 is any age. See [Leaving] for what stays.
+	Bytes     int64
+	Abandoned time.Duration // how old the last change is of lists that [Keep.MakeRoom] may remove; 0 removes none
+	// Finished is how old a finished list gets, since its last change and since it came to the store, before it
+	// is removed although there is room; 0 is any age. See [Leaving] for what stays.
 	Finished time.Duration
-	// Moving is told, in a sentence, of each step that moves a store of an earlier version to
-	// this one as it is opened. If it is nil, opening such a store fails.
+	// Moving is told, in a sentence, of each step that moves a store of an earlier version to this one as it is
+	// opened. If it is nil, opening such a store fails.
 	Moving func(text string)
-	Before func(context.Context) // called as each read and each change of the store begins. nil is nothing.
+	Before func(context.Context) // called as each read and each change of the store begins; nil for nothing
 }
 
 const (
@@ -92,12 +91,11 @@ func (k Keep) CheckLists(n int) error {
 
 // Usage is how much of a store is in use.
 type Usage struct {
-	// Begun is how many lists a conversation began since a time, at least up to [Keep.Begun]: only
-	// lists that came to the store since then and were changed since then, so no old list that was
-	// imported. Lists is how many its principal has that are not deleted.
+	// Begun is how many lists a conversation began since a time, at least up to [Keep.Begun]: only lists that came
+	// to the store, and were changed, since then. Lists is how many its principal has that are not deleted.
 	Begun, Lists int
-	// Bytes is the size of all lists. Own is the size of the principal's; 0 for the server
-	// itself, which has no share, and where both are small.
+	// Bytes is the size of all lists. Own is the size of the principal's; 0 for the server itself, which has no
+	// share, and where both are small.
 	Bytes, Own int64
 }
 

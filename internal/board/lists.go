@@ -18,26 +18,23 @@ import (
 //
 // Methods that write return [ErrReadOnly] if the identity may only read.
 type Lists struct {
-	board     *Board
-	principal string
-	all       bool   // the lists of every principal
-	subject   string // see [Identity]
-	user      string
-	readOnly  bool
+	board *Board
+	id    Identity
+	all   bool // the lists of every principal
 }
 
 // update is the only way in which a method changes the store, so that it alone checks whether the
 // identity may write (BAD-INPUT 33). Updates with one key are serial.
 func (l Lists) update(ctx context.Context, of Key, change func(Tx) error) error {
-	if l.readOnly {
+	if l.id.ReadOnly {
 		return ErrReadOnly
 	}
-	of.Principal = l.principal
+	of.Principal = l.id.Principal
 	return l.board.store.Update(ctx, of, change)
 }
 
 func (l Lists) owns(s todo.Snapshot) bool {
-	return l.all || s.List.Principal == l.principal && (!s.IsChat() || s.Writer.User == l.subject)
+	return l.all || s.List.Principal == l.id.Principal && (!s.IsChat() || s.Writer.User == l.id.Subject)
 }
 
 // load reads one revision of one of these lists, also of a deleted one.
@@ -88,7 +85,7 @@ func (l Lists) archived(ctx context.Context, who *attendance, s todo.Snapshot) (
 // their times of change, the last first, unless the query pages by Seq or asks for OldestFirst.
 func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	if !l.all {
-		q.Principal = &l.principal
+		q.Principal = &l.id.Principal
 	}
 	if q.Workspace != nil {
 		q.Workspace = new(todo.Folder(*q.Workspace))
@@ -211,7 +208,7 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 // it has seen it; an error of that is ignored. It returns [ErrNotFound] when there is none.
 func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
-	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
+	if err == nil && !l.id.ReadOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
 		seen := Seen{Key: a.key, List: a.list.List.ID, Revision: a.list.Revision}
 		_ = l.update(ctx, a.key, func(tx Tx) error { return l.see(ctx, tx, seen) })
 	}
@@ -235,11 +232,11 @@ func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
 	here := l.here(c)
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
-		seen := Seen{Key: Key{l.principal, chat, c.Mirrors}, List: s.List.ID, Revision: s.Revision, Process: here.Process, Current: true}
+		seen := Seen{Key: Key{l.id.Principal, chat, c.Mirrors}, List: s.List.ID, Revision: s.Revision, Process: here.Process, Current: true}
 		if err := l.see(ctx, tx, seen); err != nil || c.Name == "" {
 			return err
 		}
-		return tx.SetName(ctx, l.principal, c.Name, s.List.ID)
+		return tx.SetName(ctx, l.id.Principal, c.Name, s.List.ID)
 	})
 	return err
 }
@@ -259,7 +256,7 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 			return 0, err
 		}
 	}
-	by.User = l.user
+	by.User = l.id.User
 	for batch := range slices.Chunk(lists, purgeBatch) {
 		var gone int
 		began := time.Now()

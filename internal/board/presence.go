@@ -201,7 +201,7 @@ func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.
 // which the store then knows as alive.
 func (l Lists) here(c Conversation) (h todo.Here) {
 	b := l.board
-	if (c.Key != "" || c.Name != "") && !c.Detached && !l.readOnly {
+	if (c.Key != "" || c.Name != "") && !c.Detached && !l.id.ReadOnly {
 		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
 	}
 	h.Process = b.process
@@ -228,7 +228,7 @@ func (l Lists) Leave(ctx context.Context, c Conversation) error {
 
 // hearKnown is [Lists.Hear] of a chat that exists.
 func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time)) error {
-	if l.readOnly || c.Key == "" {
+	if l.id.ReadOnly || c.Key == "" {
 		return nil
 	}
 	if known, err := l.Chat(ctx, c); err != nil || known.ID == "" {
@@ -247,7 +247,7 @@ const chatAge = 7 * 24 * time.Hour
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {
-		q.Principal, q.User = &l.principal, &l.subject
+		q.Principal, q.User = &l.id.Principal, &l.id.Subject
 	}
 	chats, err := l.board.store.Chats(ctx, q)
 	if err != nil {

@@ -15,36 +15,26 @@ import (
 type Conversation struct {
 	// Key identifies the chat among those of its principal and user: with its kind as a prefix ("session:…",
 	// "process:…"), or as the chat's id. It is empty for a person, or a command that names its list.
-	Key string
-	// Mirrors is true for calls of a todo tool of the host's own. The chat has its list beside that of
-	// our tools.
-	Mirrors bool
-	// Parent is the key of the main agent's chat if this is a sub-agent's, and Agent the
-	// sub-agent's name; else both are empty.
+	Key     string
+	Mirrors bool // of calls of a todo tool of the host's own, whose list the chat has beside that of our tools
+	// Parent is the key of the main agent's chat if this is a sub-agent's, and Agent the sub-agent's name;
+	// else both are empty.
 	Parent, Agent string
-	// Takes is the key of the process by which the chat was known before its id was. A chat that
-	// holds no list takes over what that one has seen, unless that one has an id of its host's.
+	// Takes is the key of the process by which the chat was known before its id was. A chat that holds no list
+	// takes over what that one has seen, unless that one has an id of its host's.
 	Takes string
-	// Chat is the host's own id of the chat; empty if not known. A list of a chat with another id is
-	// never guessed to be this one's.
-	Chat string
-	// Name is the name of the list that the user gave the conversation; empty for none. The list with
-	// that name is its current one.
-	Name string
-	// Hint is true when the key may stand for another chat than before. Then the
-	// conversation is certain only once it has written in this process, and never
-	// if it is Shared (docs/spec/architecture.md, "Who is calling").
+	Chat  string // the host's own id; empty if not known. Lists of chats with different ids are never mixed up
+	Name  string // of the list that the user gave the conversation, which is its current one; empty for none
+	// Hint is true when the key may stand for another chat than before. Then the conversation is certain only
+	// once it has written in this process, and never if it is Shared (docs/spec/architecture.md, "Who is calling").
 	Hint   bool
-	Shared bool // several chats may have the key at the same time
-	// Lasts is for how long after its last call the conversation counts as here; 0 is for as long as
-	// the process that serves it is alive.
-	Lasts time.Duration
-	// Detached is true if each call is made by a process of its own, as commands and hooks are. It
-	// needs Lasts. Host is the id of the host's process, see [todo.HostProcess]; empty if not known.
+	Shared bool          // several chats may have the key at the same time
+	Lasts  time.Duration // how long after a call it counts as here; 0 is as long as its process is alive
+	// Detached is true if each call is made by a process of its own, as commands and hooks are. It needs Lasts.
 	Detached bool
-	Host     string
-	// Client and Workspace are the caller's. A conversation that is not certain may go on with an open
-	// list that began with the same ones.
+	Host     string // the id of the host's process of a detached one, see [todo.HostProcess]; empty if not known
+	// Client and Workspace are the caller's. A conversation that is not certain may go on with an open list
+	// that began with the same ones.
 	Client, Workspace string
 }
 
@@ -53,7 +43,7 @@ type Conversation struct {
 func (l Lists) Own(c Conversation) Conversation {
 	for _, key := range []*string{&c.Key, &c.Parent, &c.Takes} {
 		if *key != "" {
-			*key = todo.ChatID(l.principal, l.subject, *key, key == &c.Key && c.Shared)
+			*key = todo.ChatID(l.id.Principal, l.id.Subject, *key, key == &c.Key && c.Shared)
 		}
 	}
 	if c.Workspace = todo.Folder(c.Workspace); len(c.Workspace) > todo.MaxWorkspace {
@@ -74,12 +64,10 @@ type Seen struct {
 	Key
 	List     string // the id of the list
 	Revision int64  // the newest one that the chat's agent was shown; 0 for none
-	// Process is the id of the process that showed it, see [Board.Process]; [todo.Detached] for one
-	// that ended with the call, and empty for none.
-	Process string
-	Current bool // the list is the chat's current one; storing false leaves the current list
-	// Held orders the lists of a chat by when they became current, from 1; 0 for one that its
-	// agent was only shown. Set by the store.
+	Process  string // that showed it, see [Board.Process], or [todo.Detached]; empty for none
+	Current  bool   // the list is the chat's current one; storing false leaves the current list
+	// Held orders the lists of a chat by when they became current, from 1; 0 for one that its agent was only
+	// shown. Set by the store.
 	Held int64
 	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }

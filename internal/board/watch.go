@@ -154,7 +154,7 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	if wanted == "" {
 		return c, nil
 	}
-	held, err := l.held(ctx, l.principal, wanted)
+	held, err := l.held(ctx, l.id.Principal, wanted)
 	for _, h := range held {
 		if h[0].List != wanted {
 			c.newest = h[0].List

@@ -13,30 +13,27 @@ import (
 // Write is one change to apply to a list.
 type Write struct {
 	Target
-	// Begin describes the list if this write begins one. The board sets its ID, Principal, Conversation,
-	// Client, Name, Workspace, Agent, Previous, Chat, Topic and Created.
+	// Begin describes the list if this write begins one. The board sets its ID, Principal, Conversation, Client,
+	// Name, Workspace, Agent, Previous, Chat, Topic and Created.
 	Begin  todo.List
-	Writer todo.Writer // who writes. The board sets its Process.
-	// Operation identifies the write. The board generates an id when it has
-	// none. A caller that may repeat the write adds a digest of its content.
+	Writer todo.Writer // the board sets its Process
+	// Operation identifies the write. The board generates an id when it has none. A caller that may repeat the
+	// write adds a digest of its content.
 	Operation todo.Operation
-	// Before is another id of the operation, under which it may have been applied before the chat
-	// was known; empty for none.
+	// Before is another id of the operation, under which it may have been applied before the chat was known;
+	// empty for none.
 	Before string
 	Change todo.Change
-	// Title is the title from the host or the agent, for a list that was given none; empty for
-	// none. One that [todo.CleanTitle] refuses is ignored.
+	// Title is the title from the host or the agent, for a list that was given none; empty for none. One that
+	// [todo.CleanTitle] refuses is ignored.
 	Title string
-	// Seen is the revision that the writer saw, for a person who edits it; 0 is the
-	// newest, or for an agent what its chat has seen.
-	Seen int64
+	Seen  int64 // the revision that a person saw who edits the list; 0 is the newest, or what the agent's chat has seen
 }
 
 // Outcome is the result of a write.
 type Outcome struct {
-	// After is the list after the write: the revision that the write made or,
-	// if it changed nothing, the newest one; revision 0 means that there is no
-	// list. For a repeated operation it is the revision made the first time.
+	// After is the revision that the write made, or made the first time if it is repeated or, if it changed
+	// nothing, the newest one; revision 0 means that there is no list.
 	After    todo.Snapshot
 	Changed  bool // this write made the revision After
 	Repeated bool // the operation had been applied before
@@ -53,7 +50,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 		w.Operation.ID = NewID()
 	}
 	w.Conversation = l.Own(w.Conversation)
-	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
+	w.Writer.User, w.Writer.Process = cmp.Or(l.id.User, w.Writer.User), b.process
 	w.Begin.ParentConversation = l.Own(Conversation{Key: w.Begin.ParentConversation}).Key
 	here := l.here(w.Conversation)
 	key := Key{Chat: cmp.Or(w.Conversation.Key, w.Conversation.Name, w.List), Mirrors: w.Conversation.Mirrors}
@@ -88,7 +85,7 @@ func (a *attempt) repeated(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	after := found[0]
-	if after.Operation.Digest != a.Operation.Digest || !a.all && after.List.Principal != a.principal {
+	if after.Operation.Digest != a.Operation.Digest || !a.all && after.List.Principal != a.id.Principal {
 		return Outcome{}, ErrOperationReused
 	}
 	return Outcome{After: after, Repeated: true, Report: after.Report}, nil
@@ -313,7 +310,7 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 	who := a.Conversation
 	l := a.Begin
 	l.ID, l.Created = NewID(), s.Updated
-	l.Principal, l.Conversation, l.Client, l.Chat = a.principal, who.Key, who.Client, who.Chat
+	l.Principal, l.Conversation, l.Client, l.Chat = a.id.Principal, who.Key, who.Client, who.Chat
 	l.Name, l.Workspace, l.Agent = cmp.Or(who.Name, l.Name), cmp.Or(who.Workspace, l.Workspace), a.Agent
 	if !who.Shared {
 		l.Previous = a.current.List.ID
@@ -327,7 +324,7 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	who, err := a.Conversation, error(nil)
 	if moves && who.Name != "" && a.List == "" && s.Revision > 0 && s.List.ID != a.named {
-		err = a.tx.SetName(ctx, a.principal, who.Name, s.List.ID)
+		err = a.tx.SetName(ctx, a.id.Principal, who.Name, s.List.ID)
 	}
 	if err == nil && len(a.taken) > 0 {
 		err = a.passOn(ctx)
