@@ -18,6 +18,12 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
+const (
+	fillsAt       = 70        // percent of --max-size at which somebody is warned; new lists are refused at [board.Full]
+	maxSilentLog  = 256 << 10 // bytes at which the log of `hook` is renamed to make way for a new one
+	MaxShownError = 1000      // characters of an error in a log
+)
+
 // Open opens the store and returns it with a board on it; done closes both.
 func (a *App) Open() (st *store.Opened, b *board.Board, done func(), err error) {
 	if st, err = a.OpenStore(); err != nil {
@@ -78,9 +84,6 @@ func (a *App) Filling(bytes int64) string {
 	}
 	return fmt.Sprintf("the store is %d %% full: %d of %d MB (--max-size)", bytes*100/a.Keep.Bytes, bytes/1e6, a.Keep.Bytes/1e6)
 }
-
-// fillsAt is in percent. New lists are refused at [board.Full].
-const fillsAt = 70
 
 // Rows says how many rows are damaged, as the beginning of a sentence.
 func Rows(damaged []string) string {
@@ -178,9 +181,6 @@ func (a *App) audited(st board.Store) board.Store {
 	return audit.Store(st, a.Audit, a.Command == "import")
 }
 
-// maxSilentLog is the size in bytes at which the log of `hook` is renamed to make way for a new one.
-const maxSilentLog = 256 << 10
-
 // SilentLog returns the path of the log of `hook`; empty if no state folder is known.
 func SilentLog(getenv func(string) string) string {
 	place, err := store.Locate("", getenv)
@@ -215,6 +215,3 @@ func LogSilently(getenv func(string) string, err error) {
 	}
 	slog.New(slog.NewTextHandler(f, nil)).Log(context.Background(), level, "hook", "error", todo.Cut(err.Error(), MaxShownError))
 }
-
-// MaxShownError is the maximum length of an error in a log, in characters.
-const MaxShownError = 1000

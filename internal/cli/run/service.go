@@ -31,6 +31,12 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
+const (
+	sessionKeyTimeout = 10 * time.Second       // in which a database must return the key
+	takeoverInterval  = time.Second            // between tries to listen on the panel's port while it is taken
+	panelWait         = 500 * time.Millisecond // by which a client's first answer is delayed to learn who has the panel's port
+)
+
 // service is a server with the settings of an App. Its creator calls end.
 type service struct {
 	*app.App
@@ -117,9 +123,6 @@ func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 	}
 	return c, err
 }
-
-// sessionKeyTimeout limits the time in which a database must return the key.
-const sessionKeyTimeout = 10 * time.Second
 
 // sessionKey returns the key that signs session ids, at least 32 bytes. It is kept in the database or in a file
 // beside the lists, so that sessions survive a restart. For lists in memory, or if the file cannot be used, each
@@ -245,12 +248,6 @@ func (a *service) notify(ctx context.Context, lists board.Lists) error {
 	a.ends = append(a.ends, work.Wait, stop)
 	return nil
 }
-
-// takeoverInterval is how often a stdio process with --panel tries to listen on a port that is taken.
-const takeoverInterval = time.Second
-
-// panelWait limits how long a client's first answer is delayed to learn who holds the panel's port.
-const panelWait = 500 * time.Millisecond
 
 // listenPanel listens for the panel and sets a.panel. It returns nil if another process has the port.
 func (a *service) listenPanel(ctx context.Context) net.Listener {

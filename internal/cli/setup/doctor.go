@@ -28,6 +28,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
+const (
+	doctorTimeout = 10 * time.Second // for each topic
+	clientTimeout = 3 * time.Second  // for the server of one client
+	maxShown      = 100              // characters of a value
+	lookedAt      = 500              // lists that doctor reads, since damage is found by reading
+)
+
 // DoctorName is the command that runs even with invalid settings, and reports them.
 const DoctorName = "doctor"
 
@@ -68,9 +75,6 @@ func (r *report) must(err error, cure, what string) bool {
 	return err == nil
 }
 
-// doctorTimeout limits the time for each topic.
-const doctorTimeout = 10 * time.Second
-
 // Doctor checks all that lists depend on and says how to mend it. A problem is an error. It changes nothing.
 func Doctor(ctx context.Context, a *app.App, _ []string) error {
 	r := &report{App: a, found: make(map[verdict]int), typed: run.CalledBy(a)}
@@ -97,9 +101,6 @@ func Doctor(ctx context.Context, a *app.App, _ []string) error {
 	return err
 }
 
-// maxShown limits the characters that are shown of a value.
-const maxShown = 100
-
 // lookAtSettings reports settings that are not defaults, with their origin, and invalid ones.
 func (r *report) lookAtSettings(_ context.Context) {
 	for _, err := range r.Wrong {
@@ -116,9 +117,6 @@ func (r *report) lookAtSettings(_ context.Context) {
 		r.add(fine, "", "all as by default; a config file would be %s", cmp.Or(r.File, "named by --config"))
 	}
 }
-
-// lookedAt is how many lists doctor reads, since damage is found by reading.
-const lookedAt = 500
 
 // lookAtStore reads lists and writes to the store. It does not read all of it, as `check` does.
 func (r *report) lookAtStore(ctx context.Context) {
@@ -206,9 +204,6 @@ func (r *report) lookAtHooks(_ context.Context) {
 		}
 	}
 }
-
-// clientTimeout limits the time for the server of one client.
-const clientTimeout = 3 * time.Second
 
 // lookAtClients reports which clients are installed, how each reaches the server, and whether that works.
 func (r *report) lookAtClients(ctx context.Context) {

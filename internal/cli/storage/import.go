@@ -23,6 +23,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
+const (
+	atOnce      = 50       // revisions saved in one transaction, which blocks other writers
+	maxLine     = 32 << 20 // bytes of a line; a list at its hard caps fits
+	maxEmpty    = 1000     // empty lines, which a pasted export may have: endless input must end with an error
+	maxReplaced = 16       // wordings of an item that a person replaced
+)
+
 // Import imports an export. It checks everything before it writes; then only a store that fails or is full stops it.
 func Import(ctx context.Context, a *app.App, args []string) error {
 	in, done, err := input(ctx, a, args)
@@ -203,9 +210,6 @@ func (i importer) write(ctx context.Context, missing int64) error {
 	return err
 }
 
-// atOnce is how many revisions are saved in one transaction, which blocks other writers.
-const atOnce = 50
-
 // save saves revisions of a list. For a new list it also saves the name.
 func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 	l := some[0].List
@@ -226,12 +230,6 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 		return nil
 	})
 }
-
-// maxLine is the longest line that import reads, in bytes. A list at its hard caps fits.
-const maxLine = 32 << 20
-
-// maxEmpty limits empty lines, which a pasted export may have: endless input must end with an error.
-const maxEmpty = 1000
 
 // file is an export. It may be larger than memory, so it is read several times.
 type file interface {
@@ -348,9 +346,6 @@ func checkLabels(s todo.Snapshot) error {
 	}
 	return nil
 }
-
-// maxReplaced limits the wordings of an item that a person replaced.
-const maxReplaced = 16
 
 // checkEdits checks a person's edit of an item: its words may become the item's text again.
 func checkEdits(i todo.Item) error {
