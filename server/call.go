@@ -179,7 +179,6 @@ const (
 	searchHint     = "todo list, task list, plan, checklist"
 )
 
-// getsStructured reports whether a client gets structured content.
 func (s *Server) getsStructured(c clients.Client) bool {
 	if s.Structured == StructuredAlways || s.Structured == StructuredNever {
 		return s.Structured == StructuredAlways

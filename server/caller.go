@@ -95,7 +95,6 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 	return r
 }
 
-// readMeta reads what the message's _meta says of its sender.
 func (r *request) readMeta(meta *mcp.Meta) {
 	r.said = make(map[string]string)
 	for key, value := range meta.AdditionalFields {

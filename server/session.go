@@ -236,7 +236,6 @@ func (*request) IsSubscribedToResource(string) bool { return false }
 // Error types for [Config.Observe] that are no codes.
 const errorTool, errorCancelled, errorReadOnly = "tool_error", "cancelled", "read_only"
 
-// methods are MCP's methods of requests.
 var methods = []mcp.MCPMethod{
 	mcp.MethodInitialize, mcp.MethodPing, mcp.MethodServerDiscover, mcp.MethodSetLogLevel, mcp.MethodCompletionComplete,
 	mcp.MethodToolsList, mcp.MethodToolsCall, mcp.MethodPromptsList, mcp.MethodPromptsGet,

@@ -66,7 +66,6 @@ type updatePlanInput struct {
 	planTitle
 }
 
-// todosInput is the arguments of a tool that takes a list of items I.
 type todosInput[I any] struct {
 	Todos []I `json:"todos" jsonschema:"description=The whole list\\, in working order"`
 	planTitle
@@ -97,7 +96,6 @@ type withActiveForm struct {
 	ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
 }
 
-// listShown is an item in the structured content of these whole-list tools.
 type listShown struct {
 	ID        string   `json:"id,omitempty"`
 	Title     string   `json:"title"`
@@ -163,7 +161,6 @@ type todoWriteItem struct {
 	Reason     string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
 }
 
-// todoWriteShown is an item in the structured content of TodoWrite and write_todos.
 type todoWriteShown struct {
 	ID     string `json:"id,omitempty"` // with Options.ItemIDs
 	Title  string `json:"title"`

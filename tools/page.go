@@ -11,12 +11,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// viewInput is the arguments of the view tool.
 type viewInput struct {
 	ListID string `json:"list_id"`
 }
 
-// tickInput is the arguments of the tick tool.
 type tickInput struct {
 	viewInput
 	ItemID string `json:"item_id"`
@@ -61,7 +59,6 @@ func viewAnswer(_ prompts.Words, _ *Call, out board.Outcome) Result {
 	return newResult(text, text, s, shown, counts)
 }
 
-// tick reads the arguments of the tick tool.
 func (r *reader) tick(args value) *Call {
 	item := r.id(args.get("item_id"), "item_id", true)
 	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView()))

@@ -10,7 +10,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// planItem is an item in the structured content of create_todos and update_todo.
 type planItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
@@ -50,7 +49,6 @@ func planAnswer(w prompts.Words, first string, out board.Outcome) Result {
 		planCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed]})
 }
 
-// createTodosInput is the arguments of create_todos (system 5).
 type createTodosInput struct {
 	Items []string `json:"items" jsonschema:"minItems=1,description=What to do\\, one text a step\\, in working order"`
 }
@@ -145,7 +143,6 @@ func (r *reader) stepText(v value, i int) string {
 	return text
 }
 
-// updateTodoInput is the arguments of update_todo (system 5).
 type updateTodoInput struct {
 	ID     string `json:"id" jsonschema:"description=The step's number in the plan"`
 	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed,description=What it becomes"`

@@ -33,7 +33,6 @@ type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"description=The task's number"`
 }
 
-// taskShown is an item in the structured content of the task tools.
 type taskShown struct {
 	planItem
 	Owner     string   `json:"owner,omitempty"`
@@ -125,7 +124,6 @@ func (r *reader) createArgs(args value) (_ value, ok bool) {
 		{"activeForm", active}, {"status", args.get("status")}}}, true
 }
 
-// optionalText reads an optional text; empty if it is missing.
 func (r *reader) optionalText(v value, key string) string {
 	return *cmp.Or(r.detail(v, "", todo.MaxText, key), new(string))
 }
@@ -266,7 +264,6 @@ func noteEarly(d *todo.Draft, w prompts.Words) {
 	}
 }
 
-// tasksText returns a line for each task.
 func tasksText(w prompts.Words, s todo.Snapshot) string {
 	var b strings.Builder
 	waiting := todo.OpenWaits(s.Items)

@@ -72,7 +72,6 @@ func (v value) optional(names ...string) value {
 	return value{}
 }
 
-// name returns the JSON type of the value, for errors.
 func (v value) name() string {
 	if v.isBroken() {
 		return "broken JSON"
@@ -184,7 +183,6 @@ func (v value) isBroken() bool {
 // mistaken for the words around it (BAD-INPUT 40, 41).
 func excerpt(text string) string { return quote(todo.Excerpt(text)) }
 
-// quote returns a text as a JSON string.
 func quote(text string) string {
 	quoted, _ := jsontext.AppendQuote(nil, text) // the error is about broken UTF-8, which it replaces
 	return string(quoted)
@@ -201,13 +199,11 @@ var (
 	box        = regexp.MustCompile(`^\[([^][{}"']{0,20})\](?:\s+|$)`)
 )
 
-// boxes are the signs in a box.
 var boxes = map[string]todo.Status{
 	"": todo.Pending, "x": todo.Completed, "X": todo.Completed, "✓": todo.Completed, "✔": todo.Completed,
 	"-": todo.InProgress, "~": todo.InProgress, "/": todo.InProgress, ">": todo.InProgress, "!": todo.Failed,
 }
 
-// textLine is a line of a list as text.
 type textLine struct {
 	whole, text string
 	isMarked    bool   // it begins with a list marker

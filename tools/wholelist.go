@@ -69,7 +69,6 @@ func withCancelled(v todo.View) todo.View {
 // withIDs adds to a view that callers choose the items' ids.
 func withIDs(v todo.View) todo.View { v.Keys = true; return v }
 
-// withActive adds active texts to a view.
 func withActive(v todo.View) todo.View { v.Active = true; return v }
 
 // limits adds the tool's own limits to its input schema, so that a model need not learn them by a refusal. The limit
@@ -86,7 +85,6 @@ func (l wholeList) limits(schema *jsonschema.Schema) {
 	}
 }
 
-// read reads the arguments of a call.
 func (l wholeList) read(r *reader, args value) *Call {
 	if l.mayLackList && r.operation(args) == "read" {
 		return &Call{} // even with a list: some models fill every field
@@ -301,7 +299,6 @@ func oneInProgress(d *todo.Draft, l wholeList, words func() prompts.Words) error
 	return nil
 }
 
-// counts are the numbers of items by core status.
 type counts struct {
 	Completed  int `json:"completed"`
 	InProgress int `json:"in_progress"`

@@ -169,7 +169,10 @@ func (a *audited) Update(ctx context.Context, key board.Key, change func(board.T
 	err := a.Store.Update(ctx, key, func(tx board.Tx) error {
 		t := &auditedTx{Tx: tx, imports: a.imports}
 		err := change(t)
-		saved = t.saved // of the last run: others were not stored
+		saved = nil // a previous run was not stored
+		if err == nil {
+			saved = t.saved
+		}
 		return err
 	})
 	unknown := errors.Is(err, board.ErrUnknownOutcome)
@@ -184,7 +187,6 @@ func (a *audited) Update(ctx context.Context, key board.Key, change func(board.T
 	return err
 }
 
-// auditedTx is a transaction that describes what it saved and removed.
 type auditedTx struct {
 	board.Tx
 	imports bool
@@ -214,7 +216,6 @@ func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot
 	return after, nil
 }
 
-// newLine returns the line of a writer's action on a list at revision s.
 func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 	return line{
 		Time: time.Now().UTC(), Action: action, Outcome: "applied", Principal: s.List.Principal, User: by.User, Person: by.Person,

@@ -196,7 +196,6 @@ func newPage(limit int64, most int) *page {
 	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
 }
 
-// add adds a revision in its forms, unless it does not fit.
 func (p *page) add(l todo.Snapshot, forms ...any) error {
 	revision, size := make([]json.RawMessage, len(forms)), p.size
 	for i, form := range forms {
@@ -212,7 +211,6 @@ func (p *page) add(l todo.Snapshot, forms ...any) error {
 	return nil
 }
 
-// form returns the revisions in one of their forms; not nil.
 func (p *page) form(n int) []json.RawMessage {
 	out := []json.RawMessage{}
 	for _, r := range p.revisions {

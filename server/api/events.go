@@ -108,7 +108,6 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// look notes that a person sees the list ?list=.
 func look(ctx context.Context, r *edge.Request) {
 	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
 	defer cancel()
@@ -117,7 +116,6 @@ func look(ctx context.Context, r *edge.Request) {
 	}
 }
 
-// chainOf returns the lists that a stream with ?list= follows.
 func chainOf(r *edge.Request) (*board.Chain, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
 	defer cancel()
@@ -188,7 +186,6 @@ type blockEvent struct {
 	Block *toolUse `json:"content_block,omitempty"`
 }
 
-// blockOf returns the block of a snapshot, with a given id.
 func blockOf(s todo.Snapshot, id string) toolUse {
 	b := toolUse{Type: "tool_use", ID: id, Name: "write_todos", Message: "Update Todos"}
 	b.Input.Todos = todosOf(s, false)

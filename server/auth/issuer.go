@@ -208,7 +208,6 @@ func Refused(why string) *Refusal {
 	return &Refusal{http.StatusForbidden, "the sign-in was refused: " + todo.Cut(why, 100)}
 }
 
-// identity returns the identity that an access token is for.
 func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity, error) {
 	// Scopes are separated by spaces; some issuers send a list.
 	scopes := strings.Fields(strings.Join(append(texts(claims["scope"]), texts(claims["scp"])...), " "))

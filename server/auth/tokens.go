@@ -49,7 +49,6 @@ const tokenPrefix = "todo_"
 // MaxTokenName is the length of the longest name in bytes.
 const MaxTokenName = 64
 
-// validate returns what is wrong with a token.
 func (t Token) validate() error {
 	switch {
 	case t.ID == "" || len(t.Hash) != sha256.Size:
@@ -138,7 +137,6 @@ func (t *Tokens) Granted(id string, now time.Time) (Grant, error) {
 	return token.grant(now)
 }
 
-// find returns the token with an id, or ErrUnknown.
 func (t *Tokens) find(id string) (Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

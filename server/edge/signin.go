@@ -57,7 +57,6 @@ func (e *Edge) authenticate(r *http.Request) (board.Identity, error) {
 	return board.Identity{}, auth.ErrUnknown // several tokens
 }
 
-// check returns what a token entitles to.
 func (e *Edge) check(r *http.Request, token string) (granted auth.Grant, err error) {
 	err = auth.ErrUnknown
 	if e.config.Tokens != nil {
@@ -230,7 +229,6 @@ const (
 	attemptCookie = "todo-signing-in"
 )
 
-// routeSignIn adds the pages for signing in, and the resource's metadata.
 func (e *Edge) routeSignIn() {
 	e.Handle("GET "+signInPath, Text, func(w http.ResponseWriter, r *Request) error {
 		return e.draw(w, r, http.StatusOK, r.URL.Query().Get("to"), "")
@@ -367,7 +365,6 @@ func (e *Edge) purpose(r *http.Request, name string) string {
 	return name + " of " + network(e.address(r)) + " at " + r.Host
 }
 
-// cookie verifies and decodes a cookie.
 func (e *Edge) cookie(r *http.Request, name string, value any) error {
 	c, err := r.Cookie(e.cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
 	if err != nil || !e.key.Open(e.purpose(r, name), c.Value, value) {
@@ -404,14 +401,12 @@ func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 	return board.Identity{}, errNobody // expired, or the server's way to sign in has changed
 }
 
-// signOut ends the session of a browser.
 func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
 	e.setCookie(w, r, sessionCookie, nil, 0)
 	e.redirect(w, r.Request, signInPath)
 	return nil
 }
 
-// start leads to the issuer's page.
 func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(),
 		To: localPath(r.URL.Query().Get("to")), Expires: e.config.Now().Add(signInLasts)}
@@ -424,7 +419,6 @@ func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// callback signs in a person who comes back from the issuer's page.
 func (e *Edge) callback(w http.ResponseWriter, r *Request) error {
 	var a attempt
 	q := r.URL.Query()

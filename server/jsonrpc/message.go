@@ -152,7 +152,6 @@ const (
 // keys are the keys that the protocol defines for an object.
 type keys map[string]key
 
-// key describes the value of a key.
 type key struct {
 	part    part
 	members keys // keys of the value; nil if the protocol defines none
@@ -161,7 +160,6 @@ type key struct {
 	objects int
 }
 
-// ofMessage are the keys of a message.
 var ofMessage = keys{
 	"jsonrpc": {}, "id": {part: id}, "method": {part: method}, "result": {part: response}, "error": {part: response},
 	"params": {part: params, objects: 1, members: keys{
@@ -206,7 +204,6 @@ func (r *reader) read(is key) *Error {
 	return nil
 }
 
-// value reads the value of a key.
 func (r *reader) value(is key) *Error {
 	token, err := r.json.ReadToken()
 	switch {

@@ -27,7 +27,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
-// handler passes messages to a server.
 type handler struct {
 	server   *server.Server
 	sessions *sessions
@@ -158,7 +157,6 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 	return jsonrpc.Refuse(code, "%s", err)
 }
 
-// post answers a POST request, which carries one message.
 func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	switch method := x.message.Method; {
 	case method == "", // a response: the server sends no requests
@@ -199,7 +197,6 @@ func statusOf(refused mcp.JSONRPCError) int {
 	return http.StatusBadRequest
 }
 
-// listen answers subscriptions/listen with a stream, or with an error.
 func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 	return x.Stream(w, func(stream *sse.Stream) error {
 		h.server.Listen(stream.Context(), x.peer, x.message, func(m mcp.JSONRPCMessage) error {
@@ -245,7 +242,6 @@ type sessions struct {
 	ended map[string]map[string]bool // ids that clients ended, by owner; known to this process only
 }
 
-// sessionClaims is the content of a session id.
 type sessionClaims struct {
 	Nonce   []byte `json:"n"`
 	Client  string `json:"c,omitempty"`
@@ -264,7 +260,6 @@ func newSessions(key func() []byte) *sessions {
 	return &sessions{key: signed.NewKey(key), ended: make(map[string]map[string]bool)}
 }
 
-// begin returns the id of a new session.
 func (s *sessions) begin(owner string, client mcp.Implementation, apps bool) string {
 	claims := sessionClaims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
 	rand.Read(claims.Nonce) //nolint:errcheck // never fails
@@ -282,7 +277,6 @@ func (s *sessions) check(id, owner string) (claims sessionClaims, valid bool) {
 	return claims, !s.ended[owner][id]
 }
 
-// end records that a client ended its session.
 func (s *sessions) end(id, owner string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -72,10 +72,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// page is an answer to a scrape in the text format of Prometheus.
 type page struct{ bytes.Buffer }
 
-// about begins a metric.
 func (p *page) about(name, kind, help string) {
 	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
@@ -87,7 +85,6 @@ func (p *page) value(name, kind, help string, value float64) {
 	fmt.Fprintf(p, "%s %v\n", name, value)
 }
 
-// gauge is a value that is read at each scrape.
 type gauge struct {
 	name, help string
 	read       func() float64
@@ -108,14 +105,12 @@ type histogram struct {
 // values are the values of a histogram's labels in order; no histogram has more.
 type values [5]string
 
-// series is what was counted for some values.
 type series struct {
 	within [len(bounds)]uint64 // by the lowest bound that is not exceeded
 	count  uint64
 	sum    float64
 }
 
-// observe counts a duration.
 func (h *histogram) observe(took time.Duration, labels ...string) {
 	var key values
 	copy(key[:], labels)
@@ -134,7 +129,6 @@ func (h *histogram) observe(took time.Duration, labels ...string) {
 	s.sum += seconds
 }
 
-// write writes the histogram, each series with its buckets.
 func (h *histogram) write(p *page) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

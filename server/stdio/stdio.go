@@ -87,7 +87,6 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	}
 }
 
-// transport is the connection to the client.
 type transport struct {
 	server  *server.Server
 	peer    server.Peer     // the client, with what it said of itself so far

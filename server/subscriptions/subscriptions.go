@@ -63,7 +63,6 @@ type Hub struct {
 	clients map[string]*subscriber // by Client.Session
 }
 
-// subscriber is a client with its subscriptions.
 type subscriber struct {
 	Client
 	wants  map[want]*current
@@ -72,13 +71,11 @@ type subscriber struct {
 	wake   chan struct{} // has an element when its stream has something to do
 }
 
-// want is a resource that a client subscribed to.
 type want struct {
 	uri          string
 	conversation string // for [Current] the key of the conversation whose list it is
 }
 
-// current is the state of a want.
 type current struct {
 	pending bool // notify the client, for [Current] only if the list's Seq is not seen
 	// For [Current]:
@@ -189,7 +186,6 @@ func (r *Hub) add(c Client, w want, now *current) (*Stream, error) {
 	return sub.stream, nil
 }
 
-// subscriber returns a client's subscriber, and creates it if necessary.
 func (r *Hub) subscriber(c Client) *subscriber {
 	if r.clients[c.Session] == nil {
 		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[want]*current), wake: make(chan struct{}, 1)}
@@ -275,7 +271,6 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 	}
 }
 
-// beginToWatch begins to watch the client's lists.
 func (s *Stream) beginToWatch() {
 	s.watcher = s.hub.Board.For(s.sub.Identity).WatchRevisions(func(l todo.Snapshot) bool {
 		s.hub.mu.Lock()
