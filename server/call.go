@@ -103,13 +103,8 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 		does = "read"
 		out.After, err = r.show(target)
 	} else {
-		w := board.Write{
-			Target: target,
-			Begin:  todo.List{ParentConversation: r.parent},
-			Writer: todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent},
-			Change: call.Change,
-			Title:  cmp.Or(r.said[metaTitle], call.Title),
-		}
+		w := board.Write{Target: target, Begin: todo.List{ParentConversation: r.parent}, Change: call.Change, Title: cmp.Or(r.said[metaTitle], call.Title),
+			Writer: todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent}}
 		if len(r.said) > 0 {
 			w.Operation, w.Before = r.operation()
 		}

@@ -167,9 +167,7 @@ func (s *Server) addResources() {
 		Description: "The todo lists that have open items, of earlier conversations as well: ids, titles, progress, workspaces, times",
 	}, s.readUnfinished)
 	s.mcp.AddResourceTemplate(mcp.NewResourceTemplate(subscriptions.One+"{id}", "list by id",
-		mcp.WithTemplateTitle("Todo list"),
-		mcp.WithTemplateDescription("One todo list, as JSON and as markdown"),
-		mcp.WithTemplateMIMEType(jsonType)), s.readList)
+		mcp.WithTemplateTitle("Todo list"), mcp.WithTemplateDescription("One todo list, as JSON and as markdown"), mcp.WithTemplateMIMEType(jsonType)), s.readList)
 }
 
 // readList returns the conversation's list, or one by its id, as JSON and as markdown under the same URI.
@@ -228,10 +226,8 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 // addCard adds the app page as a resource, and the page's own tools: view reads the newest revision of its list, tick
 // sets an item's status for a person.
 func (s *Server) addCard() {
-	s.mcp.AddResource(mcp.NewResource(card.URI, "todo list page",
-		mcp.WithResourceTitle("Todo list"),
-		mcp.WithResourceDescription("The page that shows a todo list in the chat"),
-		mcp.WithMIMEType(card.MIME)),
+	s.mcp.AddResource(mcp.Resource{URI: card.URI, Name: "todo list page", Title: "Todo list", MIMEType: card.MIME,
+		Description: "The page that shows a todo list in the chat"},
 		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 			return []mcp.ResourceContents{card.Contents()}, nil
 		})

@@ -100,18 +100,10 @@ func New(c Config) (*Server, error) {
 	s.introduceItself(hooks)
 	hooks.AddAfterListTools(s.listTools)
 	hooks.AddOnError(noteMisread)
-	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
-		mcpserver.WithTitle("Todo lists"),
-		mcpserver.WithInstructions(c.instructions()),
-		mcpserver.WithToolCapabilities(false),
-		mcpserver.WithResourceCapabilities(true, false),
-		mcpserver.WithPromptCapabilities(false),
-		mcpserver.WithCompletions(),
-		mcpserver.WithPromptCompletionProvider(completions{}),
-		mcpserver.WithHooks(hooks),
-		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
-		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
-	)
+	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, mcpserver.WithTitle("Todo lists"), mcpserver.WithInstructions(c.instructions()),
+		mcpserver.WithToolCapabilities(false), mcpserver.WithResourceCapabilities(true, false), mcpserver.WithPromptCapabilities(false),
+		mcpserver.WithCompletions(), mcpserver.WithPromptCompletionProvider(completions{}), mcpserver.WithHooks(hooks),
+		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate), mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}))
 	for _, tool := range s.published() {
 		s.addTool(describe(tool), tool, s.call)
 	}
@@ -237,11 +229,9 @@ const icon = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20v
 // about returns what clients show people of the server; its website is the panel. It is set on the first answer
 // alone: options of mcp-go would repeat it in every result of the sessionless protocol.
 func (s *Server) about() mcp.Implementation {
-	return mcp.Implementation{
-		Name: "todo-mcp", Version: s.Version, Title: "Todo lists", WebsiteURL: s.Panel,
+	return mcp.Implementation{Name: "todo-mcp", Version: s.Version, Title: "Todo lists", WebsiteURL: s.Panel,
 		Description: "Keeps the todo lists of agents, and shows them to people as they change",
-		Icons:       []mcp.Icon{{Src: icon, MIMEType: "image/svg+xml", Sizes: []string{"any"}}},
-	}
+		Icons:       []mcp.Icon{{Src: icon, MIMEType: "image/svg+xml", Sizes: []string{"any"}}}}
 }
 
 // introduceItself adds what the server is to the answers to initialize and server/discover, and names in the

@@ -235,13 +235,12 @@ func plainly(view todo.View, v value) value {
 
 // otherStatuses are other tools' words for statuses, folded.
 var otherStatuses = map[string]todo.Status{
-	"todo": todo.Pending, "notstarted": todo.Pending, "open": todo.Pending, "queued": todo.Pending, "planned": todo.Pending,
+	"pending": todo.Pending, "todo": todo.Pending, "notstarted": todo.Pending, "open": todo.Pending, "queued": todo.Pending, "planned": todo.Pending,
 	"inprogress": todo.InProgress, "doing": todo.InProgress, "active": todo.InProgress, "started": todo.InProgress,
 	"running": todo.InProgress, "wip": todo.InProgress, "current": todo.InProgress,
 	"complete": todo.Completed, "completed": todo.Completed, "done": todo.Completed, "finished": todo.Completed, "closed": todo.Completed, "resolved": todo.Completed,
 	"error": todo.Failed, "errored": todo.Failed, "canceled": todo.Cancelled, "abandoned": todo.Cancelled, "dropped": todo.Cancelled,
 	"skipped": todo.Cancelled, "obsolete": todo.Cancelled, "wontdo": todo.Cancelled, "waiting": todo.Blocked, "onhold": todo.Blocked,
-	"pending": todo.Pending,
 }
 
 // id reads an id, which may also be a number or begin with a hash sign (V5). It returns "" when the id is missing,

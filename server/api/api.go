@@ -212,9 +212,9 @@ func (p *page) add(l todo.Snapshot, forms ...any) error {
 }
 
 func (p *page) form(n int) []json.RawMessage {
-	out := []json.RawMessage{}
-	for _, r := range p.revisions {
-		out = append(out, r[n])
+	out := make([]json.RawMessage, len(p.revisions))
+	for i, r := range p.revisions {
+		out[i] = r[n]
 	}
 	return out
 }

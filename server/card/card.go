@@ -56,11 +56,7 @@ func Contents() mcp.ResourceContents {
 	none := []string{}
 	return mcp.TextResourceContents{
 		URI: URI, MIMEType: MIME, Text: page(),
-		Meta: map[string]any{"ui": map[string]any{
-			"csp":           map[string]any{"connectDomains": none, "resourceDomains": none},
-			"prefersBorder": true,
-		}},
-	}
+		Meta: map[string]any{"ui": map[string]any{"csp": map[string]any{"connectDomains": none, "resourceDomains": none}, "prefersBorder": true}}}
 }
 
 // ShownBy reports whether a client that declared these extensions can show the page.
