@@ -31,9 +31,8 @@ func (e Event) isCopilot() bool {
 		(e.Transcript == "" || strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/session-state/"))
 }
 
-// WithTodos returns an event of Copilot CLI's tool sql with the whole todo list as its input. The agent
-// writes the list by SQL into the database of its session, which is only read. Other events are
-// returned unchanged.
+// WithTodos returns an event of Copilot CLI's tool sql with the whole todo list as its input. The agent writes the list
+// by SQL into the database of its session, which is only read. Other events are returned unchanged.
 func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event, error) {
 	isQuery := e.Tool == "sql" && strings.Contains(strings.ToLower(string(e.Input)), "todo")
 	if !isQuery || !strings.EqualFold(e.Name, "PostToolUse") || filepath.Base(e.Session) != e.Session {

@@ -165,9 +165,8 @@ const (
 	maxSessionFile = 64 << 10    // how much of each is read, in bytes
 )
 
-// FollowSessions records what hosts tell no hook until ctx ends: that a person interrupted a question of
-// Claude Code or approved a command, which then runs, and that Codex' model failed. It reads the
-// hosts' own files and writes none.
+// FollowSessions records what hosts tell no hook until ctx ends: that a person interrupted a question of Claude Code or
+// approved a command, which then runs, and that Codex' model failed. It reads the hosts' own files and writes none.
 func FollowSessions(ctx context.Context, getenv func(string) string, lists board.Lists) {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	claude := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
@@ -188,8 +187,7 @@ type sessions struct {
 	read   map[string]time.Time
 }
 
-// look records what the files of Claude Code say that changed since the last look. It retries those that
-// failed.
+// look records what the files of Claude Code say that changed since the last look. It retries those that failed.
 func (s sessions) look(ctx context.Context, lists board.Lists) {
 	folder, err := os.Open(s.folder)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package hook handles the events that hosts send to a hook: calls of the host's own todo tool,
-// which it mirrors in a list; which chat calls one of our tools; what a chat's agent does, and
-// when it ends.
+// Package hook handles the events that hosts send to a hook: calls of the host's own todo tool, which it mirrors in a
+// list; which chat calls one of our tools; what a chat's agent does, and when it ends.
 //
 // An event that it cannot read changes nothing. A list that it wrote is durable.
 package hook
@@ -57,12 +56,10 @@ type Event struct {
 	Notice  string         `json:"notification_type"` // its kind
 	Details jsontext.Value `json:"details,omitzero"`  // the call that a notification of Gemini CLI is about
 
-	// Last is the agent's last text of the turn that ended. [Read] sets it from PromptAnswer for
-	// Gemini CLI.
+	// Last is the agent's last text of the turn that ended. [Read] sets it from PromptAnswer for Gemini CLI.
 	Last         string `json:"last_assistant_message"`
 	PromptAnswer string `json:"prompt_response"`
-	// Failure is why a turn failed, for Copilot CLI the message in Error. If both are empty, Last
-	// has it.
+	// Failure is why a turn failed, for Copilot CLI the message in Error. If both are empty, Last has it.
 	Failure string         `json:"error_message"`
 	Error   jsontext.Value `json:"error,omitzero"`
 	Blocked bool           `json:"stop_hook_active"`          // a hook kept the turn from ending before
@@ -157,9 +154,8 @@ func Read(in io.Reader) (Event, error) {
 	return e, nil
 }
 
-// ReadCall reads an event from the arguments of a call of todo_hook. The host fills in each as a
-// string: a value of another type as JSON, and one that it does not know as the empty string or
-// as "${name}".
+// ReadCall reads an event from the arguments of a call of todo_hook. The host fills in each as a string: a value of
+// another type as JSON, and one that it does not know as the empty string or as "${name}".
 func ReadCall(arguments []byte) (Event, error) {
 	var fields map[string]jsontext.Value
 	if err := json.Unmarshal(arguments, &fields, jsontext.AllowInvalidUTF8(true)); err != nil {
@@ -193,9 +189,8 @@ func ReadCall(arguments []byte) (Event, error) {
 
 var errNoEvent = errors.New("the event is not JSON of the shape that hosts send")
 
-// Answer returns the JSON value by which a hook has its host tell the agent a text. At the end of a
-// turn the answer keeps the turn from ending. Most hosts need a decision for that; Claude Code would
-// show one as a problem.
+// Answer returns the JSON value by which a hook has its host tell the agent a text. At the end of a turn the answer
+// keeps the turn from ending. Most hosts need a decision for that; Claude Code would show one as a problem.
 func (e Event) Answer(text string) any {
 	type output struct {
 		Event    string `json:"hookEventName,omitempty"`
@@ -345,8 +340,7 @@ func (e Event) action() (*act, error) {
 	return nil, ErrNotNeeded
 }
 
-// isOurs reports whether a name is that of one of our tools: hosts put "mcp" and the server's name
-// before it.
+// isOurs reports whether a name is that of one of our tools: hosts put "mcp" and the server's name before it.
 func isOurs(tool string) bool {
 	isSuffix := func(name string) bool { return strings.HasSuffix(tool, "_"+name) }
 	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), isSuffix)

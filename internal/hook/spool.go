@@ -23,8 +23,7 @@ import (
 // Opener opens the lists, until done is called.
 type Opener func() (lists board.Lists, done func(), err error)
 
-// Spool is a file with the events of hooks that are not in the store yet, in the order in which they came.
-// See [Front].
+// Spool is a file with the events of hooks that are not in the store yet, in the order in which they came. See [Front].
 //
 // Two files beside it are locks: one for adding and removing events, held while the file is open, and
 // one for applying them.

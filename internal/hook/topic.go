@@ -44,9 +44,8 @@ func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	return e.endOthers(ctx, lists)
 }
 
-// endOthers ends the other chats of the host's process that rest: Codex tells of their ends only as it quits.
-// Hosts that keep several chats in one process tell of each end; they have a plugin of ours, or send
-// timestamps.
+// endOthers ends the other chats of the host's process that rest: Codex tells of their ends only as it quits. Hosts
+// that keep several chats in one process tell of each end; they have a plugin of ours, or send timestamps.
 func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	if e.Process == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
 		return nil

@@ -86,9 +86,8 @@ func goOn(ctx context.Context, lists board.Lists, t board.Target) (saying, error
 	return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
 }
 
-// isLate reports whether the event is older than what is known of the chat: it isOld, or it contradicts the start
-// or the end of a turn in the last five seconds: a host may not wait for a hook. Events of our plugins arrive in
-// order.
+// isLate reports whether the event is older than what is known of the chat: it isOld, or it contradicts the start or
+// the end of a turn in the last five seconds: a host may not wait for a hook. Events of our plugins arrive in order.
 func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	overtaken := c.Doing == todo.Rests
 	if strings.EqualFold(e.Name, "SessionStart") {

@@ -252,10 +252,9 @@ func (c Change) Files() (paths, texts []string) {
 	return paths, texts
 }
 
-// Write makes the change. It replaces each file, or what a link leads to, as a whole, or removes it, and returns
-// the copies of earlier contents that it made. There is a copy unless the file is new, or has this program
-// and a copy already. A file that was changed meanwhile or is protected is an error; the files before it stay
-// changed.
+// Write makes the change. It replaces each file, or what a link leads to, as a whole, or removes it, and returns the
+// copies of earlier contents that it made. There is a copy unless the file is new, or has this program and a copy
+// already. A file that was changed meanwhile or is protected is an error; the files before it stay changed.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		backup, err := e.save(c.home)

@@ -82,12 +82,11 @@ const (
 	wakeSeconds  = 12 * 60 * 60 // of the hook that waits while an agent rests
 )
 
-// Clients returns the clients that can be configured. Formats and places are from the programs themselves if npm
-// has them (Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, opencode 1.18.33, Kilo Code 7.7.9, Kimi
-// Code 2.1.0, Qwen Code 0.24.4, Cline 3.0.65, Copilot CLI 1.0.102), else from the public source or the
-// documentation (Zed: crates/paths and crates/settings_content; Goose: crates/goose/src/config; Crush:
-// internal/config/load.go; Cursor's hooks), as of November 2026. The shells of Codex and Cursor on Windows
-// are from reports of users.
+// Clients returns the clients that can be configured. Formats and places are from the programs themselves if npm has
+// them (Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, opencode 1.18.33, Kilo Code 7.7.9, Kimi Code 2.1.0, Qwen
+// Code 0.24.4, Cline 3.0.65, Copilot CLI 1.0.102), else from the public source or the documentation (Zed: crates/paths
+// and crates/settings_content; Goose: crates/goose/src/config; Crush: internal/config/load.go; Cursor's hooks), as of
+// November 2026. The shells of Codex and Cursor on Windows are from reports of users.
 func Clients() (all []Client) {
 	hooks := hookSetups()
 	for _, known := range clients.All() {
@@ -213,8 +212,7 @@ func About(k Kind) string {
 // HookCost says what a hook costs.
 const HookCost = "A hook costs a process, for which the client waits some 30 ms. What comes often is in Claude Code a call of the server, in 3 ms."
 
-// ParseKinds returns the kinds of a text: names with commas between them, all, or none, which is empty but not
-// nil.
+// ParseKinds returns the kinds of a text: names with commas between them, all, or none, which is empty but not nil.
 func ParseKinds(text string) ([]Kind, error) {
 	kinds := []Kind{}
 	for name := range strings.SplitSeq(text, ",") {

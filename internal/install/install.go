@@ -1,6 +1,5 @@
-// Package install adds this server to the configuration of MCP clients, and removes it. A [Change] is
-// shown before it is made. All else in a file stays, also what a user added to the server's own entry,
-// such as variables.
+// Package install adds this server to the configuration of MCP clients, and removes it. A [Change] is shown before it
+// is made. All else in a file stays, also what a user added to the server's own entry, such as variables.
 package install
 
 import (

@@ -79,8 +79,7 @@ func dayTally(t account.Tally) string {
 }
 
 // PullRequest writes a main list and the lists of its sub-agents as the description of a pull request, in Markdown: the
-// title and the items of each, with how long an item took, and a tally. worked is how long agents worked; 0 if
-// unknown.
+// title and the items of each, with how long an item took, and a tally. worked is how long agents worked; 0 if unknown.
 func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 	var b strings.Builder
 	total := account.Tally{Worked: int64(worked / time.Second)}

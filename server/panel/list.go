@@ -233,8 +233,7 @@ func (page *listPage) unseenBar() Node {
 		button(todo.Edit{Do: todo.EditUndo, From: page.saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
 }
 
-// overridden draws a bar about a person's edit of an item, or of the order if item is empty, that the agent
-// overrode.
+// overridden draws a bar about a person's edit of an item, or of the order if item is empty, that the agent overrode.
 func overridden(id, item, name string, text Node, mayComeBack bool) Node {
 	return Div(Class("bar overridden"), ID(id), glyph("you"), Span(text), If(mayComeBack,
 		button(todo.Edit{Do: todo.EditBack, Item: item}, Class("link end back"), Aria("label", "Bring back"+name), Text("Bring back"))))

@@ -24,9 +24,8 @@ const (
 	presenceShare = 20                     // the next look waits so many times as long as the last one took
 )
 
-// openPage is a board or a list's page that a person has open. It is sent each list that changed, and now and
-// then what changed without a write: an agent's process ended, or its time is over. All open pages share
-// what they read and draw.
+// openPage is a board or a list's page that a person has open. It is sent each list that changed, and now and then what
+// changed without a write: an agent's process ended, or its time is over. All open pages share what they read and draw.
 type openPage struct {
 	panel   *Panel
 	request *edge.Request
@@ -58,8 +57,7 @@ type update struct {
 type change struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
-	// Pieces are the elements that show the list, as HTML by id: its card and row, or the main element of
-	// its own page.
+	// Pieces are the elements that show the list, as HTML by id: its card and row, or the main element of its own page.
 	Pieces map[string]string `json:"pieces,omitempty"`
 	// For screen readers and notifications:
 	Say    string     `json:"say"`

@@ -1,8 +1,7 @@
 // Package panel serves the web pages on which people watch and edit lists.
 //
-// Pages can be read without script; editing needs it. A change appears on an open page within a
-// tenth of a second, without moving what a person reads or types. The texts of a list cannot run as
-// markup or script (BAD-INPUT 37).
+// Pages can be read without script; editing needs it. A change appears on an open page within a tenth of a second,
+// without moving what a person reads or types. The texts of a list cannot run as markup or script (BAD-INPUT 37).
 package panel
 
 import (
