@@ -73,8 +73,7 @@ const gemini = "gemini" // the name of Gemini CLI in hooks and lists
 // isGemini reports whether the host is Gemini CLI, whose MCP messages do not identify the chat.
 func (e Event) isGemini() bool { return e.client() == gemini }
 
-// isKimi reports whether the host is Kimi Code, whose model sees only what hooks answer to a prompt
-// and to the end of a turn.
+// isKimi reports whether the host is Kimi Code, whose model sees answers of hooks only to a prompt and a turn's end.
 func (e Event) isKimi() bool { return e.ClientType != "" }
 
 // client returns the name of the host; empty if the event does not tell.

@@ -67,8 +67,7 @@ func (e Event) forkedFrom() string {
 	return ""
 }
 
-// endsWithPlan reports whether the last turn in Codex' file of the chat proposed a plan. Codex then asks
-// whether to carry it out.
+// endsWithPlan reports whether the last turn in Codex' file of the chat proposed a plan, about which Codex then asks.
 func (e Event) endsWithPlan() bool {
 	data := readFile(e.Transcript, maxEnd, true)
 	turn := bytes.LastIndex(data, []byte(`"type":"task_started"`))
@@ -104,8 +103,7 @@ func failure(file []byte) (text string, at time.Time) {
 	return "", at
 }
 
-// readFile returns at most so many bytes of the beginning or the end of a regular file; nil if it cannot be
-// read or its path is not absolute.
+// readFile returns the beginning or the end of a regular file with an absolute path; nil if it cannot be read.
 func readFile(path string, most int64, atEnd bool) []byte {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(path) {
@@ -212,8 +210,7 @@ func (s sessions) look(ctx context.Context, lists board.Lists) {
 // codexChat matches a chat id of Codex, which begins with a time in milliseconds.
 var codexChat = regexp.MustCompile(`^([0-9a-f]{8})-([0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// lookAtCodex records which chats that Codex has open ended their turn with a failure. A chat's file is in
-// a folder of the day on which the chat began.
+// lookAtCodex records which of Codex' open chats ended a turn with a failure, from files in a folder for each day.
 func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.Lists) {
 	open, _ := filepath.Glob(filepath.Join(home, "thread-writer-locks", "*-*.lock"))
 	for _, lock := range open[:min(len(open), maxSessions)] {

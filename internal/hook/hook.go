@@ -30,8 +30,7 @@ import (
 // MaxEvent is the maximum size of an event, in bytes. Some have the whole result of a tool.
 const MaxEvent = 8 << 20
 
-// Event is what a host tells a hook: one JSON object, of nearly the same shape in all hosts. A
-// field that the host did not send is empty.
+// Event is what a host tells a hook: a JSON object, nearly the same in all hosts. Fields that were not sent are empty.
 type Event struct {
 	Name string `json:"hook_event_name"`
 	// Session is the host's id of the chat. [Read] sets it from Conversation for Cursor and from
@@ -225,8 +224,7 @@ func (e Event) agent() string {
 }
 
 var (
-	// ErrNotNeeded is the error for an event that needs no hook, such as a call of a foreign tool that
-	// a wide matcher lets through.
+	// ErrNotNeeded is the error for an event that needs no hook, such as a call of a foreign tool.
 	ErrNotNeeded = errors.New("nothing is to be done for it")
 	// ErrNotUnderstood is the error for a call of a host's own todo tool that has no valid list.
 	ErrNotUnderstood = errors.New("not understood")
@@ -444,8 +442,7 @@ func (e Event) mirrors() board.Conversation {
 	return who
 }
 
-// leave ends the chat of the event's agent, and with a main agent's those of its sub-agents. It archives
-// settled lists of a sub-agent.
+// leave ends the chat of the agent and of its sub-agents. It archives settled lists of a sub-agent.
 func (e Event) leave(ctx context.Context, lists board.Lists) error {
 	known, err := lists.Chat(ctx, e.chat())
 	if err != nil || known.ID == "" && e.Agent != "" {

@@ -115,8 +115,7 @@ func (f *spoolFile) add(event []byte) (waiting int, err error) {
 	return f.waiting + 1, nil
 }
 
-// lock waits for a lock. It returns nil if the file becomes smaller than size: another process has done the
-// work meanwhile.
+// lock waits for a lock. It returns nil if the file becomes smaller than size: another process has done the work.
 func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func(), err error) {
 	for began := time.Now(); s.bytes() >= size; {
 		unlock, err = atomicfile.TryLock(s.File + name)
@@ -154,8 +153,7 @@ func (s Spool) Drain(ctx context.Context, st board.Store) error {
 	return errors.Join(s.applyAll(ctx, st), s.tidy(context.WithoutCancel(ctx)))
 }
 
-// applyAll applies the events in order, with the times when they came. After one that fails the others of
-// its chat wait, too.
+// applyAll applies the events in order, with the times when they came. If one fails, the others of its chat wait.
 func (s Spool) applyAll(ctx context.Context, st board.Store) (failed error) {
 	f, err := s.open(0)
 	if err != nil {
@@ -264,8 +262,7 @@ func (s Spool) tidy(ctx context.Context) error {
 	return err
 }
 
-// spooled is a line of the file: the state of its event, an id, a checksum of id and event, and the
-// event. The ids grow from line to line.
+// spooled is a line of the file: state, id, checksum of id and event, event. The ids grow from line to line.
 type spooled struct {
 	at    int64 // the offset in the file
 	line  []byte
@@ -313,8 +310,7 @@ type spoolFile struct {
 	size, last int64
 }
 
-// open opens and reads the file; flags may be os.O_CREATE. It refuses all but regular files: it follows no
-// link and waits for no pipe.
+// open opens and reads the file; flags may be os.O_CREATE. It refuses links, pipes and all but regular files.
 func (s Spool) open(flags int) (*spoolFile, error) {
 	info, err := os.Lstat(s.File)
 	switch {
@@ -367,8 +363,7 @@ func (f *spoolFile) read(size int64) error {
 	return nil
 }
 
-// Front applies the events of a spool before anybody reads or writes the store, each with the time
-// when its hook was told of it.
+// Front applies the events of a spool before anybody uses the store, each with the time when its hook was told.
 type Front struct {
 	Spool
 	// Store is the store, whose Keep.Before is Settle. Nil applies nothing.

@@ -73,8 +73,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	})
 }
 
-// hear changes the agent's chat. For a sub-agent without an open list it changes the main agent's chat, with
-// isMain true.
+// hear changes the agent's chat, or for a sub-agent without an open list, with isMain true, the main agent's.
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {
@@ -90,8 +89,7 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 	return err
 }
 
-// goesOn records that the agent works and waits for nobody. A sub-agent ends only its own question of its
-// main agent's chat.
+// goesOn records that the agent works. In its main agent's chat a sub-agent ends only its own question.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
 		question := todo.OneLine(e.question(), todo.MaxTitle)
@@ -108,8 +106,7 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// askTools are the tools that ask the user, in hosts that send no other event for that: Claude Code and Kimi
-// Code, and Codex.
+// askTools are the tools that ask the user, where no other event tells that: of Claude Code and Kimi Code, and Codex.
 var askTools = []string{"AskUserQuestion", "request_user_input"}
 
 // asks records that the agent waits for a person.

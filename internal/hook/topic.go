@@ -92,8 +92,7 @@ func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	return lists.HearKey(ctx, e.chat(), board.HostKey, e.Process, lasts)
 }
 
-// start records that a session starts that is not new, and tells its agent of its open list, or of that of the
-// chat before.
+// start records that a session starts again, and tells its agent of its open list or that of the chat before.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.begins(ctx, lists); err != nil {
 		return "", err
@@ -157,8 +156,7 @@ func (e Event) typed() (prompt string, ok bool) {
 // command matches a command of the host, such as /clear. A path has a second slash.
 var command = regexp.MustCompile(`^/[\pL\pN_.:-]+(\s|$)`)
 
-// firstLine returns the first line with a letter or digit, cleaned and cut to [todo.MaxTitle]; empty for a
-// command of the host or of the shell.
+// firstLine returns the first line with a letter or digit, cleaned and cut; empty for a command of the host or a shell.
 func firstLine(prompt string) string {
 	if command.MatchString(prompt) || strings.HasPrefix(prompt, "!") {
 		return ""

@@ -208,8 +208,7 @@ func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) 
 	return "", nil
 }
 
-// work returns the news if a person, since the agent saw its list, added, reworded or reopened an item that is
-// open. Other changes do not wake the agent.
+// work returns the news if a person added, reworded or reopened an open item since the agent saw its list.
 func (e Event) work(ctx context.Context, lists board.Lists) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)

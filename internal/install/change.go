@@ -67,8 +67,7 @@ func withHint(err error) error {
 	return err
 }
 
-// wrong puts the path before an error about the content, which begins with :LINE:COLUMN: or a colon. The error
-// must quote no value, which may be secret.
+// wrong puts the path before an error that begins with :LINE:COLUMN: or a colon, and must quote no value.
 func (f file) wrong(err error) error {
 	if err == nil {
 		return nil
@@ -163,8 +162,7 @@ func (e *edit) object(key string) (map[string]any, error) {
 // errNotEdited is the error for an edit whose result would not have the wanted value.
 var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: change it by hand; --print shows what install writes")
 
-// set sets the value at a path, or removes it if value is nil. It parses the result, and returns an error if
-// that does not have the value.
+// set sets the value at a path; nil removes it. It returns an error if the parsed result does not have the value.
 func (e *edit) set(value any, path ...any) error {
 	old := at(e.root, path)
 	if value == nil && old == nil || value != nil && reflect.DeepEqual(old, plainJSON(value)) {

@@ -303,8 +303,7 @@ func (h hookFile) running(places []place) (all []Kind) {
 	return all
 }
 
-// serves reports whether the hook does what an entry needs. It compares only the first part of the matcher, since
-// newer versions may add parts.
+// serves reports whether the hook does what an entry needs. Newer versions may add parts to a matcher after the first.
 func (p place) serves(e hookEntry) bool {
 	first, _, _ := strings.Cut(e.matcher, "|")
 	matches := p.matcher == "" || e.matcher != "" && slices.Contains(strings.Split(p.matcher, "|"), first)

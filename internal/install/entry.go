@@ -84,8 +84,7 @@ func texts(value any) (out []string) {
 	return out
 }
 
-// put writes how to reach the server into its entry. It removes the keys of another way to reach a server, and
-// keeps all others.
+// put writes how to reach the server into its entry, and removes the keys of another way to reach a server.
 func (c Client) put(f serversFile, wanted Server) (err error) {
 	set := c.entry(f.name, wanted)
 	if f.entry == nil {

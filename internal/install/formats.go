@@ -165,8 +165,7 @@ func cutTOML(text, table string, which any) (before, behind string) {
 	return kept[0].String(), kept[1].String() + lead
 }
 
-// yamlOf returns an object as YAML, for [Client.ByHand]. Its keys are plain words; the JSON of strings and arrays
-// is YAML.
+// yamlOf returns an object as YAML, for [Client.ByHand]. The JSON of strings and arrays is YAML.
 func yamlOf(all map[string]any, indent string) (out string) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		out += indent + key + ":"

@@ -57,8 +57,7 @@ type hookFile struct {
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// hookFile returns an edit of a client's file of hooks, from change if that has one. The hooks use the store of
-// the server.
+// hookFile returns an edit of a client's file of hooks, perhaps that of change. The hooks use the server's store.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
@@ -87,8 +86,7 @@ func (h *hookFile) tell(base string) {
 	}
 }
 
-// setHooks adds to a change that a client runs the hooks of chosen kinds, and no others. Without kinds it removes
-// the status line, too.
+// setHooks makes a client run the hooks of chosen kinds alone. Without kinds it removes the status line, too.
 func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, change *Change) error {
 	if c.hooks == nil {
 		return nil
@@ -113,8 +111,7 @@ func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, chan
 	return err
 }
 
-// setSidebar adds to a change that the sidebar's plugin is added or removed. The plugin reads the store of this
-// machine, not a server over HTTP.
+// setSidebar adds or removes the sidebar's plugin, which reads the store of this machine, not a server over HTTP.
 func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) error {
 	if h.sidebar == "" || comes && h.err != nil {
 		return nil
@@ -200,8 +197,7 @@ func (h hookFile) called(value any) string {
 	return ""
 }
 
-// places returns the hooks, the status line or the plugin of this program in the file. For a group with only
-// such hooks it returns the group.
+// places returns the hooks, the status line or the plugin of this program; of a group with such hooks alone the group.
 func (h hookFile) places() (all []place, err error) {
 	if h.isPlugin() {
 		if h.root[pluginPath] != nil {
@@ -268,8 +264,7 @@ func (h hookFile) remove(keep func(place) bool) error {
 	return err
 }
 
-// install adds missing hooks of kinds, replaces outdated ones and removes all others. It sets the status line
-// unless there is another one.
+// install adds missing hooks of kinds, replaces outdated ones, removes others, and sets the status line.
 func (h hookFile) install(kinds []Kind) error {
 	switch command := h.command(hookName, h.server...); {
 	case h.err != nil:
@@ -308,8 +303,7 @@ func (h hookFile) brief(calls, event string) {
 	}
 }
 
-// setStatusLine sets the client's status line unless there is another one. It keeps arguments that a person added,
-// unless they name a store.
+// setStatusLine sets the status line unless there is another one. Arguments stay that a person added, but for a store.
 func (h hookFile) setStatusLine() error {
 	line, err := h.object(statusLineKey)
 	command := h.command(h.statusLine)

@@ -109,12 +109,10 @@ type State struct {
 	Allowed  bool   // it runs the server's tools without asking
 }
 
-// ByHand reports whether a person has to edit the client's file. That is so for YAML, which no library
-// edits without changing all else.
+// ByHand reports whether a person has to edit the client's file: no library edits YAML without changing all else.
 func (c Client) ByHand() bool { return strings.HasSuffix(c.Files[0], ".yaml") }
 
-// Look returns the state of a client. It is valid also with an error, which says why the client's file, or
-// that of its hooks, cannot be read.
+// Look returns the state of a client. It is valid also with an error, which says why a file cannot be read.
 func (c Client) Look(m Machine, o Options) (State, error) {
 	s := State{Found: c.isHere(m)}
 	f, err := c.open(m, o)
@@ -225,8 +223,7 @@ func isServed(address string, hasOwn bool) bool {
 // runnerForm matches the words, a line each, by which npx, bunx or pnpx runs a package, perhaps through cmd.
 var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
-// fromPackage returns the index of the first argument after the package's name for a server that npx or the
-// like runs; 0 for others.
+// fromPackage returns the index of the first argument after the package that npx or the like runs; 0 for others.
 func (s Server) fromPackage() int {
 	words := strings.Join(append([]string{s.Command}, s.Args...), "\n")
 	return min(strings.Count(runnerForm.FindString(words), "\n"), len(s.Args))
@@ -235,8 +232,7 @@ func (s Server) fromPackage() int {
 // programForm matches the whole name of this program, or of its package with a version.
 var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
-// Install returns the change that adds this server and the hooks of o to a client, or updates them. It may
-// be no change.
+// Install returns the change, perhaps none, that adds or updates this server and the hooks of o in a client.
 func (c Client) Install(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		wanted, err := c.wanted(m, o, read(f.entry))
@@ -333,8 +329,7 @@ func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) err
 	return change, err
 }
 
-// wanted returns how a client shall reach this server. It keeps the arguments of an old entry, and the path
-// if that leads to this program.
+// wanted returns how a client shall reach this server. It keeps the arguments, and a path that leads to this program.
 func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	switch {
 	case o.URL != "" && c.NoHTTP != "":

@@ -118,8 +118,7 @@ func pointer(path []any) (text string) {
 	return text
 }
 
-// setJSON returns a file of JSON with the value at a path set, or removed if it is nil. All other bytes are kept. A
-// new part follows the others.
+// setJSON returns a file of JSON with the value at a path set, or removed if it is nil. All other bytes are kept.
 func setJSON(data []byte, value any, path []any) ([]byte, error) {
 	if isBlank(data) {
 		data = []byte("{}\n")
@@ -164,8 +163,7 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// part is a member of an object or an item of an array, by its offsets. At comma there is a comma, or the end of
-// the object or array.
+// part is a member of an object or an item of an array, by its offsets. At comma there is a comma, or the end.
 type part struct{ from, to, comma int }
 
 // parts returns the parts of an object or array; none for other values.
@@ -268,8 +266,7 @@ func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
 	return cutPart(data, above(), gone)
 }
 
-// cutPart removes a part of an object or array with one comma, and its line if that becomes empty. It keeps the
-// comments around it.
+// cutPart removes a part of an object or array with one comma, and its line if that becomes empty; comments stay.
 func cutPart(data []byte, in, gone *hujson.Value) []byte {
 	all := parts(in)
 	i := slices.IndexFunc(all, func(p part) bool { return p.to == gone.EndOffset })

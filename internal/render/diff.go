@@ -29,8 +29,7 @@ func Diff(before, after todo.Snapshot, others ...todo.Snapshot) []string {
 	return lines
 }
 
-// Besides describes what changed in a list besides its items. If the list that replaced it is among others, that is
-// named by its title.
+// Besides describes what changed in a list besides its items. others may have the list that replaced it.
 func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	if before.GivenTitle != after.GivenTitle && after.GivenTitle == "" {
 		lines = append(lines, "title taken away")

@@ -9,8 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// ListDocument is a list as JSON for programs: of the list resource, `show --format json` and the HTTP API. Statuses
-// are core statuses, not a variant's.
+// ListDocument is a list as JSON for programs: the list resource, `show --format json`, the HTTP API; in core statuses.
 type ListDocument struct {
 	List         string          `json:"list,omitempty"` // id; omitted while there is no list
 	Title        string          `json:"title,omitempty"`
@@ -49,8 +48,7 @@ type ItemDocument struct {
 	Has      string   `json:"has,omitempty"`       // the agent that works on it, if several work on the list
 }
 
-// Document returns the document of a snapshot, without what only the server needs, with the revision's times cut to
-// seconds. Items is never nil.
+// Document returns the document of a snapshot, without what only the server needs. Items is never nil; times are in seconds.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace, Branch: s.List.Branch,

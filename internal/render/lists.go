@@ -79,8 +79,7 @@ func Lapsed(n int) string {
 	return Count(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
 }
 
-// Question returns what a group asks of a person, or its first blocked item; empty if it does not wait. It is safe to
-// display.
+// Question returns what a group asks of a person, or its first blocked item, safe to display; empty if it does not wait.
 func Question(f account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return Safe(asks)

@@ -57,8 +57,7 @@ func Plain(s todo.Snapshot, style Style, under ...string) string {
 	return b.String()
 }
 
-// Heading returns the line above a list: "release (rev 7, 3 of 6 done)", or "release (rev 7)" for a list without
-// items. Cancelled items do not count.
+// Heading returns the line above a list: "release (rev 7, 3 of 6 done)". Cancelled items do not count.
 func Heading(s todo.Snapshot, title string) string {
 	if len(s.Items) == 0 {
 		return fmt.Sprintf("%s (rev %d)", title, s.Revision)
@@ -121,8 +120,7 @@ func inBrackets(text string) string {
 	return " (" + Safe(text) + ")"
 }
 
-// notes returns the notes after an item's text: why it has its status, [Beside], and a person's text that an agent
-// overrode.
+// notes returns the notes after an item's text: why it has its status, [Beside], a person's text that was overridden.
 func notes(s todo.Snapshot, item todo.Item) string {
 	status, overridden := "", ""
 	if item.Status == todo.Blocked || item.Reason != "" {
@@ -137,8 +135,7 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	return inBrackets(status) + inBrackets(Beside(s, item)) + inBrackets(overridden)
 }
 
-// Has names the agent that works on an item of a list of several, with a number if two are of one client: "Codex 2". It
-// is empty for other items.
+// Has names the agent that works on an item of a list of several, if of two of one client with a number: "Codex 2".
 func Has(s todo.Snapshot, item todo.Item) string {
 	w, number := s.Has(item)
 	name := cmp.Or(Safe(w.Agent), Client(w.Client))

@@ -24,8 +24,7 @@ func Writer(w todo.Writer, agent, you string) string {
 	return strings.TrimSuffix(agent+" for "+Safe(w.User), " for ")
 }
 
-// AgentOf returns the agent of a client by its name in MCP. An unknown client keeps its name; without one it
-// is "An agent".
+// AgentOf returns the agent of a client by its name in MCP. An unknown client keeps its name; by default "An agent".
 func AgentOf(name string) Agent {
 	c := clients.Find(name)
 	return Agent{cmp.Or(c.Title, Safe(name), "An agent"), cmp.Or(c.Glyph, "agent")}

@@ -190,8 +190,7 @@ func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error
 	return page, err
 }
 
-// activePage returns the board: active lists by project, then those that rest. With a project it returns
-// the project's page.
+// activePage returns the board, active lists by project and then those that rest, or the page of a project.
 func activePage(s groups, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows, rest := cardsOfBoard, cardsOfGroup, rowsOfGroup, restRows

@@ -49,8 +49,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom says when a list began whose title another one has, too. If other lists are unknown, the
-// script keeps what the page has.
+// apartFrom says when a list began whose title another one has, too; if others are unknown, the page keeps that.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
@@ -91,8 +90,7 @@ func (d drawing) cardItem(v itemView) Node {
 		If(!v.Started.IsZero() || v.Took != "", d.took(v)))
 }
 
-// row draws a list as one line, with query marked in the title and in match. If match has left the list,
-// revision is the last one that had it.
+// row draws a list as one line, with query marked in the title and in match, which a revision above 0 last had.
 func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
@@ -148,8 +146,7 @@ func takenUp(f *account.Group) (command, open string) {
 
 var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
 
-// rich draws a text with query marked; without a query, with the `code` and **bold** that models write, as
-// card.js does, too.
+// rich draws a text with query marked, or without one, as card.js does, with the `code` and **bold** of models.
 func rich(text, query string) (parts Group) {
 	if query != "" {
 		return Group{g.Map(render.Parts(text, query), func(p render.Part) Node {

@@ -65,8 +65,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	return answer(w, http.StatusOK, page, err)
 }
 
-// edit applies an edit and answers with the list. It accepts only strict JSON, which pages of other sites
-// cannot send (BAD-INPUT 83).
+// edit applies an edit. It accepts only strict JSON, which pages of other sites cannot send (BAD-INPUT 83).
 func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	raw, unread := r.ReadJSON(w)
 	if unread != nil {
@@ -126,8 +125,7 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 // yourVerbs replaces some of [verbs] for a person's edits.
 var yourVerbs = map[string]string{string(todo.Completed): "ticked", "edited": "changed"}
 
-// addItems adds the items as they stand, with a person's edits since the agent saw the list and the fate of
-// the person's texts.
+// addItems adds the items as they stand, with a person's edits that the agent has not seen, and the fates of texts.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
 	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
@@ -312,8 +310,7 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID, 0)), Text("Open its list"))))
 }
 
-// side draws what stands beside the items: facts, actions, and what the revisions around the one shown
-// changed, the newest first.
+// side draws what stands beside the items: facts, actions, and the log of revisions, the newest first.
 func (page *listPage) side() Node {
 	l, href := page.Main, listHref(page.Main.List.ID, 0)
 	label, head, query, keys := "About this list", "History", "", Node(nil)

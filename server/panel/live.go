@@ -72,8 +72,7 @@ type change struct {
 	Place    string `json:"place"`          // see placeOf
 }
 
-// events streams the changes of all lists, or with ?list= of one. ?after= or Last-Event-ID is the Seq up to
-// which the page has all changes.
+// events streams the changes of all lists, or of ?list=. The page has all changes up to ?after= or Last-Event-ID.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -169,8 +168,7 @@ func (p *Panel) next(rest, every time.Duration) time.Time {
 	return p.began.Add(n * every)
 }
 
-// sendChanged sends the main list of each list that changed, once. A page of one list, which may be a
-// sub-agent's, is only sent that one.
+// sendChanged sends the main list of each list that changed, once; a list's page is only sent its own list.
 func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) error {
 	done := make(map[string]bool)
 	for _, l := range changed {

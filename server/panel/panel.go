@@ -34,8 +34,7 @@ type Panel struct {
 	updates   sse.Shared[sharedKey, update]
 }
 
-// New returns the panel of a process: a page reloads when its stream reconnects to another one. now is
-// the clock; nil means time.Now.
+// New returns the panel of a process: a page reloads when another one serves it. now is the clock; nil means time.Now.
 func New(process string, now func() time.Time) *Panel {
 	if now == nil {
 		now = time.Now
@@ -55,8 +54,7 @@ func New(process string, now func() time.Time) *Panel {
 	return p
 }
 
-// lean removes indentation and comment lines from a script or a style sheet, a seventh of it. No string
-// in them spans several lines.
+// lean removes indentation and comments, a seventh of a script or style sheet. No string in them spans lines.
 func lean(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
